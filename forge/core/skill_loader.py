@@ -20,6 +20,9 @@ MOST_DESCRIPTION = 80
 WHOLE = ".whole"
 """A file in a folder that has all skills, so that Forge's own are not added."""
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
+FIELDS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+"""The fields of the standard. Programs add others, such as Claude Code's user-invocable."""
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 
@@ -101,8 +104,32 @@ def _scanned(folder: Path) -> list[SkillMeta]:
     return [_read(place) for place in places]
 
 
+def check_skill(place: Path) -> None:
+    """Check a skill's folder against the Agent Skills standard, which has no fields but its own. Raises BadInput."""
+    _read(place)
+    if unknown := sorted(map(str, _fields(place / "SKILL.md").keys() - FIELDS)):
+        raise BadInput("skills", f"{place.name} has the field {unknown[0][:60]!r}", choice(unknown[0], FIELDS))
+
+
 def _read(place: Path) -> SkillMeta:
     file = place / "SKILL.md"
+    fields = _fields(file)
+    name, description = fields.get("name"), fields.get("description")
+    if name != place.name or not NAME.fullmatch(place.name) or len(place.name) > LONGEST_NAME:
+        problem = f"{file}: name {str(name)[:LONGEST_NAME]!r} is not the name of its folder"
+        raise BadInput("skills", problem, f"use letters, digits, hyphens, at most {LONGEST_NAME}")
+    if not isinstance(description, str) or not description.strip():
+        raise BadInput("skills", f"{file}: description is missing", "say what the skill does and when to use it")
+    if len(description) > LONGEST_DESCRIPTION:
+        problem = f"{file}: description has {len(description):,} characters"
+        raise BadInput("skills", problem, f"use at most {LONGEST_DESCRIPTION:,}")
+    tools = fields.get("allowed-tools") or ""
+    if not isinstance(tools, str):
+        raise BadInput("skills", f"{file}: allowed-tools is not a text", "separate them by spaces: read search fetch")
+    return SkillMeta(place.name, description.strip(), place, tuple(tools.replace(",", " ").split()))
+
+
+def _fields(file: Path) -> dict[Any, Any]:
     front_matter = _FRONT.match(_text(file))
     try:
         fields: Any = yaml.safe_load(front_matter[1]) if front_matter else None
@@ -110,17 +137,7 @@ def _read(place: Path) -> SkillMeta:
         fields = None
     if not isinstance(fields, dict):
         raise BadInput("skills", f"{file} has no front matter", "start it with ---, name, description and ---")
-    name, description = fields.get("name"), fields.get("description")
-    if name != place.name or not NAME.fullmatch(place.name):
-        raise BadInput(
-            "skills", f"{file}: name {str(name)[:60]!r} is not the name of its folder", "use letters, digits, hyphens"
-        )
-    if not isinstance(description, str) or not description.strip():
-        raise BadInput("skills", f"{file}: description is missing", "say what the skill does and when to use it")
-    tools = fields.get("allowed-tools") or ""
-    if not isinstance(tools, str):
-        raise BadInput("skills", f"{file}: allowed-tools is not a text", "separate them by spaces: read search fetch")
-    return SkillMeta(place.name, description.strip(), place, tuple(tools.replace(",", " ").split()))
+    return fields
 
 
 def _texts(folder: Path) -> dict[str, str]:

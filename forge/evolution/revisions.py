@@ -8,7 +8,7 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-from forge.core.skill_loader import NAME
+from forge.core.skill_loader import NAME, check_skill
 from pitlake.errors import BadInput
 
 NONE = "none"
@@ -68,16 +68,15 @@ def undo(own: Path, skill: str) -> str:
 
 
 def _write(place: Path, file: str, text: str) -> None:
-    # The extra `forge` provides this library; Dagster must be able to load the schedules without it.
-    from skills_ref import validate
-
     target = (place / file).resolve()
     if not target.is_relative_to(place.resolve()):
         raise BadInput("file", f"{file[:60]!r} is outside of the skill", "give a file in its folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
-    if problems := validate(place):
-        raise BadInput("skill", f"{place.name} would not be valid: {problems[0]}", "fix the patch")
+    try:
+        check_skill(place)
+    except BadInput as invalid:
+        raise BadInput("skill", f"{place.name} would not be valid: {invalid.problem}", "fix the patch") from None
 
 
 def _copy(place: Path, to: Path) -> Path:

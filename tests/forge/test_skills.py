@@ -7,11 +7,10 @@ from math import isclose
 from statistics import fmean, stdev
 
 import pytest
-from skills_ref import validate
 
 from forge.agent.contracts import OutputUnreadable, read_output
 from forge.agent.tools.text import section
-from forge.core.skill_loader import OURS, SkillLoader
+from forge.core.skill_loader import OURS, SkillLoader, check_skill
 from pitlake.errors import BadInput
 from tests.forge.test_subagents import SYNTHESIS
 
@@ -33,7 +32,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_k2_each_skill_is_valid_and_has_what_the_seed_names(name):
-    assert validate(OURS / name) == []
+    check_skill(OURS / name)
     found = {str(one.relative_to(OURS / name)) for one in (OURS / name).glob("*/*.*") if one.suffix != ".pyc"}
     assert found == FILES[name]
     skill = SkillLoader().load(name.replace("-", "_"))
@@ -64,6 +63,22 @@ def test_k1_a_pms_own_folder_overrides_by_name_and_changes_the_hash(tmp_path):
     (own / "SKILL.md").write_text("name: rv-analysis")
     with pytest.raises(BadInput, match="no front matter"):
         SkillLoader(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "fault"),
+    [
+        ("x" * 65, "description: d", "is not the name of its folder"),
+        ("x", f"description: {'d' * 1025}", "description has 1,025 characters"),
+        ("x", "description: d\nmodel: opus", "has the field 'model'"),
+        ("x", "allowed-tools: read", "description is missing"),
+    ],
+)
+def test_what_the_standard_does_not_allow_is_named(tmp_path, name, field, fault):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "SKILL.md").write_text(f"---\nname: {name}\n{field}\n---\n# X\n")
+    with pytest.raises(BadInput, match=fault):
+        check_skill(tmp_path / name)
 
 
 def run(script, **given):
