@@ -20,7 +20,7 @@ MICROSECOND = timedelta(microseconds=1)
 _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
-def instant(text: str | datetime, field: str = "as_of") -> datetime:
+def instant(text: str | date, field: str = "as_of") -> datetime:
     """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC.
 
     The instant must fall on a day that exists in New York's calendar, from year 1 to 9999.
@@ -28,7 +28,10 @@ def instant(text: str | datetime, field: str = "as_of") -> datetime:
     Raises BadInstant with the fault.
     """
     try:
-        moment = _utc(text, field) if isinstance(text, datetime) else parse_strict(text)
+        if isinstance(text, datetime):
+            moment = _utc(text, field)
+        else:
+            moment = parse_strict(text.isoformat() if isinstance(text, date) else text)
     except InstantFault as fault:
         raise BadInstant(field, fault.fault, fault.detail) from None
     if moment < _FIRST:

@@ -93,7 +93,7 @@ class BadInstant(BadInput):
 
     def __init__(self, field: str, fault: str, detail: str) -> None:
         self.fault = fault
-        super().__init__(field, f"{fault}: {detail}", "give an ISO-8601 instant such as 2024-02-15T16:00:00-05:00")
+        super().__init__(field, detail, "give an ISO-8601 instant such as 2024-02-15T16:00:00-05:00")
 
 
 class Unreadable(PitlakeError):

@@ -49,7 +49,8 @@ def test_there_is_one_spelling(moment, text):
 @pytest.mark.parametrize(
     ("bad", "fault"),
     [
-        ("", "empty"), (None, "empty"), (20240215, "empty"), ("2024-02-15", "date_only"), (date(2024, 2, 15), "empty"),
+        ("", "empty"), (None, "empty"), (20240215, "empty"),
+        ("2024-02-15", "date_only"), (date(2024, 2, 15), "date_only"),
         ("2024-02-15T16:00:00", "naive"), (datetime.fromisoformat("2024-02-15"), "naive"), (pd.NaT, "naive"),
         ("2024-02-30T16:00:00Z", "impossible"), ("2024-02-15 16:00:00Z", "not_iso"),
         ("2024-02-15T16:00:00.0000001Z", "too_precise"),
@@ -67,12 +68,12 @@ def test_what_is_no_instant_is_refused_by_the_name_of_its_fault(bad, fault):
 def test_every_instant_that_is_taken_has_a_day_in_new_york():
     first = clock.instant("0001-01-01T04:56:02Z")
     assert clock.new_york_day(first) == date.min
-    with pytest.raises(BadInput, match=r"^pit: out_of_range"):
+    with pytest.raises(BadInput, match=r"^pit: before the year 1"):
         clock.instant(clock.iso(first - timedelta(microseconds=1)), "pit")
 
 
 def test_a_refusal_names_the_field_and_what_to_type_and_no_value():
-    with pytest.raises(BadInput, match=r"^observed_at: date_only: .*; give an ISO-8601 instant such as ") as caught:
+    with pytest.raises(BadInput, match=r"^observed_at: a date without .*; give an ISO-8601 instant such as ") as caught:
         clock.instant("1987-10-19", "observed_at")
     assert "1987" not in str(caught.value)
     assert caught.value.exit_code == 2

@@ -35,6 +35,15 @@ _MISSING_COLUMN = re.compile(
     r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(\w+)"'
 )
 _MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
+_STEPS = {
+    "^MachineClock": "use now() or as_of(), which return T",
+    "Cannot access file|working directory": (
+        "a session can't read files: mount a table with `pitlake mount`, or load() its rows"
+    ),
+    "^PermissionException": "a session can read only its own views: SELECT * FROM lake_info lists them",
+    'syntax error at or near ":"': "write a parameter as $name, not :name",
+}
+LOADED = 'SELECT * FROM lake_info lists the views; in Python, session.load("mine", frame) adds a frame'
 _MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
 
 LONGEST_QUERY, LONGEST_PARAMETERS = 128 << 10, 16 << 20
@@ -161,10 +170,9 @@ def hint(
     left_out: Collection[str] = (),
 ) -> str:
     """Return the next step after a failure, or "" if DuckDB's message is enough. left_out: hindsight columns."""
-    if failure.kind == "MachineClock":
-        return "use now() or as_of(), which return T"
-    if failure.kind == "PermissionException":
-        return "a session can read only its own views: SELECT * FROM lake_info lists them"
+    spelled = f"{failure.kind}: {failure.message}"
+    if step := next((step for pattern, step in _STEPS.items() if re.search(pattern, spelled)), ""):
+        return step
     column = _MISSING_COLUMN.search(failure.message)
     absent = "" if column is None else next(filter(None, column.groups()), "").lower()
     if absent in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
@@ -177,16 +185,14 @@ def hint(
         return f"this session was opened without {name}; open one with it in datasets"
     if meant(name) in bound:
         return f"{name} is called {meant(name)} here: SELECT * FROM {meant(name)}"
-    return ""
+    return LOADED if name else ""
 
 
 def _as_arrow(rows: Any) -> pa.Table:
-    if isinstance(rows, pa.Table):
-        return rows
     if isinstance(rows, list):
         return pa.Table.from_pylist(rows)
-    if hasattr(rows, "to_arrow"):
-        return rows.to_arrow()
     if type(rows).__module__.split(".")[0] == "pandas":
         return pa.Table.from_pandas(rows, preserve_index=False)
+    if hasattr(rows, "__arrow_c_stream__"):
+        return pa.table(rows)
     raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")

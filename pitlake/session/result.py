@@ -6,7 +6,8 @@ The session makes it from an Arrow table that was validated on arrival. It needs
 import hashlib
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections import namedtuple
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -122,6 +123,9 @@ class Receipt:
 class Result:
     """The rows of one query. `truncated`: whether a limit that the caller set has cut the rows.
 
+    It can be iterated, and passed to pandas, polars, pyarrow and DuckDB. `result["close"]` and `result.close` are the
+    values of a column, `result[0]` is the first row.
+
     notes: decisions made outside the session, such as a ticker that was resolved by later names. hindsight: for each
     dataset in the question, its columns that could not be known at available_at. reading: what the statement reads, and
     whether the rows are those of one view.
@@ -151,13 +155,43 @@ class Result:
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows as named tuples. A column whose name is no attribute's is named by its place: _0."""
+        row = namedtuple("Row", self.columns, rename=True)  # type: ignore[misc]  # noqa: PYI024 - the names vary
+        return map(row._make, self.rows())
+
+    def __getitem__(self, place: str | int | slice) -> Any:
+        """Return the values of a column, given its name, or a row or a list of rows, given their places."""
+        if isinstance(place, str):
+            if place not in self.columns:
+                raise KeyError(f"there is no column {place!r}; the columns are {', '.join(self.columns)}")
+            return _values(self._table[place])
+        return list(self)[place]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.columns:
+            frames = "a result's df() is a pandas DataFrame, its pl() a polars one, its arrow() a table"
+            raise AttributeError(f"a result has no {name!r}; {frames}")
+        return self[name]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the rows for any library that reads Arrow's C stream."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
     def arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
         return self._table
 
     def df(self) -> "pd.DataFrame":
-        """Return the rows as a pandas DataFrame with timezone-aware instants. Needs `pip install pitlake[pandas]`."""
-        return self._table.to_pandas()
+        """Return the rows as a pandas DataFrame, with days as naive timestamps and timezone-aware instants.
+
+        Needs `pip install pitlake[pandas]`.
+        """
+        table = self._table
+        for place, field in enumerate(table.schema):
+            if pa.types.is_date(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(_WITHOUT_ZONE))
+        return table.to_pandas()
 
     def pl(self) -> "pl.DataFrame":
         """Return the rows as a polars DataFrame. Needs `pip install pitlake[polars]`."""
@@ -170,6 +204,32 @@ class Result:
         """Return the rows as tuples of Python values."""
         columns: Sequence[list[Any]] = [_values(column) for column in self._table.columns]
         return list(zip(*columns, strict=True))
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Return the next row; None after the last one."""
+        return next(self._remaining, None)
+
+    @cached_property
+    def _remaining(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def fetchnumpy(self) -> dict[str, Any]:
+        """Return the columns as NumPy arrays, by name."""
+        return {name: self._table[name].to_numpy(zero_copy_only=False) for name in self.columns}
+
+    def head(self, rows: int = 5) -> "pd.DataFrame":
+        """Return the first rows as a pandas DataFrame."""
+        return self.df().head(rows)
+
+    def show(self) -> None:
+        """Print the first rows as a table."""
+        import duckdb
+
+        duckdb.from_arrow(self._table).show()
+
+    fetchall = rows
+    to_pandas = fetchdf = df
+    polars = pl
 
     @cached_property
     def receipt(self) -> Receipt:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from pitlake.clock import iso
-from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, choice
 from pitlake.questions import catalogue as queries
 from pitlake.questions.catalogue import Query
 from pitlake.questions.polled_days import days_of_dividends
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
     from pitlake.contract import Dataset
     from pitlake.session.arguments import Params, Rows
+
+OTHER_NAMES = dict.fromkeys(("register", "from_df"), 'load a frame with session.load("mine", frame)') | {
+    "execute": "session.sql(query, parameters) answers a query",
+    "tables": "session.datasets are the names of its views",
+    "panel": "`pitlake panel` makes one",
+}
+"""What to type in place of the methods of other libraries."""
 
 
 class Session:
@@ -96,13 +103,29 @@ class Session:
         """Run SQL and return the result of its last statement. See `ask`."""
         return self.ask(query, params, max_rows=max_rows, max_bytes=max_bytes)
 
-    def run(self, name: str, /, **values: Any) -> Result:
+    def run(self, name: str, /, *places: Any, **values: Any) -> Result:
         """Run a catalogue query by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.
 
-        Raises BadInput for an unknown query, invalid parameters or unbound datasets, and the errors of `ask`.
+        places: values of the first parameters, in the order of the catalogue. Raises BadInput for an unknown query,
+        invalid parameters or unbound datasets, and the errors of `ask`.
         """
         query = queries.get(name)
-        return self.ask(query, query.bind(values))
+        names = [parameter.name for parameter in query.parameters]
+        if len(places) > len(names) or not values.keys().isdisjoint(names[: len(places)]):
+            problem = f"{name} takes {', '.join(names) or 'none'}"
+            raise BadInput("values", problem, "give each of them once, by its name")
+        return self.ask(query, query.bind(dict(zip(names, places, strict=False)) | values))
+
+    def __getitem__(self, view: str) -> Result:
+        """Return the rows of a view."""
+        if view not in self.views:
+            raise KeyError(f"there is no view {view!r}; {choice(str(view), self.views)}")
+        return self.sql(f'FROM "{view}"')
+
+    def __getattr__(self, name: str) -> Result:
+        if name in self.__dict__.get("views", ()):
+            return self[name]
+        raise AttributeError(f"a session has no {name!r}; {OTHER_NAMES.get(name, 'its `datasets` are its views')}")
 
     def ask(
         self,

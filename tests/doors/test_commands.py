@@ -81,7 +81,7 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
         (("describe", "zzzz"), "there is no dataset 'zzzz'; choose one of av_daily_bars, av_earnings"),
         (("run", "entity_company", "--as-of", AS_OF), "ticker"),
         (("run", "news_latest", "--ticker", "NOG"), "--as-of"),
-        (("run", "news_latest", "--ticker", "NOG", "--as-of", "2024-05-01"), "date_only"),
+        (("run", "news_latest", "--ticker", "NOG", "--as-of", "2024-05-01"), "a date without time and offset"),
         (("run", "news_latest", "--ticker", "NOG", "--limit", "few", "--as-of", AS_OF), "limit"),
         (("run", "vector_news", "--as-of", AS_OF), "exactly one"),
         (("run", "vector_news", "--seed-id", "bzNews_9999", "--as-of", AS_OF), "seed_id"),

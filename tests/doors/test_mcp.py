@@ -58,11 +58,11 @@ def test_a_pit_goes_back_in_time_and_up_to_the_server_s_own(lake):
     [
         ("2024-05-01T00:00:00.000001Z", "later than"),
         ("2099-01-01T00:00:00Z", "later than"),
-        ("2024-04-01", "date_only"),
-        ("2024-04-01T00:00:00", "naive"),
-        ("now", "not_iso"),
-        ("", "empty"),
-        ("0001-01-01T00:00:00Z", "pit: out_of_range"),
+        ("2024-04-01", "a date without time and offset"),
+        ("2024-04-01T00:00:00", "the offset is missing"),
+        ("now", "expected YYYY-MM-DD"),
+        ("", "no timestamp text"),
+        ("0001-01-01T00:00:00Z", "pit: before the year 1"),
     ],
 )
 @pytest.mark.parametrize(("tool", "arguments"), GATED_TOOLS, ids=[name for name, _ in GATED_TOOLS])

@@ -36,7 +36,7 @@ def test_every_tool_answers_over_http_as_over_stdio(lake):
     [
         ([], "--as-of"),
         (["--as-of", AS_OF, "--open"], "--open"),
-        (["--as-of", "2024-05-01"], "date_only"),
+        (["--as-of", "2024-05-01"], "a date without time and offset"),
         (["--as-of", AS_OF, "--http", "--host", "0.0.0.0"], "--allow-host"),
         (["--as-of", AS_OF, "--http", "--port", "99999"], "--port"),
         (["--as-of", AS_OF, "--http", "--port", "{taken}"], "--port"),

@@ -79,7 +79,7 @@ def test_hostile_sql_gets_nothing_of_the_future(tmp_path, kind):
         ({"tables": {}}, "tables: names no table"),
         ({"available_at": {"other": "at"}}, "available_at: does not name a column of own"),
         ({"available_at": "when"}, "available_at: the table has no column 'when'"),
-        ({"as_of": "2024-02-12"}, "as_of: date_only"),
+        ({"as_of": "2024-02-12"}, "as_of: a date without time and offset"),
         (
             {"tables": {"own": pa.table({"row": [1], "at": ["2024-01-01"]})}},
             "columns: row identifies rows",

@@ -341,7 +341,7 @@ def _children():
         ([], "--as-of: missing"),
         (["--as-of", AS_OF], "--policy: missing"),
         (["--as-of", AS_OF, "--policy", "alpaca"], "SERVER: missing"),
-        (["--as-of", "2024-02-15", "--policy", "alpaca", "x"], "date_only"),
+        (["--as-of", "2024-02-15", "--policy", "alpaca", "x"], "a date without time and offset"),
         (["--as-of", "2099-01-01T00:00:00Z", "--policy", "alpaca", "x"], "is in the future"),
         (["--as-of", AS_OF, "--policy", "alpacca", "x"], "did you mean alpaca"),
         (["--as-of", AS_OF, "--policy", "alpaca", "--", "no-such-command-here"], "can't be started"),
