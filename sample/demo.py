@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rich.console import Console
@@ -24,7 +24,7 @@ from rich.table import Table
 
 from forge.demo import play
 from local_servers.server import GraphServer
-from pipelines.earnings import BUNDLES, tags
+from pipelines.earnings import BUNDLES, one_run, tags
 from pipelines.partitions import EARNINGS_SET
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 HOME = Path(".pitlake") / "demo"
 SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
-ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
 TOLD = "NOG"
 WEB = "http://127.0.0.1:8765/at?as_of=2010-01-26T14%3A30%3A00Z&ticker=AAPL"
 """The address at which `make web` shows this lake's time machine."""
@@ -96,11 +95,12 @@ def fill(home: Path) -> None:
         with step("starting Dagster"):
             job, instance = wiring(server, home)
         with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(chosen())) as tick:
-            publish(job, instance, tick, chosen(), ALL_DAYS)
+            publish(job, instance, tick, chosen(), tags(FIRST_DAY, LAST_DAY), outside.run_config())
         releases = instance.get_dynamic_partitions(EARNINGS_SET)
-        pinned_keys = [key for key in releases if key.startswith(f"{TOLD}|")]
+        pinned_keys = [key for key in releases if key.endswith(f"|{TOLD}")]
         with step(f"building snapshots around {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)) as tick:
-            publish(job, instance, tick, BUNDLES, tags(pinned_keys[0], pinned_keys[-1]))
+            request = one_run(instance, pinned_keys)
+            publish(job, instance, tick, BUNDLES, request["tags"], request["run_config"].get("ops", {}))
 
 
 def chosen() -> list[str]:
@@ -128,9 +128,14 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
 
 
 def publish(
-    job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick, names: Sequence[str], tags: Mapping[str, str]
+    job: "dg.JobDefinition",
+    instance: "dg.DagsterInstance",
+    tick: Tick,
+    names: Sequence[str],
+    tags: Mapping[str, str],
+    ops: Mapping[str, Any],
 ) -> None:
-    """Run the job for these datasets and the partitions that the tags name.
+    """Run the job for these datasets and the partitions that the tags name, with the config of their ops.
 
     Raises PitlakeError naming the datasets that failed, which published nothing.
     """
@@ -147,8 +152,7 @@ def publish(
     os.environ.update(FAST_EVENTS)
     instance.add_event_listener(run_id, heard)
     outcome = job.execute_in_process(
-        run_config=QUIET
-        | {"ops": {name: op_config for name, op_config in outside.run_config().items() if name in names}},
+        run_config=QUIET | {"ops": dict(ops)},
         instance=instance,
         run_id=run_id,
         tags=dict(tags),
