@@ -44,7 +44,7 @@ def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[st
 
 def one_run(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> dict[str, Any]:
     """Return tags and run config of one run that builds these partitions: as a range if they are neighbours in
-    Dagster's list, which holds releases that were loaded late at its end; else by name.
+    Dagster's list, which holds releases that were loaded late at its end; else by name, as a run of the first.
     """
     keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(keys_to_build)
     places = [place for place, key in enumerate(keys) if key in chosen]
@@ -52,7 +52,7 @@ def one_run(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> dict[
     if len(places) == last - first + 1:
         return {"tags": tags(keys[first], keys[last]), "run_config": {}}
     config = {"config": {"releases": [keys[place] for place in places]}}
-    return {"tags": {}, "run_config": {"ops": dict.fromkeys(BUNDLES, config)}}
+    return {"tags": {PARTITION: keys[first]}, "run_config": {"ops": dict.fromkeys(BUNDLES, config)}}
 
 
 def tags(first: str, last: str) -> dict[str, str]:

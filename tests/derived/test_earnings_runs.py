@@ -7,6 +7,7 @@ import pytest
 
 from assets.derived.bundle_assets import bundle_assets
 from assets.derived.earnings_bundles import Event, events
+from pipelines.definitions import build_definitions
 from pipelines.earnings import BUNDLES, new_earnings, one_run, register, tags
 from pipelines.partitions import EARNINGS
 from pitlake.cli import invoke
@@ -56,7 +57,7 @@ def test_releases_with_others_between_them_are_one_run_by_name(instance):
     chosen = [*keys[::2], *late]
     request = one_run(instance, chosen)
     assert request == {
-        "tags": {},
+        "tags": {"dagster/partition": keys[0]},
         "run_config": {"ops": {name: {"config": {"releases": chosen}} for name in BUNDLES}},
     }
 
@@ -75,13 +76,15 @@ def materialised(instance, lake, **request):
 def test_a_run_by_name_fills_the_partitions_that_it_names_and_no_others(lake, instance, monkeypatch):
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
     monkeypatch.setattr("assets.derived.bundle_assets.expected", lambda _staged, _observed_at: met)  # slow to import
-    _, second = register(instance, events(lake))
-    config = {"config": {"releases": [second]}}
-    result = materialised(instance, lake, run_config={"ops": dict.fromkeys(BUNDLES, config)})
+    first, second = (event.key for event in events(lake))
+    instance.add_dynamic_partitions("earnings_events", [first, "2024-03-01T21:00:00Z|ELSE", second])
+    request = one_run(instance, [first, second])
+    wiring = build_definitions(resources={"lake": LakeResource(root=lake.location)})
+    result = wiring.resolve_job_def("earnings_bundles").execute_in_process(instance=instance, **request)
     assert result.success
     assert len(result.get_asset_check_evaluations()) > len(BUNDLES)
     for name in BUNDLES:
-        assert instance.get_materialized_partitions(dg.AssetKey(name)) == {second}
+        assert instance.get_materialized_partitions(dg.AssetKey(name)) == {first, second}
 
 
 def test_typed_keys_that_name_no_release_fail_before_anything_is_read(earnings_lake, instance, monkeypatch):
