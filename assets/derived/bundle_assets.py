@@ -12,7 +12,7 @@ from pydantic import Field
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
-from assets.factory import dagster_events, dataset_asset, not_retried, refused_records, run_metadata
+from assets.factory import dagster_events, dataset_asset, log_report, not_retried, run_metadata
 from assets.runs import RunReport
 from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results
@@ -33,8 +33,8 @@ class BundleConfig(dg.Config):
     releases: list[str] = Field(
         default_factory=list,
         description=(
-            "Partitions to build in a run without partitions, such as 2024-05-22T20:20:04Z|NVDA, wherever they stand "
-            "in Dagster's list. Blank: the partitions of the run."
+            "Partitions to build instead of the run's own, wherever they stand in Dagster's list, such as "
+            "2024-05-22T20:20:04Z|NVDA."
         ),
     )
 
@@ -93,8 +93,7 @@ def event_asset(
         if isinstance(report.outcome, CheckFailed):
             yield from dagster_events(context, dataset, report)
             return
-        for note in (*report.notes, *refused_records(report)):
-            context.log.warning(note)
+        log_report(context, report)
         whole, checks = run_metadata(report, report.outcome), list(check_results(dataset, report.checks))
         # Only the last partition has the facts of the whole run.
         facts = {key: {"lake version": report.outcome.version} for key in keys} | {keys[-1]: whole}
