@@ -23,10 +23,11 @@ SQLGLOT ?= 30.30.0
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
-QUIET := {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
+# One line for each dataset, without Dagster's events.
+BRIEF := {"loggers": {"console": {"config": {"log_level": "INFO"}}}}
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
 DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
-	VIRTUAL_ENV="$(CURDIR)/.venv" DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
+	VIRTUAL_ENV="$(CURDIR)/.venv" DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
 # npm's packages are locked too: npm ci installs exactly those of scripts/npm, or fails.
 NPM_CI = mkdir -p .pitlake/$(1) && cp scripts/npm/$(2)/package.json scripts/npm/$(2)/package-lock.json .pitlake/$(1) && \
 	npm ci --silent --no-fund --no-audit --prefix .pitlake/$(1)
@@ -85,9 +86,9 @@ serve: $(SET_UP) ## Run Dagster until interrupted: Postgres of the system's pack
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
 	@mkdir -p "$(DAGSTER_HOME)"
-	@{ $(BIN)/python -m resources.graph && $(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'; } \
+	@{ $(BIN)/python -m resources.graph && $(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(BRIEF)'; } \
 		|| { DAGSTER_HOME="$(DAGSTER_HOME)" $(BIN)/python -m pipelines.commands.tell; exit 1; }
-	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
+	@$(BIN)/pitlake datasets --open
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
 	@$(BIN)/python -m checks.quality

@@ -23,6 +23,7 @@ from checks.expectations import expected
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, CheckFailed, NotCaptured
+from pitlake.lake.publishing.audit import CheckResult
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.refusal import REFUSING
 from pitlake.questions.dictionary import agent_columns
@@ -117,8 +118,7 @@ def dagster_events(
 
     more: metadata of the run, in addition to that of the report.
     """
-    for note in (*report.notes, *refused_records(report)):
-        context.log.warning(note)
+    log_report(context, report)
     checks = list(check_results(dataset, report.checks))
     if isinstance(report.outcome, CheckFailed):
         yield from checks
@@ -127,6 +127,22 @@ def dagster_events(
     if dataset.partitioned:
         _add_day_metadata(context, report.outcome, whole)
     yield dg.MaterializeResult(metadata=None if dataset.partitioned else whole, check_results=checks)
+
+
+def log_report(context: dg.AssetExecutionContext, report: RunReport) -> None:
+    """Log warnings of a run, and if it published, its counts and version as one line."""
+    for note in (*report.notes, *refused_records(report)):
+        context.log.warning(note)
+    if isinstance(report.outcome, Published):
+        counts = vars(report.outcome.total) | {"refused": sum(map(_refused, report.checks))}
+        version = f"lake version {report.outcome.version}" if report.outcome.changed else "no new version"
+        context.log.info("%s; %s", ", ".join(f"{name} {count:,}" for name, count in counts.items()), version)
+
+
+def _refused(check: CheckResult) -> int:
+    """Return how many records a check turned into gaps."""
+    counts = [fact for name, fact in check.facts.items() if name != "rows" and isinstance(fact, int)]
+    return sum(counts) if check.name in REFUSING and not check.passed else 0
 
 
 def refused_records(report: RunReport) -> Iterator[str]:

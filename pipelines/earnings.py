@@ -1,12 +1,13 @@
-"""Releases as partitions, combined into few runs: used by the sensor, the evening's schedule and `pitlake backfill
+"""Releases as partitions, several in one run: used by the sensor, the evening's schedule and `pitlake backfill
 earnings`.
 
-A run covers a range of neighbouring partitions, in Dagster's order. assets/derived builds them.
+A run covers a range of Dagster's list, such as a month; it names its releases if they aren't neighbours there.
+assets/derived builds them.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
+from typing import Any
 
 import dagster as dg
 
@@ -19,7 +20,6 @@ from resources.lake import LakeResource
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 PARTITION = "dagster/partition"
 SENSOR_SECONDS = 300
-FEW_RUNS = 10
 BUNDLES = ("earnings_snapshots", "earnings_outcomes")
 OPEN_DAYS = 45  # after this the longest window of an outcome, twenty sessions, has ended
 AGAIN_AFTER = timedelta(days=1)  # a failed release is not requested at every evaluation
@@ -34,34 +34,25 @@ earnings_bundles = dg.define_asset_job(
 
 
 def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
-    """Make releases partitions, company by company, as a user in the UI would select them; return new keys."""
+    """Make releases partitions, oldest first; return new keys."""
     present = frozenset(instance.get_dynamic_partitions(EARNINGS_SET))
-    ordered = sorted(releases, key=lambda event: (event.ticker, event.event_at))
-    new = list(dict.fromkeys(event.key for event in ordered if event.key not in present))
+    new = sorted({event.key for event in releases} - present)
     if new:
         instance.add_dynamic_partitions(EARNINGS_SET, new)
     return new
 
 
-def ranges(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the wanted partitions as few ranges of neighbours: (first, last) of each, in Dagster's order.
-
-    Scattered partitions are moved next to each other at the end of Dagster's list, unless a run uses one of them.
+def one_run(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> dict[str, Any]:
+    """Return tags and run config of one run that builds these partitions: as a range if they are neighbours in
+    Dagster's list, which holds releases that were loaded late at its end; else by name, as a run of the first.
     """
-    spans = _neighbours(instance, keys_to_build)
-    if len(spans) > FEW_RUNS and not _covered(instance, _under_way(instance)).intersection(keys_to_build):
-        chosen, keys = frozenset(keys_to_build), instance.get_dynamic_partitions(EARNINGS_SET)
-        for key in chosen:
-            instance.delete_dynamic_partition(EARNINGS_SET, key)  # The parts of it that were built remain.
-        instance.add_dynamic_partitions(EARNINGS_SET, [key for key in keys if key in chosen])
-        spans = _neighbours(instance, keys_to_build)
-    return spans
-
-
-def _neighbours(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> list[tuple[str, str]]:
     keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(keys_to_build)
-    runs = [list(run) for inside, run in groupby(keys, chosen.__contains__) if inside]
-    return [(run[0], run[-1]) for run in runs]
+    places = [place for place, key in enumerate(keys) if key in chosen]
+    first, last = places[0], places[-1]
+    if len(places) == last - first + 1:
+        return {"tags": tags(keys[first], keys[last]), "run_config": {}}
+    config = {"config": {"releases": [keys[place] for place in places]}}
+    return {"tags": {PARTITION: keys[first]}, "run_config": {"ops": dict.fromkeys(BUNDLES, config)}}
 
 
 def tags(first: str, last: str) -> dict[str, str]:
@@ -88,13 +79,10 @@ def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
 
 def _asked(instance: dg.DagsterInstance, now: datetime) -> frozenset[str]:
     """Return the keys that a run of the last day covers, or a run that has not ended."""
-    lately = instance.get_runs(dg.RunsFilter(created_after=now - AGAIN_AFTER))
-    return _covered(instance, [*lately, *_under_way(instance)])
-
-
-def _under_way(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
     unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
-    return instance.get_runs(dg.RunsFilter(statuses=unfinished, created_after=clock.now() - LOST_AFTER))
+    lately = dg.RunsFilter(created_after=now - AGAIN_AFTER)
+    under_way = dg.RunsFilter(statuses=unfinished, created_after=now - LOST_AFTER)
+    return _covered(instance, [*instance.get_runs(lately), *instance.get_runs(under_way)])
 
 
 def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> frozenset[str]:
@@ -102,6 +90,8 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
     place = {key: number for number, key in enumerate(keys)}
     covered: set[str] = set()
     for run in runs:
+        ops: Any = run.run_config.get("ops", {})
+        covered.update(ops.get(BUNDLES[0], {}).get("config", {}).get("releases", ()))
         single = run.tags.get(PARTITION, "")
         first, last = (run.tags.get(tag, single) for tag in (RANGE_START, RANGE_END))
         if first in place and last in place:
@@ -112,10 +102,10 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
 @dg.sensor(
     job=earnings_bundles,
     minimum_interval_seconds=SENSOR_SECONDS,
-    description="Makes new releases partitions and builds them in few runs.",
+    description="Makes new releases partitions and builds them in one run.",
 )
 def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
-    """Request releases that were never built, as partitions and in few runs."""
+    """Request releases that were never built, as partitions and in one run."""
     try:
         releases = events(lake.open())
     except LakeNotFound:
@@ -124,5 +114,4 @@ def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     missing = unbuilt(context.instance, releases)
     if not missing:
         return dg.SkipReason(f"{len(releases)} releases, none to build")
-    spans = ranges(context.instance, missing)
-    return dg.SensorResult(run_requests=[dg.RunRequest(tags=tags(first, last)) for first, last in spans])
+    return dg.SensorResult(run_requests=[dg.RunRequest(**one_run(context.instance, missing))])

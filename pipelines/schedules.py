@@ -105,7 +105,7 @@ def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) 
 
 
 @in_new_york(earnings.earnings_bundles, AFTER_RELEASES)
-def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> list[dg.RunRequest] | dg.SkipReason:
+def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Rebuild releases of the last weeks, on days with a session, with what was in the future before."""
     try:
         releases = events(lake.open())
@@ -116,8 +116,7 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
         return skipped or dg.SkipReason(f"none of {len(releases)} releases is from the last {earnings.OPEN_DAYS} days")
     earnings.register(context.instance, recent)
     at = context.scheduled_execution_time.isoformat()
-    spans = earnings.ranges(context.instance, [event.key for event in recent])
-    return [dg.RunRequest(run_key=f"{at} {first}", tags=earnings.tags(first, last)) for first, last in spans]
+    return dg.RunRequest(run_key=at, **earnings.one_run(context.instance, [event.key for event in recent]))
 
 
 @in_new_york(quality, AFTER_EVENING)

@@ -2,8 +2,8 @@
 instants, and makes a decision.
 
 `python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, fills all
-datasets in one Dagster run and those built per release in another, lists what is in the lake, asks and decides. It owns
-`.pitlake/demo` and recreates it each time. Progress goes to stderr, findings to stdout.
+datasets, the last month in one Dagster run, and those built per release in another, lists what is in the lake, asks
+and decides. It owns `.pitlake/demo` and recreates it each time. Progress goes to stderr, findings to stdout.
 """
 
 import os
@@ -14,26 +14,33 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rich.console import Console
 from rich.table import Table
 
+from assets.graph import all_extractors
+from assets.order import in_order
+from assets.runs import attempt_partitions
+from checks.expectations import expected
 from forge.demo import play
 from local_servers.server import GraphServer
-from pipelines.earnings import BUNDLES, tags
+from pipelines.earnings import BUNDLES, one_run, tags
 from pipelines.partitions import EARNINGS_SET
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
-from pitlake.errors import IsolationUnavailable, PitlakeError
+from pitlake.errors import CheckFailed, IsolationUnavailable, PitlakeError
 from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.lake import Lake
 from pitlake.session import Session, connect
+from resources.graph.graph import Graph
 from resources.graph.open import GraphSettings, graph_server
 from sample import outside
+from sample.calendar import FIRST_DAY, LAST_DAY
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
@@ -45,8 +52,10 @@ if TYPE_CHECKING:
 
 HOME = Path(".pitlake") / "demo"
 SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
-FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
-ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
+RECORDED_FROM = date(2025, 6, 1)
+"""The first day of Dagster's run. Dagster on SQLite takes 20 milliseconds for each day and dataset, so earlier days are
+published without it.
+"""
 TOLD = "NOG"
 WEB = "http://127.0.0.1:8765/at?as_of=2010-01-26T14%3A30%3A00Z&ticker=AAPL"
 """The address at which `make web` shows this lake's time machine."""
@@ -82,7 +91,7 @@ def main() -> int:
 
 
 def fill(home: Path) -> None:
-    """Load the sample world into its own graph, and all its datasets into a lake, in one run over all days."""
+    """Load the sample world into its own graph, and all its datasets into a lake, the last days by Dagster."""
     with ExitStack() as running:
         with step("starting the embedded graph"):
             server = running.enter_context(graph_server(GraphSettings(root=home / "graph")))
@@ -93,19 +102,35 @@ def fill(home: Path) -> None:
         lake.end_at(outside.FETCHED_AT)
         with step("unpacking captures of the outside sources"):
             outside.unpack(lake)
+        first, last = RECORDED_FROM.isoformat(), LAST_DAY.isoformat()
+        with step(f"publishing the graph's days before {first}", of=len(all_extractors())) as tick:
+            publish_history(server, lake, tick)
         with step("starting Dagster"):
             job, instance = wiring(server, home)
-        with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(chosen())) as tick:
-            publish(job, instance, tick, chosen(), ALL_DAYS)
+        with step(f"publishing every dataset, {first} to {last}, in one run", of=len(chosen())) as tick:
+            publish(job, instance, tick, chosen(), tags(first, last), outside.run_config())
         releases = instance.get_dynamic_partitions(EARNINGS_SET)
-        pinned_keys = [key for key in releases if key.startswith(f"{TOLD}|")]
+        pinned_keys = [key for key in releases if key.endswith(f"|{TOLD}")]
         with step(f"building snapshots around {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)) as tick:
-            publish(job, instance, tick, BUNDLES, tags(pinned_keys[0], pinned_keys[-1]))
+            request = one_run(instance, pinned_keys)
+            publish(job, instance, tick, BUNDLES, request["tags"], request["run_config"].get("ops", {}))
 
 
 def chosen() -> list[str]:
-    """Return the datasets that one run over all days fills: all except those built release by release."""
+    """Return the datasets that one run over some days fills: all except those built release by release."""
     return [name for name in all_datasets() if name not in BUNDLES]
+
+
+def publish_history(server: GraphServer, lake: Lake, tick: Tick) -> None:
+    """Publish the days before Dagster's run. Raises PitlakeError if a check refuses a dataset."""
+    days = [FIRST_DAY + timedelta(days=number) for number in range((RECORDED_FROM - FIRST_DAY).days)]
+    with Graph(server.uri, server.reader_auth, server.database) as graph:
+        for number, name in enumerate(in_order(all_extractors()), 1):
+            extractor = all_extractors()[name]
+            report = attempt_partitions(extractor, days, graph, lake, run_id=str(uuid4()), audits=(expected,))
+            if isinstance(report.outcome, CheckFailed):
+                raise report.outcome
+            tick(number, name)
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
@@ -128,9 +153,14 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
 
 
 def publish(
-    job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick, names: Sequence[str], tags: Mapping[str, str]
+    job: "dg.JobDefinition",
+    instance: "dg.DagsterInstance",
+    tick: Tick,
+    names: Sequence[str],
+    tags: Mapping[str, str],
+    ops: Mapping[str, Any],
 ) -> None:
-    """Run the job for these datasets and the partitions that the tags name.
+    """Run the job for these datasets and the partitions that the tags name, with the config of their ops.
 
     Raises PitlakeError naming the datasets that failed, which published nothing.
     """
@@ -147,8 +177,7 @@ def publish(
     os.environ.update(FAST_EVENTS)
     instance.add_event_listener(run_id, heard)
     outcome = job.execute_in_process(
-        run_config=QUIET
-        | {"ops": {name: op_config for name, op_config in outside.run_config().items() if name in names}},
+        run_config=QUIET | {"ops": dict(ops)},
         instance=instance,
         run_id=run_id,
         tags=dict(tags),

@@ -12,21 +12,31 @@ from pydantic import Field
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
-from assets.factory import dagster_events, dataset_asset, refused_records, run_metadata
+from assets.factory import dagster_events, dataset_asset, log_report, not_retried, run_metadata
 from assets.runs import RunReport
 from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results
 from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import get
-from pitlake.errors import CheckFailed
+from pitlake.errors import BadInput, CheckFailed, LakeNotFound
 from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
 from resources.lake import LakeResource
 
+MOST_UNKNOWN = 5
 
-class SnapshotConfig(dg.Config):
-    """The instants at which snapshots are built."""
+
+class BundleConfig(dg.Config):
+    """The releases to build, and the instants of their snapshots."""
+
+    releases: list[str] = Field(
+        default_factory=list,
+        description=(
+            "Partitions to build instead of the run's own, wherever they stand in Dagster's list, such as "
+            "2024-05-22T20:20:04Z|NVDA."
+        ),
+    )
 
     anchors: list[str] = Field(
         default_factory=lambda: list(ANCHORS),
@@ -34,7 +44,7 @@ class SnapshotConfig(dg.Config):
     )
 
 
-Build = Callable[[Lake, Sequence[Event], str, SnapshotConfig], RunReport]
+Build = Callable[[Lake, Sequence[Event], str, BundleConfig], RunReport]
 
 
 def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDefinition]:
@@ -47,11 +57,11 @@ def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDef
         ]
 
 
-def _snapshots(lake: Lake, events: Sequence[Event], run_id: str, config: SnapshotConfig) -> RunReport:
+def _snapshots(lake: Lake, events: Sequence[Event], run_id: str, config: BundleConfig) -> RunReport:
     return earnings_bundles.build(lake, events, run_id=run_id, anchors=config.anchors, audits=(expected,))
 
 
-def _outcomes(lake: Lake, events: Sequence[Event], run_id: str, _config: SnapshotConfig) -> RunReport:
+def _outcomes(lake: Lake, events: Sequence[Event], run_id: str, _config: BundleConfig) -> RunReport:
     return earnings_outcomes.build(lake, events, run_id=run_id, audits=(expected,))
 
 
@@ -70,26 +80,43 @@ def event_asset(
         "duckdb",
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.single_run(),
+        output_required=False,
         deps=[_dep(name) for name in reads],
     )
     def materialise(
-        context: dg.AssetExecutionContext, config: SnapshotConfig, lake: LakeResource
+        context: dg.AssetExecutionContext, config: BundleConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        lake_now, keys = lake.open(), frozenset(context.partition_keys)
-        events = [event for event in earnings_bundles.events(lake_now) if event.key in keys]
-        unknown = keys - {event.key for event in events}
-        if unknown:
-            raise dg.Failure(f"the lake has no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
-        report = build(lake_now, events, context.run.run_id, config)
+        lake_now, keys = lake.open(), config.releases or context.partition_keys
+        with not_retried():
+            chosen = _releases(lake_now, keys)
+        report = build(lake_now, chosen, context.run.run_id, config)
         if isinstance(report.outcome, CheckFailed):
             yield from dagster_events(context, dataset, report)
             return
-        for note in (*report.notes, *refused_records(report)):
-            context.log.warning(note)
-        whole = run_metadata(report, report.outcome)
-        for key in context.partition_keys:  # Only the last partition has the facts of the whole run.
-            facts = whole if key == context.partition_keys[-1] else {"lake version": report.outcome.version}
-            context.add_asset_metadata(facts, partition_key=key)
-        yield dg.MaterializeResult(check_results=list(check_results(dataset, report.checks)))
+        log_report(context, report)
+        whole, checks = run_metadata(report, report.outcome), list(check_results(dataset, report.checks))
+        # Only the last partition has the facts of the whole run.
+        facts = {key: {"lake version": report.outcome.version} for key in keys} | {keys[-1]: whole}
+        if config.releases:
+            for key in keys:
+                context.log_event(dg.AssetMaterialization(context.asset_key, partition=key, metadata=facts[key]))
+            yield from checks
+            return
+        for key in keys:
+            context.add_asset_metadata(facts[key], partition_key=key)
+        yield dg.MaterializeResult(check_results=checks)
 
     return materialise
+
+
+def _releases(lake: Lake, keys: Sequence[str]) -> list[Event]:
+    """Return the releases of these partitions. Raises BadInput for a partition that names none."""
+    try:
+        events = [event for event in earnings_bundles.events(lake) if event.key in frozenset(keys)]
+    except LakeNotFound:
+        raise BadInput("partition", "there is no lake yet", "publish earnings_events first") from None
+    unknown = sorted(frozenset(keys) - {event.key for event in events})
+    if unknown:
+        some = ", ".join(map(repr, unknown[:MOST_UNKNOWN]))
+        raise BadInput("partition", f"{some}: this lake has no such release", "pick others")
+    return events

@@ -44,8 +44,8 @@ _MINUTES = re.compile(r"[+-][0-9]{1,5}")
 class Event:
     """One release.
 
-    `key` is its partition: ticker and instant. released_at: when EDGAR showed the release. release_rule: the rule
-    behind this instant.
+    `key` is its partition: the instant to the second, so that names sort by time, and the ticker. released_at: when
+    EDGAR showed the release. release_rule: the rule behind this instant.
     """
 
     event_at: datetime
@@ -56,7 +56,7 @@ class Event:
 
     @property
     def key(self) -> str:
-        return f"{self.ticker}|{clock.iso(self.event_at)}"
+        return f"{clock.iso(self.event_at.replace(microsecond=0))}|{self.ticker}"
 
     @property
     def public_at(self) -> datetime:

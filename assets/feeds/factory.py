@@ -3,7 +3,9 @@
 Dating and publishing use the same code as all other runs.
 """
 
-from collections.abc import Iterator
+import json
+import logging
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
@@ -81,6 +83,12 @@ def source_of(feed: Feed) -> dg.AssetSpec:
     )
 
 
+def _is_blank(run_config: Mapping[str, Any]) -> bool:
+    """Return whether a run names nothing for any of its assets."""
+    configs = [op.get("config", {}) for op in run_config.get("ops", {}).values()]
+    return not any(config.get(name) for config in configs for name in Scope.__dataclass_fields__ if name != "max_pages")
+
+
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
     """Return the asset of one feed, with its dataset's name. Its config decides what a run covers, so it has no
     partitions.
@@ -100,9 +108,12 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         with not_retried():
             lake_now, scope, asks_nothing = lake.open(), config.scope(), config.asks_nothing
         if asks_nothing:
-            context.log.info("the run's config requests nothing, so nothing is published")
+            example = json.dumps(feed.example.as_config("live"))
+            note = f"nothing was named in the run's config, so nothing is requested; an example is {example}"
+            # A run of all feeds usually names something for some of them.
+            context.log.log(logging.WARNING if _is_blank(context.run.run_config) else logging.INFO, note)
             report = nothing_asked(feed, lake_now, context.run.run_id, (expected,))
-            yield from dagster_events(context, dataset, report)
+            yield from dagster_events(context, dataset, report, {"requested": note})
             return
         with not_retried(), HttpClient(feed.provider, CaptureStore.of(lake_now.location), config.mode) as client:
             report = run_feed(feed, scope, client, lake_now, run_id=context.run.run_id, audits=(expected,))

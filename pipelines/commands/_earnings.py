@@ -1,19 +1,19 @@
-"""The work of `pitlake backfill earnings`: the selected releases and their runs. Imported when the command runs."""
+"""The work of `pitlake backfill earnings`: the selected releases and their run. Imported when the command runs."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
 from os import environ
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import dagster as dg
 
 from assets.derived.bundle_assets import bundle_assets
 from assets.derived.earnings_bundles import ANCHORS, Event, as_of, events
-from pipelines.earnings import earnings_bundles, ranges, register, tags
+from pipelines.earnings import BUNDLES, earnings_bundles, one_run, register
 from pipelines.partitions import EARNINGS
 from pitlake import clock
 from pitlake.errors import BadInput
@@ -71,8 +71,8 @@ class Wanted:
 
 
 def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> dict[str, int]:
-    """Run the backfill and report progress and reasons of failure; return the numbers of releases, runs and failed
-    runs, and the lake version.
+    """Build the selected releases in one run and report its reasons of failure; return the numbers of releases and
+    failed runs, and the lake version.
 
     Raises BadInput if no release matches, and for an invalid DAGSTER_HOME.
     """
@@ -89,19 +89,20 @@ def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> di
     with ExitStack() as running:
         instance = running.enter_context(_instance(running))
         register(instance, chosen)
-        spans = ranges(instance, [event.key for event in chosen])
-        failed = 0
-        for number, (first, last) in enumerate(spans, 1):
-            say(f"run {number} of {len(spans)}: {first} to {last}")
-            result = _run(instance, lake, choice, first, last)
-            failed += not result.success
-            for line in _failures(result):
-                say(line)
-    return {"releases": len(chosen), "runs": len(spans), "failed": failed, "version": lake.head()}
+        request = one_run(instance, [event.key for event in chosen])
+        say(f"one run of {len(chosen)} releases: {chosen[0].key} to {chosen[-1].key}")
+        result = _run(instance, lake, choice, request)
+        for line in _failures(result):
+            say(line)
+    return {"releases": len(chosen), "failed": int(not result.success), "version": lake.head()}
 
 
-def _run(instance: dg.DagsterInstance, lake: Lake, choice: Wanted, first: str, last: str) -> dg.ExecuteInProcessResult:
+def _run(
+    instance: dg.DagsterInstance, lake: Lake, choice: Wanted, request: Mapping[str, Any]
+) -> dg.ExecuteInProcessResult:
     """Run the job of the schedule and the sensor once."""
+    options = {name: request["run_config"].get("ops", {}).get(name, {}).get("config", {}) for name in BUNDLES}
+    options["earnings_snapshots"] = options["earnings_snapshots"] | {"anchors": list(choice.anchors)}
     wiring = dg.Definitions(
         assets=bundle_assets(EARNINGS),
         jobs=[earnings_bundles],
@@ -110,8 +111,8 @@ def _run(instance: dg.DagsterInstance, lake: Lake, choice: Wanted, first: str, l
     )
     return wiring.resolve_job_def(earnings_bundles.name).execute_in_process(
         instance=instance,
-        run_config=QUIET | {"ops": {"earnings_snapshots": {"config": {"anchors": list(choice.anchors)}}}},
-        tags=tags(first, last) | {ASKED: choice.command},
+        run_config=QUIET | {"ops": {name: {"config": config} for name, config in options.items()}},
+        tags=request["tags"] | {ASKED: choice.command},
         raise_on_error=False,
     )
 

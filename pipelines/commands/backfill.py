@@ -1,6 +1,6 @@
-"""`pitlake backfill earnings`: snapshots and outcomes of releases, in few Dagster runs, in this process, at once.
+"""`pitlake backfill earnings`: snapshots and outcomes of releases, in one Dagster run, in this process, at once.
 
-The runs are recorded in the instance at DAGSTER_HOME, so that the UI shows them. No daemon is needed.
+The run is recorded in the instance at DAGSTER_HOME, so that the UI shows it. No daemon is needed.
 """
 
 import click
@@ -26,7 +26,7 @@ def earnings(lake: str | None, tickers: str | None, first: str | None, last: str
 
     choice = Wanted.parsed(tickers, first, last, anchors)
     done = backfill(lake, choice, render.say)
-    names = ("releases", "runs", "failed", "version")
+    names = ("releases", "failed", "version")
     render.deliver(render.grid(names, [tuple(str(done[name]) for name in names)]), None)
     if done["failed"]:
         raise click.exceptions.Exit(1)

@@ -10,7 +10,7 @@ import pytest
 from assets.derived import earnings_bundles, earnings_events, earnings_outcomes
 from assets.derived.bundle_assets import bundle_assets
 from assets.derived.earnings_bundles import ANCHORS, Event, as_of
-from pipelines.earnings import new_earnings, ranges, register, tags
+from pipelines.earnings import new_earnings
 from pipelines.partitions import EARNINGS
 from pitlake import clock
 from pitlake.answers import receipts
@@ -378,16 +378,6 @@ def test_releases_are_few_runs_of_dagster(lake, tmp_path):
         done = instance.get_materialized_partitions(dg.AssetKey("earnings_snapshots"))
     assert result.success
     assert done == {event.key for event in earnings_bundles.events(lake)}
-
-
-def test_ranges_are_neighbours_in_dagsters_order():
-    events = [Event(MAY + timedelta(days=n), ticker, f"{ticker}{n}") for n in range(2) for ticker in "BA"]
-    with dg.DagsterInstance.ephemeral() as instance:
-        keys = register(instance, events)
-        assert [key[0] for key in keys] == ["A", "A", "B", "B"]
-        assert list(ranges(instance, keys)) == [(keys[0], keys[3])]
-        assert list(ranges(instance, [keys[0], keys[2]])) == [(keys[0], keys[0]), (keys[2], keys[2])]
-        assert tags("a", "b")["dagster/asset_partition_range_end"] == "b"
 
 
 def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):

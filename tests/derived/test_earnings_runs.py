@@ -1,16 +1,20 @@
-"""Which releases are built when: by the sensor, by the command, and as few runs."""
+"""Which releases are built when: by the sensor, by the command, and as one run."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import dagster as dg
 import pytest
 
+from assets.derived.bundle_assets import bundle_assets
 from assets.derived.earnings_bundles import Event, events
-from pipelines.earnings import new_earnings, ranges, register, tags
+from pipelines.definitions import build_definitions
+from pipelines.earnings import BUNDLES, new_earnings, one_run, register, tags
+from pipelines.partitions import EARNINGS
 from pitlake.cli import invoke
 from pitlake.errors import LakeConflict
+from pitlake.lake.publishing.audit import CheckResult
 from resources.lake import LakeResource
-from tests.derived.test_earnings_bundles import MAY, fill
+from tests.derived.test_earnings_bundles import fill
 
 
 @pytest.fixture(scope="module")
@@ -24,38 +28,74 @@ def lake(tmp_path):
 
 
 @pytest.fixture
-def scattered(monkeypatch):
-    """An instance whose releases alternate between two companies, the keys of one of them, and all keys."""
-    monkeypatch.setattr("pipelines.earnings.FEW_RUNS", 2)
+def instance():
     with dg.DagsterInstance.ephemeral() as instance:
-        keys = [Event(MAY + timedelta(days=n), "AB"[n % 2], f"{n}").key for n in range(9)]
-        instance.add_dynamic_partitions("earnings_events", keys)
-        yield instance, keys[1::2], keys
+        yield instance
 
 
-def test_scattered_releases_become_one_run_that_covers_no_others(scattered):
-    instance, wanted, keys = scattered
-    assert ranges(instance, wanted) == [(wanted[0], wanted[-1])]
-    kept = list(instance.get_dynamic_partitions("earnings_events"))
-    assert kept == [*keys[::2], *wanted]
-    assert ranges(instance, wanted[:1]) == [(wanted[0], wanted[0])]
-    assert ranges(instance, []) == []
+def release(day, ticker, **more):
+    return Event(datetime(2024, *day, 20, 20, 4, tzinfo=timezone.utc).replace(**more), ticker, f"{ticker}{day}")
 
 
-def test_what_was_built_of_releases_stays_when_they_are_put_elsewhere(scattered):
-    instance, wanted, _ = scattered
-    instance.report_runless_asset_event(dg.AssetMaterialization("earnings_snapshots", partition=wanted[1]))
-    ranges(instance, wanted)
-    assert instance.get_materialized_partitions(dg.AssetKey("earnings_snapshots")) == {wanted[1]}
+def test_the_releases_of_a_month_are_one_range_whoever_made_them(instance):
+    spring = [release(day, ticker) for ticker in ("NVDA", "AAPL", "MSFT") for day in ((4, 30), (5, 22), (6, 3))]
+    assert register(instance, spring)[:3] == [f"2024-04-30T20:20:04Z|{name}" for name in ("AAPL", "MSFT", "NVDA")]
+    may = [event.key for event in spring if event.event_at.month == 5]
+    request = {"tags": tags("2024-05-22T20:20:04Z|AAPL", "2024-05-22T20:20:04Z|NVDA"), "run_config": {}}
+    assert one_run(instance, may) == request
 
 
-@pytest.mark.parametrize(("status", "moved"), [("STARTED", False), ("SUCCESS", True)])
-def test_releases_of_a_run_under_way_stay_where_they_are(scattered, status, moved):
-    instance, wanted, keys = scattered
-    run = dg.DagsterRun(job_name="j", status=dg.DagsterRunStatus[status], tags=tags(keys[0], keys[2]))
-    instance.add_run(run)
-    assert (len(ranges(instance, wanted)) == 1) is moved
-    assert (list(instance.get_dynamic_partitions("earnings_events")) != keys) is moved
+def test_names_of_releases_sort_by_time():
+    first, second = release((5, 22), "B"), release((5, 22), "C", microsecond=5)
+    third = release((5, 22), "A", second=5)
+    assert sorted([third.key, second.key, first.key]) == [first.key, second.key, third.key]
+
+
+def test_releases_with_others_between_them_are_one_run_by_name(instance):
+    keys = register(instance, [release((5, day), "AB"[day % 2]) for day in range(1, 10)])
+    late = register(instance, [release((5, 3), "LATE")])
+    chosen = [*keys[::2], *late]
+    request = one_run(instance, chosen)
+    assert request == {
+        "tags": {"dagster/partition": keys[0]},
+        "run_config": {"ops": {name: {"config": {"releases": chosen}} for name in BUNDLES}},
+    }
+
+
+def materialised(instance, lake, **request):
+    return dg.materialize(
+        bundle_assets(EARNINGS),
+        instance=instance,
+        resources={"lake": LakeResource(root=lake.location)},
+        raise_on_error=False,
+        **request,
+    )
+
+
+@pytest.mark.long
+def test_a_run_by_name_fills_the_partitions_that_it_names_and_no_others(lake, instance, monkeypatch):
+    met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
+    monkeypatch.setattr("assets.derived.bundle_assets.expected", lambda _staged, _observed_at: met)  # slow to import
+    first, second = (event.key for event in events(lake))
+    instance.add_dynamic_partitions("earnings_events", [first, "2024-03-01T21:00:00Z|ELSE", second])
+    request = one_run(instance, [first, second])
+    wiring = build_definitions(resources={"lake": LakeResource(root=lake.location)})
+    result = wiring.resolve_job_def("earnings_bundles").execute_in_process(instance=instance, **request)
+    assert result.success
+    assert len(result.get_asset_check_evaluations()) > len(BUNDLES)
+    for name in BUNDLES:
+        assert instance.get_materialized_partitions(dg.AssetKey(name)) == {first, second}
+
+
+def test_typed_keys_that_name_no_release_fail_before_anything_is_read(earnings_lake, instance, monkeypatch):
+    for module in ("earnings_bundles", "earnings_outcomes"):
+        monkeypatch.setattr(f"assets.derived.bundle_assets.{module}.build", None)
+    instance.add_dynamic_partitions("earnings_events", ["2024-05-22|NVDA", "NOG|2024-05-14T22:00:00Z"])
+    result = materialised(instance, earnings_lake, tags=tags("2024-05-22|NVDA", "NOG|2024-05-14T22:00:00Z"))
+    said = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
+    assert said == {
+        "partition: '2024-05-22|NVDA', 'NOG|2024-05-14T22:00:00Z': this lake has no such release; pick others"
+    }
 
 
 @pytest.fixture
@@ -156,7 +196,7 @@ def test_a_failed_run_of_the_command_says_why_in_a_line(earnings_lake, monkeypat
     assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 1
     said = capfd.readouterr()
     told = said.err.splitlines()
-    assert told[0].startswith("run 1 of 1: ")
+    assert told[0].startswith("one run of 2 releases: ")
     assert sorted(told[1:]) == [
         "earnings_outcomes failed: pitlake.errors.LakeConflict: other writers won",
         "earnings_snapshots failed: pitlake.errors.LakeConflict: other writers won",

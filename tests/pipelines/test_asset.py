@@ -105,6 +105,19 @@ def test_a_source_that_lies_publishes_and_materialises_nothing(materialise, toy,
     assert "locate" in lie or "toy:bad" in failed.metadata["examples"].value
 
 
+def test_a_run_logs_its_counts_and_its_version_in_one_line(materialise, toy, capfd):
+    toy.write("good", "2024-03-10T12:00:00-04:00")
+    toy.write("bad", "2024-03-10T12:00:00-04:00", '{"a":[{"Session_Macro":"canary"}]}')
+    toy.write("undated", "")
+    for counts in (
+        "extracted 3, published 1, unchanged 0, gaps 2, refused 1; lake version 1",
+        "extracted 3, published 0, unchanged 1, gaps 2, refused 1; no new version",
+    ):
+        materialise("2024-03-10", "2024-03-10")
+        (line,) = [line for line in capfd.readouterr().err.splitlines() if " - INFO - " in line]
+        assert line.endswith(f" - notes - {counts}")
+
+
 def test_a_refused_record_is_shown_by_its_check_and_in_the_log_and_the_others_are_published(
     materialise, toy, lake, capfd
 ):

@@ -87,7 +87,7 @@ def test_releases_are_looked_for_on_evenings_of_sessions(day, runs, tmp_path):
         assert isinstance(schedules.evening_releases(context, lake=lake), dg.RunRequest) is runs
 
 
-@pytest.mark.parametrize(("day", "runs"), [("2024-07-03", 1), ("2024-07-04", 0), ("2024-09-03", 0)])
+@pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-09-03", False)])
 def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkeypatch):
     moment = datetime.fromisoformat("2024-07-01T20:05:00+00:00")
     known = [Event(moment - timedelta(days=7 * n), f"T{n % 2}", f"T-{n}") for n in range(20)]
@@ -98,7 +98,7 @@ def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkey
     if not runs:
         assert isinstance(asked, dg.SkipReason)
         return
-    assert [request.tags for request in asked] == [schedules.earnings.tags(known[6].key, known[1].key)]
+    assert schedules.earnings.tags(known[6].key, known[0].key).items() <= asked.tags.items()
 
 
 def test_the_evenings_work_follows_from_what_the_graph_told(tmp_path):

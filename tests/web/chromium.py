@@ -49,8 +49,14 @@ class Browser:
         return self._ask("POST", f"/execute/{'async' if waits else 'sync'}", {"script": script, "args": []})
 
     def click(self, selector):
-        found = self._ask("POST", "/element", {"using": "css selector", "value": selector})
-        self._ask("POST", f"/element/{next(iter(found.values()))}/click", {})
+        self._ask("POST", f"{self._element(selector)}/click", {})
+
+    def type(self, selector, text):
+        self._ask("POST", f"{self._element(selector)}/value", {"text": text})
+
+    def _element(self, selector):
+        element = self._ask("POST", "/element", {"using": "css selector", "value": selector})
+        return f"/element/{next(iter(element.values()))}"
 
     def until(self, script):
         for _ in range(600):

@@ -261,19 +261,39 @@ def test_a_key_in_dotenv_serves_as_well(loopback, run, tmp_path, monkeypatch):
     assert "apikey=from-the-dotenv-file" in loopback.asked[0][1]
 
 
-def test_the_asset_runs_a_scope_as_configured(loopback, lake, monkeypatch):
+@pytest.fixture
+def materialise(lake, monkeypatch):
+    """Materialise feeds with a config for the feed `notes`."""
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
     monkeypatch.setattr("assets.feeds.factory.expected", lambda _staged, _observed_at: met)  # slow to import
-    config = FeedConfig(mode="live", tickers=["one"])
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            [source_of(FEED), feed_asset(FEED)],
-            instance=instance,
-            resources={"lake": LakeResource(root=str(lake.root))},
-            run_config=dg.RunConfig({"notes": config}),
-        )
-    assert result.success
+
+    def run(config, *feeds):
+        with dg.DagsterInstance.ephemeral() as instance:
+            return dg.materialize(
+                [source_of(FEED), *map(feed_asset, feeds)],
+                instance=instance,
+                resources={"lake": LakeResource(root=str(lake.root))},
+                run_config=dg.RunConfig({"notes": config}),
+            )
+
+    return run
+
+
+def test_the_asset_runs_a_scope_as_configured(loopback, lake, materialise):
+    assert materialise(FeedConfig(mode="live", tickers=["one"]), FEED).success
     assert [row["id"] for row in stored(lake)] == ["a"]
+
+
+@pytest.mark.parametrize(("tickers", "level"), [([], "WARNING"), (["one"], "INFO")], ids=["blank", "of another feed"])
+def test_a_feed_for_which_nothing_is_named_says_so(loopback, materialise, capfd, tickers, level):
+    other = replace(FEED, dataset=replace(FEED.dataset, name="other_notes"), example=PAGED)
+    result = materialise(FeedConfig(mode="live", tickers=tickers), FEED, other)
+    note = (
+        "nothing was named in the run's config, so nothing is requested; an example is "
+        '{"tickers": ["one", "two"], "max_pages": 10, "mode": "live"}'
+    )
+    assert f" - {level} - " in next(line for line in capfd.readouterr().err.splitlines() if line.endswith(note))
+    assert result.asset_materializations_for_node("other_notes")[0].metadata["requested"].value == note
 
 
 @pytest.mark.parametrize("wrong", [{"date_from": "soon"}, {"updated_since": "2024-01-01"}])
