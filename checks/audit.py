@@ -17,6 +17,7 @@ from checks.warnings import ANSWERED, is_asked
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.publishing.audit import CheckResult, Severity
+from pitlake.lake.publishing.drift import DRIFT
 from pitlake.lake.publishing.expectations import rules
 
 RUNBOOK = Path(__file__).resolve().parents[1] / "docs" / "runbook.md"
@@ -29,6 +30,7 @@ BLOCKING = {
     "refused_share": "No more records than the contract allows broke one of the checks above and became gaps.",
     "gaps_well_formed": "Every gap has a known type, a reason and a locator.",
     "conservation": "Per partition, records extracted = published + unchanged + gaps.",
+    DRIFT: "The run differs from the lake and from the last poll of the same days no more than the contract allows.",
     "past_never_changes": "Every file an earlier lake version showed is still there.",
 }
 WARNINGS = {
@@ -43,7 +45,8 @@ WARNINGS = {
 
 
 def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
-    blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
+    names = {name: text for name, text in BLOCKING.items() if dataset.watched or name != DRIFT}
+    blocking = [_spec(dataset, name, text, blocking=True) for name, text in names.items()]
     warnings = (
         "freshness",
         *(["frozen"] if dataset.frozen else []),

@@ -31,6 +31,7 @@ def command(lake: str | None, limit: int, form: str) -> None:
                 "dataset": entry.dataset,
                 "run_id": entry.run_id,
                 "counts": dict(entry.counts),
+                "reason": entry.reason,
             }
             for entry in entries
         ]
@@ -44,7 +45,8 @@ def command(lake: str | None, limit: int, form: str) -> None:
             entry.dataset,
             ", ".join(f"{count} {name}" for name, count in entry.counts.items()),
             entry.run_id,
+            entry.reason,
         )
         for entry in entries
     ]
-    render.deliver(render.grid(("version", "committed", "operation", "dataset", "counts", "run"), rows), None)
+    render.deliver(render.grid(("version", "committed", "operation", "dataset", "counts", "run", "reason"), rows), None)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pitlake.contract import Column, GapRule
+from pitlake.contract import Column, DriftLimits, GapRule
 
 PRICES = ("open", "high", "low", "close")
 BAR_RULES = (
@@ -12,6 +12,9 @@ BAR_RULES = (
     "volume >= 0",
 )
 """The rules of every bar of a share, a fund or an index. A volume of 0 is valid."""
+
+RESTATED_BARS = DriftLimits(revised=None, magnitude=300.0, gaps=None)
+"""Limits for bars: a split restates a whole history, a reverse split by up to 250, and bars wait for the splits."""
 
 ACCESSION = Column(
     name="accession_no",

@@ -66,6 +66,7 @@ DATASET = Dataset(
     ),
     key=("entity_kind", "entity_id", "date"),
     entity="symbol",
+    drift=shared.RESTATED_BARS,
     knowable={"symbol": "hindsight"},
     rules=(*shared.BAR_RULES, "vwap >= 0", "transactions >= 0"),
     source_tag="time_series_timestamp",

@@ -46,6 +46,7 @@ DATASET = Dataset(
     ),
     key=("accession_no",),
     entity="ticker",
+    alike=("form_type",),
     knowable=dict.fromkeys(("ticker", "role", "tickers", "entities"), "hindsight"),
     source_tag="edgar_accepted",
     gap_rules=(

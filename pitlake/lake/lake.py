@@ -65,11 +65,12 @@ def _working(
 class Lake:
     """One lake. Creating this object reads and writes nothing; the first stage creates the lake.
 
-    root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake.
+    root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake. allow_drift: a
+    reason to publish runs that the check `drift` would refuse; the lake's log records it.
     """
 
-    def __init__(self, root: str | Path | None = None) -> None:
-        self._store = open_store(root)
+    def __init__(self, root: str | Path | None = None, *, allow_drift: str = "") -> None:
+        self._store, self._allow_drift = open_store(root), allow_drift.strip()
         self._log = LakeLog(self._store)
         self._tables = DeltaTables(self._store)
 
@@ -308,7 +309,8 @@ class Lake:
         """
         from pitlake.lake.publishing.publish import Publisher
 
-        return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
+        publisher = Publisher(self._store, self._log, self._tables, self._allow_drift)
+        return publisher.publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
         """Check that the newest version is complete and that this user may read all of it.

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, LakeError, PastChanged
-from pitlake.lake.publishing import hash_index, polls
+from pitlake.lake.publishing import drift, hash_index, polls, windows
 from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
@@ -105,8 +105,9 @@ class Plan:
 class Publisher:
     """Publishes stages into one lake."""
 
-    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
-        self._store, self._log, self._tables = store, log, tables
+    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables, allow_drift: str = "") -> None:
+        """`allow_drift`: the reason to publish runs that differ too much from the lake; see `drift`."""
+        self._store, self._log, self._tables, self._allow_drift = store, log, tables, allow_drift
 
     def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
         """Turn refused rows into gaps, audit the stage and publish it.
@@ -121,6 +122,10 @@ class Publisher:
         judged = judge(staged, observed_at, audits)
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
+        counts = windows.counted(staged) if staged.dataset.watched else {}
+        if staged.dataset.watched:
+            results = (*results, self._drift(staged, counts, observed_at))
+            enforce(staged.dataset, results)
         days, entities = staged.polled
         is_empty = not (staged.rows.num_rows or staged.gaps.num_rows)
         poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage, is_empty)
@@ -129,7 +134,22 @@ class Publisher:
         published = turn.attempts(partial(self._publish_once, staged, observed_at, results))
         with suppress(LakeError, OSError):  # The version exists. Without its confirmation the poll proves less.
             polls.confirm(self._store, staged.dataset.name, poll, key)
+            windows.keep(self._store, staged.dataset.name, counts, observed_at)
         return published
+
+    def _drift(self, staged: Staged, counts: Mapping[str, int], observed_at: datetime) -> CheckResult:
+        """Compare a run with the lake before its poll is written, because the poll of a refused run proves nothing."""
+        tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        pins = self._log.head().tables
+        rows, gaps = (self._tables.pinned(name, pins).files for name in tables)
+        self._store.fetch((*rows, *gaps))
+        stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
+        stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
+        findings = (
+            *drift.findings(staged, stored, stored_gaps, observed_at),
+            *windows.findings(windows.read(self._store, staged.dataset.name), counts, observed_at),
+        )
+        return drift.result(staged, findings, self._allow_drift)
 
     def _publish_once(
         self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn
@@ -186,7 +206,13 @@ class Publisher:
         turn.check(plan.base)  # Check again, because another writer's turn may have begun meanwhile.
         counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
         entry = self._log.append(
-            plan.base, pins, operation="publish", run_id=staged.run_id, dataset=name, counts=counts
+            plan.base,
+            pins,
+            operation="publish",
+            run_id=staged.run_id,
+            dataset=name,
+            counts=counts,
+            reason=next((str(check.facts[drift.REASON]) for check in results if drift.REASON in check.facts), ""),
         )
         return replace(published, version=entry.version)
 

@@ -27,8 +27,8 @@ SKEW = timedelta(seconds=5)
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One lake version. `tables` maps every table to its Delta version; `counts` are the counts of the commit. `nonce`
-    identifies the writer, so that it recognises its own entry.
+    """One lake version. `tables` maps every table to its Delta version; `counts` are the counts of the commit. `reason`
+    is a person's reason for an unusual commit. `nonce` identifies the writer, so that it recognises its own entry.
     """
 
     version: int
@@ -39,6 +39,7 @@ class Entry:
     dataset: str
     tables: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
     nonce: str = ""
 
     def to_json(self) -> bytes:
@@ -134,6 +135,7 @@ class LakeLog:
         run_id: str,
         dataset: str,
         counts: Mapping[str, int],
+        reason: str = "",
     ) -> Entry:
         """Make Delta versions visible. `base` is the entry they were built on.
 
@@ -154,6 +156,7 @@ class LakeLog:
                 dataset=dataset,
                 tables={**head.tables, **tables},
                 counts=counts,
+                reason=reason,
                 nonce=uuid4().hex,
             )
             if self._is_put(entry):
