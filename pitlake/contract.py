@@ -178,8 +178,8 @@ class DriftLimits:
     revised: the share of the run's known records whose content differs from the lake's; None if whole histories are
     restated in ordinary days. empty: the share of the values expected in a column that are null or empty. new_values:
     the share of an enumeration's values that the lake does not have. length, magnitude: the factor by which texts are
-    longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used; None if their
-    number says nothing about the source.
+    longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used. waiting: reasons of
+    gaps that wait for other data and are not counted.
     """
 
     revised: float | None = 0.5
@@ -187,7 +187,8 @@ class DriftLimits:
     new_values: float = 0.5
     length: float = 8.0
     magnitude: float = 80.0
-    gaps: float | None = 0.5
+    gaps: float = 0.5
+    waiting: tuple[str, ...] = ()
 
 
 SEEN_LATER = GapRule(

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from dataclasses import replace
+
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
@@ -66,7 +68,7 @@ DATASET = Dataset(
     ),
     key=("entity_kind", "entity_id", "date"),
     entity="symbol",
-    drift=shared.RESTATED_BARS,
+    drift=replace(shared.RESTATED_BARS, waiting=(NO_BASIS.reason,)),
     knowable={"symbol": "hindsight"},
     rules=(*shared.BAR_RULES, "vwap >= 0", "transactions >= 0"),
     source_tag="time_series_timestamp",

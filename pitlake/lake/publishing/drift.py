@@ -27,8 +27,8 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 DRIFT = "drift"
 LEAST_ROWS, LEAST_ENTITIES = 20, 3
-"""A run is not judged by fewer rows than these, nor a feed's run by revisions of fewer entities: a correction may restate
-everything about one company.
+"""A run is not judged by fewer rows than these, nor a feed's run by revisions of fewer entities: a correction may
+restate everything about one company.
 """
 MOST_STAGED, MOST_STORED, MOST_BYTES = 20_000, 50_000, 64 << 20
 """The largest samples of a run and of the lake."""
@@ -98,8 +98,10 @@ def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positi
 
 def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles) -> Iterator[Finding]:
     """Compare the share of records that could not be read or dated."""
-    limit, chosen = staged.dataset.drift.gaps, staged.gaps.filter(pc.equal(staged.gaps["gap_type"], GAP_TYPE))
-    if limit is None or not rows.all or chosen.num_rows < LEAST_ROWS:
+    limits = staged.dataset.drift
+    chosen = staged.gaps.filter(pc.equal(staged.gaps["gap_type"], GAP_TYPE))
+    chosen = chosen.filter(pc.invert(pc.is_in(chosen["reason"], pa.array(limits.waiting, pa.string()))))
+    if not rows.all or chosen.num_rows < LEAST_ROWS:
         return
     reasons = pc.value_counts(chosen["reason"]).to_pylist()
     new, stored = chosen.num_rows, 0
@@ -115,7 +117,7 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
     share = new / (new + fresh)
     reason = max(reasons, key=lambda count: count["counts"])["values"]
     text = f"{_percent(share)} of {new + fresh:,} new records can't be used, {_percent(expected)} in the lake: {reason}"
-    yield Finding("gaps", text, _excess(share, expected) / limit)
+    yield Finding("gaps", text, _excess(share, expected) / limits.gaps)
 
 
 class _Comparison:
