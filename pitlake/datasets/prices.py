@@ -1,8 +1,7 @@
 """Contract of dataset `prices`."""
 
-from datetime import timedelta
-
 from dataclasses import replace
+from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared

@@ -303,10 +303,7 @@ class Lake:
     def publish(
         self, stage: "Stage", observed_at: datetime | None = None, audits: "Sequence[Audit]" = ()
     ) -> "Published":
-        """Audit a stage, including further `audits`, and publish it as one new version.
-
-        See `Publisher.publish` for the errors.
-        """
+        """Audit a stage, with further `audits`, and publish it as one version. Raises as `Publisher.publish` does."""
         from pitlake.lake.publishing.publish import Publisher
 
         publisher = Publisher(self._store, self._log, self._tables, self._allow_drift)
