@@ -176,13 +176,15 @@ class DriftLimits:
     """How far a run may differ from the lake before it is refused; beyond half of a limit the check `drift` warns.
 
     revised: the share of the run's known records whose content differs from the lake's; None if whole histories are
-    restated in ordinary days. empty: the share of the values expected in a column that are null or empty. new_values:
+    restated in ordinary days. replaced: the share of a window's records that now have other keys; None if keys change.
+    empty: the share of the values expected in a column that are null, empty or 0. new_values:
     the share of an enumeration's values that the lake does not have. length, magnitude: the factor by which texts are
     longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used. waiting: reasons of
     gaps that wait for other data and are not counted.
     """
 
     revised: float | None = 0.5
+    replaced: float | None = 0.5
     empty: float = 0.5
     new_values: float = 0.5
     length: float = 8.0

@@ -47,7 +47,7 @@ def test_a_renamed_property_is_refused_and_named(lake):
     report = attempt(lake, NEWS, changed(source(NEWS), title=None), at=OBSERVED + timedelta(days=1))
     assert is_refused(report)
     facts = drift_of(report).facts
-    assert facts["title of revised rows"] == "100 % of 100 rows are null or empty, 0 % in the lake"
+    assert facts["title of revised rows"] == "100 % of 100 rows are null, empty or 0, 0 % in the lake"
     assert facts["revised"] == "100 % of the 100 records that the lake has differ from their rows there"
     assert "allow_drift" in str(report.outcome)
 
@@ -57,7 +57,7 @@ def test_a_property_that_is_renamed_for_new_records_alone_is_refused(lake):
     new = [NEWS.make(1000 + number, date(2024, 5, 8)) | {"title": None} for number in range(40)]
     report = attempt(lake, NEWS, [*source(NEWS, 500), *new], days=[date(2024, 5, 8)], at=OBSERVED + timedelta(days=1))
     assert is_refused(report)
-    assert drift_of(report).facts["title of new rows"] == "100 % of 40 rows are null or empty, 0 % in the lake"
+    assert drift_of(report).facts["title of new rows"] == "100 % of 40 rows are null, empty or 0, 0 % in the lake"
 
 
 def test_the_run_after_the_repair_gives_the_lake_of_a_source_that_was_never_disturbed(lake, tmp_path):

@@ -6,22 +6,23 @@ stored rows that have the same values in the contract's `alike` columns. Runs of
 limit of the contract the run is refused, beyond half of it the check warns.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import exp, log
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake.contract import Column, Dataset
-from pitlake.lake.publishing.audit import CheckResult
+from pitlake.contract import Dataset
+from pitlake.lake.publishing.audit import CheckResult, Severity
 from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP
 from pitlake.lake.publishing.stage import Staged
-from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.arrays import Positions, as_numbers
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
@@ -32,10 +33,12 @@ restate everything about one company.
 """
 MOST_STAGED, MOST_STORED, MOST_BYTES = 20_000, 50_000, 64 << 20
 """The largest samples of a run and of the lake."""
-LONGEST_VALUE, MOST_VALUES = 40, 50
-"""A text column is an enumeration if the lake has at most this many values of at most this length, each often."""
-WARNS_AT = 0.5
-"""The part of a limit beyond which the check warns."""
+LONGEST_VALUE, MOST_VALUES, LEAST_OFTEN = 40, 50, 10
+"""A text column is an enumeration if the lake has at most so many forms of its values, all short and each often."""
+WARNS_AT, ONLY_WARNS = 0.5, 0.99
+"""The part of a limit beyond which the check warns, and the largest that does not refuse."""
+CORRECTED = 0.1
+"""Revisions of a smaller share of a run's known records are corrections, which only warn."""
 GAP_TYPE = "unverifiable"
 HISTORY = "available_at"
 REASON = "let pass"
@@ -50,6 +53,19 @@ class Finding:
     subject: str
     text: str
     of_limit: float
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows of a run: the reference that they are compared with, by group, and whether their differences refuse the
+    run or only warn.
+    """
+
+    name: str
+    rows: str
+    reference: str
+    group: str
+    refuses: bool
 
 
 @dataclass(frozen=True)
@@ -71,20 +87,26 @@ def result(staged: Staged, findings: Iterable[Finding], allowed: str) -> CheckRe
     facts |= {finding.subject: finding.text for finding in sorted(noticed, key=lambda finding: -finding.of_limit)}
     if beyond:
         facts |= {REASON: allowed} if allowed else {"next": ADVICE}
-    severity = "blocking" if not noticed or (beyond and not allowed) else "warning"
+    severity: Severity = "blocking" if not noticed or (beyond and not allowed) else "warning"
     return CheckResult(name=DRIFT, passed=not noticed, severity=severity, facts=facts)
 
 
-def findings(staged: Staged, stored: LikelyFiles, gaps: LikelyFiles, observed_at: datetime) -> Iterator[Finding]:
-    """Yield the differences between a stage and the lake's rows and gaps."""
+def findings(
+    staged: Staged, stored: LikelyFiles, gaps: LikelyFiles, earlier: Mapping[str, int], observed_at: datetime
+) -> Iterator[Finding]:
+    """Yield the differences between a stage and the lake's rows and gaps. earlier: the number of records of the stage's
+    partitions at their last poll.
+    """
     fresh = _fresh(staged, stored, observed_at)
     yield from _gap_share(staged, len(fresh), stored, gaps)
     if len(fresh) < LEAST_ROWS or not stored.all:
         return
     sample = fresh[:: -(-len(fresh) // MOST_STAGED)]
     rows = staged.rows.append_column("_hash", staged.content_hash).take(pa.array(sample))
-    with calculator(staged=rows.append_column("_position", pa.array(np.arange(rows.num_rows)))) as sql:
-        yield from _Comparison(staged.dataset, sql, stored, observed_at).findings(len(fresh) / rows.num_rows, staged)
+    rows = rows.append_column("_position", pa.array(sample))
+    with calculator(staged=rows) as sql:
+        comparison = _Comparison(staged, sql, stored, observed_at, len(fresh) / rows.num_rows)
+        yield from comparison.findings(earlier)
 
 
 def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:
@@ -121,30 +143,45 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
 
 
 class _Comparison:
-    """One run's rows beside the lake's, in DuckDB. The run's fresh rows are the table `staged`."""
+    """One run's rows beside the lake's, in DuckDB. The run's fresh rows are the table `staged`, or a sample of them.
+
+    scale: the number of fresh rows for each sampled one.
+    """
 
     def __init__(
-        self, dataset: Dataset, sql: duckdb.DuckDBPyConnection, stored: LikelyFiles, observed_at: datetime
+        self, staged: Staged, sql: duckdb.DuckDBPyConnection, stored: LikelyFiles, observed_at: datetime, scale: float
     ) -> None:
-        self._dataset, self._sql, self._stored, self._observed_at = dataset, sql, stored, observed_at
-        self._measures = list(_measures(dataset))
-        measured = ", ".join(f"{measure.sql} AS m{place}" for place, measure in enumerate(self._measures))
-        alike = "concat_ws('|', 'all'" + "".join(f", coalesce({quoted(n)}::VARCHAR, '')" for n in dataset.alike) + ")"
-        self._facts = f"{alike} AS _alike" + (f", {measured}" if measured else "")
-        self._sql.execute(f"CREATE TEMP TABLE run AS SELECT _position, {self._facts} FROM staged")
+        self._staged, self._dataset, self._sql, self._scale = staged, staged.dataset, sql, scale
+        self._stored, self._observed_at = stored, observed_at
+        self._measures = list(_measures(self._dataset))
+        self._texts = [c.name for c in self._dataset.columns if c.type == "string" and not c.proof]
+        alike = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '')" for name in self._dataset.alike)
+        measured = "".join(f", {measure.sql} AS m{place}" for place, measure in enumerate(self._measures))
+        self._facts = f"concat_ws('|', {alike}) AS _alike{measured}"
+        self._values = "".join(f", {_value(name)} AS v{place}" for place, name in enumerate(self._texts))
+        self._sql.execute(f"CREATE TEMP TABLE run AS SELECT _position, {self._facts}{self._values} FROM staged")
 
-    def findings(self, scale: float, staged: Staged) -> Iterator[Finding]:
-        """Yield the differences. scale: the number of fresh rows for each sampled one."""
+    def findings(self, earlier: Mapping[str, int]) -> Iterator[Finding]:
+        """Yield the differences."""
         self._create_before()
-        (fresh,) = self._sql.execute("SELECT count(*) FROM run").fetchone() or (0,)
+        fresh, revised, entities = self._row(
+            "SELECT (SELECT count(*) FROM run), count(*), count(DISTINCT _entity) FROM before"
+        )
         if fresh < LEAST_ROWS:
             return
-        yield from self._revised(fresh, scale, staged)
+        known = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
+        share = min(1.0, revised * self._scale / max(known, 1))
+        if revised >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured):
+            yield from self._revised(share, known)
+        yield from self._replaced(earlier)
         self._create_sample()
-        new = "SELECT run.* FROM run ANTI JOIN before USING (_position)"
-        yield from self._differences("revised", "SELECT run.* FROM run", "before", "_position", scale)
-        yield from self._differences("new", new, "sample", "_alike", scale)
-        yield from self._new_values(scale)
+        for part in (
+            _Part("revised", "run SEMI JOIN before USING (_position)", "before", "_position", share >= CORRECTED),
+            _Part("new", "fresh SEMI JOIN sample USING (_alike)", "sample", "_alike", True),
+            _Part("new, unlike", "fresh ANTI JOIN sample USING (_alike)", "sample", "1", False),
+        ):
+            for finding in (*self._differences(part), *self._new_values(part)):
+                yield finding if part.refuses else replace(finding, of_limit=min(finding.of_limit, ONLY_WARNS))
 
     def _create_before(self) -> None:
         """Create the table of the previous contents of revised rows, and remove the rows whose content the lake had at
@@ -164,6 +201,7 @@ class _Comparison:
         )
         self._sql.execute("DELETE FROM run WHERE _position IN (SELECT _position FROM before WHERE _stored)")
         self._sql.execute("DELETE FROM before WHERE _stored")
+        self._sql.execute("CREATE TEMP VIEW fresh AS SELECT run.* FROM run ANTI JOIN before USING (_position)")
 
     def _create_sample(self) -> None:
         """Create the table of stored rows that new rows are compared with: the newest."""
@@ -174,41 +212,44 @@ class _Comparison:
                 rows, size = rows + file.rows, size + file.size
         most = min(MOST_STORED, int(rows * min(1, MOST_BYTES / max(size, 1))) + 1)
         self._sql.execute(
-            f"CREATE TEMP TABLE sample AS SELECT {self._facts}{self._values()} FROM {self._read(files)} LIMIT {most}"
+            f"CREATE TEMP TABLE sample AS SELECT {self._facts}{self._values} FROM {self._read(files)} LIMIT {most}"
         )
 
     def _read(self, files: Sequence[DataFile]) -> str:
         return reading(files, self._dataset.arrow_schema)
 
-    def _revised(self, fresh: int, scale: float, staged: Staged) -> Iterator[Finding]:
-        """Compare the revised rows with all rows of the run that the lake knows."""
+    def _revised(self, share: float, known: int) -> Iterator[Finding]:
+        """Compare the number of revised rows with all rows of the run that the lake knows."""
         limit = self._dataset.drift.revised
-        counts = "SELECT count(*), count(DISTINCT _entity) FROM before"
-        revised, entities = self._sql.execute(counts).fetchone() or (0, 0)
-        if limit is None or self._dataset.revised_at == HISTORY or revised < LEAST_ROWS:
-            return
-        if self._dataset.captured and entities < LEAST_ENTITIES:
-            return
-        known = staged.rows.num_rows - round((fresh - revised) * scale)
-        share = min(1.0, revised * scale / max(known, 1))
-        text = f"{_percent(share)} of the {known:,} records that the lake has differ from their rows there"
-        yield Finding("revised", text, share / limit)
+        if limit is not None and self._dataset.revised_at != HISTORY:
+            text = f"{_percent(share)} of the {known:,} records that the lake has differ from their rows there"
+            yield Finding("revised", text, share / limit)
 
-    def _differences(self, part: str, rows: str, reference: str, group: str, scale: float) -> Iterator[Finding]:
+    def _replaced(self, earlier: Mapping[str, int]) -> Iterator[Finding]:
+        """Compare the number of new keys in partitions that were polled before with the records that are gone."""
+        limit, partitions = self._dataset.drift.replaced, np.array(self._staged.partitions)
+        positions = as_numbers(self._sql.sql("SELECT _position FROM fresh").to_arrow_table()["_position"])
+        names = partitions[self._staged.row_partition[positions]]
+        new = round(sum(name in earlier for name in names.tolist()) * self._scale)
+        was, now = sum(earlier.values()), sum(self._staged.extracted[name] for name in earlier)
+        gone = min(new, was - (now - new))
+        if limit is not None and gone >= LEAST_ROWS:
+            text = f"{gone:,} of the {was:,} records of the same days have other keys than at the last poll"
+            yield Finding("replaced", text, gone / was / limit)
+
+    def _differences(self, part: "_Part") -> Iterator[Finding]:
         """Compare the measures of some rows with what the rows of the reference in the same group let expect."""
-        if not self._measures:
-            return
-        places = range(len(self._measures))
-        expected = ", ".join(f"avg(m{p}) AS e{p}" for p in places)
-        compared = ", ".join(f"avg(m{p}), avg(e{p}), median(m{p} - e{p}), count(m{p} - e{p})" for p in places)
-        values = self._sql.execute(
-            f"SELECT count(*), {compared} FROM ({rows})"
-            f" JOIN (SELECT {group}, {expected} FROM {reference} GROUP BY {group}) USING ({group})"
-        ).fetchone() or (0,)
-        for measure, place in zip(self._measures, range(1, len(values), 4), strict=False):
+        group, places = part.group, range(len(self._measures))
+        expected = "".join(f", avg(m{p}) AS e{p}" for p in places)
+        compared = "".join(f", avg(m{p}), avg(e{p}), median(m{p} - e{p}), count(m{p} - e{p})" for p in places)
+        values = self._row(
+            f"SELECT count(*){compared} FROM (SELECT {group} AS _group, * FROM {part.rows})"
+            f" JOIN (SELECT {group} AS _group{expected} FROM {part.reference} GROUP BY ALL) USING (_group)"
+        )
+        for measure, place in zip(self._measures, range(1, len(values), 4), strict=True):
             share, before, shift, count = values[place : place + 4]
-            if count >= LEAST_ROWS:
-                yield from self._of_measure(measure, part, (share, before, shift), round(count * scale))
+            if count >= LEAST_ROWS and (measure.kind == "empty" or part.group != "1"):
+                yield from self._of_measure(measure, part.name, (share, before, shift), round(count * self._scale))
 
     def _of_measure(
         self, measure: Measure, part: str, numbers: tuple[float, float, float], count: int
@@ -217,52 +258,53 @@ class _Comparison:
         subject = f"{measure.column} of {part} rows"
         if measure.kind == "empty":
             if count * (1 - before) >= LEAST_ROWS:
-                text = f"{_percent(share)} of {count:,} rows are null or empty, {_percent(before)} in the lake"
+                text = f"{_percent(share)} of {count:,} rows are null, empty or 0, {_percent(before)} in the lake"
                 yield Finding(subject, text, _excess(share, before) / limits.empty)
             return
         limit = limits.length if measure.kind == "length" else limits.magnitude
         text = f"the {measure.kind} of {count:,} values is typically {exp(shift):.3g} times that in the lake"
         yield Finding(subject, text, abs(shift) / log(limit))
 
-    def _enumerations(self) -> list[Column]:
-        naming = {*self._dataset.identity, *self._dataset.key, self._dataset.entity, *self._dataset.alike}
-        return [c for c in self._dataset.columns if c.type == "string" and not c.proof and c.name not in naming]
-
-    def _values(self) -> str:
-        """Return the values of possible enumerations as columns. Digits count as equal: years and quarters go on."""
-        return "".join(f", {_value(column.name)} AS v{place}" for place, column in enumerate(self._enumerations()))
-
-    def _new_values(self, scale: float) -> Iterator[Finding]:
+    def _new_values(self, part: "_Part") -> Iterator[Finding]:
         """Compare the values of enumerations with those of the lake."""
-        for place, column in enumerate(self._enumerations()):
+        if part.group == "1":
+            return
+        for place, name in enumerate(self._texts):
             known = f"(SELECT v{place} AS v, count(*) AS n FROM sample WHERE v{place} IS NOT NULL GROUP BY ALL)"
-            facts = f"SELECT count(*), coalesce(sum(n), 0), bool_and(length(v) <= {LONGEST_VALUE}) FROM {known}"
-            distinct, rows, short = self._sql.execute(facts).fetchone() or (0, 0, False)
-            if not short or distinct > MOST_VALUES or rows < 10 * distinct:
+            distinct, rows, short = self._row(
+                f"SELECT count(*), coalesce(sum(n), 0), bool_and(length(v) <= {LONGEST_VALUE}) FROM {known}"
+            )
+            if not short or distinct > MOST_VALUES or rows < LEAST_OFTEN * distinct:
                 continue
-            of_run = f"""SELECT {_value(column.name)} AS v FROM staged JOIN run USING (_position)
-                WHERE _alike IN (SELECT _alike FROM sample)"""
-            query = f"SELECT count(v), count(v) FILTER (WHERE v NOT IN (SELECT v FROM {known})) FROM ({of_run})"
-            count, new = self._sql.execute(query).fetchone() or (0, 0)
+            new_values = f"count(v{place}) FILTER (WHERE v{place} NOT IN (SELECT v FROM {known}))"
+            count, new = self._row(f"SELECT count(v{place}), {new_values} FROM {part.rows}")
             if count >= LEAST_ROWS:
-                text = f"{_percent(new / count)} of {round(count * scale):,} values are none of the lake's {distinct}"
-                yield Finding(f"{column.name} values", text, new / count / self._dataset.drift.new_values)
+                total = round(count * self._scale)
+                text = f"{_percent(new / count)} of {total:,} values are none of the {distinct} forms in the lake"
+                yield Finding(f"{name} of {part.name} rows, values", text, new / count / self._dataset.drift.new_values)
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        (row,) = self._sql.execute(query).fetchall()
+        return tuple(row)
 
 
 def _value(name: str) -> str:
-    return f"regexp_replace({quoted(name)}, '[0-9]', '0', 'g')"
+    """Return SQL for a text's form: with all numbers equal, because ids, years and quarters go on."""
+    return f"regexp_replace({quoted(name)}, '[0-9]+', '0', 'g')"
 
 
 def _measures(dataset: Dataset) -> Iterator[Measure]:
     naming = {*dataset.identity, *dataset.key}
     for column in dataset.columns:
         name, sized = quoted(column.name), column.type in {"string", "json", "strings", "vector"}
+        counted, freely = column.type in {"int", "float"}, column.name not in naming
         if column.proof:
             continue
-        yield Measure(column.name, "empty", f"({name} IS NULL{f' OR len({name}) = 0' if sized else ''})::INT")
-        if sized and column.type != "strings" and column.name not in naming:
+        nothing = f" OR len({name}) = 0" if sized else f" OR {name} = 0" if counted and freely else ""
+        yield Measure(column.name, "empty", f"({name} IS NULL{nothing})::INT")
+        if sized and freely and column.type != "strings":
             yield Measure(column.name, "length", f"ln(nullif(len({name}), 0))")
-        if column.type in {"int", "float"} and column.name not in naming:
+        if counted and freely:
             yield Measure(column.name, "magnitude", f"ln(abs(nullif({name}, 0)::DOUBLE))")
 
 

@@ -145,9 +145,11 @@ class Publisher:
         self._store.fetch((*rows, *gaps))
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
+        before = windows.read(self._store, staged.dataset.name)
+        earlier = {name: before[name].records for name in staged.partitions if name in before}
         findings = (
-            *drift.findings(staged, stored, stored_gaps, observed_at),
-            *windows.findings(windows.read(self._store, staged.dataset.name), counts, observed_at),
+            *drift.findings(staged, stored, stored_gaps, earlier, observed_at),
+            *windows.findings(before, counts, observed_at),
         )
         return drift.result(staged, findings, self._allow_drift)
 
