@@ -23,7 +23,12 @@ ACCESSION = Column(
     meaning="EDGAR accession number of the filing, with hyphens.",
     pattern="[0-9]{10}-[0-9]{2}-[0-9]{6}",
 )
-FORM_TYPE = Column(name="form_type", type="string", meaning='EDGAR form type; amendments end in "/A".')
+FORM_TYPE = Column(
+    name="form_type",
+    type="string",
+    meaning='EDGAR form type; amendments end in "/A".',
+    pattern="[0-9A-Z](?:[0-9A-Z -]*[0-9A-Z])?(?:/[A-Z]{1,3})?",
+)
 CIK = Column(
     name="cik",
     type="string",

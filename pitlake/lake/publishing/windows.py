@@ -1,8 +1,9 @@
 """Windows: how many records each part of a source returned at its last poll, to notice records that are gone.
 
-A window is a day of a partitioned dataset, all of a snapshot, or an entity that a feed read completely. The counts of
-all windows are one small file per dataset that belongs to no version. Only published runs change it, so the run after a
-refused one is compared with the last good poll.
+A window is a day of a partitioned dataset, an entity that a feed read completely, or the whole source: all of a
+snapshot, and the source's own counts of its content. The counts of all windows are one small file per dataset that
+belongs to no version. Only published runs change it, so that a run after a refused one is compared with the last good
+poll.
 """
 
 import json
@@ -20,13 +21,14 @@ from pitlake.lake.publishing.stage import UNDATED, Staged
 from pitlake.lake.storage.store import Store
 
 FOLDER = "_lake/window_counts"
-ALL = "all"
+WHOLE = "source: "
+"""The start of the names of windows that are not bounded by time."""
 CLOSED_AFTER = timedelta(days=7)
 """The time after which a day's records no longer come and go by themselves."""
 LEAST_SHARE = 0.98
 """The share of a window's records that must still be there."""
-CLOSED, RECENT, ENTITIES = "closed windows", "recent windows", "entities"
-REFUSED_BELOW = {CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES: 0.5}
+CLOSED, RECENT, ENTITIES, SOURCE = "closed windows", "recent windows", "entities", "the source"
+REFUSED_BELOW = {SOURCE: LEAST_SHARE, CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES: 0.5}
 """The share below which a run is refused; above it the check warns. A vendor may shorten an entity's history a bit."""
 LEAST_LOST, LEAST_OF_NOTHING = 10, 5
 """Fewer lost records are no finding, unless nothing is left of at least so many."""
@@ -43,12 +45,11 @@ class Count:
 
 def counted(staged: Staged) -> dict[str, int]:
     """Return the number of records of each window that a stage covers, without windows that were read in part."""
+    counts = {f"{WHOLE}{name}": count for name, count in staged.surveyed.items()}
     if staged.dataset.partitioned:
-        return {name: count for name, count in staged.extracted.items() if name != UNDATED}
-    days, entities = staged.polled
+        return counts | {name: count for name, count in staged.extracted.items() if name != UNDATED}
     if not staged.dataset.captured:
-        return {ALL: sum(staged.extracted.values())} if days is None and entities is None else {}
-    counts: dict[str, int] = {}
+        return counts | {f"{WHOLE}records": sum(staged.extracted.values())}
     for part in staged.coverage:
         if any(last is not None for _, _, last in part.bounds):
             continue  # The records of such a part leave it without being lost.
@@ -70,7 +71,8 @@ def findings(before: Mapping[str, Count], counts: Mapping[str, int], observed_at
     for name in shared:
         states.setdefault(_state(name, observed_at), []).append(name)
     for state, names in states.items():
-        for group in (names, *([name] for name in names)):
+        alone = [[name] for name in names]
+        for group in alone if state == SOURCE else (names, *alone):
             was, now = sum(before[name].records for name in group), sum(counts[name] for name in group)
             lost = was - now
             if now < LEAST_SHARE * was and (lost >= LEAST_LOST or (now == 0 and was >= LEAST_OF_NOTHING)):
@@ -103,8 +105,8 @@ def _key(dataset: str) -> str:
 
 def _state(window: str, observed_at: datetime) -> str:
     """Return whether a window is closed, so that its records should not become fewer, recent, or a feed's entity."""
-    if window == ALL:
-        return CLOSED
+    if window.startswith(WHOLE):
+        return SOURCE
     try:
         end = clock.end_of_new_york_day(date.fromisoformat(window))
     except ValueError:
