@@ -35,11 +35,11 @@ BLOCKING = {
     "past_never_changes": "Every file an earlier lake version showed is still there.",
 }
 WARNINGS = {
-    "freshness": "The newest row is no older than the contract allows.",
-    "edited": "No article was changed after it first appeared. A changed text is public from the change on.",
+    "freshness": "The newest record that its source dated is no older than the contract allows.",
+    "edited": "At most half of the articles were changed after they appeared; a changed text is public from then on.",
     "frozen": "A repeated build gave the same result. Differences and additions are available when observed.",
-    "basis_proven": "The split basis of every bar is proven, or its prices are as traded.",
-    "sources_agree": "Sources agree about each earnings release.",
+    "basis_proven": "The split basis of all but 0.1 % of the bars is proven, or their prices are as traded.",
+    "sources_agree": "Sources agree about 99 % of the earnings releases.",
     "drifted": "Providers still state the values that were captured first, except for a tolerated share.",
     ANSWERED: "Providers answered every request. A refused or unreadable answer is a gap until it is requested again.",
 }

@@ -53,5 +53,5 @@ DATASET = Dataset(
         *shared.FILING_GAPS,
         *shared.unreadable("period_of_report", "is_amendment", "items", "entities", "exhibits"),
     ),
-    freshness=timedelta(days=3),
+    freshness=timedelta(days=5),
 )

@@ -109,9 +109,14 @@ class Lake:
         self._log.start()
         conventions.end_at(self._store, moment)
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """Return the end of the data of a lake whose clock is simulated; None for real data."""
+        return conventions.ends_at(self._store)
+
     def judged_at(self, now: datetime) -> datetime:
         """Return the instant that checks of freshness use: `now`, but no later than the end of the lake's data."""
-        return min(now, conventions.ends_at(self._store) or now)
+        return min(now, self.ends_at or now)
 
     @_working
     def count_filings_from(self, rule: str) -> None:
@@ -281,8 +286,7 @@ class Lake:
 
     @_working
     def stage(self, dataset: Dataset | str, run_id: str) -> "Stage":
-        """Open a stage for one run's rows and gaps of one dataset, as a context manager. Creates the lake if it does
-        not exist.
+        """Open a stage for a run's rows and gaps of a dataset, as a context manager. Creates the lake if necessary.
 
         Raises ClockWentBack, because what is read now could not be published.
         """
@@ -310,10 +314,7 @@ class Lake:
         return publisher.publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
-        """Check that the newest version is complete and that this user may read all of it.
-
-        Raises LakeNotFound, LakeFault with the path, LakeError if an object store can't be reached.
-        """
+        """Check that the newest version is complete and readable. Raises LakeNotFound, LakeFault, LakeError."""
         denied = faults.unreadable(self.root)
         if denied is not None:
             raise LakeFault("permission", denied)

@@ -9,11 +9,12 @@ from assets.graph import all_extractors
 from assets.runs import attempt_partitions
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
+from tests.assets.drifts import drift, ordinary
 from tests.assets.poisoned import KINDS, PoisonedGraph
-from tests.toys import OBSERVED, seen
+from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, seen
 
 DAYS = [date(2024, 5, day) for day in (1, 2, 3, 6, 7)]
-NEWS, REPORTS, FACTS, BARS, DIVIDENDS = KINDS[:5]
+NEWS, _, _, BARS = KINDS[:4]
 
 
 def source(kind, count=100):
@@ -125,3 +126,27 @@ def test_an_ordinary_day_passes(lake, kind, records):
     report = attempt(lake, kind, [*records, *rest], at=OBSERVED + timedelta(days=1))
     assert not isinstance(report.outcome, CheckFailed), str(report.outcome)
     assert report.outcome.total.published == sum(record not in source(kind) for record in records)
+
+
+def test_a_republish_does_not_make_a_stale_dataset_fresh(lake):
+    limited = replace(TOY, dataset=replace(NOTES, freshness=timedelta(days=3)))
+    toy = ToyGraph()
+    for said, at, run_id in (("1", OBSERVED, "r"), ("2", OBSERVED + timedelta(days=1), "s")):
+        toy.write("a", "2024-03-10T12:00:00-04:00", said)
+        day = [date(2024, 3, 10)]
+        report = attempt_partitions(limited, day, toy, lake, run_id=run_id, observed_at=at)
+        (freshness,) = [check for check in report.checks if check.name == "freshness"]
+        assert (freshness.passed, freshness.facts["newest record"]) == (False, "2024-03-10T16:00:00Z")
+
+
+def test_freshness_on_a_lake_with_a_simulated_clock_says_so(lake):
+    lake.end_at(OBSERVED)
+    report = attempt(lake, NEWS, source(NEWS), at=OBSERVED + timedelta(days=100))
+    (freshness,) = [check for check in report.checks if check.name == "freshness"]
+    assert freshness.facts["clock"] == "simulated: this lake's data end at 2026-01-01T00:00:00Z"
+
+
+@pytest.mark.long
+def test_drifts_are_noticed_and_ordinary_days_pass(tmp_path):
+    assert [drift(seed, tmp_path, 200) for seed in range(0, 60, 11)]
+    assert [ordinary(seed, tmp_path, 200) for seed in range(0, 60, 11)] == [""] * 6

@@ -38,6 +38,7 @@ from pitlake.lake.storage.manifest import TableState
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import PLACE, Store
 from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.tables.newest import newest_record
 from pitlake.lake.tables.query import columns
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
@@ -181,7 +182,8 @@ class Publisher:
         pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
-        newest = max((file.hi for file in self._tables.state(name, tables.get(name)).files), default=None)
+        files_now = self._tables.pinned(name, tables).files if staged.dataset.freshness else ()
+        newest = newest_record(staged.dataset, files_now, self._store.fetch)
         revisions = int(plan.rows.revised.sum())
         files = [file for table_files in new_files.values() for file in table_files]
         published = Published(
@@ -198,7 +200,7 @@ class Publisher:
             checks=(
                 *results,
                 unharmed,
-                freshness(staged.dataset, newest, min(observed_at, ends_at(self._store) or observed_at)),
+                freshness(staged.dataset, newest, observed_at, ends_at(self._store)),
                 *frozen(staged.dataset, revisions),
             ),
             staged=plan.staged,
