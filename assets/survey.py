@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from assets.extraction import Extractor, GraphReader
-from assets.graph import all_extractors
-from assets.graph._traded import KINDS
-from assets.graph.patterns import Edge, edges
+from assets.patterns import KINDS, Edge, edges
 from pitlake.lake.publishing.audit import CheckResult, Severity
 
 MOST_SEARCHED = 100_000
 """The nodes of a larger label are not searched for the relations that lead to them."""
 REFUSED_FROM, LEAST_UNREAD = 0.5, 10
 """A source is refused if this share of a relation, and at least so many of them, can't be read."""
+NAVIGATION: frozenset[Edge] = frozenset({("Context", "HAS_PERIOD", "Period")})
+"""Relations that hold nothing of a dataset, of a type that others use."""
+TAXONOMY = {"Concept", "Context", "Member", "Period", "Unit"}
+"""Labels whose nodes only describe facts."""
 MATCHED = re.compile(r"MATCH \(\w*:(\w+)\)")
 
 
@@ -47,52 +49,44 @@ def survey(extractor: Extractor, graph: GraphReader) -> Survey:
     """Count what an extractor's queries name. Each query is answered from the graph's own counts, except those over
     labels of at most MOST_SEARCHED nodes. Raises GraphError.
     """
-    queries = (*extractor.windows, *extractor.sweeps)
-    own = {edge for query in queries for edge in edges(query)}
-    matched = {label for query in queries for label in MATCHED.findall(query)}
+    own, known = _edges(extractor.queries), _edges((*extractor.queries, *extractor.others)) | NAVIGATION
+    matched = _matched(extractor.queries)
     counts, unread = dict[str, int](), dict[str, int]()
     for label in sorted(matched | {label for start, _, end in own for label in (start, end)}):
         counts[f"{label} nodes"] = _count(graph, f"MATCH (n:{label}) RETURN count(n) AS count")
     for kind in sorted({kind for _, kind, _ in own}):
-        name, known = f"{kind} relations", _known()[kind]
+        name, of_kind = f"{kind} relations", [edge for edge in known if edge[1] == kind]
         counts[name] = _count(graph, f"MATCH ()-[r:{kind}]->() RETURN count(r) AS count")
-        starts, ends = ({edge[side] for edge in known} for side in (0, 2))
+        starts, ends = ({edge[side] for edge in of_kind} for side in (0, 2))
         begun = sum(_count(graph, f"MATCH (:{label})-[r:{kind}]->() RETURN count(r) AS count") for label in starts)
         ended = sum(_count(graph, f"MATCH ()-[r:{kind}]->(:{label}) RETURN count(r) AS count") for label in ends)
         unread[name] = counts[name] - min(begun, ended)
-    for label, query in _unreached(own):
+    for label, query in _unreached(own, _matched((*extractor.queries, *extractor.others))):
         if 0 < counts[f"{label} nodes"] <= MOST_SEARCHED:
             unread[f"{label} nodes"] = _count(graph, query)
     return Survey(counts, {name: count for name, count in unread.items() if count > 0})
 
 
-def _unreached(own: set[Edge]) -> Iterator[tuple[str, str]]:
+def _unreached(own: frozenset[Edge], matched: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield each label that only relations lead to, with a query that counts its nodes without such a relation."""
     leading: dict[str, set[str]] = defaultdict(set)
     for start, kind, end in own:
         leading[start].add(f"(n)-[:{kind}]->(:{end})")
         leading[end].add(f"(n)<-[:{kind}]-(:{start})")
-    for label in sorted(leading.keys() - _matched() - KINDS.keys()):
+    for label in sorted(leading.keys() - matched - KINDS.keys() - TAXONOMY):
         without = " AND ".join(f"NOT EXISTS {{ {pattern} }}" for pattern in sorted(leading[label]))
         yield label, f"MATCH (n:{label}) WHERE {without} RETURN count(n) AS count"
 
 
 @cache
-def _matched() -> frozenset[str]:
-    """Return the labels whose nodes the queries of some dataset find by themselves."""
-    queries = (query for extractor in all_extractors().values() for query in (*extractor.windows, *extractor.sweeps))
+def _matched(queries: tuple[str, ...]) -> frozenset[str]:
+    """Return the labels whose nodes the queries find by themselves."""
     return frozenset(label for query in queries for label in MATCHED.findall(query))
 
 
 @cache
-def _known() -> Mapping[str, set[Edge]]:
-    """Return the relations of every dataset's queries, by type."""
-    known: dict[str, set[Edge]] = defaultdict(set)
-    for extractor in all_extractors().values():
-        for query in (*extractor.windows, *extractor.sweeps):
-            for edge in edges(query):
-                known[edge[1]].add(edge)
-    return known
+def _edges(queries: tuple[str, ...]) -> frozenset[Edge]:
+    return frozenset(edge for query in queries for edge in edges(query))
 
 
 def _count(graph: GraphReader, query: str) -> int:

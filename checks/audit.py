@@ -35,7 +35,7 @@ BLOCKING = {
     "past_never_changes": "Every file an earlier lake version showed is still there.",
 }
 WARNINGS = {
-    "freshness": "The newest record that its source dated is no older than the contract allows.",
+    "freshness": "The newest record is no older than the contract allows. Changes of earlier records do not count.",
     "edited": "At most half of the articles were changed after they appeared; a changed text is public from then on.",
     "frozen": "A repeated build gave the same result. Differences and additions are available when observed.",
     "basis_proven": "The split basis of all but 0.1 % of the bars is proven, or their prices are as traded.",

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from assets.extraction import Extractor
 from assets.graph import _traded, all_extractors, event_returns
-from assets.graph.patterns import bound, edges
+from assets.patterns import bound, edges
 
 # Queries that no extractor lists: they convert bars and returns back to traded prices.
 LOOKUPS = {
@@ -154,7 +154,7 @@ def schema() -> Schema:
     """Return the parts of the graph that the extractors read."""
     everything = Schema()
     for name, extractor in all_extractors().items():
-        for query in (*extractor.windows, *extractor.sweeps, *LOOKUPS.get(name, ())):
+        for query in (*extractor.queries, *LOOKUPS.get(name, ())):
             everything.add(extractor, query)
     return everything
 

@@ -22,7 +22,7 @@ ITEM = re.compile(r"(?:Item )?[0-9]{1,2}\.[0-9]{2}\b.*", re.DOTALL | re.ASCII)
 
 
 def items(value: Any) -> list[str] | None:
-    """Return the items of a filing. Raises Unreadable for plain text that is no item, such as a damaged array."""
+    """Return the items of a filing. Raises Unreadable for plain text that is not an item, such as a damaged array."""
     members = texts.strings(value)
     if members == [str(value).strip()] and not ITEM.fullmatch(members[0]):
         raise Unreadable("no list of items")

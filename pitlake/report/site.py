@@ -198,7 +198,10 @@ def _numbers(measures: Measures) -> dict[str, Any]:
         "newest": None if measures.newest is None else clock.iso(measures.newest),
         "fresh": measures.freshness.passed,
         "polled": None if measures.polled is None else clock.iso(measures.polled),
-        "nulls": {column.name: column.nulls for column in measures.columns},
+        "columns": {
+            column.name: {"nulls": column.nulls, "nulls_before": column.nulls_before, "added": column.is_added}
+            for column in measures.columns
+        },
         "days": {
             day.isoformat(): {"rows": what.rows, "revisions": what.revisions, "gaps": dict(what.gaps)}
             for day, what in sorted(measures.days.items())

@@ -168,7 +168,7 @@ def ordinary(seed: int, folder: Path, count: int) -> str:
     base, records = lake_of(kind, seed // 50, count, folder)
     for _ in range(rng.choice((0, 1, 2, 5, 20, count // 15))):
         place = rng.randrange(len(records))
-        records[place] = records[place] | dict(kind.other or {})
+        records[place] = records[place] | ({"volume": 1000.0 + place} if kind.name == "prices" else dict(kind.other))
     del records[: rng.choice((0, 0, 0, 1, 2))]
     if kind.name == "prices" and rng.random() < 0.3:
         split, factor = rng.choice(COMPANIES), rng.choice((0.1, 0.5, 1 / 3, 0.05, 20.0, 100.0))

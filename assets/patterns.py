@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from assets.graph import _traded
-
 TO_COMPANIES = ("PRIMARY_FILER", "REFERENCED_IN")
-ENTITIES = "|".join(_traded.KINDS)
+KINDS = {"Company": "company", "Industry": "industry", "Sector": "sector", "MarketIndex": "index"}
+"""The labels of entities that have prices, and their kinds."""
+ENTITIES = "|".join(KINDS)
 
 Edge = tuple[str, str, str]
 """The label that a relation starts from, its type, and the label that it ends at."""
