@@ -17,7 +17,7 @@ from assets.graph import all_extractors
 
 @cache
 def dependencies() -> dict[str, tuple[str, ...]]:
-    """Return, for every dataset, those to load before it, as its feed, extractor or derivation declares them."""
+    """Return the datasets that each dataset needs first, as its feed, extractor or derivation declares."""
     declared: dict[str, Feed | Extractor] = {**all_feeds(), **all_drops(), **all_extractors()}
     derived = {module.DATASET.name: module.READS for module in (names, earnings_events, text_vectors)}
     return {name: source.after for name, source in declared.items()} | derived | {"drift": tuple(all_feeds())}
@@ -25,7 +25,7 @@ def dependencies() -> dict[str, tuple[str, ...]]:
 
 @cache
 def ranks() -> dict[str, int]:
-    """Return the place of every dataset in the order of loading. Raises CycleError if there is none."""
+    """Return the position of each dataset in the order of loading. Raises CycleError if datasets need one another."""
     sorter = TopologicalSorter(dependencies())
     sorter.prepare()
     order: list[str] = []
@@ -37,5 +37,5 @@ def ranks() -> dict[str, int]:
 
 
 def in_order(datasets: Iterable[str]) -> list[str]:
-    """Return datasets in the order of loading, each once."""
+    """Return the given datasets in the order of loading, without duplicates."""
     return sorted(set(datasets), key=ranks().__getitem__)

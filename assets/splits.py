@@ -133,8 +133,13 @@ def strays(close: float, opening: float, shares: float, near: float, volumes: Vo
     near: the ratio of that split. The bar may then be of another day's basis. sql/macros/goes_on.sql has the same rule.
     """
     move, traded = _overnight(close, opening, shares, volumes)
-    size = abs(log(near))
-    return size >= LEAST_SPLIT and abs(abs(move) - size) <= size / 4 and not _of_the_market(move, traded)
+    return resembles(move, near) and not _of_the_market(move, traded)
+
+
+def resembles(move: float, ratio: float) -> bool:
+    """Return whether a logarithmic move is about as large as that of a split of this ratio, in either direction."""
+    size = abs(log(ratio))
+    return size >= LEAST_SPLIT and abs(abs(move) - size) <= size / 4
 
 
 def _overnight(close: float, opening: float, shares: float, volumes: Volumes) -> tuple[float, float]:

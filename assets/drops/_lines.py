@@ -13,8 +13,8 @@ from assets.extraction import Place, Record, RunFacts
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.items import TWICE, mark_repeats
 from pitlake.contract import Dataset
-from pitlake.datasets._answers import OTHER_SHAPE, REPEATED
-from pitlake.datasets._drops import UNFINISHED
+from pitlake.datasets._answers import OTHER_SHAPE
+from pitlake.datasets._drops import CONTRADICTED, UNFINISHED
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture, Request
 from resources.http.csv_lines import cells
@@ -72,7 +72,7 @@ def records(
 
 def problem(record: Record) -> str:
     """Return the gap reason of a record that is already marked; "" if it is not."""
-    return str(record.get("problem") or (REPEATED.reason if TWICE in record else ""))
+    return str(record.get("problem") or (CONTRADICTED.reason if TWICE in record else ""))
 
 
 def file_name(unit: Unit) -> str:

@@ -1,7 +1,7 @@
-"""Finds every scope whose answers a store has: those of its runs, and those that a captured request fits.
+"""Finds the scopes that were captured: those of recorded runs, and those recovered from captured requests.
 
-A run may have died before it was recorded. Its scope is recovered by making a request of the values in a captured one;
-only if the two requests are the same is it the scope of that capture.
+A run that died was not recorded. To recover its scope, a scope is made of the values in a captured request. It counts
+only if the feed makes the same request of it.
 """
 
 import re
@@ -15,6 +15,7 @@ from assets.extraction import UNFORESEEN
 from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.replaying import first_request
 from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore
 
 _DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b", re.ASCII)
@@ -23,25 +24,31 @@ _WORD = re.compile(r"[^/?&=]+?(?=\.json$|$)")
 
 def scopes_of(feed: Feed, store: CaptureStore) -> Iterator[Scope]:
     """Yield the scopes of a feed's runs and captures in a store. They may overlap."""
-    keys: set[str] = set()
+    keys: set[str] = set()  # of the requests whose scopes are known, or that no scope fits
     for run_id, dataset in store.runs():
         if dataset == feed.dataset.name:
             with suppress(*UNFORESEEN, BadInput):
                 scope = Scope.of_json(store.run(run_id, dataset)["scope"])
                 keys |= keys_of(feed, scope).keys()
                 yield scope
-    for capture in store.every(feed.provider.name):
-        if capture.request_key not in keys:
-            for scope in _possible(capture):
-                scope_keys = keys_of(feed, scope).keys()
-                if capture.request_key in scope_keys:
-                    keys |= scope_keys
-                    yield scope
-                    break
+    for capture in store.every(feed.provider.name, without=keys):
+        keys.add(capture.request_key)
+        for scope in _possible(capture):
+            scope_keys = keys_of(feed, scope).keys()
+            if capture.request_key in scope_keys:
+                keys |= scope_keys
+                yield scope
+                break
+
+
+def unread_datasets(feed: Feed, lake: Lake, store: CaptureStore) -> list[str]:
+    """Return the datasets that date a feed's records and whose captures no published run of the lake has read."""
+    captured = {dataset for _, dataset in store.runs()} & {*feed.after}
+    return sorted(name for name in captured if not any(poll.confirmed for poll in lake.polls(name)))
 
 
 def keys_of(feed: Feed, scope: Scope) -> dict[str, Unit]:
-    """Return a scope's units by the keys of their first requests; none if the feed refuses the scope."""
+    """Return the units of a scope by the keys of their first requests; empty if the feed refuses the scope."""
     units: dict[str, Unit] = {}
     with suppress(*UNFORESEEN, BadInput):
         for unit in feed.units(scope):

@@ -19,7 +19,7 @@ from pitlake.clock import MICROSECOND, end_of_new_york_day, from_micros, micros,
 from pitlake.datasets._shared import BY_ACCEPTANCE
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.polls import Coverage
+from pitlake.lake.publishing.polls import Bounds
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.tickers import Tickers
@@ -80,10 +80,16 @@ class LakeReleases:
         return self._statements(OF_CIKS, {"ciks": list(ciks)}, by="cik")
 
     @cached_property
-    def complete_lists(self) -> Sequence[tuple[datetime, Coverage]]:
-        """Return the parts of EDGAR's lists of filings that polls saw completely, each with its poll's instant."""
-        polls = self._lake.polls("sec_filings")
-        return [(from_micros(poll.observed), part) for poll in polls for part in poll.coverage]
+    def complete_lists(self) -> Mapping[str | None, Sequence[tuple[datetime, Bounds]]]:
+        """Return the bounds within which polls saw EDGAR's list of a company's filings completely, by CIK, each with
+        its poll's instant. None: of all companies.
+        """
+        lists: defaultdict[str | None, list[tuple[datetime, Bounds]]] = defaultdict(list)
+        for poll in self._lake.polls("sec_filings"):
+            for part in poll.coverage:
+                for cik in (None,) if part.entities is None else part.entities:
+                    lists[cik].append((from_micros(poll.observed), part.bounds))
+        return lists
 
     @cached_property
     def _tickers(self) -> Tickers:
@@ -180,12 +186,12 @@ class ReleasesAt:
         return all(self._listed(cik, first, listed_by + MOST_BETWEEN_ANSWERS) for cik in ciks)
 
     def _listed(self, cik: str, first: date, since: datetime) -> bool:
-        """Return whether a poll since an instant saw all filings of a company from a first day on."""
+        """Return whether a poll since an instant saw all filings of a company from a first day until then."""
+        begin, end, lists = first.isoformat(), new_york_day(since).isoformat(), self._releases.complete_lists
         return any(
             since <= at <= self._observed_at
-            and (part.entities is None or cik in part.entities)
-            and all((start is None or start <= first.isoformat()) and end is None for _, start, end in part.bounds)
-            for at, part in self._releases.complete_lists
+            and all((start is None or start <= begin) and (last is None or last >= end) for _, start, last in bounds)
+            for at, bounds in (*lists.get(cik, ()), *lists.get(None, ()))
         )
 
     def _earnings_days(self, ticker: str) -> set[date]:

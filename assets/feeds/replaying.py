@@ -5,7 +5,7 @@ Each capture of a unit's first request begins a state of the source. Captures of
 this state, later captures do not. States of several units from one session form one round.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -61,17 +61,32 @@ def taken_at(capture: str) -> int:
     return int(capture.rpartition("-")[2])
 
 
-def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
-    """Return the captures at which the states begin that the lake has read."""
-    captures: set[str] = set()
-    for run_id in {poll.run_id for poll in lake.polls(dataset)}:
+def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Sequence[str]]:
+    """Return the captures at which the states begin that the lake has read, each with the reasons of the gaps that it
+    became at the last reading.
+    """
+    captures: dict[str, Sequence[str]] = {}
+    # Version 0 retracts no run. What a retracted run has read is not read again.
+    for run_id in dict.fromkeys(poll.run_id for poll in lake.polls(dataset, 0)):
         with suppress(BadInput):  # Another machine has the captures of this run.
-            captures.update(store.run(run_id, dataset).get("read", ()))
-    return frozenset(captures)
+            run = store.run(run_id, dataset)
+            for capture in run.get("read", ()):
+                captures.setdefault(capture, run.get("refused", {}).get(capture, ()))
+    return captures
+
+
+def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: Container[str]) -> bool:
+    """Return whether a scope's units have a captured state that the lake has not read."""
+    for unit in feed.units(scope):
+        request = first_request(feed, unit)
+        key = request.key(feed.provider.name) if request else ""
+        if request and any(_name(key, at) not in read for at in store.instants(feed.provider.name, key)):
+            return True
+    return False
 
 
 def unread_rounds(
-    feed: Feed, scope: Scope, others: Iterable[Scope], store: CaptureStore, read: frozenset[str]
+    feed: Feed, scope: Scope, others: Iterable[Scope], store: CaptureStore, read: Container[str]
 ) -> tuple[list[list[State]], Mapping[str, str]]:
     """Return the rounds of unread states of a scope and of others, in the order they were taken, and the newest capture
     of each of the scope's units.

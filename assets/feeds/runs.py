@@ -11,13 +11,13 @@ from datetime import date, datetime
 from typing import Any
 
 from assets.buckets import Buckets
-from assets.extraction import Gap, Releases, Row, RunFacts, day_of
-from assets.feeds.captured import scopes_of
+from assets.extraction import Gap, Place, Record, Releases, Row, RunFacts, day_of
+from assets.feeds.captured import scopes_of, unread_datasets
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, name_rows
 from assets.feeds.releases import LakeReleases
-from assets.feeds.replaying import SITTING, State, name, read_by, taken_at, unread_rounds
+from assets.feeds.replaying import SITTING, State, has_unread, name, read_by, taken_at, unread_rounds
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded, together
 from assets.splits import LakeSplits
@@ -29,12 +29,14 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.polls import FOREVER
 from pitlake.lake.publishing.publish import Published
-from pitlake.lake.publishing.stage import Stage
-from resources.http.capture import Capture, CaptureStore
+from pitlake.lake.publishing.stage import CLOCK_TAG, Stage
+from resources.http.capture import Capture, CaptureStore, answer_name
 from resources.http.client import HttpClient
 from resources.http.provider import NO_DATA, OK, Provider
 
 NEVER_CAPTURED = "never captured"
+NO_ROW = "no row"
+"""Stands with the reasons of gaps for an answer of which every record became a gap."""
 
 
 def run_feed(
@@ -50,8 +52,10 @@ def run_feed(
 ) -> RunReport:
     """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
-    The first run of a dataset in a lake reads the captures of every scope in this order, so a lake that is made anew
-    does not depend on the scope that is replayed first.
+    The first run of a dataset in a lake reads the captures of every scope in this order, and so does each replay of
+    unread captures whose source claims dates. A lake that is made anew therefore does not depend on the scope that is
+    replayed first. As long as the lake has not read the captures of a dataset that dates these records, the source's
+    dates do not count: the records are dated by their fetch.
 
     Each round of captures is published as one lake version, as it would have been when they were taken. The last state
     is published too, or the report states the reason. A refused round is left out and mentioned in the report's notes.
@@ -61,8 +65,13 @@ def run_feed(
     scope or settings, NotCaptured in replay, LakeError; nothing is published then.
     """
     dataset, units = feed.dataset, feed.units(scope)
+    by_claim = not feed.as_fetched and dataset.source_tag != CLOCK_TAG
+    unread = unread_datasets(feed, lake, client.store) if by_claim else []
+    if unread:
+        feed = replace(feed, locate=_at_fetch(feed.locate))
     read = read_by(lake, dataset.name, client.store)
-    others = () if lake.polls(dataset.name) else list(scopes_of(feed, client.store))
+    replays = by_claim and client.mode == "replay" and has_unread(feed, scope, client.store, read)
+    others = list(scopes_of(feed, client.store)) if replays or not lake.polls(dataset.name) else ()
     rounds, newest = unread_rounds(feed, scope, others, client.store, read)
     last = max(map(taken_at, newest.values()), default=0) if client.mode == "replay" else FOREVER
     lake_releases = LakeReleases(lake)
@@ -79,10 +88,14 @@ def run_feed(
     requested = run.publish(units, client.fetch, client.mode, observed_at)
     reports += [run.replayed(states) for states in rounds if states[0].until > end]
     reports.append(requested)
-    run.read |= set(newest.values()) - read
+    run.read |= set(newest.values()) - read.keys()
     if isinstance(reports[-1].outcome, Published):
         run.keep_read()
-    return together(reports)
+    report = together(reports)
+    if unread:
+        waiting = f"{dataset.name} is dated by its fetch: replay {' and '.join(unread)} into this lake first"
+        report = replace(report, notes=(*report.notes, waiting))
+    return report
 
 
 def run_once(
@@ -103,6 +116,18 @@ def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] =
         return concluded(stage, lake, lambda: None, clock.now, audits)
 
 
+def _at_fetch(locate: Callable[[Record, RunFacts], Place]) -> Callable[[Record, RunFacts], Place]:
+    """Return the same function, but with no place before the record's fetch."""
+
+    def located(record: Record, run: RunFacts) -> Place:
+        place = locate(record, run)
+        if place.available_at is None or run.fetched_at is None or place.available_at >= run.fetched_at:
+            return place
+        return replace(place, available_at=run.fetched_at, day=day_of(run.fetched_at))
+
+    return located
+
+
 def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) -> Iterator[Sequence[State]]:
     """Return the rounds without the newest answers to the scope in its last session, which are read last anyway."""
     for states in rounds:
@@ -114,7 +139,9 @@ def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) ->
 
 
 class _Run:
-    """One run of a feed into a lake. read: the captures that began the states it has read."""
+    """One run of a feed into a lake. read: the captures that began the states it has read. refused: the reasons of the
+    gaps that these became.
+    """
 
     def __init__(
         self,
@@ -130,6 +157,7 @@ class _Run:
         self._releases_at, self._audits = releases_at, audits
         self._facts: dict[str, Any] = {}
         self.read: set[str] = set()
+        self.refused: dict[str, list[str]] = {}
 
     def replayed(self, states: Sequence[State]) -> RunReport:
         """Publish a round of states as they were when the last of them was captured."""
@@ -165,12 +193,14 @@ class _Run:
             stage.poll(days if until else _days(self._scope), () if all(entities) else None)
 
             def fill() -> None:
-                buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
+                buckets, last, started = Buckets(feed, stage), read_clock(), clock.now()
+                cited, fetched = list[str](), list[str]()
                 looked: list[tuple[Whole | None, str | None, int | None]] = []
                 for unit, entity in zip(units, entities, strict=True):
                     captures, refusal = collect_unit(feed, unit, fetch)
                     last = max(last, read_clock(), *(capture.fetched_at for capture in captures))
                     cited += [capture.evidence for capture in captures]
+                    fetched += [answer_name(capture) for capture in captures if capture.fetched_at >= started]
                     if until is None:
                         self.read |= {name(capture) for capture in captures[:1]}
                     if refusal is not None and refusal.answered_at is not None:
@@ -197,6 +227,7 @@ class _Run:
                     "mode": mode,
                     "until": clock.iso(last),
                     "captures": cited,
+                    "fetched": [*self._facts.get("fetched", ()), *fetched],
                 }
                 self._store.keep_run(self._run_id, feed.dataset.name, self._facts)
                 self._store.flush()
@@ -215,14 +246,20 @@ class _Run:
         seen: "_Seen",
     ) -> Whole | None:
         """Fill the stage from a unit's answers, and return the completely covered part."""
-        readable = refusal is None or refusal.gap_type == NO_DATA
+        readable, has_rows, reasons = refusal is None or refusal.gap_type == NO_DATA, False, set[str]()
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
                 readable &= not (isinstance(outcome, Gap) and outcome.reason == UNPARSABLE.reason)
                 if outcome.available_at is not None:
                     seen.at(outcome.available_at)
+                if isinstance(outcome, Row):
+                    has_rows = True
+                elif outcome.type not in (NO_DATA, "pit_excluded"):
+                    reasons.add(outcome.reason)
                 buckets.add(day, outcome)
                 buckets.spill()
+        for capture in captures[:1] if reasons else ():
+            self.refused[name(capture)] = sorted(reasons if has_rows else reasons | {NO_ROW})
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
@@ -230,7 +267,9 @@ class _Run:
 
         If the run dies before that, the next run reads them again.
         """
-        self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
+        self._store.keep_run(
+            self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read), "refused": self.refused}
+        )
 
 
 def _answered(captures: Sequence[Capture], now: datetime) -> datetime:

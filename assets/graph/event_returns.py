@@ -12,7 +12,7 @@ from assets.graph import _traded, texts
 from assets.graph._traded import Entity, EntitySplits
 from assets.graph.news import is_news
 from assets.patterns import KINDS
-from assets.splits import ODD_RETURN, between, fits
+from assets.splits import ODD_RETURN, SAME_SPLIT_WITHIN, between, fits, resembles
 from pitlake.clock import new_york_day
 from pitlake.datasets import event_returns as contract
 from pitlake.datasets.event_returns import DATASET
@@ -85,16 +85,22 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
 def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
     """Return whether a holder may have earned this return.
 
-    A return that a split in its window explains, recorded or not, was not earned.
+    It was not earned if a split in the window explains it, recorded or not. Nor if it is as large as that of a split
+    recorded within a week of the window, because one of its two prices may be of another day's basis.
     """
     percent = texts.readable(texts.first_number, record["value"])
     if percent is None:
         return True
     entity = split_entities.get((record["label"], str(record["entity_id"])))
     splits = entity.splits if entity is not None and record["benchmark"] == "stock" else ()
-    shares = between(splits, new_york_day(happened) - CLOSE_BEFORE, new_york_day(window_end))
+    first, last = new_york_day(happened), new_york_day(window_end)
+    shares = between(splits, first - CLOSE_BEFORE, last)
     move = log1p(percent / 100) if percent > -100 else -inf
-    return shares is not None and abs(move) < ODD_RETURN and fits(move, log(shares))
+    if shares is None or abs(move) >= ODD_RETURN or not fits(move, log(shares)):
+        return False
+    first, last = first - SAME_SPLIT_WITHIN, last + SAME_SPLIT_WITHIN
+    near = [split for split in splits if first <= split.last and split.first <= last]
+    return not any(resembles(move, split.ratio or 1.0) for split in near)
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -124,7 +130,7 @@ def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]
     """Return the extractor for these days, with the splits in the windows that end on them. Raises GraphError."""
     if not days:
         return extractor({})
-    since = min(days) - LONGEST_WINDOW - CLOSE_BEFORE
+    since = min(days) - LONGEST_WINDOW - SAME_SPLIT_WITHIN
     return extractor(_traded.split_since(graph, lake, since, new_york_day(run.observed_at)))
 
 

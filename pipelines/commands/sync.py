@@ -84,10 +84,10 @@ def command(
     for name, reasons in done.reasons.items():
         for reason, count in reasons.most_common():
             render.say(f"{name}: {count} × {reason}")
-    for line in done.unanswered:
-        render.say(f"no answer: {line}; the next sync asks again")
+    for line in done.failures:
+        render.say(line)
     render.say(f"{target.location} is at version {version(target)}; `pitlake web` shows it")
-    if failures := [*done.refused.values(), *done.unanswered]:
+    if failures := [*done.refused.values(), *done.failures]:
         _alert(failures)
         raise click.exceptions.Exit(1)
 

@@ -30,7 +30,7 @@ from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
 from pitlake.cli import render
 from pitlake.datasets import get
-from pitlake.errors import BadInput, LakeError, LakeNotFound, MachineExhausted, ReceiptDamaged
+from pitlake.errors import AnswerRefused, BadInput, LakeError, LakeNotFound, MachineExhausted, ReceiptDamaged
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.conventions import ACCEPTANCE
@@ -43,6 +43,8 @@ BATCH_BYTES = 48 << 20
 """The JSON of a batch in bytes, about 400,000 facts. The peak of memory grows with it."""
 COMPANIES_A_TASK = 4
 MOST_NEW_FILES = 64_000
+BULK_DATASETS = ("sec_filings", "sec_facts")
+MOST_NAMED = 5
 DATASETS = ("sec_filings", "universe_events", "sec_facts", "names")
 RUN = "bulk-"
 """The start of the run ids of bulk loads."""
@@ -59,6 +61,12 @@ class BatchWork:
     statements: Path | None
 
 
+def check(paths: Sequence[Path]) -> None:
+    """Raise BadInput for files other than EDGAR's bulk files, and for facts without the submissions that date them."""
+    if "submissions" not in [archives.kind_of(path) for path in paths]:
+        raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
+
+
 class BulkSync:
     """Loads EDGAR's bulk files into one lake."""
 
@@ -71,16 +79,15 @@ class BulkSync:
     def run(self, paths: Sequence[Path]) -> None:
         """Load the data of the files at these paths that the lake lacks.
 
-        Raises BadInput for other files, and for facts without the submissions that date them.
+        `check` refuses paths that can't be loaded. A member that can't be read costs its company, and is reported.
         """
         bulk_worker.use_one_heap()
         archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
-        submissions, facts = archives_by_kind.get("submissions"), archives_by_kind.get("companyfacts")
-        if submissions is None:
-            raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
+        submissions, facts = archives_by_kind["submissions"], archives_by_kind.get("companyfacts")
         ciks = {member.cik for member in facts.members()} if facts else None
         with tempfile.TemporaryDirectory() as scratch, _processes() as pool:
             self._scratch = Path(scratch)
+            self._again = {cik for load in self._stored_loads() for cik in (*load.again, *load.failed)}
             parts = {"sec_filings": partial(self._load, pool, "sec_filings", (submissions,), bulk_worker.filings, ciks)}
             if facts is not None:
                 parts["sec_facts"] = partial(
@@ -96,6 +103,27 @@ class BulkSync:
             self._remove_intermediate(min(load.first for load in done.values()))
         for dataset, load in done.items():
             self._lake.keep_bulk_load(dataset, load)
+        self._report_failed()
+
+    def _stored_loads(self) -> list[BulkLoad]:
+        return [load for dataset in BULK_DATASETS if (load := self._lake.bulk_load(dataset)) is not None]
+
+    def _undated(self) -> set[str]:
+        """Return the companies whose facts are left to a later load, because a part of their filings is missing. Facts
+        that become gaps now would be dated late when their filings come.
+        """
+        load = self._lake.bulk_load("sec_filings")
+        return set(load.failed) if load else set()
+
+    def _report_failed(self) -> None:
+        """Report the companies with members that could not be read, also if they were loaded earlier."""
+        failed = sorted({cik for load in self._stored_loads() for cik in load.failed})
+        if failed:
+            some = ", ".join(failed[:MOST_NAMED]) + (", …" if len(failed) > MOST_NAMED else "")
+            companies = render.count(len(failed), "company", "companies")
+            self._progress.failures.append(
+                f"bulk files: the members of {companies} can't be read ({some}); download them again"
+            )
 
     def _load(
         self, pool: ProcessPoolExecutor, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None
@@ -108,7 +136,7 @@ class BulkSync:
         if load.done is None:
             self._progress.say(f"{used[0].kind}.zip: unchanged")
             return None
-        changed = self._changed(used, load.before)
+        changed = self._changed(used, load.before, load.again)
         companies = _companies(used[0], ciks if changed is None else changed if ciks is None else ciks & changed)
         batches = list(_batches(companies))
         if load.done == len(batches):
@@ -122,9 +150,11 @@ class BulkSync:
             current = waiting
             if number + 1 < len(batches):
                 waiting = self._begin(pool, used[0], batches[number + 1], work)
-            if not self._publish(current, batches[number]):
+            failed = self._publish(current, batches[number])
+            if failed is None:
                 return replace(load, done=number)
-            self._lake.keep_bulk_load(dataset, replace(load, done=number + 1))
+            load = replace(load, failed=(*load.failed, *sorted(failed)), done=number + 1)
+            self._lake.keep_bulk_load(dataset, load)
             self._progress.line(f"{used[0].kind}.zip: batch {number + 1} of {len(batches)} is in the lake")
             if upkeep.compact_where_due():
                 self._remove_intermediate(load.first)
@@ -147,13 +177,14 @@ class BulkSync:
         if last.archives == digests:
             return last
         before = last.archives if last.done is None else last.before
-        return BulkLoad(archives=digests, before=before, since=self._since, first=first)
+        again = tuple(sorted(self._again))
+        return BulkLoad(archives=digests, before=before, since=self._since, first=first, again=again)
 
-    def _changed(self, used: Sequence[Archive], before: Sequence[str]) -> set[str] | None:
-        """Return the companies with other members in some archive than before; None for all."""
+    def _changed(self, used: Sequence[Archive], before: Sequence[str], again: Sequence[str]) -> set[str] | None:
+        """Return the companies to load again and those with other members in some archive than before; None for all."""
         if len(before) != len(used):
             return None
-        changed: set[str] = set()
+        changed = set(again)
         for archive, digest in zip(used, before, strict=True):
             try:
                 previous = set(archives.found(self._store, archive.kind, digest).members())
@@ -165,7 +196,8 @@ class BulkSync:
     def _begin(self, pool: ProcessPoolExecutor, archive: Archive, batch: Companies, work: Work) -> BatchWork:
         ciks, observed_at = list(batch), self._lake.now()
         facts = archive.kind == "companyfacts"
-        releases = LakeReleases(self._lake).at(observed_at).of_companies(ciks) if facts else None
+        dated = [cik for cik in ciks if cik not in self._undated()]
+        releases = LakeReleases(self._lake).at(observed_at).of_companies(dated) if facts else None
         statements = None if facts else self._statements_file(ciks)
         tasks = []
         for start in range(0, len(ciks), COMPANIES_A_TASK):
@@ -173,7 +205,7 @@ class BulkSync:
             tasks.append(
                 Task(
                     archive=archive,
-                    companies={cik: [member.name for member in batch[cik]] for cik in some},
+                    companies=some,
                     since=self._since,
                     observed_at=observed_at,
                     as_accepted=self._lake.filings_count_from == ACCEPTANCE,
@@ -192,8 +224,10 @@ class BulkSync:
         bulk_worker.write_statements(statements, path)
         return path
 
-    def _publish(self, batch_work: BatchWork, batch: Companies) -> bool:
-        """Publish the processes' results of a batch, one dataset at a time; return whether nothing was refused."""
+    def _publish(self, batch_work: BatchWork, batch: Companies) -> set[str] | None:
+        """Publish the processes' results of a batch, one dataset at a time. Returns the companies with members that
+        could not be read; None if a dataset was refused.
+        """
         parts: defaultdict[str, list[Packed]] = defaultdict(list)
         for future in batch_work.results:
             try:
@@ -205,15 +239,21 @@ class BulkSync:
                 parts[part.dataset].append(part)
         if batch_work.statements is not None:
             batch_work.statements.unlink()
-        return all(self._publish_one(dataset, parts[dataset], batch) for dataset in in_order(parts))
+        failed = {cik for some in parts.values() for part in some for cik in part.failed}
+        read = sorted(batch.keys() - failed - self._undated())
+        published = all(self._publish_one(dataset, parts[dataset], read) for dataset in in_order(parts))
+        return failed if published else None
 
-    def _publish_one(self, dataset: str, parts: Sequence[Packed], batch: Companies) -> bool:
+    def _publish_one(self, dataset: str, parts: Sequence[Packed], read: Sequence[str]) -> bool:
+        """Publish the results of one dataset. read: the companies that were polled, because their members were read."""
         with self._lake.stage(get(dataset), _run_id()) as stage:
-            stage.poll(entities=batch)
+            stage.poll(entities=read)
 
             def fill() -> None:
                 for part in parts:
                     stage.add(None, None, part.gaps, extracted=part.extracted)
+                    for covered in part.covered:
+                        stage.cover(*covered)
                     for table in part.tables():
                         stage.add(None, table, extracted=0)
 
@@ -238,7 +278,7 @@ def _companies(archive: Archive, ciks: set[str] | None) -> Companies:
     for member in archive.members():
         if ciks is None or member.cik in ciks:
             companies[member.cik].append(member)
-    return {cik: members for cik, members in companies.items() if not all(member.is_page for member in members)}
+    return dict(companies)
 
 
 def _batches(companies: Companies) -> Iterator[Companies]:
@@ -255,7 +295,11 @@ def _batches(companies: Companies) -> Iterator[Companies]:
 
 
 def _submissions(archive: Archive, ciks: set[str] | None) -> Iterator[Capture]:
-    return archives.read(archive, [member.name for member in archive.members() if ciks is None or member.cik in ciks])
+    """Yield the members of companies that can be read."""
+    for member in archive.members():
+        if ciks is None or member.cik in ciks:
+            with suppress(AnswerRefused):
+                yield archives.judged(archive, member.name)
 
 
 def _is_of_load(entry: Entry) -> bool:

@@ -11,11 +11,11 @@ import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,17 @@ import pyarrow as pa
 from assets.buckets import Buckets
 from assets.external import feed
 from assets.external.sec_edgar import _fact_table, sec_filings
-from assets.extraction import RunFacts
-from assets.feeds.feed import Scope, Unit
+from assets.extraction import Gap, RunFacts
+from assets.feeds.feed import Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import as_statements
 from assets.feeds.releases import KnownReleases
-from assets.feeds.runs import outcomes
+from assets.feeds.runs import collect_unit, outcomes
 from pitlake.contract import Dataset
-from pitlake.datasets._external import UNPARSABLE
-from pitlake.errors import Unparsable
+from pitlake.datasets._external import EMPTY, UNPARSABLE
+from pitlake.datasets.sec_facts import UNKNOWN_FILING
+from pitlake.errors import AnswerRefused, Unparsable
 from pitlake.lake.publishing.stage import StagedGap
-from resources.http.archives import Archive, read
+from resources.http.archives import Archive, judged, read
 from resources.http.capture import Capture
 
 OBJECTS_A_COLLECTION = 500_000
@@ -45,13 +46,13 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Some companies of an archive, each with the names of its members.
+    """Some companies of an archive, by CIK.
 
     releases: the dates of facts. statements: the file with the lake's earlier statements about the filings of a batch.
     """
 
     archive: Archive
-    companies: Mapping[str, list[str]]
+    companies: Sequence[str]
     since: date | None
     observed_at: datetime
     as_accepted: bool
@@ -94,12 +95,17 @@ def _statements(path: Path) -> tuple[pa.Table, dict[str, list[int]]]:
 
 @dataclass
 class Made:
-    """Rows and gaps of one dataset, as for a stage."""
+    """Rows and gaps of one dataset, as for a stage.
+
+    covered: the parts of the source that were read completely. failed: companies with a member that could not be read.
+    """
 
     dataset: str
     tables: list[pa.Table] = field(default_factory=list)
     gaps: list[StagedGap] = field(default_factory=list)
     extracted: int = 0
+    covered: list[Whole] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
@@ -119,7 +125,7 @@ class Made:
                 while self.tables:
                     writer.write_table(self.tables.pop(0))
             content = sink.getvalue().to_pybytes()
-        return Packed(self.dataset, content, self.gaps, self.extracted)
+        return Packed(self.dataset, content, self.gaps, self.extracted, self.covered, self.failed)
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,8 @@ class Packed:
     content: bytes | None
     gaps: list[StagedGap]
     extracted: int
+    covered: list[Whole]
+    failed: list[str]
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the rows in tables of limited size."""
@@ -151,47 +159,72 @@ def filings(task: Task) -> list[Packed]:
     results = {name: Made(name) for name in OPTIONS}
     run = task.facts()
     buckets = {name: Buckets(feed(name), result) for name, result in results.items()}
-    for cik, names in task.companies.items():
-        captures = _submissions(task, cik, names)
+    for cik in task.companies:
+        fetch, is_readable = _fetch_from(task.archive), True
+        listing: Sequence[Capture] = ()
         for name, bucket in buckets.items():
             unit = Unit(cik, Scope(ciks=(cik,), date_from=task.since, options=OPTIONS[name]))
-            for outcome, _ in outcomes(feed(name), unit, captures, None, run):
+            captures, refusal = collect_unit(feed(name), unit, fetch)
+            results[name].failed += [cik] if refusal else []
+            is_readable &= not refusal
+            listing = captures if name == "sec_filings" else listing
+            for outcome, _ in outcomes(feed(name), unit, captures, refusal, run):
                 bucket.add(None, outcome)
+                is_readable &= not (isinstance(outcome, Gap) and outcome.reason == UNPARSABLE.reason)
+        if (
+            is_readable
+            and listing
+            and (listing_whole := sec_filings.listed(Unit(cik, Scope(date_from=task.since)), listing))
+        ):
+            results["sec_filings"].covered.append(listing_whole)
     for bucket in buckets.values():
         bucket.close_all()
     return [result.packed() for result in results.values()]
 
 
-def _submissions(task: Task, cik: str, names: Sequence[str]) -> list[Capture]:
-    """Return a company's submissions without the older pages that end before the first wanted day."""
-    (main,) = read(task.archive, [f"CIK{cik}.json"])
-    try:
-        pages = [page for page in sec_filings.older_pages(main, cik, task.since) if page in names]
-    except Unparsable:
-        return [main]  # The reader of the text reports the problem.
-    return [main, *read(task.archive, pages)]
+def _fetch_from(archive: Archive) -> Fetch:
+    """Return a function that answers the requests of a feed from an archive, each member read once."""
+    member = cache(partial(judged, archive))
+    return lambda request: member(request.path.rpartition("/")[2])
 
 
 def facts(task: Task) -> list[Packed]:
-    result, run, source = Made("sec_facts"), task.facts(), feed("sec_facts")
+    """Return the facts of companies, from their company facts."""
+    result, run = Made("sec_facts"), task.facts()
+    for cik in task.companies:
+        try:
+            gap = _add_facts(task, cik, run, result)
+        except AnswerRefused as refusal:
+            gap = StagedGap(refusal.gap_type, refusal.reason, refusal.evidence)
+            result.failed.append(cik)
+        except Unparsable as problem:
+            gap = StagedGap(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence)
+            result.failed.append(cik)
+        if gap:
+            result.add(None, gaps=[gap], extracted=1)
+    return [result.packed()]
+
+
+def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap | None:
+    """Add the facts of a company. Returns the gap of all of them if there are none, or if the lake has no filing of
+    the company. Raises AnswerRefused, Unparsable.
+    """
     if task.releases is None:
         raise ValueError("facts are dated by releases")
-    for cik, names in task.companies.items():
-        for capture in read(task.archive, names):
-            try:
-                table, left = _fact_table.fact_table(capture, cik, task.since, task.releases, task.observed_at)
-            except Unparsable as problem:
-                gap = StagedGap(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence)
-                result.add(None, gaps=[gap], extracted=1)
-                continue
-            result.add(None, table, extracted=table.num_rows)
-            location = source.provider.location(capture)
-            capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
-            buckets = Buckets(source, result)
-            for record in left:
-                buckets.add(None, source.normalise(record, capture_facts))
-            buckets.close_all()
-    return [result.packed()]
+    capture, source = read(task.archive, f"CIK{cik}.json"), feed("sec_facts")
+    table, left = _fact_table.fact_table(capture, cik, task.since, task.releases, task.observed_at)
+    if not table.num_rows and not left:
+        return StagedGap(EMPTY.type, EMPTY.reason, capture.evidence)
+    if cik not in task.releases.filings:
+        return StagedGap(UNKNOWN_FILING.type, UNKNOWN_FILING.reason, capture.evidence)
+    result.add(None, table, extracted=table.num_rows)
+    location = source.provider.location(capture)
+    capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
+    buckets = Buckets(source, result)
+    for record in left:
+        buckets.add(None, source.normalise(record, capture_facts))
+    buckets.close_all()
+    return None
 
 
 def use_one_heap() -> None:

@@ -17,13 +17,17 @@ from assets.external.sec_edgar import sec_filings
 from assets.feeds.feed import Feed, Scope, Unit
 from assets.feeds.replaying import first_request, read_by
 from assets.feeds.replaying import name as capture_name
-from assets.feeds.runs import run_feed
+from assets.feeds.runs import NO_ROW, run_feed
 from assets.order import in_order
 from checks.expectations import expected
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
 from pitlake import clock
+from pitlake.cli import render
 from pitlake.clock import new_york_day
+from pitlake.contract import UNREADABLE_RECORD
+from pitlake.datasets._shared import WITHHELD
+from pitlake.datasets.sec_facts import UNKNOWN_FILING
 from pitlake.errors import AnswerRefused, Unparsable
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore, Request
@@ -33,6 +37,11 @@ from resources.http.providers.sec_edgar import PROVIDER
 
 COMPANIES_AT_ONCE = 25
 DATASETS = ("sec_filings", "sec_facts", "universe_events")
+PROVEN_BY_ROWS = ("sec_filings", "sec_facts")
+"""The datasets in which a company with records has a row."""
+DOUBTFUL = (NO_ROW, UNREADABLE_RECORD)
+"""Reasons of gaps for which facts are requested again, besides unreadable values."""
+A_DAY = timedelta(days=1)
 FACTS_FOLLOW = timedelta(days=1)
 """The longest time from a filing until its facts appear in EDGAR's company facts."""
 
@@ -51,12 +60,15 @@ class EdgarSync:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._anew = self._stack.enter_context(HttpClient(PROVIDER, self._store, "refresh"))
-        self._once = self._stack.enter_context(HttpClient(PROVIDER, self._store, "live"))
+        self._anew = self._client("refresh")
+        self._once = self._client("live")
         return self
 
     def __exit__(self, *_raised: object) -> None:
         self._stack.close()
+
+    def _client(self, mode: str) -> HttpClient:
+        return self._progress.counting(self._stack.enter_context(HttpClient(PROVIDER, self._store, mode)))
 
     def run(self, ciks: Sequence[str]) -> None:
         """Request the new data of companies and publish it, a few companies at a time, then derive their names."""
@@ -82,53 +94,93 @@ class EdgarSync:
     def _asked(self, cik: str) -> bool:
         """Request all new data of a company; return whether EDGAR answered, even if only that it has none."""
         submissions: list[Capture] = []
-        try:
-            for capture in sec_filings.collect(Unit(cik, self._scope("sec_filings", cik)), self._fetch):
-                submissions.append(capture)  # noqa: PERF402 - what came before a refusal counts
-            self._ask_for_facts(Unit(cik, self._scope("sec_facts", cik)), submissions)
-            for _ in self._feeds["universe_events"].collect(Unit(cik, self._scope("", cik)), self._fetch):
-                pass
-        except AnswerRefused as refusal:
-            if refusal.gap_type != NO_DATA:
-                self._progress.unanswered.append(f"CIK {cik}: {refusal.reason}")
-            return refusal.answered_at is not None or bool(submissions)
-        except Unparsable:
-            pass  # The run that reads an unreadable answer turns it into a gap.
-        return True
+        parts = (self._ask_for_filings, self._ask_for_facts, self._ask_for_events)
+        answered = False
+        for part in parts:
+            try:
+                part(cik, submissions)
+                answered = True
+            except AnswerRefused as refusal:
+                answered |= refusal.answered_at is not None
+                # A missing page is an error, because EDGAR lists it.
+                if refusal.gap_type != NO_DATA or (part == self._ask_for_filings and submissions):
+                    self._progress.unanswered(f"CIK {cik}", refusal.reason)
+            except Unparsable as problem:  # The run that reads the answer turns it into a gap.
+                answered = True
+                self._progress.unanswered(f"CIK {cik}", problem.problem)
+            else:
+                continue
+            # The first reading of facts would make gaps of those whose filings are missing, and date them late.
+            if part == self._ask_for_filings and not (submissions and self._has_read_facts(cik)):
+                break
+        return answered
 
-    def _ask_for_facts(self, unit: Unit, submissions: Sequence[Capture]) -> None:
-        request = first_request(self._feeds["sec_facts"], unit)
+    def _has_read_facts(self, cik: str) -> bool:
+        request = first_request(self._feeds["sec_facts"], Unit(cik, self._scope("sec_facts", cik)))
+        previous = self._newest_usable(request) if request else None
+        return previous is not None and capture_name(previous) in self._read["sec_facts"]
+
+    def _ask_for_filings(self, cik: str, submissions: list[Capture]) -> None:
+        for capture in sec_filings.collect(Unit(cik, self._scope("sec_filings", cik)), self._fetch):
+            submissions.append(capture)  # noqa: PERF402 - what came before a refusal counts
+
+    def _ask_for_facts(self, cik: str, submissions: Sequence[Capture]) -> None:
+        request = first_request(self._feeds["sec_facts"], Unit(cik, self._scope("sec_facts", cik)))
         if request is None:
             return
         previous = self._newest_usable(request)
-        client = self._anew if previous is None or _lacks_facts(previous, submissions) else self._once
-        try:
-            self._count(client.fetch(request))
-        except AnswerRefused as refusal:
-            if refusal.gap_type != NO_DATA:
-                raise
+        if previous is None:
+            is_due = not self._is_missing(request, is_listed=_lists_facts(submissions, self._since))
+        else:
+            reasons = self._read["sec_facts"].get(capture_name(previous), ())
+            is_doubtful = any(reason in DOUBTFUL or reason.endswith("unreadable") for reason in reasons)
+            is_due = _lacks_facts(previous, submissions) or (is_doubtful and not self._is_repeated(request))
+        if is_due:
+            self._anew.fetch(request)
+
+    def _ask_for_events(self, cik: str, _submissions: Sequence[Capture]) -> None:
+        for _ in self._feeds["universe_events"].collect(Unit(cik, self._scope("", cik)), self._fetch):
+            pass
 
     def _fetch(self, request: Request) -> Capture:
         """Return the answer to a feed's request, requested again only if the capture may be out of date."""
-        is_main = request.path.startswith("/submissions/") and "-submissions-" not in request.path
-        if not is_main:
-            client = self._anew if request.path.rpartition("/")[2] in self._changed_pages else self._once
-            return self._count(client.fetch(request))
+        page = request.path.rpartition("/")[2] if request.path.startswith("/submissions/") else ""
+        if "-submissions-" in page or not page:
+            if not page and self._is_missing(request, is_listed=False):
+                raise AnswerRefused(NO_DATA, "EDGAR has no such file", PROVIDER.url(request))
+            client = self._anew if page in self._changed_pages else self._once
+            return client.fetch(request)
         before = self._newest_usable(request)
-        main = self._count(self._anew.fetch(request))
+        main = self._anew.fetch(request)
         if before is not None and before.sha256 != main.sha256:
             pages, pages_before = _pages(main), _pages(before)
             self._changed_pages |= {page for page, digest in pages.items() if pages_before.get(page) != digest}
         return main
 
+    def _is_missing(self, request: Request, *, is_listed: bool) -> bool:
+        """Return whether EDGAR answered that it has no such file, and need not be asked again yet: for a day, and for
+        good if it said so again after a day. is_listed: whether EDGAR lists the file; then the first answer may be a
+        mistake.
+        """
+        newest = next(self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name)), None)
+        if newest is None or PROVIDER.judge(newest).gap_type != NO_DATA:
+            return False
+        is_new = self._begun_at - newest.fetched_at < A_DAY
+        return (is_new and not is_listed) or self._is_repeated(request)
+
+    def _is_repeated(self, request: Request) -> bool:
+        """Return whether the newest answer to a request is the same as one from at least a day before."""
+        answers = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name))
+        newest = next(answers, None)
+        return newest is not None and any(
+            (newest.status, newest.sha256) == (older.status, older.sha256)
+            and newest.fetched_at - older.fetched_at >= A_DAY
+            for older in answers
+        )
+
     def _newest_usable(self, request: Request) -> Capture | None:
         captures = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name))
         return next((capture for capture in captures if PROVIDER.judge(capture) == OK), None)
-
-    def _count(self, capture: Capture) -> Capture:
-        if capture.fetched_at >= self._begun_at:
-            self._progress.answered(len(capture.body))
-        return capture
 
     def _publish(self, ciks: Sequence[str]) -> bool:
         """Publish the unread captures of companies; return whether there were any."""
@@ -137,25 +189,47 @@ class EdgarSync:
             unread = tuple(cik for cik in ciks if self._is_unread(source, cik))
             if not unread:
                 continue
+            run_id = _run_id()
             with HttpClient(PROVIDER, self._store, "replay") as client:
                 scope = self._scope(dataset, *unread)
-                report = run_feed(source, scope, client, self._lake, run_id=_run_id(), audits=(expected,))
-            self._progress.add(report)
+                report = run_feed(source, scope, client, self._lake, run_id=run_id, audits=(expected,))
+            if self._progress.add(report) and dataset in PROVEN_BY_ROWS:
+                self._report_without_rows(dataset, run_id)
             published = True
         return published
 
+    def _report_without_rows(self, dataset: str, run_id: str) -> None:
+        """Report the companies of a run of which every record became a gap."""
+        refused: Mapping[str, Sequence[str]] = self._store.run(run_id, dataset).get("refused", {})
+        count = sum(NO_ROW in reasons and not {NO_ROW, WITHHELD.reason} >= set(reasons) for reasons in refused.values())
+        if count:
+            companies = render.count(count, "company", "companies")
+            problem = f"every record of {companies} became a gap"
+            self._progress.failures.append(f"{dataset}: {problem}; the next sync asks again")
+
     def _is_unread(self, source: Feed, cik: str) -> bool:
-        """Whether no run has read the newest answer to a company's first request."""
+        """Return whether a company's newest answer is to be read: no run has read it, or it has facts of filings that
+        the lake lacked then.
+        """
         request = first_request(source, Unit(cik, self._scope(source.dataset.name, cik)))
         taken = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name)) if request else iter(())
         newest = next(taken, None)
-        return newest is not None and capture_name(newest) not in self._read[source.dataset.name]
+        if newest is None:
+            return False
+        reasons = self._read[source.dataset.name].get(capture_name(newest))
+        return reasons is None or UNKNOWN_FILING.reason in reasons
 
 
 def _pages(main: Capture) -> Mapping[str, Any]:
     """Return the submissions' description of each older page."""
     files = main.json().get("filings", {}).get("files") or []
     return {str(page.get("name")): page for page in files if isinstance(page, dict)}
+
+
+def _lists_facts(submissions: Sequence[Capture], since: date | None) -> bool:
+    """Return whether submissions list a filing with XBRL since a day."""
+    rows = (row for page in submissions if "/submissions/" in page.url for row in sec_filings.rows_of(page))
+    return any(row["is_xbrl"] == 1 and (since is None or str(row["filing_date"]) >= since.isoformat()) for row in rows)
 
 
 def _lacks_facts(facts: Capture, submissions: Sequence[Capture]) -> bool:

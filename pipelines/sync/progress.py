@@ -6,28 +6,34 @@ from collections.abc import Callable
 
 from assets.runs import RunReport
 from pitlake.errors import CheckFailed
+from resources.http.client import HttpClient
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress:
-    """Prints progress and sums reports. refused: datasets of which a check published nothing, and why. unanswered:
-    units without an answer; repeating the request may help.
+    """Prints progress and sums reports. refused: datasets of which a check published nothing, and why. failures: a line
+    for each company or source without a usable answer, with what helps.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say
-        self.requests = self.bytes = 0
+        self._clients: list[HttpClient] = []
         self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.refused: dict[str, str] = {}
-        self.unanswered: list[str] = []
+        self.failures: list[str] = []
         self._said_at = time.monotonic()
 
-    def answered(self, size: int) -> None:
-        """Count one answer that came over the network."""
-        self.requests += 1
-        self.bytes += size
+    def counting(self, client: HttpClient) -> HttpClient:
+        """Count the requests of a client from now on. Returns it."""
+        self._clients.append(client)
+        return client
+
+    def unanswered(self, name: str, problem: object) -> None:
+        """Count a company or dataset without a usable answer, once for each problem."""
+        line = f"no answer: {name}: {problem}; the next sync asks again"
+        self.failures += [line] if line not in self.failures else []
 
     def now_and_then(self, line: str) -> None:
         """Print a line unless one was printed within the last seconds."""
@@ -37,7 +43,8 @@ class Progress:
     def line(self, line: str) -> None:
         """Print a line with the requests so far."""
         self._said_at = time.monotonic()
-        self.say(f"{line} ({self.requests:,} requests, {self.bytes / 1e6:,.1f} MB so far)")
+        sent, received = sum(client.sent for client in self._clients), sum(client.received for client in self._clients)
+        self.say(f"{line} ({sent:,} requests, {received / 1e6:,.1f} MB so far)")
 
     def add(self, report: RunReport) -> bool:
         """Add a run's report; return whether it published."""

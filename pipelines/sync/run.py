@@ -12,8 +12,7 @@ from assets.feeds.replaying import first_request
 from assets.feeds.runs import run_feed
 from assets.runs import RunReport
 from checks.expectations import expected
-from pipelines.sync import companies, prices, sources
-from pipelines.sync.bulk import BulkSync
+from pipelines.sync import bulk, companies, prices, sources
 from pipelines.sync.edgar import EdgarSync
 from pipelines.sync.progress import Progress
 from pipelines.sync.upkeep import Upkeep
@@ -22,7 +21,6 @@ from pitlake.cli import render
 from pitlake.errors import BadInput, LakeNotFound, SourceError
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.watch_list import WatchList
-from resources.http import archives
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER as EDGAR
@@ -61,14 +59,18 @@ def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
     """
     watched = _watched(lake, choice)
     progress = Progress(say)
-    due = sources.steps(watched)
-    for line in _plan(lake, watched, due):
+    due, missing = sources.steps(watched), _missing_archives(watched)
+    for line in _plan(lake, watched, due, missing):
         say(line)
+    before = lake.watch_list()
     lake.watch(watched)
     if choice.prices:
         prices.load(lake, choice.prices, progress)
-    if watched.archives:
-        BulkSync(lake, progress, watched.since).run(list(map(Path, watched.archives)))
+    if watched.archives and not missing:
+        bulk.BulkSync(lake, progress, watched.since).run(list(map(Path, watched.archives)))
+        if progress.refused:
+            watched = replace(watched, archives=before.archives)
+            lake.watch(watched)
     if watched.companies and sources.uses(watched, sources.EDGAR):
         with EdgarSync(lake, progress, since=watched.since, headers=choice.headers) as edgar:
             edgar.run(list(watched.companies))
@@ -100,8 +102,8 @@ def _watched(lake: Lake, choice: Asked) -> WatchList:
     )
     if not watched.series and "alfred" not in sources.skipped(watched):
         watched = replace(watched, series=sources.DEFAULT_SERIES)
-    for path in watched.archives:
-        archives.kind_of(Path(path))
+    if choice.archives:
+        bulk.check(choice.archives)
     if choice.prices:
         prices.read(choice.prices)
     if not (watched.companies or watched.series or watched.archives or choice.prices):
@@ -111,13 +113,25 @@ def _watched(lake: Lake, choice: Asked) -> WatchList:
     return watched
 
 
-def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step]) -> list[str]:
+def _missing_archives(watched: WatchList) -> str:
+    """Return why the bulk files of the watch list can't be loaded, "" if they can."""
+    try:
+        if watched.archives:
+            bulk.check(list(map(Path, watched.archives)))
+    except BadInput as problem:
+        return problem.problem
+    return ""
+
+
+def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step], missing: str) -> list[str]:
     names = ", ".join(watched.tickers[:8]) + (", …" if len(watched.tickers) > len(watched.tickers[:8]) else "")
     since = f" since {watched.since}" if watched.since else ""
     lines = [
         f"plan: {render.count(len(watched.companies), 'company', 'companies')}{f' ({names})' if names else ''}{since}"
     ]
-    for path in watched.archives:
+    if missing:
+        lines.append(f"  bulk files: skipped; {missing}; load newer ones with --all --from")
+    for path in () if missing else watched.archives:
         size = Path(path).stat().st_size
         time_text = render.count(max(round(size / BULK_BYTES_A_MINUTE), 1), "minute")
         lines.append(f"  {path}: {size / 1e6:,.0f} MB, about {time_text} if all of it is new")
@@ -164,22 +178,24 @@ def _run_step(lake: Lake, step: sources.Step, watched: WatchList, progress: Prog
         source, units=lambda scope: [unit for unit in feed(step.dataset).units(scope) if unit.name in names]
     )
     try:
-        report = _asked(lake, step, source, scope)
+        report = _asked(lake, step, source, scope, progress)
         if step.without_premium and any(reason == PREMIUM for _, reason in report.gaps):
             progress.say(
                 f"{step.dataset}: the key gives access to only a part; requesting {dict(step.without_premium)}"
             )
-            report = _asked(lake, step, source, replace(scope, options=step.without_premium))
+            report = _asked(lake, step, source, replace(scope, options=step.without_premium), progress)
     except SourceError as problem:
-        progress.unanswered.append(f"{step.dataset}: {problem}")
+        progress.unanswered(step.dataset, problem)
         return
     progress.add(report)
     progress.line(f"{source.provider.name}: {step.dataset} is in the lake")
 
 
-def _asked(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> RunReport:
+def _asked(lake: Lake, step: sources.Step, source: Feed, scope: Scope, progress: Progress) -> RunReport:
     with HttpClient(source.provider, CaptureStore.of(lake.location), step.mode) as client:
-        return run_feed(source, scope, client, lake, run_id=f"sync-{uuid4().hex}", audits=(expected,))
+        return run_feed(
+            source, scope, progress.counting(client), lake, run_id=f"sync-{uuid4().hex}", audits=(expected,)
+        )
 
 
 def _stale(lake: Lake, step: sources.Step, source: Feed, scope: Scope) -> list[Unit]:

@@ -39,6 +39,7 @@ COMMANDS = (
     "check",
     "study",
     "compact",
+    "retract",
     "vacuum",
     "doctor",
 )

@@ -11,3 +11,8 @@ UNFINISHED = GapRule(
     reason="the file's last line has no line break",
     when="the file ends without a line break, so it may have been cut off while it was written",
 )
+CONTRADICTED = GapRule(
+    type="unverifiable",
+    reason="stated differently on another line",
+    when="an earlier line of the file has other values under the same key, and the first one counts",
+)

@@ -25,8 +25,8 @@ NO_BASIS = GapRule(
     type="unverifiable",
     reason="return may be a split's",
     when=(
-        "the return is as large as from a 2:1 split, or close to that of a split in its window, or such a split is "
-        "uncertain, so nothing proves that its two prices are on the same basis"
+        "the return is as large as from a 2:1 split, or close to that of a split recorded within a week of its window, "
+        "or a split in its window is uncertain, so nothing proves that its two prices are on the same basis"
     ),
 )
 NO_PERCENT = GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list")

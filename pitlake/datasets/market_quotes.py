@@ -55,7 +55,7 @@ DATASET = Dataset(
         AHEAD,
         drops.UNFINISHED,
         answers.OTHER_SHAPE,
-        answers.REPEATED,
+        drops.CONTRADICTED,
         shared.FUTURE,
         *shared.unreadable("kind", "instrument", "measure", "quoted_on", "value"),
     ),

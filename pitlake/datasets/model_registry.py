@@ -32,7 +32,7 @@ DATASET = Dataset(
     gap_rules=(
         drops.UNFINISHED,
         answers.OTHER_SHAPE,
-        answers.REPEATED,
+        drops.CONTRADICTED,
         shared.FUTURE,
         *shared.unreadable("model", "released", "knowledge_cutoff", "source"),
     ),

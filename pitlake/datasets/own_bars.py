@@ -40,7 +40,7 @@ DATASET = Dataset(
         figures.UNFINISHED,
         drops.UNFINISHED,
         answers.OTHER_SHAPE,
-        answers.REPEATED,
+        drops.CONTRADICTED,
         shared.FUTURE,
         *shared.unreadable("ticker", "open", "high", "low", "close", "volume"),
     ),

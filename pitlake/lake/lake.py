@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pitlake.lake.publishing.publish import Published
     from pitlake.lake.publishing.stage import Stage
     from pitlake.lake.upkeep.compact import Compacted
+    from pitlake.lake.upkeep.retract import Retracted
     from pitlake.lake.upkeep.vacuum import Vacuumed
 
 DEFAULT_KEEP = timedelta(days=30)
@@ -102,10 +103,7 @@ class Lake:
 
     @_working
     def end_at(self, moment: datetime) -> None:
-        """Set, once, the instant at which the lake's data end.
-
-        Checks of freshness never use a later instant. Raises BadInput if a different end was set before.
-        """
+        """Set, once, the end of the lake's data for checks of freshness. Raises BadInput for a different end."""
         self._log.start()
         conventions.end_at(self._store, moment)
 
@@ -126,13 +124,11 @@ class Lake:
 
     @_working
     def count_bars_from(self, rule: str) -> None:
-        """Set "close", "close + 15 minutes" or "next day", once. Raises BadInput if bars already count by another
-        rule.
-        """
+        """Set "close", "close + 15 minutes" or "next day", once. Raises BadInput if bars count by another rule."""
         self._agree(conventions.BARS, rule, DAILY_BARS)
 
     def settle(self, filings: str = "", bars: str = "") -> None:
-        """Set the rules that are given or, if they are blank, those in the environment. Raises BadInput as above."""
+        """Set the given rules or, if they are blank, those in the environment. Raises BadInput as above."""
         for rule_given, convention, count_from in (
             (filings, conventions.FILINGS, self.count_filings_from),
             (bars, conventions.BARS, self.count_bars_from),
@@ -162,20 +158,17 @@ class Lake:
 
     @_working
     def version_at(self, moment: datetime) -> int:
-        """Return the version that was the newest at an instant, by the versions' commit times.
-
-        Raises LakeNotFound, and BadInput for an instant in the future or before the lake was made.
+        """Return the version that was the newest at an instant; if a run of it was retracted since, that of the last
+        retraction. Raises LakeNotFound, and BadInput for an instant in the future or before the lake was made.
         """
-        return self._log.entry_at(moment).version
+        return self._log.known(moment).version
 
     def now(self) -> datetime:
         """Return this machine's clock for a run's observation: always after the newest commit. Raises ClockWentBack."""
         return self._log.now()
 
     def table_uri(self, table: str) -> str:
-        """Return the address of a table for Delta. `Entry.tables` gives the table's version in a version of the
-        lake.
-        """
+        """Return the address of a table for Delta. `Entry.tables` has its version in a version of the lake."""
         return self._store.table_uri(table_key(table))
 
     def versions(self) -> Iterator[Entry]:
@@ -183,14 +176,15 @@ class Lake:
         return self._log.entries()
 
     @_working
-    def snapshot(self, version: int | None = None) -> Snapshot:
+    def snapshot(self, version: int | None = None, known_by: datetime | None = None) -> Snapshot:
         """Return the files of one version (default: the newest). Each table is looked up when first used.
 
-        Raises LakeNotFound if the version never existed, VersionVacuumed if its files were removed.
+        known_by: show the lake as it was at this instant, whose `version_at` is the version. Raises LakeNotFound if the
+        version never existed, VersionVacuumed if its files were removed, and as `version_at`.
         """
-        entry = self._log.entry(version)
+        entry = self._log.entry(version) if known_by is None else self._log.known(known_by, version)
         pinned = PinnedTables(self._store, self._tables, entry.tables)
-        if self._log.is_vacuumed(entry.version):
+        if any(map(self._log.is_vacuumed, {entry.version, entry.parent + 1})):
             missing = tuple(table for table, state in pinned.items() if not all(map(self._store.holds, state.files)))
             if missing:
                 raise VersionVacuumed(entry.version, missing)
@@ -200,11 +194,8 @@ class Lake:
     def contracts(self, snapshot: Snapshot | None = None) -> dict[str, Dataset]:
         """Return the contracts of all datasets and of the tables that are mounted in a version, in alphabetical order.
 
-        Args:
-            snapshot: The version (default: the newest; a lake that does not exist yet has no tables).
-
-        Raises:
-            BadInput: For an unreadable contract of a mounted table; names its file.
+        snapshot: the version (default: the newest; a lake that does not exist yet has no tables). Raises BadInput for
+        an unreadable contract of a mounted table; names its file.
         """
         try:
             tables = (self._log.head() if snapshot is None else snapshot).tables
@@ -307,7 +298,7 @@ class Lake:
     def publish(
         self, stage: "Stage", observed_at: datetime | None = None, audits: "Sequence[Audit]" = ()
     ) -> "Published":
-        """Audit a stage, with further `audits`, and publish it as one version. Raises as `Publisher.publish` does."""
+        """Audit a stage, including further `audits`, and publish it as one version: see `Publisher.publish`."""
         from pitlake.lake.publishing.publish import Publisher
 
         publisher = Publisher(self._store, self._log, self._tables, self._allow_drift)
@@ -370,9 +361,23 @@ class Lake:
         """Return the progress of a dataset's last bulk load; None if there was none."""
         return bulk_loads.read(self._store, dataset)
 
-    def polls(self, dataset: str) -> list[Poll]:
-        """Return every poll of a dataset's source, newest first. Raises LakeError."""
-        return polls.read_all(self._store, dataset)
+    def polls(self, dataset: str, version: int | None = None) -> list[Poll]:
+        """Return every poll of a dataset's source, newest first, without those of runs that a version (default: the
+        newest) retracts. Raises LakeError.
+        """
+        retracted = self.entry(version).retracted if self._log.exists() else ()
+        return [poll for poll in polls.read_all(self._store, dataset) if poll.run_id not in retracted]
+
+    @_working
+    def retract(self, run_id: str, reason: str, *, dry_run: bool = False) -> "Retracted":
+        """Make a new version without the rows and gaps of one run. Its polls and captures no longer count.
+
+        Older versions stay as they are. See `pitlake.lake.upkeep.retract` for the errors.
+        """
+        from pitlake.lake.upkeep.retract import Retractor
+
+        retractor = Retractor(self._store, self._log, self._tables, self.contracts())
+        return retractor.retract(run_id, reason, dry_run=dry_run)
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> "Compacted":
@@ -397,8 +402,7 @@ class Lake:
     ) -> "Vacuumed":
         """Remove files that no kept version needs. Versions that stored receipts need are always kept.
 
-        A dry run, the default, only reports. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
-        """
+        A dry run, the default, only reports. Raises ReceiptDamaged. See `upkeep.vacuum`."""
         from pitlake.lake.upkeep.vacuum import vacuum
 
         keep_versions = kept_versions(self._store).union(keep_versions)
@@ -439,12 +443,8 @@ class Lake:
 
 
 def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> "Mounted":
-    """Make a table a dataset of a lake: see `Lake.mount` for the options and errors.
+    """Make a table a dataset of a lake: see `Lake.mount` for the arguments and errors.
 
-    Args:
-        table: A path, pattern or URL, a pair, or a frame.
-        name: The name of the dataset.
-        lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
-        options: Those of `Lake.mount`.
+    lake: the lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
     """
     return (lake if isinstance(lake, Lake) else Lake(lake)).mount(table, name, **options)

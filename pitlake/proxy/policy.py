@@ -13,13 +13,12 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_origin
-from zoneinfo import ZoneInfo
 
 from pitlake.clock import iso, micros
 from pitlake.errors import BadInput, choice
 from pitlake.gate.rules import COMPUTED, NEWEST_INPUT, PROOF
 from pitlake.proxy.paths import Place
-from pitlake.times import FORMATS, ISO
+from pitlake.times import FORMATS, ISO, zone_named
 
 JSON, JSON_BLOCKS = "json", "json_blocks"
 STRICT, STRICTEST, AS_PUBLISHED = "strict", "strictest", "as_published"
@@ -163,8 +162,8 @@ class ToolPolicy:
     def zone(self) -> tzinfo | None:
         """Return the zone of times without one. Raises BadInput."""
         try:
-            return ZoneInfo(self.timezone) if self.timezone else None
-        except (OSError, ValueError, LookupError):
+            return zone_named(self.timezone) if self.timezone else None
+        except LookupError:
             raise wrong(
                 "timezone", f"{self.timezone!r} is not a time zone", "give a time zone such as America/New_York"
             ) from None

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
-from pitlake.times import end_of_day, later
+from pitlake.times import end_of_day, later, zone_named
 
 Pattern = tuple[re.Pattern[str], tuple[str, ...]]
 """A pattern of a day, with the orders in which its groups may be read."""
@@ -92,6 +91,7 @@ _PERIODS = (
     (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
+_DIGITS_OF_COUNTS = (13, 16, 19)
 _CLOCK = re.compile(
     r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
     r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
@@ -117,7 +117,7 @@ _HOURS_OF_ZONES = {
     "kst": 9, "hkt": 8, "sgt": 8, "awst": 8, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
 }  # fmt: skip
 _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, hours in _HOURS_OF_ZONES.items()} | {
-    name: ZoneInfo(f"America/{city}")
+    name: zone_named(f"America/{city}")
     for names, city in (
         (("et", "eastern"), "New_York"),
         (("ct", "central"), "Chicago"),
@@ -174,7 +174,9 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     if not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
         return ()
     if whole := _COMPACT.fullmatch(text):
-        return _compact(whole, zone) if is_named_time or not text.isdecimal() or len(text) == 14 else ()
+        # Milliseconds, microseconds and nanoseconds since 1970 may look like a day of the years 1001 to 1999.
+        is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not (is_named_time or len(text) == 14))
+        return () if is_count else _compact(whole, zone)
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
         return ()
@@ -229,8 +231,8 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
     """Return a text without its zones, and the zones, the one that tells most first."""
     zones: list[tzinfo] = []
     for name in _IANA.findall(text):
-        with suppress(OSError, ValueError, LookupError):
-            zones.append(ZoneInfo(name))
+        with suppress(LookupError):
+            zones.append(zone_named(name))
             text = text.replace(name, " ")
     for shape in _OFFSET.finditer(text):
         if int(shape[2]) <= 14 and (":" in text[: shape.start()] or shape[0][0] in "UG"):

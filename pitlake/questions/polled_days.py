@@ -106,7 +106,7 @@ class PolledDays:
 
     def _polls(self, dataset: str) -> list[Poll]:
         until = None if self._until is None else micros(self._until)
-        polls = self._lake.polls(dataset)
+        polls = self._lake.polls(dataset, self._snapshot.version)
         return [poll for poll in polls if poll.confirmed and (until is None or poll.observed <= until)]
 
     @cached_property

@@ -111,12 +111,11 @@ class Viewpoint:
         Raises LakeNotFound, VersionVacuumed, or BadInput if the instant is before the lake's first version or its
         version was vacuumed.
         """
-        lake = self.open_lake()
-        if self.version is not None or self.known_by is None:
-            return lake.snapshot(self.version)
-        from pitlake.lake.storage.log import not_kept
-
         try:
-            return lake.snapshot(lake.version_at(self.known_by))
+            return self.open_lake().snapshot(self.version, self.known_by)
         except VersionVacuumed:
+            if self.version is not None or self.known_by is None:
+                raise
+            from pitlake.lake.storage.log import not_kept
+
             raise not_kept() from None

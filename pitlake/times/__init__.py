@@ -1,4 +1,4 @@
-"""Reads times as sources and users write them. Every door of pitlake reads them here; nothing is guessed.
+"""Reads times as sources and users write them, for every interface of pitlake. Nothing is guessed.
 
 A time may have several readings, and the latest counts:
 
@@ -12,10 +12,10 @@ A time may have several readings, and the latest counts:
   Windows, SQL and pandas, and the years 0, 1 and 9999.
 
 `read` reads one value in Python; `pitlake.times.sql` writes SQL with the same meaning that reads a column in DuckDB.
-`stated` and `stated_instant` read clocks of which a contract says that they are instants: midnights too are instants,
-and the caller judges which years are plausible.
+`stated` and `stated_instant` read clocks that a contract calls instants. Their midnights are instants too, and the
+caller judges which years are plausible.
 
-Never for `as_of`, `known_by` and `--pit`, which `pitlake.clock.instant` parses strictly.
+`as_of`, `known_by` and `--pit` are not read here: `pitlake.clock.instant` parses them strictly.
 """
 
 import re
@@ -23,19 +23,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
+from functools import cache
 from numbers import Number
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from pitlake.clock import EPOCH, MICROSECOND, NEW_YORK
 from pitlake.errors import BadInput, PitlakeError, Unreadable
 
 ISO, RFC_2822 = "iso", "rfc2822"
 EPOCH_UNITS = {"epoch": 10**9, "epoch_ms": 10**6, "epoch_us": 10**3, "epoch_ns": 1}
-"""Counts since 1970, and the nanoseconds of a unit."""
+"""Forms of counts since 1970, each with the nanoseconds of its unit."""
 FORMATS = (ISO, RFC_2822, *EPOCH_UNITS)
 END, INSTANTS = "end", "instants"
 MIDNIGHTS = (END, INSTANTS)
-"""What a user may say of midnights: they are days and count at their end, or they are instants."""
+"""A user's choice for the midnights of a column: they are days, which count at their end, or they are instants."""
 UNSET_DAYS = (
     date(1601, 1, 1), date(1677, 9, 21), date(1753, 1, 1), date(1899, 12, 30), date(1899, 12, 31), date(1900, 1, 1),
     date(1904, 1, 1), date(1969, 12, 31), date(1970, 1, 1),
@@ -46,7 +48,7 @@ ISO_PATTERN = (
     r"(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,12}))?)? ?"
     r"([Zz]|UTC|GMT|(?:\+(?:0\d|1[0-3])|-(?:0\d|1[01]))(?::?[0-5]\d)?|(?:\+14|-12)(?::?00)?)?)?"
 )
-"""A day; hours and minutes, seconds and their fraction; an offset of some zone. Python and DuckDB match it alike."""
+"""A day, optionally with a clock time and an offset. It means the same to Python's `re` and to DuckDB."""
 _ISO = re.compile(ISO_PATTERN, re.ASCII)
 _BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2}))?(.*))?", re.ASCII)
 _YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)  # The parser of mail reads the year 0001 as 2001.
@@ -61,7 +63,7 @@ _FAULTS = (ValueError, OverflowError, TypeError, AttributeError)
 
 
 class Unset(Unreadable):
-    """A value that programs write if there is no time."""
+    """A value that programs write for a missing time."""
 
 
 class MixedMidnights(PitlakeError):
@@ -73,7 +75,7 @@ class Reading:
     """What a spelling means.
 
     Attributes:
-        instant: the latest instant it means if a midnight is an instant; for a day without a clock time, its end.
+        instant: the latest instant it means if midnights are instants; the end of a day without a clock time.
         own_day: the day as it is written, on its own clock.
         day: the day, or the latest day of which it is the midnight; None for other clock times.
         end: the end of that day, the latest of its readings; None for other clock times.
@@ -99,7 +101,7 @@ class Reading:
 
 
 class _Spelling(NamedTuple):
-    """What a value states: the digits of its clock, its own zone or offset, and how fine they are.
+    """What a value states: its clock time, its own zone or offset, and its precision.
 
     is_finer: whether digits below microseconds were cut off.
     """
@@ -296,8 +298,30 @@ def _refuse_unset(day: date) -> None:
         raise Unset("a placeholder")
 
 
+@cache
+def zone_named(name: str) -> ZoneInfo:
+    """Return a time zone by the data of the package tzdata. A system's own may be years older, and DuckDB's are as new.
+
+    Raises:
+        LookupError: if there is no such zone.
+    """
+    data, names = _zone_data()
+    if name not in names:
+        raise LookupError(f"there is no time zone {name!r}")
+    with data.joinpath("zoneinfo", *name.split("/")).open("rb") as file:
+        return ZoneInfo.from_file(file, key=name)
+
+
+@cache
+def _zone_data() -> tuple[Any, frozenset[str]]:
+    from importlib import resources  # here, because most commands never need it and it takes 30 ms
+
+    data = resources.files("tzdata")
+    return data, frozenset((data / "zones").read_text().split())
+
+
 def later(wall: datetime, zone: tzinfo) -> datetime:
-    """Return the later of the instants at which a clock in the zone shows this time, or of those around a skipped one.
+    """Return the later of the instants at which a clock in the zone shows this time, or would if it did not skip it.
 
     Raises OverflowError outside of the calendar.
     """
@@ -314,10 +338,10 @@ def are_days(midnights: int, clock_times: int, choice: str = "") -> bool:
 
     Args:
         midnights, clock_times: How many values of the column are midnights and other clock times.
-        choice: What the user says of midnights, if anything: one of MIDNIGHTS.
+        choice: The user's choice, one of MIDNIGHTS; empty for none.
 
     Raises:
-        MixedMidnights: If the column has both and the user said nothing.
+        MixedMidnights: If the column has both and there is no choice.
     """
     if choice:
         return choice == END
@@ -329,9 +353,9 @@ def are_days(midnights: int, clock_times: int, choice: str = "") -> bool:
 def read_column(
     values: Sequence[Any], form: str = ISO, zone: tzinfo | None = None, midnights: str = ""
 ) -> list[datetime | None]:
-    """Return the instants at which the values of a column count; None for what is unset or unreadable.
+    """Return the instant at which each value of a column counts; None for unset and unreadable values.
 
-    midnights: what the user says of midnights. Raises MixedMidnights.
+    midnights: the user's choice, one of MIDNIGHTS; empty for none. Raises MixedMidnights.
     """
     readings = [_readable(value, form, zone) for value in values]
     readable = [reading for reading in readings if reading is not None]

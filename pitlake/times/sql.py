@@ -27,7 +27,8 @@ class ColumnForm:
     """How a column of DuckDB spells times.
 
     kind: DuckDB's type; form: the form of texts and numbers; zone: as for `read`, "" for none; own_zone: the zone of a
-    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that stand for a missing time are none.
+    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that programs write for a missing time count
+    as missing.
     """
 
     kind: str
@@ -38,14 +39,14 @@ class ColumnForm:
 
 
 def part(name: str, column: str) -> str:
-    """Return SQL for a part of a column that was read: see `in_sql`."""
+    """Return SQL for a part that `in_sql` adds for a column."""
     return '"' + f"{name} of {column}".replace('"', '""') + '"'
 
 
 def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
     """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause.
 
-    Each column gets the parts `instant`, `day`, `end` and `has_clock` of a `Reading`, null for what can't be read, and
+    For each column, it adds `instant`, `day`, `end` and `has_clock` of a `Reading`, null for unreadable values, and
     `is_unset` and `lacks_zone`.
 
     Each step is a query of its own, so that no expression is evaluated twice.

@@ -4,7 +4,7 @@ Messages contain the address, the status code and the server's sentence; never c
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from neo4j.exceptions import (
     AuthError,
@@ -32,24 +32,24 @@ def refuses_writing(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def translated(address: str) -> Iterator[None]:
-    """Raise the driver's errors as pitlake's."""
+def translated(address: str, gone: Callable[[], str] = lambda: "is not reachable") -> Iterator[None]:
+    """Raise the driver's errors as pitlake's. gone: says what a lost connection means for the caller."""
     try:
         yield
     except ResultFailedError as error:
-        raise _ours(error.__cause__ or error, address) from error
+        raise _ours(error.__cause__ or error, address, gone()) from error
     except (DriverError, Neo4jError, OSError) as error:
-        raise _ours(error, address) from error
+        raise _ours(error, address, gone()) from error
 
 
-def _ours(error: BaseException, address: str) -> GraphError:
+def _ours(error: BaseException, address: str, gone: str) -> GraphError:
     if refuses_writing(error):
         code = str(getattr(error, "code", ""))
         return GraphRefused(f"the graph at {address} refused the statement: {code}: {_sentence(error)}", code)
     if isinstance(error, AuthError):
         return GraphLoginFailed(f"the graph at {address} refused the login; check NEO4J_USERNAME and NEO4J_PASSWORD")
     if isinstance(error, _GONE):
-        return GraphUnavailable(f"the graph at {address} is not reachable ({type(error).__name__})", "is it running?")
+        return GraphUnavailable(f"the graph at {address} {gone} ({type(error).__name__})", "is it running?")
     if isinstance(error, Neo4jError):
         if error.is_retryable():
             return GraphUnavailable(f"the graph at {address} cannot answer now ({error.code})", "try again")

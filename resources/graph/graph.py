@@ -81,12 +81,14 @@ class Graph:
             GraphRefused: the statement writes, or the login may not run it.
             GraphQueryFailed: the server failed at it: syntax, an unknown name, its own limits.
         """
+        count = 0
         with translated(self.address):
             cursor = self._patiently(self._open, cypher, params, fetch_size)
-            with cursor:
-                while records := cursor.take(min(fetch_size, _LIST_ROWS)):
-                    yield records
-                cursor.finish()
+        with translated(self.address, lambda: f"broke off after {count:,} records"), cursor:
+            while records := cursor.take(min(fetch_size, _LIST_ROWS)):
+                count += len(records)
+                yield records
+            cursor.finish()
 
     def _prove(self) -> None:
         with translated(self.address):

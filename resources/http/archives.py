@@ -4,24 +4,34 @@ A member is returned as EDGAR's answer to the request for it, so that the same f
 """
 
 import json
+import re
 import shutil
+import struct
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from hashlib import file_digest
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from pitlake import clock
-from pitlake.errors import BadInput
+from pitlake.errors import AnswerRefused, BadInput
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import captured
+from resources.http.provider import NO_DATA, OK
 from resources.http.providers.sec_edgar import PROVIDER
 
 FOLDER = "bulk"
 Kind = Literal["companyfacts", "submissions"]
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError)
+"""The errors of reading a damaged member, one that is encrypted, or one of an unknown compression."""
+MEMBERS_THAT_DECIDE = 5
+_MEMBER = re.compile(r"CIK\d{10}(-submissions-\d+)?\.json", re.ASCII)
 PATHS: dict[str, str] = {"companyfacts": "/api/xbrl/companyfacts/{}", "submissions": "/submissions/{}"}
 
 
@@ -55,21 +65,41 @@ class Archive:
     def members(self) -> list[Member]:
         """Return its files about companies, in order of their CIKs."""
         with zipfile.ZipFile(self.path) as archive:
-            members = [
-                Member(name=entry.filename, mark=(entry.CRC, entry.file_size), size=entry.file_size)
+            members = {
+                entry.filename: Member(name=entry.filename, mark=(entry.CRC, entry.file_size), size=entry.file_size)
                 for entry in archive.infolist()
-                if entry.filename.startswith("CIK") and entry.filename[3:13].isdigit()
-            ]
-        return sorted(members, key=lambda member: member.name)
+                if _MEMBER.fullmatch(entry.filename)
+            }
+        return [members[name] for name in sorted(members)]
 
 
-def read(archive: Archive, names: list[str]) -> Iterator[Capture]:
-    """Yield members as captures of the requests that EDGAR would answer with them."""
-    zipped = _opened(archive.path)
-    for name in names:
-        request = Request(PATHS[archive.kind].format(name))
-        headers = {"content-type": "application/json"}
-        yield captured(PROVIDER, request, zipped.read(name), headers=headers, fetched_at=archive.taken_at)
+def read(archive: Archive, name: str) -> Capture:
+    """Return a member as the capture of the request that EDGAR would answer with it.
+
+    Raises AnswerRefused if it is missing, too large or damaged. Its content is not judged.
+    """
+    zipped, request = _opened(archive.path), Request(PATHS[archive.kind].format(name))
+    evidence = PROVIDER.url(request)
+    try:
+        entry = zipped.getinfo(name)
+        if entry.file_size > PROVIDER.most_bytes:
+            raise AnswerRefused("upstream_error", f"the member is more than {PROVIDER.most_bytes >> 20} MiB", evidence)
+        content = zipped.read(entry)
+    except KeyError:
+        raise AnswerRefused(NO_DATA, "the archive has no such member", evidence) from None
+    except DAMAGED as problem:
+        raise AnswerRefused("upstream_error", f"the member is damaged ({type(problem).__name__})", evidence) from None
+    headers = {"content-type": "application/json"}
+    return captured(PROVIDER, request, content, headers=headers, fetched_at=archive.taken_at)
+
+
+def judged(archive: Archive, name: str) -> Capture:
+    """Return a member like `read`, judged like EDGAR's answer. Raises AnswerRefused."""
+    capture = read(archive, name)
+    verdict = PROVIDER.judge(capture)
+    if verdict != OK:
+        raise AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence, capture.fetched_at)
+    return capture
 
 
 @lru_cache(maxsize=len(PATHS))
@@ -104,21 +134,31 @@ def found(store: CaptureStore, kind: Kind, sha256: str) -> Archive:
 
 
 def kind_of(path: Path) -> Kind:
-    """Return the kind of a bulk file, by its first member. Raises BadInput."""
+    """Return the kind of a bulk file, by the most of its first readable members. Raises BadInput."""
     try:
         with zipfile.ZipFile(path) as archive:
-            first = next(name for name in archive.namelist() if name.startswith("CIK") and "-submissions-" not in name)
-            keys = json.loads(archive.read(first))
+            entries = (entry for entry in archive.infolist() if _MEMBER.fullmatch(entry.filename))
+            readable = (kind for entry in entries if (kind := _kind_of_member(archive, entry)) is not None)
+            kinds = Counter[Kind](islice(readable, MEMBERS_THAT_DECIDE)).most_common(1)
     except FileNotFoundError:
         raise BadInput("--from", f"there is no file {str(path)!r}", _NEXT_STEP) from None
-    except (OSError, zipfile.BadZipFile, StopIteration, ValueError) as problem:
-        kind = type(problem).__name__
-        raise BadInput("--from", f"{str(path)!r} is not one of EDGAR's bulk files ({kind})", _NEXT_STEP) from None
-    if isinstance(keys, dict) and "facts" in keys:
-        return "companyfacts"
-    if isinstance(keys, dict) and "filings" in keys:
+    except DAMAGED as problem:
+        name = type(problem).__name__
+        raise BadInput("--from", f"{str(path)!r} is not one of EDGAR's bulk files ({name})", _NEXT_STEP) from None
+    if not kinds:
+        raise BadInput("--from", f"{str(path)!r} contains neither facts nor submissions", _NEXT_STEP)
+    return kinds[0][0]
+
+
+def _kind_of_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Kind | None:
+    """Return the kind of the bulk file that contains such a member; None if the member is damaged."""
+    if "-submissions-" in entry.filename:
         return "submissions"
-    raise BadInput("--from", f"{str(path)!r} contains neither facts nor submissions", _NEXT_STEP)
+    with suppress(*DAMAGED):
+        content = json.loads(archive.read(entry)) if entry.file_size <= PROVIDER.most_bytes else None
+        if isinstance(content, dict):
+            return "companyfacts" if "facts" in content else "submissions" if "filings" in content else None
+    return None
 
 
 _NEXT_STEP = (

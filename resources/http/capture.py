@@ -13,7 +13,7 @@ import re
 import shutil
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, fields
@@ -26,6 +26,7 @@ from uuid import uuid4
 
 from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
+from pitlake.lake.storage.log import LakeLog
 from pitlake.lake.storage.remote import RemoteStore
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
@@ -133,6 +134,11 @@ def located(url: str, params: tuple[tuple[str, str], ...]) -> str:
     return f"{url}?{urlencode(params)}" if params else url
 
 
+def answer_name(capture: Capture) -> str:
+    """Return the name of an answer's file, without the hash of its body."""
+    return f"{capture.request_key}-{clock.micros(capture.fetched_at):017d}"
+
+
 KEPT = tuple(attribute.name for attribute in fields(Capture) if attribute.name != "body")
 
 
@@ -142,7 +148,13 @@ class CaptureStore:
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
         self._unsynced: set[str] = set()
+        self._left_out = frozenset[str]()
         self.until_micros: int | None = None
+
+    def leave_out(self, retracted: Collection[str]) -> None:
+        """Leave out the answers that these runs fetched."""
+        runs = [run for run in self.runs() if run[0] in retracted] if retracted else []
+        self._left_out = frozenset(name for run in runs for name in self.run(*run).get("fetched", ()))
 
     @staticmethod
     def of(location: Path | str) -> "CaptureStore":
@@ -153,7 +165,13 @@ class CaptureStore:
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
         folder = "" if configured else FOLDER
-        return RemoteCaptureStore(store, folder) if isinstance(store, RemoteStore) else CaptureStore(store.path(folder))
+        if isinstance(store, RemoteStore):
+            captures: CaptureStore = RemoteCaptureStore(store, folder)
+        else:
+            captures = CaptureStore(store.path(folder))
+        log = LakeLog(open_store(location))
+        captures.leave_out(log.head().retracted if log.exists() else ())
+        return captures
 
     def put(self, capture: Capture) -> Capture:
         """Store an answer, its body once per content; return the capture."""
@@ -185,14 +203,24 @@ class CaptureStore:
 
     def _taken(self, folder: Path, request_key: str) -> list[tuple[int, str]]:
         """Return the files of a request's answers, each with its instant, in order."""
-        names = (name for name in self._names(folder) if name.startswith(f"{request_key}-"))
+        names = (name for name in self._names(folder) if name.startswith(f"{request_key}-") and self._counts(name))
         taken = sorted((int(name.split("-")[1]), name) for name in names)
         return [entry for entry in taken if self.until_micros is None or entry[0] <= self.until_micros]
 
-    def every(self, source: str = "*") -> Iterator[Capture]:
-        """Yield every answer of a source, in no order. Raises CaptureDamaged."""
+    def _counts(self, file_name: str) -> bool:
+        return not self._left_out or file_name.rpartition("-")[0] not in self._left_out
+
+    def every(self, source: str = "*", without: Collection[str] = ()) -> Iterator[Capture]:
+        """Yield every answer of a source, in no order, without those to requests of some keys. Raises CaptureDamaged.
+
+        The caller may add to `without` in between.
+        """
         for path in self._files("answers"):
-            if source in ("*", path.parts[-3]):
+            if (
+                source in ("*", path.parts[-3])
+                and path.name.partition("-")[0] not in without
+                and self._counts(path.name)
+            ):
                 yield self._read(path)
 
     def keep_run(self, run_id: str, dataset: str, facts: Mapping[str, Any]) -> None:
@@ -249,7 +277,7 @@ class CaptureStore:
         return self.root / f"answers/{source}/{request_key[:FIRST_OF_NAME]}"
 
     def _answer(self, capture: Capture) -> Path:
-        name = f"{capture.request_key}-{clock.micros(capture.fetched_at):017d}-{capture.sha256[:16]}.json"
+        name = f"{answer_name(capture)}-{capture.sha256[:16]}.json"
         return self.root / f"answers/{capture.source}/{capture.request_key[:FIRST_OF_NAME]}/{name}"
 
     def _write(self, path: Path, content: bytes) -> None:

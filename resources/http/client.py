@@ -76,7 +76,8 @@ class HttpClient:
     until: ignore captures fetched later, which replays an earlier run. seconds: the total time of all its requests,
     including waits. pause waits that many seconds between attempts; tests use one that does not. A provider that gave
     no answer for as many attempts in a row as a request may take is not queried for REST_SECONDS, and then once. Use as
-    a context manager.
+    a context manager. sent, received: how many requests were sent, with those that were repeated, and the bytes of
+    their answers.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class HttpClient:
             sleep=pause or time.sleep,
         )
         self._seconds, self._ends = seconds, time.monotonic() + seconds
+        self.sent = self.received = 0
         self._silent, self._asks_again = 0, 0.0
         self._line: _Line | None = None
         self._answered: set[str] = set()
@@ -187,6 +189,7 @@ class HttpClient:
             reason = f"no answer: {_kind(problem)}"
             raise _AskAgain(AnswerRefused("upstream_error", reason, self._location(request)), 0.0) from None
         self._silent = 0
+        self.received += len(answer.content)
         capture = self.store.put(
             captured(
                 self.provider,
@@ -218,6 +221,7 @@ class HttpClient:
             headers = line.secrets
         elif line.secrets:
             headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
+        self.sent += 1
         prepared = requests.PreparedRequest()  # A session's own preparation takes as long as the request.
         prepared.prepare(
             method=request.method,

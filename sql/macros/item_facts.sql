@@ -1,7 +1,10 @@
 -- reads: xbrl_facts, sec_facts
 
--- Whether two values differ by more than rounding.
-CREATE MACRO is_other(value, previous) AS abs(value - previous) > 0.001 * greatest(abs(value), abs(previous));
+-- Whether two values differ by more than rounding: money by more than half a unit of the coarser filing, other values by
+-- more than a thousandth. A restatement within half a unit can't be told from rounding.
+CREATE MACRO is_other(value, unit_stated, previous, previous_unit) AS
+    abs(value - previous)
+    > coalesce(greatest(unit_stated, previous_unit) / 2, 0.001 * greatest(abs(value), abs(previous)));
 
 -- Every statement of a line item of these companies. companies: in the form that company.sql reads. Proxy statements
 -- are left out: they repeat a year's figures in any scale and may state another company's.
@@ -14,7 +17,8 @@ CREATE MACRO is_other(value, previous) AS abs(value - previous) > 0.001 * greate
 -- its figures are in; amounts in another currency are convenience translations and are left out. scale: the number of
 -- shares behind a per-share figure. It is the filing's weighted average number of shares in that period, else in its
 -- newest period, else net income divided by the figure. The facts of a filing that became public at the same instant
--- are evaluated together, so that later facts change no result. restated_at: when the newest value replaced a different
+-- are evaluated together, so that later facts change no result. rounding: the unit in which the filing states money, the
+-- largest of 1, 10^3, 10^5 and 10^6 that divides all its amounts; null for other values. restated_at: when the newest value replaced a different
 -- value from filings of the same kind. former: the replaced value.
 CREATE MACRO item_facts(companies) AS TABLE
 WITH
@@ -69,6 +73,19 @@ WITH
         LEFT JOIN currencies USING (company, accession_no, available_at)
         WHERE currency IS NULL OR NOT starts_with(unit, 'iso4217:') OR starts_with(unit, currency)
     ),
+    roundings AS (
+        SELECT
+            company, accession_no, available_at,
+            CASE
+                WHEN bool_and(value % 1000000 = 0) THEN 1000000
+                WHEN bool_and(value % 100000 = 0) THEN 100000
+                WHEN bool_and(value % 1000 = 0) THEN 1000
+                ELSE 1
+            END AS unit_stated
+        FROM stated
+        WHERE currency IS NOT NULL AND starts_with(unit, 'iso4217:') AND kind IN ('flow', 'balance') AND value <> 0
+        GROUP BY ALL
+    ),
     weighted AS (
         SELECT company, accession_no, available_at, period_start, period_end, max(value) AS shares
         FROM stated
@@ -90,6 +107,7 @@ WITH
         SELECT
             company, item, kind, unit, value, period_start, period_end, months, available_at, available_at_source, leads,
             is_periodic(form_type) AS is_of_report,
+            CASE WHEN kind IN ('flow', 'balance') AND starts_with(unit, 'iso4217:') THEN coalesce(unit_stated, 1) END AS rounding,
             CASE WHEN kind = 'per_share' THEN coalesce(shares, last_shares, net_income / nullif(value, 0)) END AS scale,
             [struct_pack(
                 item, concept, value, unit, period_start, period_end, form_type, accession_no, source, available_at, evidence
@@ -110,6 +128,7 @@ WITH
             LEFT JOIN weighted USING (company, accession_no, available_at, period_start, period_end)
             LEFT JOIN weighted_last USING (company, accession_no, available_at)
             LEFT JOIN earned USING (company, accession_no, available_at, period_start, period_end)
+            LEFT JOIN roundings USING (company, accession_no, available_at)
             -- A balance of an earlier day under a lower-ranked concept means something else, such as cash including
             -- restricted cash.
             QUALIFY
@@ -118,17 +137,17 @@ WITH
         )
     ),
     compared AS (
-        SELECT *, lag(struct_pack(value, scale, available_at, inputs)) OVER alike AS previous
+        SELECT *, lag(struct_pack(value, scale, rounding, available_at, inputs)) OVER alike AS previous
         FROM ranked
         WINDOW alike AS (
             PARTITION BY company, item, months, period_end, unit, is_of_report, leads ORDER BY available_at, precedence
         )
     )
 SELECT
-    * EXCLUDE (is_of_report, previous),
-    last_value(CASE WHEN is_other(value, previous.value) THEN available_at END IGNORE NULLS) OVER alike AS restated_at,
-    last_value(CASE WHEN is_other(value, previous.value) THEN previous END IGNORE NULLS) OVER alike AS former
-FROM compared
+    * EXCLUDE (is_of_report, previous, is_restated),
+    last_value(CASE WHEN is_restated THEN available_at END IGNORE NULLS) OVER alike AS restated_at,
+    last_value(CASE WHEN is_restated THEN previous END IGNORE NULLS) OVER alike AS former
+FROM (SELECT *, is_other(value, rounding, previous.value, previous.rounding) AS is_restated FROM compared)
 WINDOW alike AS (
     PARTITION BY company, item, months, period_end, unit, is_of_report, leads ORDER BY available_at, precedence
     ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW

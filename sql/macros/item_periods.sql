@@ -50,11 +50,13 @@ WITH
             known_at, any_value(newest_end) AS newest_end, company, item, kind, unit, sum(factor * value) AS value,
             min(period_start) AS period_start, period_end, months, max(available_at) AS available_at,
             max(available_at_source) AS available_at_source, bool_and(leads) AS leads, NULL::DOUBLE AS scale,
+            sum(rounding) AS rounding,
             max(restated_at) AS restated_at,
             CASE
                 WHEN max(restated_at) IS NOT NULL THEN struct_pack(
                     value := sum(factor * coalesce(former.value, value)),
                     scale := NULL::DOUBLE,
+                    rounding := sum(coalesce(former.rounding, rounding)),
                     available_at := max(coalesce(former.available_at, available_at)),
                     inputs := flatten(list(coalesce(former.inputs, inputs) ORDER BY term))
                 )
@@ -103,6 +105,9 @@ CREATE MACRO fit_together(one_restated_at, one_former_at, one_at, restated_at, f
     fits_with(one_restated_at, one_former_at, restated_at, stated_at)
     AND fits_with(restated_at, former_at, one_restated_at, one_at);
 
+-- The concepts of a value's inputs.
+CREATE MACRO concepts_of(inputs) AS list_sort(list_distinct(list_transform(inputs, lambda part: part.concept)));
+
 -- The inputs of a value, one text each.
 CREATE MACRO made_of(inputs) AS list_transform(
     inputs,
@@ -131,6 +136,7 @@ WITH
                 former.value AS value,
                 former.available_at AS available_at,
                 former.inputs AS inputs,
+                former.rounding AS rounding,
                 [former.scale] AS scales,
                 NULL AS restated_at,
                 NULL AS former,
@@ -149,9 +155,11 @@ WITH
                 'difference' AS method,
                 greatest(whole.available_at, part.available_at) AS available_at,
                 whole.leads AND part.leads AS leads,
+                whole.rounding + part.rounding AS rounding,
                 list_concat(whole.inputs, part.inputs) AS inputs,
                 list_concat(whole.scales, part.scales) AS scales
-            )
+            ),
+            concepts_of(whole.inputs) <> concepts_of(part.inputs) AS is_mixed
         FROM wholes AS whole
         JOIN lengths AS part
             ON part.company = whole.company
@@ -190,13 +198,28 @@ WITH
         FROM gaps
     ),
     -- Filings may end one quarter on two days, a few days apart; it stays one quarter. A difference of values of the
-    -- leading concept takes precedence over a value that a note states under another concept.
+    -- leading concept takes precedence over a value that a note states under another concept, unless the two agree
+    -- within rounding. A difference of values of two concepts never takes precedence over a stated value.
     quarters AS MATERIALIZED (
-        SELECT * EXCLUDE (place)
+        SELECT places.* EXCLUDE (place, is_mixed)
         FROM places
+        LEFT JOIN places AS quarter
+            ON places.method = 'difference'
+            AND quarter.method <> 'difference'
+            AND quarter.company = places.company
+            AND quarter.known_at = places.known_at
+            AND quarter.item = places.item
+            AND quarter.place = places.place
+            AND quarter.unit = places.unit
+            AND (
+                places.is_mixed
+                OR abs(quarter.value - places.value) <= (quarter.rounding + places.rounding) / 2
+            )
         QUALIFY row_number() OVER (
-            PARTITION BY company, known_at, item, place
-            ORDER BY leads DESC, method = 'difference', available_at DESC, period_end DESC
+            PARTITION BY places.company, places.known_at, places.item, places.place
+            ORDER BY
+                quarter.item IS NOT NULL, places.leads DESC, places.method = 'difference', places.available_at DESC,
+                places.period_end DESC
         ) = 1
     ),
     windows AS (
@@ -283,12 +306,12 @@ WITH
         FROM twelves
         QUALIFY row_number() OVER (PARTITION BY company, known_at, item, period_end ORDER BY leads DESC, place, period_start) = 1
     )
-SELECT * EXCLUDE (scales, leads, restated_at, former, former_at, is_former)
+SELECT * EXCLUDE (scales, leads, rounding, restated_at, former, former_at, is_former)
     REPLACE (CASE WHEN kind = 'per_share' THEN round(value, 6) ELSE value END AS value)
 FROM durations
 UNION ALL BY NAME
 SELECT
     CASE WHEN months IS NULL THEN 'balance' WHEN months = 3 THEN 'quarter' ELSE 'year' END AS span,
-    * EXCLUDE (scale, leads, restated_at, former)
+    * EXCLUDE (scale, leads, rounding, restated_at, former)
 FROM query_table(known)
 WHERE kind = 'balance' OR (kind = 'average' AND months IN (3, 12));

@@ -1,4 +1,4 @@
-"""Drifts: sources that change their form between two runs, and ordinary days, on the graphs of `poisoned`.
+"""Drifts: sources that change their form between two runs, and ordinary days, on the graphs of `poisoned` and on feeds.
 
 Each drift must be noticed on its first run: refused, or published with a warning. An ordinary day must not be refused.
 `python -m tests.assets.drifts --n 200` is the campaign; a sample of it is in the suite.
@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +22,32 @@ from assets.graph import all_extractors
 from assets.runs import RunReport, attempt_partitions
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
+from tests.assets.feed_drifts import COMPANIES, FEED_KINDS, HIDDEN, FeedKind
 from tests.assets.poisoned import KINDS, Kind, PoisonedGraph, Record
 from tests.toys import OBSERVED, seen
 
 APRIL = [date(2024, 4, 1) + timedelta(days=number) for number in range(38)]
 DAYS = [day for day in APRIL if day.weekday() < 5]
 NEXT = date(2024, 5, 9)
-COMPANIES = [f"T{number}" for number in range(12)]
-NUMBERS = {"prices": ("open", "high", "low", "close", "vwap"), "dividends": ("cash_amount",), "xbrl_facts": ("value",)}
+SOURCES: tuple[Kind | FeedKind, ...] = (*KINDS, *FEED_KINDS)
+BARS = {"prices", "av_daily_bars"}
+NUMBERS = {
+    "prices": ("open", "high", "low", "close", "vwap"), "av_daily_bars": ("open", "high", "low", "close"),
+    "dividends": ("cash_amount",), "polygon_dividends": ("cash_amount",), "xbrl_facts": ("value",),
+}  # fmt: skip
 DATES = (
     "created", "updated", "latest", "date", "close_at", "stamp", "declaration_date", "execution_date", "date_nodes",
+    "ex_dividend_date", "timestamp",
 )  # fmt: skip
-IDS = ("id", "node", "accession_no", "entity_id")
-UNREAD = {"stamp", "xbrl_status", "date_nodes", "label"}
+IDS = ("id", "node", "accession_no", "entity_id", "timestamp")
+UNREAD = {"stamp", "xbrl_status", "date_nodes", "label", HIDDEN}
 """Properties whose loss changes no row, or whose values are not properties."""
 
 
-def record_of(kind: Kind, number: int, rng: random.Random, day: date | None = None) -> Record:
+def record_of(kind: Kind | FeedKind, number: int, rng: random.Random, day: date | None = None) -> Record:
     """A record of a company, with values that vary as a source's do."""
+    if isinstance(kind, FeedKind):
+        return kind.make(number, rng)
     record = kind.make(number, day or rng.choice(DAYS))
     ticker = rng.choice(COMPANIES)
     size = 1.0 + COMPANIES.index(ticker)
@@ -58,11 +66,15 @@ def record_of(kind: Kind, number: int, rng: random.Random, day: date | None = No
 @cache
 def source(name: str, seed: int, count: int) -> tuple[Record, ...]:
     """The records of a source of one kind before it drifts."""
-    kind, rng = next(kind for kind in KINDS if kind.name == name), random.Random(seed)
+    kind, rng = next(kind for kind in SOURCES if kind.name == name), random.Random(seed)
     return tuple(record_of(kind, number, rng) for number in range(count))
 
 
-def run(lake: Lake, kind: Kind, records: list[Record], at: datetime, days: list[date] | None = None) -> RunReport:
+def run(
+    lake: Lake, kind: Kind | FeedKind, records: list[Record], at: datetime, days: list[date] | None = None
+) -> RunReport:
+    if isinstance(kind, FeedKind):
+        return kind.run(lake, records, at)
     extractor = replace(all_extractors()[kind.name], prepared=None)
     graph = PoisonedGraph(extractor, kind.dated, records)
     days = days or [DAYS[0] + timedelta(days=number) for number in range((NEXT - DAYS[0]).days + 2)]
@@ -83,16 +95,16 @@ def moved(value: Any) -> Any:
         return [moved(part) for part in value]
     if isinstance(value, str) and value[:4].isdigit():
         return f"{date.fromisoformat(value[:10]) + timedelta(days=1)}{value[10:]}"
-    return value
+    return format_datetime(parsedate_to_datetime(value) + timedelta(days=1)) if isinstance(value, str) else value
 
 
-def drifts(kind: Kind, records: list[Record], rng: random.Random) -> dict[str, Callable[[], list[Record]]]:
+def drifts(kind: Kind | FeedKind, records: list[Record], rng: random.Random) -> dict[str, Callable[[], list[Record]]]:
     """The ways in which a source can change its form. Each makes new records."""
     properties = [
         name for name, value in records[0].items() if name not in UNREAD and value not in (None, "", [], "[]")
     ]
     name, numbers = rng.choice(properties), NUMBERS.get(kind.name, ())
-    identifier = next(name for name in IDS if name in records[0])
+    identifier, later = next(name for name in IDS if name in records[0]), records[len(COMPANIES) :]
     ways: dict[str, Callable[[], list[Record]]] = {
         f"renamed {name}": lambda: [record | {name: None} for record in records],
         f"emptied {name}": lambda: [record | {name: type(record[name])()} for record in records],
@@ -100,7 +112,7 @@ def drifts(kind: Kind, records: list[Record], rng: random.Random) -> dict[str, C
         "renamed label": list,
         "half the nodes gone": lambda: rng.sample(records, len(records) // 2),
         "duplicated ids": lambda: [
-            *records, *(record | {identifier: other[identifier]} for record, other in pairwise(records))
+            *records, *(record | {identifier: other[identifier]} for record, other in zip(records, later, strict=False))
         ],
         "dates a day later": lambda: [
             record | {name: moved(record[name]) for name in DATES if name in record} for record in records
@@ -113,7 +125,7 @@ def drifts(kind: Kind, records: list[Record], rng: random.Random) -> dict[str, C
     return ways
 
 
-def lake_of(kind: Kind, seed: int, count: int, folder: Path) -> tuple[Path, list[Record]]:
+def lake_of(kind: Kind | FeedKind, seed: int, count: int, folder: Path) -> tuple[Path, list[Record]]:
     """The root of a lake that has read a source, and the source's records."""
     records = list(source(kind.name, seed, count))
     root = folder / f"{kind.name}-{seed}-{count}"
@@ -135,7 +147,7 @@ def drift(seed: int, folder: Path, count: int) -> tuple[str, str]:
     the lake, or if the run after the repair does not give the lake of an undisturbed source.
     """
     rng = random.Random(seed)
-    kind = KINDS[seed % len(KINDS)]
+    kind = SOURCES[seed % len(SOURCES)]
     base, records = lake_of(kind, seed // 50, count, folder)
     ways = drifts(kind, records, rng)
     name = rng.choice(sorted(ways))
@@ -164,16 +176,16 @@ def drift(seed: int, folder: Path, count: int) -> tuple[str, str]:
 def ordinary(seed: int, folder: Path, count: int) -> str:
     """Run one ordinary day: growth, edits, corrections, a deletion, a split. Returns why it was refused, or blank."""
     rng = random.Random(seed)
-    kind = KINDS[seed % len(KINDS)]
+    kind = SOURCES[seed % len(SOURCES)]
     base, records = lake_of(kind, seed // 50, count, folder)
     for _ in range(rng.choice((0, 1, 2, 5, 20, count // 15))):
         place = rng.randrange(len(records))
-        records[place] = records[place] | ({"volume": 1000.0 + place} if kind.name == "prices" else dict(kind.other))
+        records[place] = records[place] | ({"volume": 1000 + place} if kind.name in BARS else dict(kind.other))
     del records[: rng.choice((0, 0, 0, 1, 2))]
-    if kind.name == "prices" and rng.random() < 0.3:
+    if kind.name in BARS and rng.random() < 0.3:
         split, factor = rng.choice(COMPANIES), rng.choice((0.1, 0.5, 1 / 3, 0.05, 20.0, 100.0))
-        prices = dict.fromkeys(NUMBERS["prices"], factor)
-        records = [r | {n: r[n] * f for n, f in prices.items()} if r["symbol"] == split else r for r in records]
+        ticker = "symbol" if kind.name == "prices" else HIDDEN
+        records = [r | {n: r[n] * factor for n in NUMBERS[kind.name]} if r[ticker] == split else r for r in records]
     new = rng.choice((0, 1, 2, 3, 4, 5, 20, 40, count // 10))
     records += [record_of(kind, 10**6 + number, rng, NEXT) for number in range(new)]
     root = folder / f"ordinary-{seed}"

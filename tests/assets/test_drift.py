@@ -87,6 +87,19 @@ def test_one_run_passes_with_a_reason_that_the_history_keeps(lake):
     assert attempt(lake, NEWS, drifted, at=OBSERVED + timedelta(days=2)).outcome.total.unchanged == 100
 
 
+def test_a_retracted_run_is_no_measure_of_the_runs_after_it(lake):
+    attempt(lake, NEWS, source(NEWS), run_id="good")
+    fewer, day = source(NEWS)[:50], timedelta(days=1)
+    let_pass = Lake(lake.root, allow_drift="half of it was sold")
+    assert not isinstance(attempt(let_pass, NEWS, fewer, at=OBSERVED + day, run_id="bad").outcome, CheckFailed)
+    assert not isinstance(attempt(lake, NEWS, fewer, at=OBSERVED + 2 * day, run_id="same").outcome, CheckFailed)
+    for run_id in ("bad", "same"):
+        lake.retract(run_id, "it was not sold")
+    again = attempt(lake, NEWS, fewer, at=OBSERVED + 3 * day, run_id="again")
+    assert is_refused(again)
+    assert drift_of(again).facts["records of closed windows"].startswith("50 of the 100 records")
+
+
 @pytest.mark.parametrize("factor", [1000, 0.001])
 def test_another_unit_is_refused(lake, factor):
     attempt(lake, BARS, source(BARS))

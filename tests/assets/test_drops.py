@@ -119,7 +119,7 @@ def test_two_words_on_one_quote_in_one_file_leave_the_first_and_a_gap(desk):
     desk.drop("a.csv", HEAD + line.format(1.08) + line.format(1.09))
     desk.run("market_quotes", NOON)
     assert desk.ask("market_quotes", "value", NOON) == [(1.08,)]
-    assert desk.gaps("market_quotes", NOON) == [("no_data", "seen again in the same run")]
+    assert desk.gaps("market_quotes", NOON) == [("unverifiable", "stated differently on another line")]
 
 
 def test_a_file_with_another_header_is_a_gap(desk):

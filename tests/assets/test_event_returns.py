@@ -109,9 +109,16 @@ def test_a_split_whose_ratio_is_uncertain_proves_no_return(run):
     assert reason_of(run, 5.06, (date(2024, 5, 3), None)) == "return may be a split's"
 
 
-@pytest.mark.parametrize("day", [date(2024, 4, 20), date(2024, 5, 4)])
-def test_a_split_outside_of_the_window_takes_no_return_away(run, day):
+@pytest.mark.parametrize("day", [date(2024, 4, 24), date(2024, 5, 11)])
+def test_a_split_more_than_a_week_from_the_window_takes_no_return_away(run, day):
     assert reason_of(run, -33.3, (day, 1.5)) is None
+
+
+@pytest.mark.parametrize("day", [date(2024, 4, 25), date(2024, 5, 1), date(2024, 5, 4), date(2024, 5, 10)])
+@pytest.mark.parametrize(("ratio", "percent"), [(4 / 3, -25.0), (4 / 3, 33.3), (1.5, -33.3), (0.75, 30.0)])
+def test_a_return_as_large_as_that_of_a_split_within_a_week_of_the_window_is_not_proven(run, day, ratio, percent):
+    assert reason_of(run, percent, (day, ratio)) == "return may be a split's"
+    assert reason_of(run, 5.06, (day, ratio)) is None
 
 
 def test_returns_of_a_split_company_are_judged_by_what_the_graph_has_of_it(run, tmp_path):

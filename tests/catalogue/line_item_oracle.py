@@ -30,6 +30,9 @@ class Figure:
     former: "Figure | None" = None
     restated: datetime | None = None
     is_former: bool = False
+    rounding: float | None = None
+    concepts: frozenset[str] = frozenset()
+    is_mixed: bool = False
 
     @property
     def months(self) -> int | None:
@@ -173,7 +176,11 @@ def _of_filing(
     money = Counter(row[4] for row in rows if row[1] in ("flow", "balance") and len(row[4]) == 3)
     most = min(money, key=lambda code: (-money[code], code), default="")
     rows = [row for row in rows if not (most and re.match("[A-Z]{3}(/|$)", row[4]) and not row[4].startswith(most))]
-    for item, kind, place, _, unit, start, end, fact in rows:
+    amounts = [fact["val"] for _, kind, _, _, unit, *_, fact in rows if _is_money(kind, unit) and fact["val"]]
+    stated_in = max(
+        (size for size in (1, 10**3, 10**5, 10**6) if not any(amount % size for amount in amounts)), default=1
+    )
+    for item, kind, place, name, unit, start, end, fact in rows:
         if kind == "balance" and any(row[0] == item and row[2] < place and row[6] >= end for row in rows):
             continue
         newest = [row for row in rows if row[0] == item and row[6] == max(r[6] for r in rows if r[0] == item)]
@@ -181,10 +188,16 @@ def _of_filing(
         lead = min(row[2] for row in newest if not row[5] or months(row[5], row[6]) == longest)
         public = datetime.fromisoformat(fact["filed"] + "T22:00:00+00:00")
         scale = _shares_of(rows, start, end, float(fact["val"])) if kind == "per_share" else None
+        rounding = float(stated_in if amounts else 1) if _is_money(kind, unit) else None
         figure = Figure(
-            item, kind, unit, start, end, float(fact["val"]), public, (fact["accn"],), (scale,), place == lead
-        )
+            item, kind, unit, start, end, float(fact["val"]), public, (fact["accn"],), (scale,), place == lead,
+            rounding=rounding, concepts=frozenset({name}),
+        )  # fmt: skip
         yield Statement(figure, place, fact["form"], fact["accn"])
+
+
+def _is_money(kind: str, unit: str) -> bool:
+    return kind in ("flow", "balance") and len(unit) == len("USD")
 
 
 def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tuple[str, str, bool]]) -> bool:
@@ -225,10 +238,17 @@ def _with_former(statements: list[Statement]) -> Iterator[Statement]:
         former, restated, previous = None, None, None
         for _, one in sorted(listed, key=lambda pair: (pair[1].figure.public, pair[0])):
             figure = one.figure
-            if previous and abs(figure.value - previous.value) > 0.001 * max(abs(figure.value), abs(previous.value)):
+            if previous and _differ(figure, previous):
                 former, restated = previous, figure.public
             previous = figure
             yield replace(one, figure=replace(figure, former=former, restated=restated))
+
+
+def _differ(one: Figure, other: Figure) -> bool:
+    """Whether two statements differ by more than rounding."""
+    if one.rounding is None or other.rounding is None:
+        return abs(one.value - other.value) > 0.001 * max(abs(one.value), abs(other.value))
+    return abs(one.value - other.value) > max(one.rounding, other.rounding) / 2
 
 
 def _fits(one: Figure, other: Figure) -> bool:
@@ -286,6 +306,8 @@ def _joined(parts: list[Figure], start: date | None) -> Figure:
         former=None,
         restated=max((one.restated for one in parts if one.restated), default=None),
         is_former=any(one.is_former for one in parts),
+        rounding=sum(one.rounding or 0.0 for one in parts),
+        concepts=frozenset().union(*(one.concepts for one in parts)),
     )
 
 
@@ -313,6 +335,7 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
                 start = part.end + A_DAY
                 if start <= whole.end and months(start, whole.end) == 3:
                     rest = replace(_joined([whole, replace(part, value=-part.value)], start), end=whole.end)
+                    rest = replace(rest, is_mixed=whole.concepts != part.concepts)
                     rank = (rest.leads, not whole.is_former, whole.months, part.end)
                     if whole.end not in differences or rank > differences[whole.end][0]:
                         differences[whole.end] = (rank, rest)
@@ -325,7 +348,20 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
             groups[-1].append(one)
         else:
             groups.append([one])
-    return [max(group, key=lambda one: (one[1].leads, one[0], one[1].public, one[1].end))[1] for group in groups]
+    return [max(group, key=lambda one: _precedence(*one, group))[1] for group in groups]
+
+
+def _precedence(is_stated: bool, one: Figure, group: list[tuple[bool, Figure]]) -> tuple[Any, ...]:
+    """A difference gives way to a stated quarter that it agrees with, and to any where it is of two concepts."""
+    stated = (
+        [] if is_stated else [other for other_is_stated, other in group if other_is_stated and other.unit == one.unit]
+    )
+    gives_way = any(
+        one.is_mixed
+        or (one.kind == "flow" and abs(one.value - other.value) <= ((one.rounding or 0) + (other.rounding or 0)) / 2)
+        for other in stated
+    )
+    return not gives_way, one.leads, is_stated, one.public, one.end
 
 
 def _fours(quarters: list[Figure]) -> Iterator[Figure]:

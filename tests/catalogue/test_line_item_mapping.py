@@ -1,5 +1,6 @@
 """The concepts of line items as companies use them: figures under a company's name are of its annual report."""
 
+from collections import defaultdict
 from datetime import date, timedelta
 
 import pytest
@@ -302,3 +303,72 @@ def test_what_is_restated_alone_is_not_taken_together_with_what_is_not(day, quar
     assert found.get(("quarter", "2022-12-31")) == quarter
     end = "2022-12-31" if day < "2023-10" else "2023-09-30"
     assert found.get(("ttm", end)) == months
+
+
+ROUNDED = """
+NetCashProvidedByUsedInOperatingActivities 2014-01-27 2014-07-27 247304000 10-Q 2014-08-20
+NetCashProvidedByUsedInOperatingActivities 2014-01-27 2015-01-25 905656000 10-K 2015-03-12
+NetCashProvidedByUsedInOperatingActivities 2014-01-27 2014-07-27 247000000 10-Q 2015-08-19
+NetCashProvidedByUsedInOperatingActivities 2015-01-26 2015-07-26 409000000 10-Q 2015-08-19
+PaymentsToAcquirePropertyPlantAndEquipment 2014-01-27 2014-07-27 51595000 10-Q 2014-08-20
+PaymentsToAcquirePropertyPlantAndEquipment 2014-01-27 2015-01-25 122381000 10-K 2015-03-12
+PaymentsToAcquirePropertyPlantAndEquipment 2014-01-27 2014-07-27 52000000 10-Q 2015-08-19
+PaymentsToAcquirePropertyPlantAndEquipment 2015-01-26 2015-07-26 54000000 10-Q 2015-08-19
+"""
+
+
+def figures_of(table, item, span):
+    """The figures of an item by the last day of their period, of a company that states these values in dollars."""
+    facts = defaultdict(list)
+    for line in table.strip().splitlines():
+        name, start, end, value, form, filed = line.split()
+        accession = f"{form}-{filed}"
+        facts[name].append(
+            {"start": start, "end": end, "val": int(value), "accn": accession, "form": form, "filed": filed}
+        )
+    concepts = {name: {"units": {"USD": stated}} for name, stated in facts.items()}
+    companies = Companies([{"cik": 7, "facts": {"us-gaap": concepts}}])
+    rows = companies.world.run("quarters", ticker="0000000007", items=[item], spans=[span])
+    companies.world.connection.close()
+    return {str(row["period_end"]): row["value"] for row in rows}
+
+
+def test_a_figure_stated_again_in_millions_is_not_restated():
+    """247,304 thousand and 247 million are one figure, so the year of 2015's first half can be computed."""
+    assert figures_of(ROUNDED, "operating_cash_flow", "ttm")["2015-07-26"] == 905_656_000 + 409_000_000 - 247_000_000
+    cash = 905_656_000 - 122_381_000 + 409_000_000 - 54_000_000 - (247_000_000 - 52_000_000)
+    assert figures_of(ROUNDED, "free_cash_flow", "ttm")["2015-07-26"] == cash
+
+
+@pytest.mark.parametrize(
+    ("again", "other", "is_restated"),
+    [
+        (247_000_000, 52_000_000, False),
+        (246_000_000, 52_000_000, True),
+        (247_300_000, 51_600_000, False),
+        (247_200_000, 51_600_000, True),
+        (247_304_500, 51_595_001, False),
+        (247_304_501, 51_595_001, True),
+    ],
+)
+def test_statements_agree_within_half_a_unit_of_the_coarser_filing(again, other, is_restated):
+    table = ROUNDED.replace(" 247000000 ", f" {again} ").replace(" 52000000 ", f" {other} ")
+    assert ("2015-07-26" not in figures_of(table, "operating_cash_flow", "ttm")) == is_restated
+
+
+COMPENSATION = """
+AllocatedShareBasedCompensationExpense 2023-01-30 2023-04-30 735000000 10-Q 2023-05-26
+ShareBasedCompensation 2023-01-30 2023-07-30 1576000000 10-Q 2023-08-28
+AllocatedShareBasedCompensationExpense 2023-01-30 2023-07-30 1576000000 10-Q 2023-08-28
+AllocatedShareBasedCompensationExpense 2023-05-01 2023-07-30 {} 10-Q 2023-08-28
+"""
+LATER = "ShareBasedCompensation 2023-01-30 2023-04-30 735000000 10-Q 2024-05-29"
+
+
+@pytest.mark.parametrize(
+    ("stated", "later", "expected"),
+    [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)],
+)
+def test_a_stated_quarter_is_not_computed_from_two_concepts_or_within_rounding(stated, later, expected):
+    table = COMPENSATION.format(stated * 1_000_000) + later
+    assert figures_of(table, "stock_compensation", "quarter")["2023-07-30"] == expected * 1_000_000

@@ -17,12 +17,12 @@ def bar(day, close, volume=100.0):
     }  # fmt: skip
 
 
-def dividend(day, amount, known=0, **other):
+def dividend(day, amount, stated_on=0, **other):
     on = FIRST + timedelta(days=day)
     return {
         "ticker": "ACME", "declaration_date": (FIRST - timedelta(days=day)).isoformat(), "dividend_type": "Regular",
         "cash_amount": amount, "ex_dividend_date": on.isoformat(), "currency": "USD", "evidence": f"dividend:{day}",
-        "available_at": f"{FIRST + timedelta(days=known)}T05:00:00Z", "dividend_id": f"d{day}",
+        "available_at": f"{FIRST + timedelta(days=stated_on)}T05:00:00Z", "dividend_id": f"d{day}",
     } | other  # fmt: skip
 
 
@@ -43,12 +43,12 @@ def rows(world, as_of="2024-12-31T00:00:00Z", **tables):
 
 
 def test_dividends_and_splits_count_each_in_the_shares_of_the_as_of(world):
-    found = rows(world, dividends=[dividend(1, 2.0), dividend(3, 1.0)], splits=[split(2, 2)])
-    assert [row["close"] for row in found] == [50.0, 51.0, 51.0, 52.0]
-    assert [row["dividend"] for row in found] == [0, 1.0, 0, 1.0]
-    assert [row["total_return"] for row in found] == [None, pytest.approx(52 / 50), 1.0, pytest.approx(53 / 51)]
-    assert [row["total_return_index"] for row in found] == pytest.approx([1, 1.04, 1.04, 1.04 * 53 / 51])
-    assert found[1]["evidence_ids"] == ["bar:1", "bar:0", "split:2", "dividend:1"]
+    returns = rows(world, dividends=[dividend(1, 2.0), dividend(3, 1.0)], splits=[split(2, 2)])
+    assert [row["close"] for row in returns] == [50.0, 51.0, 51.0, 52.0]
+    assert [row["dividend"] for row in returns] == [0, 1.0, 0, 1.0]
+    assert [row["total_return"] for row in returns] == [None, pytest.approx(52 / 50), 1.0, pytest.approx(53 / 51)]
+    assert [row["total_return_index"] for row in returns] == pytest.approx([1, 1.04, 1.04, 1.04 * 53 / 51])
+    assert returns[1]["evidence_ids"] == ["bar:1", "bar:0", "split:2", "dividend:1"]
     before = rows(world, "2024-01-03T22:00:00Z", dividends=[dividend(1, 2.0), dividend(3, 1.0)], splits=[split(2, 2)])
     assert [(row["close"], row["dividend"]) for row in before] == [(100.0, 0), (102.0, 2.0)]
 
@@ -60,19 +60,19 @@ UNPOLLED = "no poll proves the dividends of these days"
 @pytest.mark.parametrize("source", [{}, {"ticker": "ACME", "dividend_type": "CD", "ordinal": 0}])
 def test_an_amount_stated_after_the_split_may_be_of_either_basis(world, source):
     table = "polygon_dividends" if source else "dividends"
-    found = rows(world, **{table: [dividend(1, 1.0, known=3, **source)]}, splits=[split(2, 2)])
-    assert [row["dividend"] for row in found] == [0, None, 0, 0]
-    assert [row["total_return"] for row in found] == [None, None, 1.0, pytest.approx(52 / 51)]
-    assert [row["price_return"] for row in found] == [None, 1.02, 1.0, pytest.approx(52 / 51)]
-    assert [row["note"] for row in found] == [None, UNPROVEN, None, None]
+    returns = rows(world, **{table: [dividend(1, 1.0, stated_on=3, **source)]}, splits=[split(2, 2)])
+    assert [row["dividend"] for row in returns] == [0, None, 0, 0]
+    assert [row["total_return"] for row in returns] == [None, None, 1.0, pytest.approx(52 / 51)]
+    assert [row["price_return"] for row in returns] == [None, 1.02, 1.0, pytest.approx(52 / 51)]
+    assert [row["note"] for row in returns] == [None, UNPROVEN, None, None]
 
 
 def test_what_polygon_stated_before_it_restated_an_amount_counts(world):
-    told = dividend(1, 2.0, ticker="ACME", dividend_type="CD", ordinal=0)
-    again = told | {"cash_amount": 1.0, "available_at": f"{FIRST + timedelta(days=3)}T05:00:00Z", "evidence": "later"}
-    found = rows(world, polygon_dividends=[told, again], splits=[split(2, 2)])
-    assert found[1]["dividend"] == 1.0
-    assert "dividend:1" in found[1]["evidence_ids"]
+    first = dividend(1, 2.0, ticker="ACME", dividend_type="CD", ordinal=0)
+    again = first | {"cash_amount": 1.0, "available_at": f"{FIRST + timedelta(days=3)}T05:00:00Z", "evidence": "later"}
+    returns = rows(world, polygon_dividends=[first, again], splits=[split(2, 2)])
+    assert returns[1]["dividend"] == 1.0
+    assert "dividend:1" in returns[1]["evidence_ids"]
 
 
 @pytest.mark.parametrize(
@@ -84,31 +84,31 @@ def test_what_polygon_stated_before_it_restated_an_amount_counts(world):
     ],
 )
 def test_days_that_no_poll_of_dividends_covers_have_no_total_return(world, polled, notes):
-    made = world("2024-12-31T00:00:00Z", own_bars=BARS, splits=[split(2, 2)])
-    made.polled = {"dividends": polled, "splits": []}
-    found = made.run("total_return", ticker="ACME")
-    assert [row["note"] for row in found] == notes
-    assert [row["total_return"] is None for row in found] == [True, *(note is not None for note in notes[1:])]
-    assert every(row["price_return"] for row in found[1:])
+    session = world("2024-12-31T00:00:00Z", own_bars=BARS, splits=[split(2, 2)])
+    session.polled = {"dividends": polled, "splits": []}
+    returns = session.run("total_return", ticker="ACME")
+    assert [row["note"] for row in returns] == notes
+    assert [row["total_return"] is None for row in returns] == [True, *(note is not None for note in notes[1:])]
+    assert every(row["price_return"] for row in returns[1:])
 
 
 def test_an_amount_stated_after_its_ex_day_counts_where_polls_prove_that_no_split_followed(world):
-    made = world("2024-12-31T00:00:00Z", own_bars=BARS[:2], dividends=[dividend(1, 1.0, known=3)])
-    assert made.run("total_return", ticker="ACME")[1]["dividend"] == 1.0
-    made.polled = made.polled | {"splits": [("2024-01-01", "2024-01-04")]}
-    assert made.run("total_return", ticker="ACME")[1]["note"] == UNPROVEN
+    session = world("2024-12-31T00:00:00Z", own_bars=BARS[:2], dividends=[dividend(1, 1.0, stated_on=3)])
+    assert session.run("total_return", ticker="ACME")[1]["dividend"] == 1.0
+    session.polled = session.polled | {"splits": [("2024-01-01", "2024-01-04")]}
+    assert session.run("total_return", ticker="ACME")[1]["note"] == UNPROVEN
 
 
 @pytest.mark.parametrize(("apart", "amounts"), [(1, (2.0, 2.0)), (4, (2.0, 2.0)), (1, (2.0, 2.0004)), (6, (2.0, 2.0))])
 @pytest.mark.parametrize("tables", [("dividends", "polygon_dividends"), ("polygon_dividends", "polygon_dividends")])
 def test_a_dividend_on_two_neighbouring_ex_days_counts_once(world, apart, amounts, tables):
     bars = [bar(day, 100.0) for day in range(9)]
-    told = {name: [] for name in tables}
+    rows_of = {name: [] for name in tables}
     for number, (table, amount) in enumerate(zip(tables, amounts, strict=True)):
         kind = {"dividend_type": "CD", "ordinal": number, "ticker": "ACME"} if table == "polygon_dividends" else {}
-        told[table].append(dividend(1 + apart * number, amount, **kind))
-    found = world("2024-12-31T00:00:00Z", own_bars=bars, **told).run("total_return", ticker="ACME")
-    assert sum(row["dividend"] for row in found) == pytest.approx(2.0 if apart < 6 else 4.0)
+        rows_of[table].append(dividend(1 + apart * number, amount, **kind))
+    returns = world("2024-12-31T00:00:00Z", own_bars=bars, **rows_of).run("total_return", ticker="ACME")
+    assert sum(row["dividend"] for row in returns) == pytest.approx(2.0 if apart < 6 else 4.0)
 
 
 @pytest.mark.parametrize(
@@ -125,25 +125,25 @@ def test_a_loss_beside_a_disposal_is_noted(world, form, items, filed, close, not
     on = f"{FIRST + timedelta(days=filed)}T21:00:00Z"
     report = {"accession_no": "0000000001-24-000001", "form_type": form, "items": items, "created": on, "cik": "1",
               "available_at": on, "tickers": ["ACME"], "role": "primary_filer"}  # fmt: skip
-    found = world("2024-12-31T00:00:00Z", own_bars=[bar(0, 100.0), bar(1, close)], reports=[report]).run(
+    returns = world("2024-12-31T00:00:00Z", own_bars=[bar(0, 100.0), bar(1, close)], reports=[report]).run(
         "total_return", ticker="ACME"
     )
-    assert found[1]["price_return"] == pytest.approx(close / 100)
-    assert ("distribution in kind" in (found[1]["note"] or "")) is noted
+    assert returns[1]["price_return"] == pytest.approx(close / 100)
+    assert ("distribution in kind" in (returns[1]["note"] or "")) is noted
 
 
 def test_a_dividend_of_both_sources_counts_once_and_each_of_two_kinds(world):
     polygon = {"dividend_type": "CD", "ordinal": 0, "cash_amount_text": "2", "evidence": "polygon:1"}
     special = polygon | {"dividend_type": "SC", "ordinal": 1, "evidence": "polygon:2"}
     both = [dividend(1, 2.1, **polygon), dividend(1, 5.0, **special)]
-    found = rows(world, dividends=[dividend(1, 2.0)], polygon_dividends=both, splits=[split(2, 2)])
-    assert found[1]["dividend"] == 3.5
-    found = rows(world, polygon_dividends=both[:1], splits=[split(2, 2)])
-    assert found[1]["dividend"] == 1.05
+    returns = rows(world, dividends=[dividend(1, 2.0)], polygon_dividends=both, splits=[split(2, 2)])
+    assert returns[1]["dividend"] == 3.5
+    returns = rows(world, polygon_dividends=both[:1], splits=[split(2, 2)])
+    assert returns[1]["dividend"] == 1.05
 
 
 def test_a_dividend_in_another_currency_or_a_split_on_no_record_gives_no_return(world):
-    found = rows(world, dividends=[dividend(1, 2.0, currency="EUR")], splits=[split(2, 2)])
-    assert [row["total_return_index"] for row in found] == [1, None, None, None]
-    found = rows(world)
-    assert [row["total_return_index"] for row in found] == [None] * 4
+    returns = rows(world, dividends=[dividend(1, 2.0, currency="EUR")], splits=[split(2, 2)])
+    assert [row["total_return_index"] for row in returns] == [1, None, None, None]
+    returns = rows(world)
+    assert [row["total_return_index"] for row in returns] == [None] * 4

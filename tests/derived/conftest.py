@@ -14,6 +14,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import staged_schema
 
 Put = Callable[..., None]
+CIK, OTHER = "0000000777", "0000000888"
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -33,6 +34,13 @@ def put_rows(lake: Lake, dataset: str, *rows: dict) -> None:
             day = new_york_day(row["available_at"])
             stage.add(day, pa.Table.from_pylist([row], staged_schema(contract)), extracted=1)
         lake.publish(stage, OBSERVED)
+
+
+def ticker(cik, tickers, at, source="edgar_tickers"):
+    return {
+        "cik": cik, "kind": "ticker", "name": tickers[0] if tickers else None, "all_names": list(tickers),
+        "source": source, "statement": at.isoformat(), "available_at": at,
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Names: no row shows what a company was called later, and a caller's ticker is read as the company that bore it."""
+"""Names: no row shows what a company was called later."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -18,9 +18,8 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import captured
-from tests.derived.conftest import put_rows, utc
+from tests.derived.conftest import CIK, put_rows, ticker, utc
 
-CIK, OTHER = "0000000777", "0000000888"
 LATER = utc("2025-06-02T12:00:00+00:00")
 RENAMED_AT = date(2021, 10, 28)
 BEFORE = utc("2021-06-01T16:00:00-04:00")
@@ -33,7 +32,7 @@ COLUMNS = (
 def submissions(name="Later Name, Inc.", tickers=("LATE",), former=(("EARLY NAME INC", "2005-02-17", "2021-10-27"),)):
     days = ["2005-02-17", "2012-05-18", "2021-10-27", "2021-10-29", "2024-02-01"]
     days = [day for day in days if former or day < "2021-10-28"]
-    told = [
+    filings = [
         {
             "accessionNumber": f"0000000777-{day[2:4]}-{number:06d}", "acceptanceDateTime": f"{day}T15:00:00.000Z",
             "form": "8-K", "filingDate": day, "reportDate": "", "items": "2.02", "act": "34", "fileNumber": "1-1",
@@ -45,16 +44,19 @@ def submissions(name="Later Name, Inc.", tickers=("LATE",), former=(("EARLY NAME
     return {
         "cik": CIK, "name": name, "tickers": list(tickers), "exchanges": ["NYSE"] * len(tickers),
         "formerNames": [
-            {"name": one, "from": f"{since}T05:00:00.000Z", "to": f"{to}T04:00:00.000Z"} for one, since, to in former
+            {"name": earlier, "from": f"{since}T05:00:00.000Z", "to": f"{to}T04:00:00.000Z"}
+            for earlier, since, to in former
         ],
-        "filings": {"recent": {column: [one[column] for one in reversed(told)] for column in COLUMNS}, "files": []},
+        "filings": {
+            "recent": {column: [filing[column] for filing in reversed(filings)] for column in COLUMNS}, "files": [],
+        },
     }  # fmt: skip
 
 
 def header(number, name, former=(), cik=CIK, accepted="20211029160000"):
     lines = "".join(
-        f"\n\tFORMER COMPANY:\t\n\t\tFORMER CONFORMED NAME:\t{one}\n\t\tDATE OF NAME CHANGE:\t{since}\n"
-        for one, since in former
+        f"\n\tFORMER COMPANY:\t\n\t\tFORMER CONFORMED NAME:\t{earlier}\n\t\tDATE OF NAME CHANGE:\t{since}\n"
+        for earlier, since in former
     )
     return (
         f"<SEC-HEADER>{number}.hdr.sgml : 20211029\n<ACCEPTANCE-DATETIME>{accepted}\nACCESSION NUMBER:\t\t{number}\n"
@@ -91,21 +93,14 @@ def called(lake, as_of, kind="company_name", cik=CIK):
     return rows[0][0] if rows else None
 
 
-def ticker(cik, tickers, at, source="edgar_tickers"):
-    return {
-        "cik": cik, "kind": "ticker", "name": tickers[0] if tickers else None, "all_names": list(tickers),
-        "source": source, "statement": at.isoformat(), "available_at": at,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("as_of", ["2006-01-01T00:00:00Z", "2021-06-01T00:00:00Z", "2024-06-01T00:00:00Z"])
 def test_no_answer_shows_a_name_that_was_not_borne_then(lake, as_of):
     edgar(lake)
     with connect(as_of, lake=lake) as session:
-        shown = repr([session.sql(f"SELECT * EXCLUDE (evidence) FROM {view}").rows() for view in session.datasets])
-    assert "0000000777-05-000000" in shown
-    assert "LATE" not in shown
-    assert ("Later Name" in shown) == (as_of > "2021-10-30")
+        text = repr([session.sql(f"SELECT * EXCLUDE (evidence) FROM {view}").rows() for view in session.datasets])
+    assert "0000000777-05-000000" in text
+    assert "LATE" not in text
+    assert ("Later Name" in text) == (as_of > "2021-10-30")
 
 
 def test_names_begin_when_edgar_says_and_end_with_the_next_one(lake):
@@ -137,8 +132,8 @@ def test_a_name_on_a_filing_that_was_withheld_or_filed_by_others_was_not_known_b
     recent["form"] = ["8-K", form, "8-K", form]
     edgar(lake, answer)
     assert recent["filingDate"] == ["2024-02-01", "2021-10-29", "2021-10-27", "2012-05-18"]
-    known = [("2012-05-18", "2021-10-27"), ("2021-10-29", "2024-02-01")]
-    for name, days in zip((["EARLY NAME INC"], ["Later Name, Inc."]), known, strict=True):
+    borne = [("2012-05-18", "2021-10-27"), ("2021-10-29", "2024-02-01")]
+    for name, days in zip((["EARLY NAME INC"], ["Later Name, Inc."]), borne, strict=True):
         counts = date.fromisoformat(days[days_later]) + timedelta(days=1)
         assert called(lake, f"{counts}T00:00:00-05:00") == name
         assert called(lake, f"{counts - timedelta(days=1)}T23:59:00-04:00") != name
@@ -190,11 +185,11 @@ RENAMED = {
 def test_the_universe_and_names_give_a_company_one_name_at_every_instant(lake, before):
     polls, day = RENAMED[before]
     last = ("2024-06-05T15:00:00Z", "New Inc", FORMER, [*FILED, *SINCE])
-    for polled_at, *told in [*polls, last]:
-        answer, at = poll(polled_at, *told)
+    for polled_at, *answers in [*polls, last]:
+        answer, at = poll(polled_at, *answers)
         answer["filings"]["recent"] |= {
-            "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(told[-1]))],
-            "acceptanceDateTime": [f"{filed}T15:00:00.000Z" for filed, _ in told[-1]],
+            "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(answers[-1]))],
+            "acceptanceDateTime": [f"{filed}T15:00:00.000Z" for filed, _ in answers[-1]],
         }
         keep(lake, answer, at)
         with HttpClient(PROVIDER, CaptureStore.of(lake.location), "replay", until=at) as client:
@@ -283,18 +278,19 @@ def test_what_an_older_page_begins_with_may_be_a_draft_since_there_are_drafts(pa
     for column in COLUMNS:
         answer["filings"]["recent"][column] = answer["filings"]["recent"][column][:1]
     poll = names.polled(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), json.dumps(answer).encode()))
-    found, _ = names.of_poll(poll, ())
-    assert [one["since"] for one in found if one["source"] == "edgar_name"] == [date.fromisoformat(since)]
+    statements, _ = names.of_poll(poll, ())
+    first_days = [statement["since"] for statement in statements if statement["source"] == "edgar_name"]
+    assert first_days == [date.fromisoformat(since)]
 
 
 @pytest.mark.parametrize(
     ("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("SC 13G/A", 0), ("8-K", 2)]
 )
 def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
-    told = header("0000000777-21-000009", "Later Name, Inc.", [("EARLY NAME INC", "20050217")])
-    told = told.replace("TYPE:\t8-K", f"TYPE:\t{form}")
+    text = header("0000000777-21-000009", "Later Name, Inc.", [("EARLY NAME INC", "20050217")])
+    text = text.replace("TYPE:\t8-K", f"TYPE:\t{form}")
     path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
-    assert len(names.of_header(captured(PROVIDER, Request(path, host="www"), told.encode()))) == statements
+    assert len(names.of_header(captured(PROVIDER, Request(path, host="www"), text.encode()))) == statements
 
 
 @pytest.mark.parametrize(
@@ -308,12 +304,12 @@ def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
     ],
 )
 def test_a_header_counts_at_the_end_of_the_day_its_filing_was_shown(filed, accepted, counts):
-    told = header("0000000777-21-000009", "Later Name, Inc.", accepted=accepted)
-    lines = [f"FILED AS OF DATE:\t\t{filed}" if one.startswith("FILED AS") else one for one in told.split("\n")]
-    told = "\n".join(one for one in lines if filed or not one.startswith("FILED AS"))
+    text = header("0000000777-21-000009", "Later Name, Inc.", accepted=accepted)
+    lines = [f"FILED AS OF DATE:\t\t{filed}" if line.startswith("FILED AS") else line for line in text.split("\n")]
+    text = "\n".join(line for line in lines if filed or not line.startswith("FILED AS"))
     path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
-    [one] = names.of_header(captured(PROVIDER, Request(path, host="www"), told.encode()))
-    assert one["available_at"].astimezone(NEW_YORK).isoformat()[:16] == f"{counts}T00:00"
+    [statement] = names.of_header(captured(PROVIDER, Request(path, host="www"), text.encode()))
+    assert statement["available_at"].astimezone(NEW_YORK).isoformat()[:16] == f"{counts}T00:00"
 
 
 def test_a_rename_after_the_instant_changes_no_answer(tmp_path):
@@ -373,65 +369,6 @@ def test_a_later_look_adds_statements_and_moves_none(lake):
     assert called(lake, LATER, "ticker") == ["LATE"]
 
 
-@pytest.mark.parametrize(
-    ("asked_for", "as_of", "cik", "hindsight"),
-    [
-        ("OLD", BEFORE, CIK, False),  # borne then
-        ("old", BEFORE, CIK, False),
-        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that bore another
-        ("LATE", LATER, CIK, False),
-        ("OLD", LATER, OTHER, False),  # given to another company since
-        ("OLD", None, OTHER, False),
-        ("OLDB", BEFORE, CIK, False),  # one CIK, several share classes
-        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # nobody bore it by then: who bears it today
-        ("NOBODY", BEFORE, None, False),
-    ],
-)
-def test_a_ticker_is_the_company_that_bore_it_and_hindsight_is_said(lake, put, asked_for, as_of, cik, hindsight):
-    put(
-        "names",
-        ticker(CIK, ["OLD", "OLDB"], utc("2012-05-18T00:00:00Z"), "dei"),
-        ticker(CIK, ["LATE"], utc("2022-06-09T00:00:00Z")),
-        ticker(OTHER, ["OLD"], utc("2024-01-01T00:00:00Z")),
-    )
-    tickers = Tickers(lake.snapshot())
-    found = tickers.resolve(asked_for, as_of)
-    assert found.ciks == ((cik,) if cik else ())
-    assert ("hindsight" in "".join(found.notes)) == hindsight
-    assert ("; not " in "".join(found.notes)) == (asked_for == "OLD" and hindsight)
-    public = Tickers(lake.snapshot(), as_of)
-    assert public.resolve(asked_for, as_of).ciks == (() if hindsight else found.ciks)
-
-
-STATED = ticker(CIK, ["ABC"], utc("2020-01-02T00:00:00Z"))
-TAKEN = ticker(OTHER, ["ABC"], utc("2022-01-03T00:00:00Z"))
-AGAIN = ticker(CIK, ["ABC"], utc("2021-12-01T00:00:00Z"))
-LOST = ticker(CIK, [], utc("2020-06-01T00:00:00Z"))
-UNPROVEN = "ABC: rows that bear ABC after 2020-01-02T00:00:00Z, stated {} days before, are read with hindsight"
-
-
-@pytest.mark.parametrize(
-    ("statements", "as_of", "days"),
-    [
-        ([STATED, TAKEN], "2021-07-01T00:00:00Z", 546),
-        ([STATED, LOST, TAKEN], "2021-07-01T00:00:00Z", 546),
-        ([STATED, LOST], "2021-07-01T00:00:00Z", 546),
-        ([STATED], "2020-01-05T00:00:00Z", 3),
-        ([STATED], "2020-01-02T21:00:00Z", None),
-        ([STATED, AGAIN, TAKEN], "2021-07-01T00:00:00Z", None),
-    ],
-)
-def test_bars_after_the_last_statement_of_a_ticker_are_read_with_hindsight(lake, put, statements, as_of, days):
-    put("names", *statements)
-    bar = {"ticker": "ABC", "date": date(2020, 1, 2), "close": 10.0, "available_at": utc("2020-01-02T21:00:00Z")}
-    put("av_daily_bars", bar, bar | {"date": date(2021, 6, 1), "available_at": utc("2021-06-01T20:00:00Z")})
-    with connect(as_of, lake=lake) as session:
-        assert session.run("entity_latest_price", ticker="ABC").notes == ((UNPROVEN.format(days),) if days else ())
-    with connect(as_of, lake=lake) as session:
-        oldest = session.run("names_of_company", ticker="ABC").arrow().to_pylist()[-1]
-    assert oldest["age_days"] == (utc(as_of).date() - date(2020, 1, 2)).days
-
-
 def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was_read(lake):
     edgar(lake)
     with connect(BEFORE, lake=lake) as session:
@@ -452,8 +389,8 @@ def test_releases_that_edgar_alone_tells_of_bear_the_ticker_of_then(lake, put):
     put("names", ticker(CIK, ["OLD"], utc("2012-05-18T00:00:00Z"), "dei"))
     earnings_events.derive(lake, run_id="events", observed_at=LATER)
     sql = "SELECT event_day, ticker FROM earnings_events ORDER BY event_day"
-    shown = {day.year: borne for day, borne in query_as_of(lake, LATER, sql)}
-    assert (shown[2012], shown[2024]) == ("OLD", "OLD")
+    tickers_by_year = {day.year: borne for day, borne in query_as_of(lake, LATER, sql)}
+    assert (tickers_by_year[2012], tickers_by_year[2024]) == ("OLD", "OLD")
 
 
 def test_a_lake_without_names_reads_tickers_by_the_graphs_companies(lake):

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.faults import outside, rounds
+from tests.faults import downloads, outside, rounds
 
 Round = Callable[[random.Random, Path], tuple[Counter[str], list[str]]]
 KINDS = ("lost", "doubled", "half-visible", "stuck", "untrue", "broken")
@@ -29,7 +29,13 @@ def campaign(minutes: float, seed: int, only: str | None) -> int:
         dealt: dict[str, Round] = {
             one.__name__: one for one in (rounds.kills, rounds.full_disks, rounds.writers, rounds.clocks, rounds.limits)
         }
-        for name, surroundings in (("graph", outside.graphs), ("providers", outside.providers), ("s3", outside.stores)):
+        for name, surroundings in (
+            ("graph", outside.graphs),
+            ("providers", outside.providers),
+            ("s3", outside.stores),
+            ("zips", downloads.zips),
+            ("edgar", downloads.edgars),
+        ):
             if only in (None, name):
                 dealt[name] = running.enter_context(surroundings()).round
         names = [name for name in dealt if only in (None, name)]

@@ -112,10 +112,15 @@ def publish(
     observed_at: datetime,
     gaps: Mapping[date | None, list[StagedGap]] | None = None,
     dataset: Dataset = TOY,
+    run: str = "run",
+    *,
+    complete: bool = False,
 ) -> Published:
-    """One run: every toy staged for its own day, then published."""
+    """One run: every toy staged for its own day, then published. complete: whether it saw the whole source."""
     gaps, days = dict(gaps or {}), by_day(toys)
-    with lake.stage(dataset, "run") as stage:
+    with lake.stage(dataset, run) as stage:
+        if complete:
+            stage.cover()
         for day in [*days, *(day for day in gaps if day not in days)]:
             told, missing = days.get(day, []), gaps.get(day, [])
             stage.add(day, table(told, dataset), missing, extracted=len(told) + len(missing))

@@ -15,8 +15,8 @@ from tests.mounting.test_mount import gaps, rows
 DAY, ITS_END = "2024-02-15", datetime.fromisoformat("2024-02-16T05:00:00Z")
 
 
-def frame(seen, **columns):
-    return pa.table({"k": range(len(seen)), "seen": seen} | columns)
+def frame(spellings, **columns):
+    return pa.table({"k": range(len(spellings)), "seen": spellings} | columns)
 
 
 def mounted(lake, table, **options):
@@ -46,8 +46,8 @@ def test_a_day_stored_as_a_midnight_counts_at_its_end(lake, tmp_path, table, as_
 
 
 def test_the_table_of_a_stranger(lake):
-    seen = [f"{DAY}T00:00:00-05:00", f"{DAY}T00:00:00Z", "1970-01-01T00:00:00Z", "1900-01-01"]
-    assert mounted(lake, frame(seen)).gaps == {"the knowledge time is unset": 2}
+    spellings = [f"{DAY}T00:00:00-05:00", f"{DAY}T00:00:00Z", "1970-01-01T00:00:00Z", "1900-01-01"]
+    assert mounted(lake, frame(spellings)).gaps == {"the knowledge time is unset": 2}
     assert rows(lake, None, "k, available_at") == [(0, ITS_END), (1, ITS_END)]
     assert [locator for _, locator in gaps(lake)] == [
         "estimates#2&refused=1970-01-01T00:00:00Z", "estimates#3&refused=1900-01-01"
@@ -70,7 +70,7 @@ def test_midnights_beside_other_clock_times_are_asked_for(lake):
 
 
 @pytest.mark.parametrize(
-    ("seen", "form", "known"),
+    ("spellings", "form", "instant"),
     [
         ([20240215], "%Y%m%d", ITS_END),
         (["20240215"], "%Y%m%d", ITS_END),
@@ -79,13 +79,13 @@ def test_midnights_beside_other_clock_times_are_asked_for(lake):
         ([1_708_000_000_000], "epoch_ms", datetime.fromisoformat("2024-02-15T12:26:40Z")),
     ],
 )
-def test_a_format_reads_other_spellings(lake, seen, form, known):
+def test_a_format_reads_other_spellings(lake, spellings, form, instant):
     with pytest.raises(
-        BadInput, match=rf"available_at: seen can't be read as times, such as {seen[0]}; .* --time-format"
+        BadInput, match=rf"available_at: seen can't be read as times, such as {spellings[0]}; .* --time-format"
     ):
-        mounted(lake, frame(seen))
-    mounted(lake, frame(seen), time_format=form)
-    assert rows(lake, None, "available_at") == [(known,)]
+        mounted(lake, frame(spellings))
+    mounted(lake, frame(spellings), time_format=form)
+    assert rows(lake, None, "available_at") == [(instant,)]
 
 
 MEMBERS = pa.table({
@@ -112,11 +112,11 @@ def test_daily_bars_have_one_date(lake):
 
 
 def test_a_table_that_is_mostly_unreadable_is_refused(lake):
-    seen = ["soon"] * 1900 + [DAY] * 100
+    spellings = ["soon"] * 1900 + [DAY] * 100
     with pytest.raises(BadInput, match=r"the table: 1,900 of 2,000 rows can't be mounted .* such as soon"):
-        mounted(lake, frame(seen))
+        mounted(lake, frame(spellings))
     assert not lake.root.exists()
-    assert mounted(lake, frame(seen), most_refused=0.95).published == 100
+    assert mounted(lake, frame(spellings), most_refused=0.95).published == 100
 
 
 def test_a_wide_table_is_mounted(lake):

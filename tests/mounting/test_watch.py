@@ -39,9 +39,9 @@ class Watching:
 
 
 @contextmanager
-def watching(lake, table):
+def watching(lake, table, *options):
     place, name = table if isinstance(table, tuple) else (table, None)
-    command = [sys.executable, "-m", "pitlake", *MOUNT, place, "--watch", "--lake", lake.location]
+    command = [sys.executable, "-m", "pitlake", *MOUNT, place, "--watch", "--lake", lake.location, *options]
     command += ["--table", name] if name else []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -56,7 +56,7 @@ def test_a_folder_that_grows_is_mounted_again_and_an_error_is_no_end(lake, tmp_p
     folder = tmp_path / "days"
     folder.mkdir()
     pq.write_table(estimates().slice(0, 1), folder / "1.parquet")
-    with watching(lake, str(folder)) as watched:
+    with watching(lake, str(folder), "--midnights", "instants") as watched:
         watched.until("1 row read, 1 new")
         watched.until("watching")
         pq.write_table(estimates().slice(1, 1), folder / "2.parquet")

@@ -98,7 +98,8 @@ AREAS = {
             "assets/external/sec_edgar/universe_events.py", "pitlake/questions/tickers.py",
         ),
         (
-            "tests/derived/test_names.py", "tests/assets/external/test_universe_events.py",
+            "tests/derived/test_names.py", "tests/derived/test_tickers.py",
+            "tests/assets/external/test_universe_events.py",
             "tests/assets/external/test_earningscall.py", "tests/assets/external/test_benzinga.py",
             "tests/doors/test_names_known_later.py", "tests/catalogue/test_universe.py",
             "tests/catalogue/test_of_company.py", f"{_FIGURES}/test_yahoo.py", f"{_FIGURES}/test_runs.py",

@@ -116,6 +116,12 @@ def test_durations_zones_and_other_names_state_no_time(name, value):
     assert stray_instants({name: value}, None) == []
 
 
+@pytest.mark.parametrize("digits", ["1723072500000", "1723072500000000", "1723072500000000000"])
+@pytest.mark.parametrize("spelled", [str, lambda digits: {"$date": {"$numberLong": digits}}])
+def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled):
+    assert list(map(iso, stray_instants({"updated": spelled(digits)}, None))) == ["2024-08-07T23:15:00Z"]
+
+
 def test_prose_in_other_members_is_not_judged():
     call = "The company will hold its call on 22 February 2024 at 17:00 ET."
     assert stray_instants({"body": call, "note": "It was updated on March 5, 2024."}, None) == []

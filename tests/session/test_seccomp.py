@@ -50,6 +50,10 @@ def as_listed(machine, number, arguments):
     return errno.EPERM
 
 
+def test_each_call_of_the_list_has_a_number():
+    assert {call.name for call in LISTED} <= {*seccomp.NUMBERS["x86_64"], *seccomp.NUMBERS["aarch64"]}
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @given(number=st.integers(0, 460) | st.integers(0, 2**32 - 1), arguments=st.tuples(*[ARGUMENTS] * 6))
 def test_a_call_is_allowed_as_the_list_says(machine, number, arguments):

@@ -1,4 +1,4 @@
-"""A user's file beside a script does not take the place of a library in the sealed process."""
+"""A user's file beside a script takes no library's place in the sealed process, and names itself in the script."""
 
 import subprocess
 import sys
@@ -18,6 +18,14 @@ def test_a_file_with_the_name_of_a_standard_module_does_no_harm(lake, tmp_path):
     (tmp_path / "html.py").write_text(ONLY_HERE)
     said = asked(tmp_path, lake)
     assert (said.returncode, said.stdout.strip()) == (0, "[(2,)]"), said.stderr
+
+
+def test_a_file_with_the_name_of_a_library_is_named(lake, tmp_path):
+    (tmp_path / "pyarrow.py").write_text("raise RuntimeError('mine')")
+    answer = asked(tmp_path, lake)
+    assert answer.returncode != 0
+    assert str(tmp_path / "pyarrow.py") in answer.stderr
+    assert "in_process" not in answer.stderr
 
 
 def asked(folder, lake):

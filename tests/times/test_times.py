@@ -2,7 +2,7 @@
 
 import random
 from datetime import date, datetime, timedelta, timezone
-from zoneinfo import ZoneInfo
+from importlib import resources
 
 import pandas as pd
 import pyarrow as pa
@@ -12,7 +12,17 @@ from pitlake.clock import iso
 from pitlake.errors import BadInput, Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 from pitlake.lake.tables.query import calculator
-from pitlake.times import MixedMidnights, Unset, are_days, checked_form, read, read_column, stated, stated_instant
+from pitlake.times import (
+    MixedMidnights,
+    Unset,
+    are_days,
+    checked_form,
+    read,
+    read_column,
+    stated,
+    stated_instant,
+    zone_named,
+)
 from pitlake.times.sql import ColumnForm, in_sql, part
 from tests.times.cases import CLOCK_TIMES, DAYS, MIDNIGHTS, NEW_YORK, NO_ZONES, TOKYO, UNREADABLE, UNSET, UTC
 
@@ -20,7 +30,7 @@ READABLE = (*DAYS, *MIDNIGHTS, *CLOCK_TIMES)
 
 
 def zone_of(case):
-    return ZoneInfo(case.zone) if case.zone else None
+    return zone_named(case.zone) if case.zone else None
 
 
 def read_by_sql(values, form, zone, kind="VARCHAR", own_zone=""):
@@ -29,16 +39,16 @@ def read_by_sql(values, form, zone, kind="VARCHAR", own_zone=""):
     with calculator(own=own) as connection:
         rows = in_sql("own", {"seen": ColumnForm(kind, form, zone, own_zone)})
         wanted = ", ".join(part(name, "seen") for name in names)
-        found = connection.sql(f"SELECT {wanted} FROM {rows} ORDER BY place").fetchall()
+        rows_by_sql = connection.sql(f"SELECT {wanted} FROM {rows} ORDER BY place").fetchall()
     return [
         (None if lacks_zone else instant, None if lacks_zone else end, is_unset)
-        for instant, end, is_unset, lacks_zone in found
+        for instant, end, is_unset, lacks_zone in rows_by_sql
     ]
 
 
 def read_by_python(value, form, zone):
     try:
-        reading = read(value, form, ZoneInfo(zone) if zone else None)
+        reading = read(value, form, zone_named(zone) if zone else None)
     except Unset:
         return None, None, True
     except Unreadable:
@@ -98,9 +108,9 @@ def test_the_strict_reader_agrees_where_it_reads(case):
     ],
 )
 def test_a_clock_of_instants_states_no_days(text, own, instant):
-    for reader, shown, expected in ((stated, datetime.isoformat, own), (stated_instant, iso, instant)):
+    for reader, spell, expected in ((stated, datetime.isoformat, own), (stated_instant, iso, instant)):
         if expected:
-            assert shown(reader(text)) == expected
+            assert spell(reader(text)) == expected
         else:
             with pytest.raises(Unreadable):
                 reader(text)
@@ -146,9 +156,30 @@ def test_typed_columns_mean_what_their_values_mean(zone, own):
     moments = [at.replace(hour=0, minute=0) if rng.random() < 0.5 else at for at in moments]
     if not own:
         assert read_by_sql(moments, "iso", zone, "TIMESTAMP") == [read_by_python(at, "iso", zone) for at in moments]
-    aware = [at.replace(tzinfo=ZoneInfo(own or UTC)) for at in moments]
+    aware = [at.replace(tzinfo=zone_named(own or UTC)) for at in moments]
     kind = "TIMESTAMP WITH TIME ZONE"
     assert read_by_sql(aware, "iso", zone, kind, own) == [read_by_python(at, "iso", zone) for at in aware]
+
+
+def test_zones_are_those_of_duckdb_whatever_data_the_system_has():
+    names = (resources.files("tzdata") / "zones").read_text().split()
+    noons = [
+        datetime(year, month, 15, 12, tzinfo=timezone.utc) for year in (1995, 2015, 2026) for month in range(1, 13)
+    ]
+    with calculator() as connection:
+        walls = connection.execute(
+            "SELECT name, list_transform($2::TIMESTAMPTZ[], lambda noon: timezone(name, noon)) FROM unnest($1) t(name)",
+            [names, noons],
+        ).fetchall()
+    assert len(walls) > 500
+    python = {name: [noon.astimezone(zone_named(name)).replace(tzinfo=None) for noon in noons] for name in names}
+    assert dict(walls) == python
+
+
+@pytest.mark.parametrize("name", ["", "Mars/Olympus", "../tzdata/zones", "/etc/localtime", "America"])
+def test_what_is_not_a_zone_is_not_found(name):
+    with pytest.raises(LookupError):
+        zone_named(name)
 
 
 def test_values_of_pandas_are_read():
@@ -156,7 +187,7 @@ def test_values_of_pandas_are_read():
     assert iso(read(pd.Timestamp("2024-02-15", tz="UTC")).end) == "2024-02-16T05:00:00Z"
     assert iso(read(pd.Timestamp(1_708_012_800_000_000_001, tz="UTC")).instant) == "2024-02-15T16:00:00.000001Z"
     assert iso(read(pd.Period("2024Q1")).instant) == "2024-04-01T04:00:00Z"
-    assert iso(read(pd.Period("2024-02-15 10:00", freq="h"), zone=ZoneInfo(UTC)).instant) == "2024-02-15T11:00:00Z"
+    assert iso(read(pd.Period("2024-02-15 10:00", freq="h"), zone=zone_named(UTC)).instant) == "2024-02-15T11:00:00Z"
     assert iso(read(date(2024, 2, 15)).instant) == "2024-02-16T05:00:00Z"
     for value in (pd.NaT, None, True, 1.5, [1]):
         with pytest.raises(Unreadable):

@@ -146,7 +146,7 @@ def complete_polls_are_ignored(patch):
 
 
 def outside_answers(tmp_path):
-    kinds = ("av_earnings", "polygon_splits")
+    kinds = ("av_earnings", "polygon_splits", "call_slides")
     few = frozenset((document.kind.name, document.number) for document in lived(2).documents)
     history = lived(2, frozenset(one for one in few if one[0] in kinds and one[1] % A_KIND < A_KIND // 2))
     return judge.judged(history, tmp_path / "lake", NEVER)

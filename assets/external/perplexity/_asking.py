@@ -4,13 +4,13 @@ Date filters only reduce the number of results, which are dated and checked like
 web_syntheses share the requests, and therefore their captures.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from assets.feeds.feed import Fetch, Scope, Unit
 from pitlake.errors import BadInput
+from pitlake.gate.rules import strict_json
 from resources.http.capture import Capture, Request
 
 SEARCH = "search"
@@ -54,8 +54,6 @@ def mode(scope: Scope) -> str:
 def request(query: str, scope: Scope) -> Request:
     """Return the request of a question. Raises BadInput for unknown options."""
     unknown = sorted(set(scope.options) - set(OPTIONS))
-    if "response_format" in scope.options and operation(scope) == SEARCH:
-        raise BadInput("response_format", "a search has no text to give a form", f"choose {', '.join(MODELS)}")
     if unknown:
         raise BadInput("options", f"there is no option {unknown[0]}", f"choose among {', '.join(OPTIONS)}")
     return _search(query, scope) if operation(scope) == SEARCH else _chat(query, scope)
@@ -81,6 +79,9 @@ def is_locator(capture: Capture) -> bool:
 
 
 def _search(query: str, scope: Scope) -> Request:
+    if "response_format" in scope.options:
+        problem = "is for the text of a chat answer, and a search has none"
+        raise BadInput("response_format", problem, f"choose one of {', '.join(MODELS)}")
     body = {
         "query": query,
         "max_results": _whole(scope.options, "max_results", 10, MOST_RESULTS),
@@ -119,18 +120,19 @@ def _filters(scope: Scope) -> dict[str, Any]:
 
 
 def _schema(options: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the schema that the model's text must follow. What the text then says of dates is still the model's word,
-    so it stays prose.
+    """Return the form that a JSON schema gives the model's text, or None. Raises BadInput.
+
+    A date in such a text is still the model's word and proves nothing, so the text stays prose.
     """
     text = options.get("response_format")
     if text is None:
         return None
     try:
-        schema = json.loads(text)
-    except ValueError:
+        schema = strict_json(text)
+    except (ValueError, RecursionError):
         schema = None
     if not isinstance(schema, dict):
-        raise BadInput("response_format", f"is no JSON schema: {text[:40]!r}", 'give an object, {"type": "object", …}')
+        raise BadInput("response_format", f"is not a JSON schema: {text[:40]!r}", 'give {"type": "object", …}')
     return {"type": "json_schema", "json_schema": {"schema": schema}}
 
 

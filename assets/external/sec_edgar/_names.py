@@ -12,13 +12,13 @@ from typing import Any
 from assets.feeds import dating, fields
 from assets.feeds.feed import Scope, Unit
 from pitlake.errors import BadInput, Unreadable
+from resources.http import edgar_answers
 from resources.http.capture import Request
 from resources.http.providers.sec_edgar import WWW
 
-_CIK = re.compile(r"(?:CIK)?0*([1-9]\d{0,9})", re.ASCII | re.IGNORECASE)
 _ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}", re.ASCII)
-_WIDE = 10
 
+cik = edgar_answers.cik
 _day = lru_cache(maxsize=16_384)(dating.day)
 
 
@@ -32,14 +32,6 @@ def required_day(value: Any) -> date:
 def optional_day(value: Any) -> date | None:
     """Return a day, None when missing or blank. Raises Unreadable."""
     return required_day(value) if fields.word(value) else None
-
-
-def cik(value: Any) -> str:
-    """Return a CIK as ten digits, from a number or text, padded or not. Raises Unreadable."""
-    match = None if isinstance(value, bool) else _CIK.fullmatch(str(value).strip())
-    if not match:
-        raise Unreadable("no CIK")
-    return match[1].zfill(_WIDE)
 
 
 def optional_cik(value: Any) -> str | None:

@@ -18,6 +18,7 @@ from pitlake.datasets._shared import ACCEPTED_AT, RELEASE_RULE
 from pitlake.datasets.sec_facts import DATASET
 from pitlake.errors import RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
+from resources.http.edgar_answers import fact_units
 from resources.http.providers.sec_edgar import PROVIDER
 
 LATEST = "9999-12-31"
@@ -46,8 +47,6 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
     Raises Unparsable for an answer of unknown format or about another company.
     """
     for shared, facts in unit_lists(capture.json(), capture, cik):
-        if not set(map(type, facts)) <= {dict}:
-            raise Unparsable(capture.evidence, "a unit is not a list of facts")
         yield shared, [fact for fact in facts if is_recent(fact.get("filed"), since)] if since else facts
 
 
@@ -61,37 +60,16 @@ def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[s
     Unparsable.
     """
     try:
-        of_cik = _names.cik(answer.get("cik"))
-    except Unreadable:
-        raise Unparsable(capture.evidence, "it does not name a company") from None
-    if of_cik != cik:
-        raise Unparsable(capture.evidence, "it is about another company")
-    for concept, units in _concepts(answer, capture):
-        for unit, facts in units.items():
-            if not isinstance(facts, list):
-                raise Unparsable(capture.evidence, "a unit is not a list of facts")
-            yield {"cik": of_cik, "concept": concept, "unit": unit}, facts
+        for concept, unit, facts in fact_units(answer, cik):
+            yield {"cik": cik, "concept": concept, "unit": unit}, facts
+    except Unreadable as problem:
+        raise Unparsable(capture.evidence, str(problem)) from None
 
 
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:
     """Yield the facts of one concept and unit as records; facts stated twice by one filing are marked."""
     once = (fact for fact, _ in mark_repeats(((fact, capture) for fact in facts), _identity))
     return ({**fact, **shared} for fact in (once if _repeated(facts) else facts))
-
-
-def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return the concepts of either kind of answer with their units. Raises Unparsable."""
-    alone = "tag" in answer
-    taxonomies: Any = {answer.get("taxonomy"): {answer["tag"]: answer}} if alone else answer.get("facts")
-    if not isinstance(taxonomies, dict):
-        raise Unparsable(capture.evidence, "facts has an unknown format")
-    for taxonomy, concepts in taxonomies.items():
-        if not isinstance(concepts, dict):
-            raise Unparsable(capture.evidence, "a taxonomy has an unknown format")
-        for name, concept in concepts.items():
-            if not isinstance(concept, dict) or not isinstance(concept.get("units"), dict):
-                raise Unparsable(capture.evidence, "a concept has an unknown format")
-            yield f"{taxonomy}:{name}", concept["units"]
 
 
 def _identity(fact: Record) -> tuple[str, str, str]:

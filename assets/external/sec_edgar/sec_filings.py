@@ -9,7 +9,7 @@ selects filings with item 2.02 whose clock is undecided. forms = 8-K,10-Q limits
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
@@ -24,10 +24,12 @@ from assets.feeds import dating, fields
 from assets.feeds.acceptances import proven_by, release, with_earlier_acceptances
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.items import TWICE, evidence_of
+from pitlake.clock import new_york_day
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN, WITHHELD
 from pitlake.datasets.sec_filings import DATASET
 from pitlake.errors import AnswerRefused, BadInput, RecordRefused, Unparsable, Unreadable
+from resources.http import edgar_answers
 from resources.http.capture import Capture, Request
 from resources.http.providers.sec_edgar import PROVIDER
 
@@ -118,13 +120,11 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
 
 def older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
     """Return the further pages of a main answer, without those that end before `since`. Raises Unparsable."""
-    page_entries = _filings(main).get("files") or []
     try:
-        pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in page_entries]
-    except (KeyError, TypeError, Unreadable):
-        raise Unparsable(main.evidence, "its list of pages has an unknown format") from None
-    if not all(name.startswith(f"CIK{cik}-submissions-") and "/" not in name for name, _ in pages):
-        raise Unparsable(main.evidence, "its list of pages names other files")
+        entries = edgar_answers.older_pages(main.json(), cik)
+        pages = [(page["name"], dating.day(page.get("filingTo"))) for page in entries]
+    except Unreadable as problem:
+        raise Unparsable(main.evidence, f"its list of pages can't be read: {problem}") from None
     return [name for name, last in pages if since is None or last >= since]
 
 
@@ -151,6 +151,27 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     pages = {f"/submissions/{name}" for main in mains for name in older_pages(main, unit.name, since)}
     complete = all(any(capture.url.endswith(page) for capture in captures) for page in pages)
     return Whole(unit.name, (("filing_date", since.isoformat(), None),) if since else ()) if complete else None
+
+
+def _days_filed(main: Capture, cik: str) -> set[Any]:
+    return set(edgar_answers.submissions(main.json(), cik)["recent"].get("filingDate", ()))
+
+
+def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
+    """Return what members of a bulk file cover completely: the filings before the day of the newest one in them.
+
+    When EDGAR made the file is unknown, but it was not before that day.
+    """
+    covered, loaded_on = whole(unit, captures), new_york_day(captures[0].fetched_at)
+    days = set()
+    for spelled in _days_filed(captures[0], unit.name) if covered else ():
+        with suppress(Unreadable):
+            days.add(dating.day(spelled))
+    filed = [day for day in days if day <= loaded_on]
+    if covered is None or not filed:
+        return None
+    since, last = unit.scope.date_from, max(filed) - timedelta(days=1)
+    return Whole(unit.name, (("filing_date", since.isoformat() if since else None, last.isoformat()),))
 
 
 def items_of(record: Record) -> list[str]:
@@ -213,15 +234,6 @@ def _entries_in_scope(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]
         raise Unparsable(index.evidence, str(problem)) from None
 
 
-def _filings(page: Capture) -> Mapping[str, Any]:
-    """Return the `filings` of a main answer; an older page has its columns without that wrapper."""
-    answer = page.json()
-    pages = answer.get("filings", {"recent": answer, "files": []})
-    if not isinstance(pages, dict) or not isinstance(pages.get("recent"), dict):
-        raise Unparsable(page.evidence, "filings has an unknown format")
-    return pages
-
-
 def rows_of(page: Capture) -> Iterator[dict[str, Any]]:
     """Return the filings of a page as records. Raises Unparsable like `_columns_of`."""
     names = tuple(COLUMNS.values())
@@ -230,13 +242,10 @@ def rows_of(page: Capture) -> Iterator[dict[str, Any]]:
 
 def _columns_of(page: Capture) -> list[list[Any]]:
     """Return the columns of a page's filings. Raises Unparsable if one is missing or shorter than another."""
-    recent = _filings(page)["recent"]
-    columns = [recent.get(name) for name in COLUMNS]
-    if not all(isinstance(column, list) for column in columns):
-        raise Unparsable(page.evidence, "a column of the filings is gone")
-    if len(set(map(len, columns))) > 1:
-        raise Unparsable(page.evidence, "its columns differ in length")
-    return columns
+    try:
+        return edgar_answers.filing_columns(page.url, page.json())
+    except Unreadable as problem:
+        raise Unparsable(page.evidence, str(problem)) from None
 
 
 @lru_cache(maxsize=16_384)

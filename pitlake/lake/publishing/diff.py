@@ -46,7 +46,7 @@ class NewRows:
 
     positions: their positions, ascending. available: their instants in microseconds. revised: which rows have another
     date than staged. basis: for each instant, an index in BASES or AS_STAGED. seen_later: the positions of rows that
-    are not published, because the lake has read a later answer about them.
+    are not published, because the lake has read a later answer about them. stored: those that the lake already has.
     """
 
     positions: Positions
@@ -54,6 +54,7 @@ class NewRows:
     revised: npt.NDArray[np.bool_]
     basis: npt.NDArray[np.signedinteger[Any]]
     seen_later: Positions = field(default_factory=lambda: np.empty(0, np.int64))
+    stored: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
         """Return the rows without those at these places."""
@@ -62,7 +63,7 @@ class NewRows:
         mask = np.ones(len(self.positions), bool)
         mask[places] = False
         fields = (self.positions[mask], self.available[mask], self.revised[mask], self.basis[mask])
-        return NewRows(*fields, seen_later=self.seen_later)
+        return NewRows(*fields, self.seen_later, self.stored)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,9 @@ class RowFindings:
         if staged.dataset.captured:
             by_source = pc.equal(staged.basis, SOURCE_DATE).combine_chunks().to_numpy(zero_copy_only=False)
             basis[seen & proven & by_source] = PLACES[BETWEEN_POLLS]
-        return NewRows(positions, available[positions], revised[positions], basis[positions])
+        return NewRows(
+            positions, available[positions], revised[positions], basis[positions], stored=np.flatnonzero(self.stored)
+        )
 
 
 def new_rows(
@@ -154,6 +157,15 @@ def new_rows(
     overruled[judged] = observations.overruled(fresh.positions[judged], fresh.available[judged])
     fresh = fresh.without(np.flatnonzero(overruled))
     return fresh.without(_restated(staged, fresh)) if history else fresh
+
+
+def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> Positions:
+    """Return the staged rows, among those that the lake has, whose content is in some of its files."""
+    if not len(stored) or not files:
+        return np.empty(0, np.int64)
+    contents = f"(SELECT content_hash FROM {reading(files)})"
+    query = f"SELECT _position FROM staged SEMI JOIN {contents} ON content_hash = _hash ORDER BY _position"
+    return _query_staged(query, staged, staged.dataset.identity, stored)[0]
 
 
 def _restated(staged: Staged, fresh: NewRows) -> Positions:

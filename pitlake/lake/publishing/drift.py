@@ -44,6 +44,7 @@ HISTORY = "available_at"
 REASON = "let pass"
 ADVICE = "fix the source, or let this one run pass with a reason (allow_drift)"
 PERCENT = 100
+Earlier = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,10 @@ def result(staged: Staged, findings: Iterable[Finding], allowed: str) -> CheckRe
 
 
 def findings(
-    staged: Staged, stored: LikelyFiles, gaps: LikelyFiles, earlier: Mapping[str, int], observed_at: datetime
+    staged: Staged, stored: LikelyFiles, gaps: LikelyFiles, earlier: Earlier, observed_at: datetime
 ) -> Iterator[Finding]:
-    """Yield the differences between a stage and the lake's rows and gaps. earlier: the number of records of the stage's
-    partitions at their last poll.
+    """Yield the differences between a stage and the lake's rows and gaps. earlier: the number of records of partitions
+    and entities at their last poll, and now.
     """
     fresh = _fresh(staged, stored, observed_at)
     yield from _gap_share(staged, len(fresh), stored, gaps)
@@ -161,7 +162,7 @@ class _Comparison:
         self._values = "".join(f", {_value(name)} AS v{place}" for place, name in enumerate(self._texts))
         self._sql.execute(f"CREATE TEMP TABLE run AS SELECT _position, {self._facts}{self._values} FROM staged")
 
-    def findings(self, earlier: Mapping[str, int]) -> Iterator[Finding]:
+    def findings(self, earlier: Earlier) -> Iterator[Finding]:
         """Yield the differences."""
         self._create_before()
         fresh, revised, entities = self._row(
@@ -225,17 +226,22 @@ class _Comparison:
             text = f"{_percent(share)} of the {known:,} records that the lake has differ from their rows there"
             yield Finding("revised", text, share / limit)
 
-    def _replaced(self, earlier: Mapping[str, int]) -> Iterator[Finding]:
-        """Compare the number of new keys in partitions that were polled before with the records that are gone."""
-        limit, partitions = self._dataset.drift.replaced, np.array(self._staged.partitions)
+    def _replaced(self, earlier: Earlier) -> Iterator[Finding]:
+        """Compare the number of new keys in windows that were polled before with the records that are gone."""
+        limit, captured = self._dataset.drift.replaced, self._dataset.captured
         positions = as_numbers(self._sql.sql("SELECT _position FROM fresh").to_arrow_table()["_position"])
-        names = partitions[self._staged.row_partition[positions]]
-        new = round(sum(name in earlier for name in names.tolist()) * self._scale)
-        was, now = sum(earlier.values()), sum(self._staged.extracted[name] for name in earlier)
-        gone = min(new, was - (now - new))
+        if captured:
+            names = self._staged.rows[self._dataset.entity].take(pa.array(positions)).to_pylist()
+        else:
+            names = np.array(self._staged.partitions)[self._staged.row_partition[positions]].tolist()
+        names = [name for name in names if name in earlier]
+        new, was = round(len(names) * self._scale), sum(was for was, _ in earlier.values())
+        gone = min(new, was - (sum(now for _, now in earlier.values()) - new))
         if limit is not None and gone >= LEAST_ROWS:
-            text = f"{gone:,} of the {was:,} records of the same days have other keys than at the last poll"
-            yield Finding("replaced", text, gone / was / limit)
+            text = f"{gone:,} of the {was:,} records of the same windows have other keys than at the last poll"
+            size = gone / was / limit
+            is_one_case = captured and len(set(names)) < LEAST_ENTITIES
+            yield Finding("replaced", text, min(size, ONLY_WARNS) if is_one_case else size)
 
     def _differences(self, part: "_Part") -> Iterator[Finding]:
         """Compare the measures of some rows with what the rows of the reference in the same group let expect."""

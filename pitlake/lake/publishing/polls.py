@@ -9,7 +9,7 @@ version. A file's name contains the instants and days of its polls, so that few 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -86,9 +86,19 @@ class _File:
 class Polls:
     """The polls of one dataset, before and after one instant. Files are read when first needed."""
 
-    def __init__(self, store: Store, dataset: str, at: datetime, exclude_run: str = "") -> None:
-        """`exclude_run`: the run whose own poll at that instant is ignored."""
+    def __init__(
+        self,
+        store: Store,
+        dataset: str,
+        at: datetime,
+        exclude_run: str = "",
+        ignored: Collection[str | tuple[int, str]] = (),
+    ) -> None:
+        """`exclude_run`: the run whose own poll at that instant is ignored. ignored: runs, or single polls as (instant,
+        run), that do not count.
+        """
         self._store, self._dataset, self._own = store, dataset, (clock.micros(at), exclude_run)
+        self._ignored = ignored
         self._closest: dict[tuple[str | None, str | None], tuple[int, int]] = {}
         self._read: dict[_File, list[Poll]] = {}
 
@@ -117,7 +127,11 @@ class Polls:
 
     @cached_property
     def _others(self) -> list[Poll]:
-        return [poll for poll in read_all(self._store, self._dataset) if poll.observed != self._own[0]]
+        polls = read_all(self._store, self._dataset)
+        return [poll for poll in polls if poll.observed != self._own[0] and self._counts(poll)]
+
+    def _counts(self, poll: Poll) -> bool:
+        return poll.run_id not in self._ignored and (poll.observed, poll.run_id) not in self._ignored
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
         place = day, entity
@@ -143,7 +157,7 @@ class Polls:
         if file not in self._read:
             self._read[file] = _parse(self._store, file)
         for poll in self._read[file]:
-            if poll.saw(day, entity) and (poll.observed, poll.run_id) != self._own:
+            if poll.saw(day, entity) and (poll.observed, poll.run_id) != self._own and self._counts(poll):
                 yield poll.observed
 
     @cached_property

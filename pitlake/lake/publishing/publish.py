@@ -6,7 +6,7 @@ missing rows.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,11 +18,12 @@ import pyarrow as pa
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, LakeError, PastChanged
-from pitlake.lake.publishing import drift, hash_index, polls, windows
+from pitlake.lake.publishing import drift, hash_index, journal, polls, windows
 from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.publishing.commit_queue import WriterTurn
-from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
+from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows, stored_in
 from pitlake.lake.publishing.hash_index import LikelyFiles
+from pitlake.lake.publishing.journal import REMEMBERED, Place
 from pitlake.lake.publishing.match_keys import GAP, LOCATOR, kinds, repeated, spelled
 from pitlake.lake.publishing.months import Month, gather, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.publishing.observations import EarlierObservations
@@ -34,7 +35,7 @@ from pitlake.lake.storage.arrays import Positions
 from pitlake.lake.storage.conventions import ends_at
 from pitlake.lake.storage.files import NewFile, write_file
 from pitlake.lake.storage.log import Entry, LakeLog
-from pitlake.lake.storage.manifest import TableState
+from pitlake.lake.storage.manifest import DataFile, TableState
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import PLACE, Store
 from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
@@ -88,7 +89,8 @@ class Published:
 @dataclass(frozen=True)
 class Plan:
     """The staged rows and gaps that a lake version lacks. Without new rows there are no tombstones. staged: the stage,
-    with a gap for each row about which the lake has read a later answer.
+    with a gap for each row about which the lake has read a later answer. seen: the rows found unchanged that the
+    journal records.
     """
 
     base: Entry
@@ -96,6 +98,7 @@ class Plan:
     rows: NewRows
     gaps: NewGaps
     tombstones: pa.Table | None
+    seen: Positions
 
     @property
     def empty(self) -> bool:
@@ -123,7 +126,7 @@ class Publisher:
         judged = judge(staged, observed_at, audits)
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
-        counts = windows.counted(staged) if staged.dataset.watched else {}
+        counts = windows.counted(staged, observed_at) if staged.dataset.watched else {}
         if staged.dataset.watched:
             results = (*results, self._drift(staged, counts, observed_at))
             enforce(staged.dataset, results)
@@ -135,19 +138,20 @@ class Publisher:
         published = turn.attempts(partial(self._publish_once, staged, observed_at, results))
         with suppress(LakeError, OSError):  # The version exists. Without its confirmation the poll proves less.
             polls.confirm(self._store, staged.dataset.name, poll, key)
-            windows.keep(self._store, staged.dataset.name, counts, observed_at)
+            windows.keep(self._store, staged.dataset.name, counts)
         return published
 
-    def _drift(self, staged: Staged, counts: Mapping[str, int], observed_at: datetime) -> CheckResult:
+    def _drift(self, staged: Staged, counts: Mapping[str, windows.Count], observed_at: datetime) -> CheckResult:
         """Compare a run with the lake before its poll is written, because the poll of a refused run proves nothing."""
         tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
-        pins = self._log.head().tables
-        rows, gaps = (self._tables.pinned(name, pins).files for name in tables)
+        head = self._log.head()
+        rows, gaps = (self._tables.pinned(name, head.tables).files for name in tables)
         self._store.fetch((*rows, *gaps))
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
-        before = windows.read(self._store, staged.dataset.name)
-        earlier = {name: before[name].records for name in staged.partitions if name in before}
+        before = windows.read(self._store, staged.dataset.name, counts, head.retracted)
+        whole = (name for name in before if not before[name].part and not counts[name].part)
+        earlier = {name: (before[name].records, counts[name].records) for name in whole}
         findings = (
             *drift.findings(staged, stored, stored_gaps, earlier, observed_at),
             *windows.findings(before, counts, observed_at),
@@ -157,17 +161,35 @@ class Publisher:
     def _publish_once(
         self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn
     ) -> Published:
-        plan = self._plan(staged, observed_at)
+        base = self._log.head()
+        if version := base.retracted.get(staged.run_id):
+            raise BadInput("run", f"{staged.run_id} was retracted in version {version}", "publish under another run id")
+        plan = self._plan(staged, observed_at, base, base.retracted)
         if not plan.empty:
-            turn.check(plan.base)
+            turn.check(base)
         new_files: dict[str, list[NewFile]] = {}
         try:
-            return self._committed(staged, plan, observed_at, results, turn, new_files)
+            published = self._committed(staged, plan, observed_at, results, turn, new_files)
         except Exception as problem:
             if machine.lacking(problem):
                 hash_index.forget(self._store)
                 self._give_back(staged.dataset, plan.base, new_files)
             raise
+        with suppress(LakeError, OSError):  # The version exists. A retraction then knows less of this run.
+            place = Place(published.version, not published.changed, clock.micros(self._log.now()))
+            journal.record(self._store, staged, plan.rows, plan.seen, place, clock.micros(observed_at))
+        return published
+
+    def publish_again(
+        self, staged: Staged, observed_at: datetime, base: Entry, ignored: Collection[str | tuple[int, str]]
+    ) -> dict[str, int]:
+        """Publish an earlier run's stage on top of `base`, whose tables no log entry needs to pin, and return the
+        Delta versions. ignored: see `Polls`.
+        """
+        plan = self._plan(staged, observed_at, base, ignored)
+        pins = self._commit(staged, plan, observed_at, {})
+        self._past_never_changes(staged, base, {**base.tables, **pins})
+        return pins
 
     def _committed(
         self,
@@ -220,16 +242,19 @@ class Publisher:
         )
         return replace(published, version=entry.version)
 
-    def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
-        base = self._log.head()
+    def _plan(
+        self, staged: Staged, observed_at: datetime, base: Entry, ignored: Collection[str | tuple[int, str]]
+    ) -> Plan:
         tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
         rows, gaps = (self._tables.pinned(name, base.tables).files for name in tables)
         self._store.fetch((*rows, *gaps))
-        before = Polls(self._store, staged.dataset.name, observed_at, exclude_run=staged.run_id)
+        before = Polls(self._store, staged.dataset.name, observed_at, staged.run_id, ignored)
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
         observations = EarlierObservations(staged, stored, stored_gaps, before, observed_at)
         fresh = new_rows(staged, stored, observations, observed_at, self._followed(staged.dataset, base))
+        recent = self._recent(staged.dataset, stored, base) if len(fresh.stored) else ()
+        seen = stored_in(recent, staged, fresh.stored)
         tombstones = None
         if len(fresh.positions):
             complete = not rows or superseded_table_name(staged.dataset.name) in base.tables
@@ -247,8 +272,16 @@ class Publisher:
         with_gaps = with_gaps_of(staged, fresh.seen_later)
         late = None if before.newest else self._log.now()
         return Plan(
-            base, with_gaps, fresh, new_gaps(with_gaps, stored_gaps, observations, observed_at, late), tombstones
+            base, with_gaps, fresh, new_gaps(with_gaps, stored_gaps, observations, observed_at, late), tombstones, seen
         )
+
+    def _recent(self, dataset: Dataset, stored: LikelyFiles, base: Entry) -> list[DataFile]:
+        """Return the files with rows of staged records that are new since REMEMBERED."""
+        old = frozenset[str]()
+        with suppress(BadInput):  # The lake is younger.
+            before = self._log.entry_at(base.committed_at - REMEMBERED).tables.get(dataset.name)
+            old = frozenset(file.path for file in self._tables.state(dataset.name, before).files)
+        return [file for file in stored.holding(columns(dataset.identity)) if file.path not in old]
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
         """Return the files, in a lake version, of the datasets whose rows are followed."""

@@ -1,15 +1,15 @@
 """Windows: how many records each part of a source returned at its last poll, to notice records that are gone.
 
-A window is a day of a partitioned dataset, an entity that a feed read completely, or the whole source: all of a
-snapshot, and the source's own counts of its content. The counts of all windows are one small file per dataset that
+A window is a day of a partitioned dataset, an entity or day that a feed read completely, or the whole source: all of a
+snapshot, and the source's own counts of its content. The last counts of all windows are one small file per dataset that
 belongs to no version. Only published runs change it, so that a run after a refused one is compared with the last good
-poll.
+poll. Counts of retracted runs are not used.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
@@ -21,6 +21,8 @@ from pitlake.lake.publishing.stage import UNDATED, Staged
 from pitlake.lake.storage.store import Store
 
 FOLDER = "_lake/window_counts"
+EVERY, LAST = "all", "\U0010ffff"
+"""The name of all entities, and a text after all days."""
 WHOLE = "source: "
 """The start of the names of windows that are not bounded by time."""
 CLOSED_AFTER = timedelta(days=7)
@@ -33,47 +35,58 @@ REFUSED_BELOW = {SOURCE: LEAST_SHARE, CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES
 LEAST_LOST, LEAST_OF_NOTHING = 10, 5
 """Fewer lost records don't count, unless nothing is left of at least so many."""
 WARNS = 0.75
+POLLS = 3
+"""The number of polls of a window whose counts are stored, in case that the last ones are retracted."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """The records of a window at its poll, and the poll's instant in microseconds."""
+    """The records of a window at its poll, the poll's instant in microseconds, its run, and the part of the window that
+    it covered (blank: all).
+    """
 
     records: int
     observed: int
+    run_id: str
+    part: str = ""
+
+    def covers(self, earlier: "Count") -> bool:
+        """Return whether this poll should have all records of an earlier one."""
+        return earlier.observed < self.observed and self.part in ("", earlier.part)
 
 
-def counted(staged: Staged) -> dict[str, int]:
-    """Return the number of records of each window that a stage covers, without windows that were read in part."""
-    counts = {f"{WHOLE}{name}": count for name, count in staged.surveyed.items()}
+def counted(staged: Staged, observed_at: datetime) -> dict[str, Count]:
+    """Return the number of records of each window that a stage covers."""
+    poll = clock.micros(observed_at), staged.run_id
+    numbers = {f"{WHOLE}{name}": count for name, count in staged.surveyed.items()}
     if staged.dataset.partitioned:
-        return counts | {name: count for name, count in staged.extracted.items() if name != UNDATED}
-    if not staged.dataset.captured:
-        return counts | {f"{WHOLE}records": sum(staged.extracted.values())}
-    for part in staged.coverage:
-        if any(last is not None for _, _, last in part.bounds):
-            continue  # The records of such a part leave it without being lost.
-        rows = staged.rows
-        for column, first, _ in part.bounds:
-            rows = rows.filter(pc.greater_equal(_days(rows[column]), pa.scalar(first)))
-        spelled = ",".join(f"{column}>={first}" for column, first, _ in part.bounds)
-        numbers = {str(of["values"]): of["counts"] for of in pc.value_counts(rows[staged.dataset.entity]).to_pylist()}
-        for entity in part.entities or ():
-            counts[f"{entity} {spelled}".strip()] = numbers.get(entity, 0)
+        numbers |= {name: count for name, count in staged.extracted.items() if name != UNDATED}
+    elif not staged.dataset.captured:
+        numbers[f"{WHOLE}records"] = sum(staged.extracted.values())
+    counts = {name: Count(number, *poll) for name, number in numbers.items()}
+    for covered in staged.coverage if staged.dataset.captured else ():
+        rows, fixed, part = staged.rows, list[str](), list[str]()
+        for column, first, last in covered.bounds:
+            days = _days(rows[column])
+            rows = rows.filter(pc.and_(pc.greater_equal(days, first or ""), pc.less_equal(days, last or LAST)))
+            (fixed if first == last else part).append(f"{column} {first} to {last}")
+        by_entity = pc.value_counts(rows[staged.dataset.entity]).to_pylist()
+        records = {str(of["values"]): of["counts"] for of in by_entity}
+        for entity in covered.entities or (EVERY,):
+            number = rows.num_rows if covered.entities is None else records.get(entity, 0)
+            counts[" ".join((entity, *fixed))] = Count(number, *poll, ", ".join(part))
     return counts
 
 
-def findings(before: Mapping[str, Count], counts: Mapping[str, int], observed_at: datetime) -> Iterator[Finding]:
+def findings(before: Mapping[str, Count], counts: Mapping[str, Count], observed_at: datetime) -> Iterator[Finding]:
     """Yield what is lost of the windows that an earlier poll covered: of all together, otherwise of one of them."""
-    observed = clock.micros(observed_at)
-    shared = [name for name in counts if name in before and before[name].observed < observed]
     states: dict[str, list[str]] = {}
-    for name in shared:
+    for name in (name for name in counts if name in before):
         states.setdefault(_state(name, observed_at), []).append(name)
     for state, names in states.items():
         alone = [[name] for name in names]
         for group in alone if state == SOURCE else (names, *alone):
-            was, now = sum(before[name].records for name in group), sum(counts[name] for name in group)
+            was, now = (sum(polls[name].records for name in group) for polls in (before, counts))
             lost = was - now
             if now < LEAST_SHARE * was and (lost >= LEAST_LOST or (now == 0 and was >= LEAST_OF_NOTHING)):
                 windows = group[0] if len(group) == 1 else f"{len(group)} windows"
@@ -82,21 +95,33 @@ def findings(before: Mapping[str, Count], counts: Mapping[str, int], observed_at
                 break
 
 
-def read(store: Store, dataset: str) -> dict[str, Count]:
-    """Return the last counts of a dataset's windows; none if there are none or they can't be read."""
-    with suppress(FileNotFoundError, ValueError, TypeError):
-        return {name: Count(*count) for name, count in json.loads(store.read(_key(dataset))).items()}
-    return {}
+def read(store: Store, dataset: str, counts: Mapping[str, Count], retracted: Container[str]) -> dict[str, Count]:
+    """Return the counts of these windows at their last poll before, without those of retracted runs."""
+    stored, last = _read_all(store, dataset), dict[str, Count]()
+    for name, count in counts.items():
+        earlier = [of for of in stored.get(name, ()) if count.covers(of) and of.run_id not in retracted]
+        if earlier:
+            last[name] = earlier[-1]
+    return last
 
 
-def keep(store: Store, dataset: str, counts: Mapping[str, int], observed_at: datetime) -> None:
-    """Store the counts of a published run; counts of later polls stay. Raises LakeError."""
-    before, observed = read(store, dataset), clock.micros(observed_at)
-    new = {name: Count(count, observed) for name, count in counts.items()}
-    later = {name: count for name, count in before.items() if count.observed > observed}
-    stored = {name: (count.records, count.observed) for name, count in (before | new | later).items()}
+def keep(store: Store, dataset: str, counts: Mapping[str, Count]) -> None:
+    """Store the counts of a published run. Raises LakeError."""
+    stored = _read_all(store, dataset)
+    for name, count in counts.items():
+        polls = {(of.observed, of.run_id): of for of in (*stored.get(name, ()), count)}
+        stored[name] = sorted(polls.values(), key=lambda of: of.observed)[-POLLS:]
     if counts:
-        store.put(_key(dataset), (json.dumps(stored) + "\n").encode())
+        lines = {name: [astuple(of) for of in polls] for name, polls in stored.items()}
+        store.put(_key(dataset), (json.dumps(lines) + "\n").encode())
+
+
+def _read_all(store: Store, dataset: str) -> dict[str, list[Count]]:
+    """Return the counts of each window, oldest first; none if there are none or they can't be read."""
+    with suppress(FileNotFoundError, ValueError, TypeError):
+        stored = json.loads(store.read(_key(dataset)))
+        return {name: [Count(*count) for count in counts] for name, counts in stored.items()}
+    return {}
 
 
 def _key(dataset: str) -> str:

@@ -19,7 +19,8 @@ class BulkLoad:
 
     archives: the SHA-256 of the archive, and of the archive that dates its rows if that is a different one. before:
     archives whose load was completed earlier. since: the first day to load. first: the lake's version when
-    the load began. done: the number of published batches; None for a completed load.
+    the load began. done: the number of published batches; None for a completed load. failed: companies with a member
+    that could not be read. again: companies that failed earlier, and are loaded even if their members are the same.
     """
 
     archives: tuple[str, ...]
@@ -27,6 +28,8 @@ class BulkLoad:
     since: date | None = None
     first: int = 0
     done: int | None = 0
+    failed: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
 
 
 def keep(store: Store, dataset: str, load: BulkLoad) -> None:
@@ -45,6 +48,8 @@ def read(store: Store, dataset: str) -> BulkLoad | None:
             since=date.fromisoformat(facts["since"]) if facts["since"] else None,
             first=facts["first"],
             done=facts["done"],
+            failed=tuple(facts["failed"]),
+            again=tuple(facts["again"]),
         )
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None

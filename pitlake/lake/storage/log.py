@@ -7,7 +7,7 @@ not know the content of the pinned versions.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -21,14 +21,20 @@ from pitlake.lake.storage.store import Store
 LOG = "_lake/log"
 VACUUMS = "_lake/vacuums"
 READ_AHEAD = 32
+RETRACT = "retract"
 SKEW = timedelta(seconds=5)
 """The allowed difference between the clocks of machines that write to one lake."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One lake version. `tables` maps every table to its Delta version; `counts` are the counts of the commit. `reason`
-    is a person's reason for an unusual commit. `nonce` identifies the writer, so that it recognises its own entry.
+    """One lake version. `tables` maps every table to its Delta version; `counts` are the counts of the commit. `nonce`
+    identifies the writer, so that it recognises its own entry.
+
+    retracted: the runs that were retracted by this version or an earlier one, each with the version that did it.
+    reason: a person's reason for an unusual commit, such as a retraction or an allowed drift. restated: how the lake
+    was before a retraction, without any retracted run: the Delta versions to use instead, from each of these instants
+    on, in microseconds.
     """
 
     version: int
@@ -39,8 +45,15 @@ class Entry:
     dataset: str
     tables: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    reason: str = ""
     nonce: str = ""
+    retracted: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+    restated: Sequence[tuple[int, Mapping[str, int]]] = field(default_factory=list)
+
+    def restated_at(self, moment: int) -> Mapping[str, int]:
+        """Return the Delta versions that show the lake, as it was at an earlier instant, without the retracted runs."""
+        past = reversed(self.restated) if moment < clock.micros(self.committed_at) else ()
+        return next((tables for since, tables in past if since <= moment), {})
 
     def to_json(self) -> bytes:
         return json.dumps({**asdict(self), "committed_at": clock.iso(self.committed_at)}, indent=1).encode()
@@ -109,6 +122,20 @@ class LakeLog:
                 after = middle.version
         return entry
 
+    def known(self, moment: datetime, version: int | None = None) -> Entry:
+        """Return the entry that was the newest at an instant, without the runs that were retracted since.
+
+        Its version is then that of the last retraction. version: the version that an earlier call has returned. Raises
+        as `entry_at`.
+        """
+        newest = self.entry(version)
+        last = max(newest.retracted.values(), default=0)
+        if version is not None and last != version:
+            return newest
+        entry = self.entry_at(moment)
+        tables = self._read(last).restated_at(clock.micros(moment))
+        return replace(entry, version=last, tables={**entry.tables, **tables}) if tables else entry
+
     def now(self) -> datetime:
         """Return this machine's clock for an observation or commit: always after the newest commit, whose clock may
         have been some seconds ahead. Raises ClockWentBack if that clock was further ahead.
@@ -119,6 +146,10 @@ class LakeLog:
         """Yield every entry, newest first."""
         for last in range(self.head().version, -1, -READ_AHEAD):
             yield from each(self._read, range(last, max(last - READ_AHEAD, -1), -1), self._store.at_once)
+
+    def exists(self) -> bool:
+        """Return whether there is a lake."""
+        return self._exists(0)
 
     def start(self) -> None:
         """Create the lake if there is none: version 0, without tables."""
@@ -136,6 +167,7 @@ class LakeLog:
         dataset: str,
         counts: Mapping[str, int],
         reason: str = "",
+        restated: Sequence[tuple[int, Mapping[str, int]]] = (),
     ) -> Entry:
         """Make Delta versions visible. `base` is the entry they were built on.
 
@@ -156,8 +188,10 @@ class LakeLog:
                 dataset=dataset,
                 tables={**head.tables, **tables},
                 counts=counts,
-                reason=reason,
                 nonce=uuid4().hex,
+                retracted={**head.retracted, run_id: head.version + 1} if operation == RETRACT else head.retracted,
+                reason=reason,
+                restated=[*restated],
             )
             if self._is_put(entry):
                 self._seen = entry.version

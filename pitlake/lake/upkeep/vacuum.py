@@ -9,11 +9,11 @@ from bisect import bisect_left
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
+from pitlake.lake.publishing import journal
 from pitlake.lake.publishing.commit_queue import TURNS
 from pitlake.lake.publishing.stage import remove_stale
 from pitlake.lake.storage.log import LakeLog
@@ -26,7 +26,7 @@ Spans = Mapping[str, list[range]]
 Flags = npt.NDArray[np.bool_]
 Versions = npt.NDArray[np.int64]
 Pins = Mapping[str, Versions]
-"""For each table: the Delta version that each lake version pins, or NONE."""
+"""For each table: the Delta version that each state of the lake pins, or NONE."""
 NONE = -1
 
 
@@ -60,9 +60,9 @@ def vacuum(
     Raises LakeNotFound if a version to be kept never existed, LakeFault for an incomplete Delta log, ClockWentBack.
     """
     now = log.now()
-    committed, pins = _read(log)
+    committed, owner, pins = _read(log)
     keep_mask = _versions_to_keep(committed, now - keep, [log.entry(version).version for version in keep_versions])
-    return _removed(store, log, tables, pins, keep_mask, now.timestamp() - grace.total_seconds(), dry_run)
+    return _removed(store, log, tables, pins, owner, keep_mask, now.timestamp() - grace.total_seconds(), dry_run)
 
 
 def vacuum_versions(
@@ -73,10 +73,10 @@ def vacuum_versions(
 
     Raises LakeFault for an incomplete Delta log.
     """
-    committed, pins = _read(log)
+    committed, owner, pins = _read(log)
     keep_mask = np.ones(len(committed), bool)
     keep_mask[list(set(versions) - set(keep_versions) - {len(committed) - 1})] = False
-    return _removed(store, log, tables, pins, keep_mask, None, dry_run=False)
+    return _removed(store, log, tables, pins, owner, keep_mask, None, dry_run=False)
 
 
 def _removed(
@@ -84,12 +84,13 @@ def _removed(
     log: LakeLog,
     tables: DeltaTables,
     pins: Pins,
+    owner: Versions,
     keep_mask: Flags,
     deadline: float | None,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove the files that no version of the mask needs. deadline: the time in seconds before which leftovers were
-    written; None to leave them.
+    """Remove the files that no version of the mask needs. owner: the version of each state. deadline: the time in
+    seconds before which leftovers were written; None to leave them.
     """
     if not dry_run:
         for table in pins:
@@ -98,7 +99,7 @@ def _removed(
     files = [file for folder in DATA_FOLDERS for file in store.walk(folder)]
     # Other engines read the newest Delta versions, pinned or not, and must be able to continue.
     needed = _files_of(
-        table_spans, {table: [*pinned[keep_mask], table_spans[table][0]] for table, pinned in pins.items()}
+        table_spans, {table: [*pinned[keep_mask[owner]], table_spans[table][0]] for table, pinned in pins.items()}
     )
     ever_pinned = _files_of(table_spans, pins)
     unwanted = [file for file in files if _is_data(file) and file.key not in needed]
@@ -108,7 +109,7 @@ def _removed(
         for file in unwanted
         if deadline is not None and file.key not in ever_pinned and file.modified < deadline
     }
-    lost = np.flatnonzero(_losing_files(table_spans, pins, expired, len(keep_mask))).tolist()
+    lost = np.unique(owner[_losing_files(table_spans, pins, expired, len(owner))]).tolist()
     if not dry_run:
         log.mark_vacuumed(lost)
         checkpoints = (key for table in pins for key in tables.old_checkpoints(table, (file.key for file in files)))
@@ -116,24 +117,26 @@ def _removed(
         if deadline is not None:
             small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
             store.delete(*(file.key for file in small if file.modified < deadline))
+            store.delete(*journal.keys_of(store, {*lost}))
             remove_stale(store)
     size = sum(expired.values()) + sum(leftovers.values())
     return Vacuumed(dry_run, tuple(sorted(expired)), tuple(sorted(leftovers)), size, tuple(lost))
 
 
-def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
-    """Return the commit time and the pinned Delta versions of each version."""
-    entries = log.entries()
-    newest = next(entries)
-    committed = [newest.committed_at] * (newest.version + 1)
-    pins: dict[str, Versions] = {}
-    for entry in chain([newest], entries):
-        committed[entry.version] = entry.committed_at
-        for table, version in entry.tables.items():
-            if table not in pins:
-                pins[table] = np.full(len(committed), NONE)
-            pins[table][entry.version] = version
-    return committed, pins
+def _read(log: LakeLog) -> tuple[list[datetime], Versions, Pins]:
+    """Return the commit time of each version, and for each state of the lake its version and the pinned Delta versions.
+
+    The first states are those of the versions in order. A retraction has further ones: how the lake was before it,
+    without the retracted runs.
+    """
+    entries = sorted(log.entries(), key=lambda entry: entry.version)
+    states = [(entry.version, entry.tables) for entry in entries]
+    states += [(entry.version, tables) for entry in entries for _, tables in entry.restated]
+    pins = {table: np.full(len(states), NONE) for _, tables in states for table in tables}
+    for place, (_, tables) in enumerate(states):
+        for table, version in tables.items():
+            pins[table][place] = version
+    return [entry.committed_at for entry in entries], np.array([version for version, _ in states]), pins
 
 
 def _versions_to_keep(committed: list[datetime], cut: datetime, versions: list[int]) -> Flags:
@@ -158,7 +161,7 @@ def _files_of(
 def _losing_files(
     table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int
 ) -> Flags:
-    """Return the lake versions, of `count` in all, that lose files."""
+    """Return the states, of `count` in all, that lose files."""
     losing = np.zeros(count, bool)
     for table, (latest, spans) in table_spans.items():
         change = np.zeros(latest + 2, np.int64)

@@ -12,17 +12,16 @@ import os
 import platform
 import resource
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-from pitlake.session.sealed import landlock, seccomp
+from pitlake.session.sealed import kernel, landlock, seccomp
+from pitlake.session.sealed.kernel import call, libc
 from pitlake.session.sealed.protocol import FIRST_FILE, file_name
 from pitlake.session.sealed.seccomp import Argument, Call
 
 LEAST_LANDLOCK = 3
 """The first version that covers truncation. Later versions add network and signals, which seccomp covers here."""
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 # These calls are allowed with any argument. None of them takes a path, opens a file, sends a signal or writes to a file
 # that is not open.
@@ -44,7 +43,7 @@ _THREAD = 0x100 | 0x10000  # CLONE_VM | CLONE_THREAD
 _NAMESPACES = 0x7E020000 | 0x80  # every CLONE_NEW*
 _PROT_EXEC = 0x4
 
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _CAPABILITIES = 1, 24, 38, 64
+_CAPABILITIES = 64
 _CLONE_NEWUSER, _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x10000000, 0x20000, 0x08000000, 0x40000000
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 _MS_LOCKED_DOWN = 2 | 4 | 8  # nosuid, nodev, noexec
@@ -73,7 +72,7 @@ def lacking() -> str:
 
 def die_with(parent: int) -> None:
     """Make the kernel kill this process when its parent ends."""
-    _call(_libc.prctl, _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    call(libc.prctl, kernel.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -88,7 +87,7 @@ def separate() -> bool:
         flags |= _CLONE_NEWUSER
     user, group = os.geteuid(), os.getegid()
     try:
-        _call(_libc.unshare, flags)
+        call(libc.unshare, flags)
         if flags & _CLONE_NEWUSER:
             _write("/proc/self/setgroups", "deny")
             _write("/proc/self/uid_map", f"{user} {user} 1")
@@ -106,11 +105,11 @@ def own_root() -> bool:
     permitted.
     """
     try:
-        _call(_libc.unshare, _CLONE_NEWNS)
+        call(libc.unshare, _CLONE_NEWNS)
         _mount("/proc/self/fd", "/tmp/proc/self/fd", None, _MS_BIND)  # noqa: S108
         os.chdir("/tmp")  # noqa: S108
-        _call(_libc.pivot_root, b".", b".")
-        _call(_libc.umount2, b".", _MNT_DETACH)
+        call(libc.pivot_root, b".", b".")
+        call(libc.umount2, b".", _MNT_DETACH)
         os.chdir("/")
         _mount(None, "/", None, _MS_REMOUNT | _MS_RDONLY | _MS_LOCKED_DOWN)
     except OSError:
@@ -125,7 +124,7 @@ def cover(covered: Iterable[Path], read_only: Iterable[Path]) -> None:
     together. Raises OSError if the system permits no user namespaces.
     """
     user, group = os.geteuid(), os.getegid()
-    _call(_libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNS)
+    call(libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNS)
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
@@ -138,9 +137,9 @@ def cover(covered: Iterable[Path], read_only: Iterable[Path]) -> None:
             _mount("tmpfs", str(place), "tmpfs", _MS_RDONLY | _MS_LOCKED_DOWN, "size=4k,mode=555")
         else:
             _mount("/dev/null", str(place), None, _MS_BIND)
-    _call(_libc.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    kernel.gain_no_privileges()
     for capability in range(_CAPABILITIES):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+        libc.prctl(kernel.PR_CAPBSET_DROP, capability, 0, 0, 0)
     drop_capabilities()
 
 
@@ -148,7 +147,7 @@ def drop_capabilities() -> None:
     """Give up root's capabilities, if there are any."""
     header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITY_VERSION_3, 0)
     none = (ctypes.c_uint32 * 6)()
-    _call(_libc.capset, header, none)
+    call(libc.capset, header, none)
 
 
 def limit(memory: int, files: int) -> None:
@@ -204,15 +203,9 @@ def _conditional(process: int) -> list[Call]:
     ]
 
 
-def _call(function: Callable[..., int], *arguments: object) -> None:
-    if function(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-
-
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str = "") -> None:
     encoded = [text.encode() if text is not None else None for text in (source, target, kind)]
-    _call(_libc.mount, *encoded, ctypes.c_ulong(flags), data.encode())
+    call(libc.mount, *encoded, ctypes.c_ulong(flags), data.encode())
 
 
 def _write(path: str, text: str) -> None:

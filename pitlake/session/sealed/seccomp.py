@@ -6,13 +6,14 @@ future, with EPERM.
 
 import ctypes
 import errno
-import os
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pitlake.session.sealed import kernel
+
 # The numbers of the calls that a filter may name, on x86_64 and on aarch64; - where an architecture lacks the call.
-_NUMBERS = """
+_TABLE = """
 read 0 63, readv 19 65, pread64 17 67, preadv 295 69, write 1 64, writev 20 66, lseek 8 62, close 3 57, fstat 5 80,
 mmap 9 222, mprotect 10 226, mremap 25 216, munmap 11 215, brk 12 214, madvise 28 233, membarrier 324 283,
 mincore 27 232, futex 202 98, futex_waitv 449 449, sched_yield 24 124, sched_getaffinity 204 123,
@@ -24,19 +25,18 @@ getegid 108 177, getrandom 318 278, getrusage 98 165, sysinfo 99 179, uname 63 1
 stat 4 -, newfstatat 262 79, open 2 -, openat 257 56, clone 56 220, clone3 435 435, prlimit64 302 261, tgkill 234 131,
 readlink 89 -, readlinkat 267 78
 """
-NUMBERS: dict[str, dict[str, int]] = {"x86_64": {}, "aarch64": {}}
-for _entry in _NUMBERS.split(","):
-    _name, *_numbers = _entry.split()
-    for _machine, _number in zip(NUMBERS, _numbers, strict=True):
-        if _number != "-":
-            NUMBERS[_machine][_name] = int(_number)
+_ROWS = [entry.split() for entry in _TABLE.split(",")]
+NUMBERS = {
+    machine: {row[0]: int(row[column]) for row in _ROWS if row[column] != "-"}
+    for column, machine in enumerate(("x86_64", "aarch64"), 1)
+}
 
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _LOAD, _JUMP_IF_EQUAL, _AND, _RETURN = 0x20, 0x15, 0x54, 0x06  # of 32-bit words
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _REFUSE = (_RETURN, 0, 0, _ERROR | errno.EPERM)
-_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
+_MODE_FILTER = 2
 
 _Instruction = tuple[int, int, int, int]
 
@@ -69,30 +69,33 @@ class Call:
 
 def program(machine: str, calls: Iterable[Call]) -> list[_Instruction]:
     """Return the filter's instructions; calls that the architecture lacks are left out."""
-    written = [(_LOAD, 0, 0, _AT_ARCHITECTURE), (_JUMP_IF_EQUAL, 1, 0, _ARCHITECTURE[machine]), _REFUSE]
-    written.append((_LOAD, 0, 0, _AT_NUMBER))
+    instructions = [(_LOAD, 0, 0, _AT_ARCHITECTURE), (_JUMP_IF_EQUAL, 1, 0, _ARCHITECTURE[machine]), _REFUSE]
+    instructions.append((_LOAD, 0, 0, _AT_NUMBER))
     for call in calls:
         number = NUMBERS[machine].get(call.name)
         if number is not None:
             body = _body(call)
-            written += [(_JUMP_IF_EQUAL, 0, len(body), number), *body]
-    return [*written, _REFUSE]
+            instructions += [(_JUMP_IF_EQUAL, 0, len(body), number), *body]
+    return [*instructions, _REFUSE]
 
 
 def _body(call: Call) -> list[_Instruction]:
     steps = [step for condition in call.conditions for step in condition.instructions()]
-    last = len(steps) + 1  # of the refusal, after the answer
-    body = [(code, 0, last - place - 1 if code == _JUMP_IF_EQUAL else 0, k) for place, (code, k) in enumerate(steps)]
     answer = (_RETURN, 0, 0, _ERROR | call.error if call.error else _ALLOW)
-    return [*body, answer, _REFUSE] if steps else [answer]
+    if not steps:
+        return [answer]
+    # A comparison that fails skips the steps after it and the answer.
+    rest = range(len(steps), 0, -1)
+    checks = [
+        (code, 0, skipped if code == _JUMP_IF_EQUAL else 0, operand)
+        for skipped, (code, operand) in zip(rest, steps, strict=True)
+    ]
+    return [*checks, answer, _REFUSE]
 
 
 def load(instructions: list[_Instruction]) -> None:
     """Apply a filter to this thread and those it starts, permanently. Raises OSError if the kernel refuses it."""
-    libc = ctypes.CDLL(None, use_errno=True)
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions))
-    filter_ = struct.pack("@HP", len(instructions), ctypes.addressof(code))
-    for arguments in ((_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), (_PR_SET_SECCOMP, _MODE_FILTER, filter_)):
-        if libc.prctl(*arguments) != 0:
-            error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error))
+    kernel.gain_no_privileges()
+    length_and_address = struct.pack("@HP", len(instructions), ctypes.addressof(code))
+    kernel.call(kernel.libc.prctl, kernel.PR_SET_SECCOMP, _MODE_FILTER, length_and_address)

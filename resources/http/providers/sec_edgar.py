@@ -3,7 +3,9 @@
 Its search reports errors with HTTP 200, a missing file answers 403 or 404 in XML, and an unwelcome caller 403 in HTML.
 """
 
-from pitlake.errors import Unparsable
+from pitlake.datasets._external import UNPARSABLE
+from pitlake.errors import Unparsable, Unreadable
+from resources.http import edgar_answers
 from resources.http.capture import Capture
 from resources.http.provider import OK, Assessment, Provider, judge_status, refused, retry
 
@@ -34,7 +36,13 @@ def _judge_object(capture: Capture) -> Assessment:
         content = capture.json()
     except Unparsable:
         return retry("the answer is not JSON")
-    return OK if isinstance(content, dict) else refused("upstream_error", "the answer has an unknown format")
+    if not isinstance(content, dict):
+        return refused("upstream_error", "the answer has an unknown format")
+    try:
+        edgar_answers.check(capture.url, content)
+    except Unreadable:
+        return refused(UNPARSABLE.type, UNPARSABLE.reason)
+    return OK
 
 
 def _judge_search(capture: Capture) -> Assessment:

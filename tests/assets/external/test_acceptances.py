@@ -44,7 +44,7 @@ def answer(truths, clocks, items):
         (truth + timedelta(days=1 if (truth.hour, truth.minute) >= (17, 30) else 0)).date().isoformat()
         for truth in truths
     ]
-    return json.dumps({"tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    return json.dumps({"cik": CIK, "tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
 
 
 class Served:
@@ -144,14 +144,14 @@ def test_an_acceptance_that_truly_changes_is_a_revision(tmp_path):
     ],
 )
 def test_only_texts_one_offset_in_force_apart_prove_anything(texts, proves):
-    found = proven_by(texts)
-    assert (found and found[1]) == (proves and Dated(datetime.fromisoformat(proves), dating.TWO_READINGS))
+    proven = proven_by(texts)
+    assert (proven and proven[1]) == (proves and Dated(datetime.fromisoformat(proves), dating.TWO_READINGS))
 
 
 def test_an_undecided_clock_is_released_no_earlier_than_either_reading_says():
     # 03:30 undecided: 22:30 of the day before as UTC, which the day's morning shows, later than the reading itself
-    found = Dated(datetime(2024, 1, 17, 3, 30, tzinfo=NEW_YORK), dating.LATER)
-    assert release(found, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 17, 7, 30, tzinfo=NEW_YORK)
+    undecided = Dated(datetime(2024, 1, 17, 3, 30, tzinfo=NEW_YORK), dating.LATER)
+    assert release(undecided, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 17, 7, 30, tzinfo=NEW_YORK)
     day = Dated(datetime(2024, 1, 18, tzinfo=NEW_YORK), dating.DATE_ONLY)
     assert release(day, "4", date(2024, 1, 17)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
     assert release(day, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
@@ -168,13 +168,13 @@ def test_of_two_filings_that_one_morning_shows_the_one_accepted_later_tells(tmp_
         "period_end": date(2023, 12, 31), "filing_date": date(2024, 2, 23), "available_at": released,
         "dimensions": "", "members": "", "member_count": 0,
     }  # fmt: skip
-    told = {column.name for column in get(dataset).columns} | {"available_at"}
+    columns = {column.name for column in get(dataset).columns} | {"available_at"}
     evening = datetime(2024, 2, 22, 17, 45, tzinfo=NEW_YORK)
     filings = ((0, "0001104485-24-000099", "first"), (2, "0000950170-24-000001", "amended"))
     rows = [
         fact | {"accession_no": number, "value": value, "accepted_at": evening + timedelta(hours=later)}
         for later, number, value in filings
     ]
-    put_rows(lake, dataset, *({name: value for name, value in row.items() if name in told} for row in rows))
+    put_rows(lake, dataset, *({name: value for name, value in row.items() if name in columns} for row in rows))
     with connect(released, lake=lake, datasets=[dataset]) as session:
         assert session.sql(f"SELECT value FROM {dataset}").rows() == [("amended",)]

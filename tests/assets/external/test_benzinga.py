@@ -30,15 +30,15 @@ def item(number: int = 1, **changes) -> dict:
 
 def pages(*listed, then=None):
     """Return a fetch that serves these pages in turn, and its requests."""
-    asked = []
+    requests = []
 
     def fetch(request):
-        asked.append(dict(request.query))
-        if len(asked) > len(listed):
+        requests.append(dict(request.query))
+        if len(requests) > len(listed):
             raise then
-        return captured(FEED.provider, request, json.dumps(listed[len(asked) - 1]).encode())
+        return captured(FEED.provider, request, json.dumps(listed[len(requests) - 1]).encode())
 
-    return fetch, asked
+    return fetch, requests
 
 
 def one(**changes):
@@ -79,29 +79,29 @@ def test_entities_in_headlines_and_labels_are_resolved(bundled):
 
 
 def test_pages_end_with_a_short_one():
-    fetch, asked = pages([item(n) for n in range(100)], [item(n) for n in range(100, 130)])
+    fetch, requests = pages([item(n) for n in range(100)], [item(n) for n in range(100, 130)])
     assert len(rows(happened(FEED, DAY, fetch))) == 130
-    assert [one["page"] for one in asked] == ["0", "1"]
+    assert [request["page"] for request in requests] == ["0", "1"]
 
 
 def test_a_refused_page_ends_in_a_gap_and_what_came_before_is_kept():
     refusal = AnswerRefused("upstream_error", "page beyond the provider's window", "x")
     fetch, _ = pages([item(n) for n in range(100)], then=refusal)
-    found = happened(FEED, DAY, fetch)
-    assert len(rows(found)) == 100
-    assert gaps(found) == [("upstream_error", "page beyond the provider's window")]
+    outcomes = happened(FEED, DAY, fetch)
+    assert len(rows(outcomes)) == 100
+    assert gaps(outcomes) == [("upstream_error", "page beyond the provider's window")]
 
 
 def test_a_window_cut_short_by_the_run_s_own_limit_says_so():
     fetch, _ = pages([item(n) for n in range(100)])
-    found = happened(FEED, Scope(date_from=date(2024, 2, 1), max_pages=1), fetch)
-    assert gaps(found) == [("upstream_error", "more pages than were asked for")]
+    outcomes = happened(FEED, Scope(date_from=date(2024, 2, 1), max_pages=1), fetch)
+    assert gaps(outcomes) == [("upstream_error", "more pages than were asked for")]
 
 
 def test_a_deep_page_s_refusal_is_told_from_a_bad_question():
     played = Played(FEED.provider)
-    found = happened(FEED, Scope(date_from=date(2024, 2, 3)), played.fetch)
-    assert gaps(found) == [("no_data", "the answer is valid and empty")]
+    outcomes = happened(FEED, Scope(date_from=date(2024, 2, 3)), played.fetch)
+    assert gaps(outcomes) == [("no_data", "the answer is valid and empty")]
     deep = next(entry for entry in played.entries() if entry.get("status") == 400)
     assert deep["params"]["page"] == "101"
 
@@ -112,9 +112,9 @@ def test_a_window_is_asked_for_day_by_day_and_a_delta_at_once():
         "2024-02-02",
         "2024-02-03",
     ]
-    fetch, asked = pages([])
+    fetch, requests = pages([])
     happened(FEED, Scope(updated_since=SINCE, tickers=("AAPL", "MSFT")), fetch)
-    assert (asked[0]["updatedSince"], asked[0]["tickers"]) == ("1706745600", "AAPL,MSFT")
+    assert (requests[0]["updatedSince"], requests[0]["tickers"]) == ("1706745600", "AAPL,MSFT")
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope(date_from=date(2024, 2, 2), date_to=date(2024, 2, 1))], ids=str)
@@ -157,15 +157,15 @@ def published(tmp_path, *runs):
         with HttpClient(FEED.provider, store, "replay") as client:
             run_feed(FEED, DAY, client, lake, run_id=f"run-{count}", observed_at=at)
     files = lake.snapshot().files("benzinga_news")
-    found = [row for file in files for row in pq.read_table(file.path).to_pylist()]
-    return sorted((row["available_at"], row["body"]) for row in found)
+    rows = [row for file in files for row in pq.read_table(file.path).to_pylist()]
+    return sorted((row["available_at"], row["body"]) for row in rows)
 
 
 def asked_first():
-    fetch, kept = Played(FEED.provider).fetch, []
+    fetch, requests = Played(FEED.provider).fetch, []
     [unit] = FEED.units(DAY)
-    list(FEED.collect(unit, lambda request: kept.append(request) or fetch(request)))
-    return kept
+    list(FEED.collect(unit, lambda request: requests.append(request) or fetch(request)))
+    return requests
 
 
 ASKED = asked_first()
@@ -173,21 +173,21 @@ ASKED = asked_first()
 
 def test_a_text_that_changes_is_a_revision_dated_by_its_update_and_the_first_stays(tmp_path):
     later = "Mon, 03 Mar 2025 16:00:00 -0400"
-    found = published(tmp_path, [item(body="first")], [item(body="second", updated=later)])
-    assert found == [
+    texts = published(tmp_path, [item(body="first")], [item(body="second", updated=later)])
+    assert texts == [
         (datetime(2024, 2, 1, 20, 31, 2, tzinfo=timezone.utc), "first"),
         (datetime(2025, 3, 3, 20, tzinfo=timezone.utc), "second"),
     ]
 
 
 def test_a_text_that_changes_without_a_stamp_is_dated_by_its_observation(tmp_path):
-    found = published(tmp_path, [item(body="first")], [item(body="second")])
-    assert found[1] == (FETCHED + timedelta(days=1), "second")
+    texts = published(tmp_path, [item(body="first")], [item(body="second")])
+    assert texts[1] == (FETCHED + timedelta(days=1), "second")
 
 
 def test_two_texts_under_one_update_in_one_run_leave_the_longer_one(tmp_path):
-    found = published(tmp_path, [item(body="long text"), item(body="text")])
-    assert [body for _, body in found] == ["long text"]
+    texts = published(tmp_path, [item(body="long text"), item(body="text")])
+    assert [body for _, body in texts] == ["long text"]
 
 
 TIMES = st.times().map(lambda at: at.replace(microsecond=0))

@@ -30,10 +30,10 @@ class World:
 
     def hears(self, *bodies, at):
         """Run the feed with these answers at this instant. Returns its counts."""
-        given = iter(bodies)
+        answers = iter(bodies)
 
         def fetch(request):
-            body = next(given)
+            body = next(answers)
             content = body if isinstance(body, bytes) else json.dumps(body).encode()
             return captured(self.feed.provider, request, content, fetched_at=at, headers={})
 
@@ -205,8 +205,8 @@ def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
     assert again.outcome.total.published == 0
 
 
-def ratings(*told):
-    history = [{"epochGradeDate": at, "firm": firm, "toGrade": grade, "action": "up"} for at, firm, grade in told]
+def ratings(*days):
+    history = [{"epochGradeDate": at, "firm": firm, "toGrade": grade, "action": "up"} for at, firm, grade in days]
     return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}
 
 
@@ -248,13 +248,13 @@ class Accepted:
         return SimpleNamespace(at=at, rule="filing_date", accepted_at=at)
 
 
-def facts(*told):
-    stated = [
+def facts(*values):
+    statements = [
         {"end": "2023-12-31", "val": value, "accn": f"0000320193-{filed[2:4]}-{number:06}", "form": "10-K",
          "filed": filed}
-        for number, (filed, value) in enumerate(told)
+        for number, (filed, value) in enumerate(values)
     ]  # fmt: skip
-    return {"cik": 320193, "facts": {"us-gaap": {"Assets": {"units": {"USD": stated}}}}}
+    return {"cik": 320193, "facts": {"us-gaap": {"Assets": {"units": {"USD": statements}}}}}
 
 
 def test_a_fact_moved_to_another_filing_is_dated_when_it_was_seen(world):
@@ -281,8 +281,8 @@ def vintages(*values):
         {"realtime_start": day, "realtime_end": "9999-12-31", "date": "2014-01-01", "value": value}
         for day, value in zip(VINTAGES, values, strict=True)
     ]
-    told = {"realtime_start": "1776-07-04", "realtime_end": "9999-12-31", "observations": rows}
-    return {"vintage_dates": list(VINTAGES)}, told, {"releases": [{"id": 18}]}, {"release_dates": []}
+    answer = {"realtime_start": "1776-07-04", "realtime_end": "9999-12-31", "observations": rows}
+    return {"vintage_dates": list(VINTAGES)}, answer, {"releases": [{"id": 18}]}, {"release_dates": []}
 
 
 def test_an_old_vintage_that_is_rewritten_stays_older_than_the_next_one(world):
@@ -302,8 +302,8 @@ def test_an_older_panel_fetched_later_stays_the_older_one(world):
 
 
 def article(body, updated):
-    told = {"id": 7, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": "Results", "body": body, "stocks": []}
-    return [told | ({"updated": updated} if updated else {})]
+    item = {"id": 7, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": "Results", "body": body, "stocks": []}
+    return [item | ({"updated": updated} if updated else {})]
 
 
 NOON, ELEVEN = "Thu, 01 Feb 2024 12:00:00 -0400", "Thu, 01 Feb 2024 11:00:00 -0400"

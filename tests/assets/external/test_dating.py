@@ -38,23 +38,23 @@ def test_an_acceptance_is_never_early_and_late_by_the_bound_at_most():
     for true in acceptances():
         exact = true.astimezone(UTC)
         for spelled in (f"{true:%Y-%m-%dT%H:%M:%S}.000Z", f"{exact:%Y-%m-%dT%H:%M:%S}.000Z"):
-            found = dating.edgar(spelled, "10-K")
-            rules.add(found.rule)
+            dated = dating.edgar(spelled, "10-K")
+            rules.add(dated.rule)
             bound = (
                 timedelta(hours=24) + dating.DATE_ONLY_BOUND
-                if found.rule == dating.DATE_ONLY
+                if dated.rule == dating.DATE_ONLY
                 else dating.UNDECIDED_BOUND
             )
-            early += found.instant < exact
-            late += found.instant > exact + bound
+            early += dated.instant < exact
+            late += dated.instant > exact + bound
     assert (early, late) == (0, 0)
     assert rules >= {dating.NEW_YORK_CLOCK, dating.UTC, dating.LATER}
 
 
 def test_an_sgml_header_is_exact_whatever_the_hour():
     for true in islice(acceptances(), N // 5):
-        found = dating.edgar_header(f"{true:%Y%m%d%H%M%S}")
-        assert found.instant == true.astimezone(UTC)
+        dated = dating.edgar_header(f"{true:%Y%m%d%H%M%S}")
+        assert dated.instant == true.astimezone(UTC)
 
 
 def test_what_the_commission_files_at_night_is_never_early():
@@ -68,8 +68,8 @@ def test_what_the_commission_files_at_night_is_never_early():
 
 def test_of_an_hour_that_new_york_has_twice_the_first_is_told_late_by_the_bound():
     first = datetime(2024, 11, 3, 5, 30, tzinfo=UTC)
-    told = dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30:00"))
-    assert told - first == timedelta(hours=1) == dating.FOLD_BOUND
+    instant = dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30:00"))
+    assert instant - first == timedelta(hours=1) == dating.FOLD_BOUND
 
 
 def test_other_rules_are_never_early_nor_later_than_they_say():

@@ -25,8 +25,8 @@ def quarters(*spelled: str, **options: str) -> Scope:
     return Scope(tickers=("NASDAQ:AAPL",), options={"quarters": ",".join(spelled), **options})
 
 
-def played(one, scope):
-    return happened(one, scope, Played(one.provider).fetch)
+def played(feed, scope):
+    return happened(feed, scope, Played(feed.provider).fetch)
 
 
 def test_a_transcript_is_public_a_day_after_the_start_of_its_call():
@@ -91,40 +91,40 @@ def test_without_a_start_the_last_release_soon_after_counts(midnight):
     assert rows(transcript({}, releases=filed))[0].available_at == FETCHED
 
 
-@pytest.mark.parametrize("one", [TRANSCRIPTS, SLIDES], ids=lambda one: one.dataset.name)
-def test_a_file_that_was_written_later_is_public_no_earlier(one):
+@pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
+def test_a_file_that_was_written_later_is_public_no_earlier(feed):
     fetch = answering({"conference_date": STATED}, STATED)
 
     def modified(request):
         return replace(fetch(request), headers={"last-modified": "Sun, 06 Oct 2024 05:12:04 GMT"})
 
-    [row] = rows(happened(one, quarters("2024Q1"), modified))
+    [row] = rows(happened(feed, quarters("2024Q1"), modified))
     assert row.available_at == row.values["file_modified"] == datetime(2024, 10, 6, 5, 12, 4, tzinfo=timezone.utc)
 
     def ahead(request):
         return replace(fetch(request), headers={"last-modified": "Sun, 06 Oct 2030 05:12:04 GMT"})
 
-    assert rows(happened(one, quarters("2024Q1"), ahead))[0].available_at == FETCHED
+    assert rows(happened(feed, quarters("2024Q1"), ahead))[0].available_at == FETCHED
 
 
 UNREAD = ["Sun Oct  6 05:12:04 2024", "2024-10-06T05:12:04", "Sun, 06 Oct 2024 05:12:04 -0000", "yesterday", ""]
 
 
-@pytest.mark.parametrize("one", [TRANSCRIPTS, SLIDES], ids=lambda one: one.dataset.name)
+@pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
 @pytest.mark.parametrize("spelled", UNREAD)
-def test_a_file_of_which_nobody_can_read_when_it_was_written_counts_when_fetched(one, spelled):
+def test_a_file_of_which_nobody_can_read_when_it_was_written_counts_when_fetched(feed, spelled):
     fetch = answering({"conference_date": STATED}, STATED)
-    headed = lambda asked: replace(fetch(asked), headers={"last-modified": spelled})  # noqa: E731
-    [row] = rows(happened(one, quarters("2024Q1"), headed))
+    headed = lambda request: replace(fetch(request), headers={"last-modified": spelled})  # noqa: E731
+    [row] = rows(happened(feed, quarters("2024Q1"), headed))
     assert (row.available_at, row.values["file_modified"]) == (FETCHED, None)
-    before = lambda asked: replace(headed(asked), fetched_at=FETCHED - timedelta(days=1))  # noqa: E731
-    assert rows(happened(one, quarters("2024Q1"), before))[0].evidence == row.evidence
+    before = lambda request: replace(headed(request), fetched_at=FETCHED - timedelta(days=1))  # noqa: E731
+    assert rows(happened(feed, quarters("2024Q1"), before))[0].evidence == row.evidence
 
 
-@pytest.mark.parametrize("one", [TRANSCRIPTS, SLIDES], ids=lambda one: one.dataset.name)
-def test_a_call_that_is_listed_for_a_later_day_too_counts_after_that_day(one):
+@pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
+def test_a_call_that_is_listed_for_a_later_day_too_counts_after_that_day(feed):
     listed = [one_listed(STATED), one_listed("2024-02-08T00:00:00.000-08:00"), one_listed("2024-01-08T00:00:00-05:00")]
-    [row] = rows(happened(one, quarters("2024Q1"), answering({"conference_date": STATED}, listed)))
+    [row] = rows(happened(feed, quarters("2024Q1"), answering({"conference_date": STATED}, listed)))
     assert (row.values["call_start"], row.available_at) == (START, datetime(2024, 2, 10, 5, tzinfo=timezone.utc))
 
 
@@ -141,9 +141,9 @@ WORDS = [{"speaker": "spk1", "words": ["Good", "day."], "start_times": [0.1, 0.4
     ],
 )
 def test_every_level_of_a_transcript_holds_its_text(body, text, turns):
-    told = json.dumps({"event": {"conference_date": STATED}, **body}).encode()
+    answer = json.dumps({"event": {"conference_date": STATED}, **body}).encode()
     listed = json.dumps({"events": []}).encode()
-    fetch = lambda asked: captured(TRANSCRIPTS.provider, asked, listed if asked.path == "events" else told)  # noqa: E731
+    fetch = lambda request: captured(TRANSCRIPTS.provider, request, listed if request.path == "events" else answer)  # noqa: E731
     [row] = rows(happened(TRANSCRIPTS, quarters("2024Q1"), fetch))
     assert (row.values["text"], row.values["turn_count"]) == (text, turns)
 
@@ -168,9 +168,9 @@ def test_a_call_nobody_dates_counts_when_fetched():
 
 
 def test_a_refused_quarter_costs_no_other():
-    found = played(TRANSCRIPTS, quarters("2030Q1", "2024Q1", "2024Q2"))
-    assert len(rows(found)) == 1
-    assert gaps(found) == [
+    outcomes = played(TRANSCRIPTS, quarters("2030Q1", "2024Q1", "2024Q2"))
+    assert len(rows(outcomes)) == 1
+    assert gaps(outcomes) == [
         ("no_data", "not there"),
         ("upstream_error", "the plan does not cover it, or it is not there"),
     ]
@@ -196,8 +196,8 @@ def answering(event, listed=None):
 
 def transcript(event, listed=None, releases=None, **options):
     """Return the outcome of a transcript with this event."""
-    asked = quarters("2024Q1", **options)
-    return happened(TRANSCRIPTS, asked, answering(event, listed), releases=releases)
+    scope = quarters("2024Q1", **options)
+    return happened(TRANSCRIPTS, scope, answering(event, listed), releases=releases)
 
 
 def test_of_two_starts_the_later_one_counts():
@@ -213,8 +213,8 @@ def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
         [row] = transcript({}, [*entries, one_listed("2024-05-01T09:00:00-04:00", 2024, 2)])
         assert row.available_at == datetime(2024, 2, 9, 14, tzinfo=timezone.utc)
         assert (row.values["stated_start"], row.values["listed_start"]) == (starts[0], row.values["call_start"])
-    found = transcript({}, [one_listed(starts[0], *spelled), one_listed("soon", *spelled)])
-    assert gaps(found) == [("unverifiable", "call_start is unreadable")]
+    outcomes = transcript({}, [one_listed(starts[0], *spelled), one_listed("soon", *spelled)])
+    assert gaps(outcomes) == [("unverifiable", "call_start is unreadable")]
 
 
 def test_a_publication_delays_a_text_and_never_hastens_it():
@@ -229,15 +229,15 @@ def test_a_publication_delays_a_text_and_never_hastens_it():
 
 @pytest.mark.parametrize("names", [("published_at", "publication_date"), ("publication_date", "published_at")])
 def test_of_two_publications_the_later_one_counts(names):
-    stated = dict(zip(names, ("2024-02-05T20:00:00Z", "2024-02-03T20:00:00Z"), strict=True))
-    [row] = rows(transcript({"conference_date": STATED, **stated}))
+    published = dict(zip(names, ("2024-02-05T20:00:00Z", "2024-02-03T20:00:00Z"), strict=True))
+    [row] = rows(transcript({"conference_date": STATED, **published}))
     assert row.available_at == row.values["published"] == datetime(2024, 2, 5, 20, tzinfo=timezone.utc)
 
 
 @pytest.mark.parametrize("start", ["2024-02-01T14:00:00", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00+00:00"])
 def test_a_start_without_an_offset_or_from_before_the_web_is_unreadable(start):
-    found = transcript({"conference_date": start})
-    assert gaps(found)[0] == ("unverifiable", "call_start is unreadable")
+    outcomes = transcript({"conference_date": start})
+    assert gaps(outcomes)[0] == ("unverifiable", "call_start is unreadable")
 
 
 def test_slides_keep_their_hash_and_wait_like_a_text():
@@ -248,29 +248,29 @@ def test_slides_keep_their_hash_and_wait_like_a_text():
 
 
 def slides_asked():
-    kept = []
+    requests = []
     [unit] = SLIDES.units(quarters("2024Q1"))
-    next(iter(SLIDES.collect(unit, lambda request: kept.append(request) or Played(SLIDES.provider).fetch(request))))
-    return kept[0]
+    next(iter(SLIDES.collect(unit, lambda request: requests.append(request) or Played(SLIDES.provider).fetch(request))))
+    return requests[0]
 
 
 SLIDES_ASKED = slides_asked()
 
 
 def test_the_list_of_calls_is_as_of_its_download():
-    found = played(EVENTS, Scope(tickers=("AAPL",)))
-    assert {row.available_at for row in rows(found)} == {FETCHED}
-    assert [row.values["fiscal_year"] for row in rows(found)] == [2024, 2024, 2023]
-    assert rows(found)[1].values["call_start"] == START
+    outcomes = played(EVENTS, Scope(tickers=("AAPL",)))
+    assert {row.available_at for row in rows(outcomes)} == {FETCHED}
+    assert [row.values["fiscal_year"] for row in rows(outcomes)] == [2024, 2024, 2023]
+    assert rows(outcomes)[1].values["call_start"] == START
 
 
 def test_the_calendar_is_as_of_its_download_and_an_absent_day_is_no_data():
-    found = played(CALENDAR, Scope(date_from=date(2025, 2, 10)))
-    assert [(row.values["exchange"], row.values["ticker"]) for row in rows(found)] == [
+    outcomes = played(CALENDAR, Scope(date_from=date(2025, 2, 10)))
+    assert [(row.values["exchange"], row.values["ticker"]) for row in rows(outcomes)] == [
         ("NASDAQ", "MSFT"),
         ("NYSE", "KO"),
     ]
-    assert {row.available_at for row in rows(found)} == {FETCHED}
+    assert {row.available_at for row in rows(outcomes)} == {FETCHED}
     assert gaps(played(CALENDAR, Scope(date_from=date(2018, 1, 1)))) == [("no_data", "not there")]
 
 
@@ -288,8 +288,8 @@ CALL = {"exchange": "NYSE", "symbol": "KO", "year": 2024, "quarter": 1, "confere
 )
 def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
     body = json.dumps([CALL, {**CALL, "quarter": 2, **change}, CALL, "x"]).encode()
-    found = happened(CALENDAR, Scope(date_from=date(2024, 1, 2)), lambda ask: captured(CALENDAR.provider, ask, body))
-    assert gaps(found) == [
+    outcomes = happened(CALENDAR, Scope(date_from=date(2024, 1, 2)), lambda ask: captured(CALENDAR.provider, ask, body))
+    assert gaps(outcomes) == [
         gap,
         ("no_data", "seen again in the same run"),
         ("upstream_error", "item has an unknown format"),
@@ -297,7 +297,7 @@ def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
 
 
 @pytest.mark.parametrize(
-    ("one", "scope"),
+    ("feed", "scope"),
     [
         (EVENTS, Scope()),
         (CALENDAR, Scope()),
@@ -307,9 +307,9 @@ def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
     ],
     ids=["no ticker", "no day", "no exchange", "no such quarter", "no such year"],
 )
-def test_a_scope_that_names_too_little_is_refused(one, scope):
+def test_a_scope_that_names_too_little_is_refused(feed, scope):
     with pytest.raises(BadInput):
-        one.units(scope)
+        feed.units(scope)
 
 
 INSTANTS = st.builds(datetime.combine, st.dates(date(2000, 1, 1), date(2040, 1, 1)), st.times())
@@ -321,9 +321,9 @@ def test_a_text_is_never_public_before_its_call_and_the_lag(starts):
     spelled = [start.isoformat() for start in starts]
     record = {**CALL, "start": spelled[0], "listed": spelled[1:], "lag": timedelta(hours=24), "written": None}
     at = TRANSCRIPTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
-    known = [one for one in starts if one.time() != time() and one.astimezone(NEW_YORK).time() != time()]
-    days = [one for one in starts if one not in known]
-    assert at == FETCHED if not known else at >= max(known) + timedelta(hours=24)
-    assert not known or days or at == max(known) + timedelta(hours=24)
-    if known:
-        assert [one for one in days if at < one + timedelta(hours=46)] == []  # in spring a day has 23 hours
+    timed = [call for call in starts if call.time() != time() and call.astimezone(NEW_YORK).time() != time()]
+    days = [day for day in starts if day not in timed]
+    assert at == FETCHED if not timed else at >= max(timed) + timedelta(hours=24)
+    assert not timed or days or at == max(timed) + timedelta(hours=24)
+    if timed:
+        assert [day for day in days if at < day + timedelta(hours=46)] == []  # in spring a day has 23 hours

@@ -10,8 +10,9 @@ import pytest
 from assets.external import all_feeds
 from assets.extraction import Gap, Row
 from assets.feeds.runs import run_feed
+from pitlake.clock import from_micros
 from pitlake.lake.lake import Lake
-from resources.http.capture import CaptureStore
+from resources.http.capture import CaptureStore, answer_name
 from resources.http.client import HttpClient
 from tests.answers import Played, captured, gaps, happened, rows
 from tests.every import every
@@ -21,11 +22,10 @@ ITEMS = sorted(set(SCOPES) - {"web_syntheses", "call_slides"})  # there the answ
 WHOLE = ("the answer is", "more ", "fewer ")
 
 
-def cited(found):
+def cited(outcomes):
     """Return the evidence of each record of an item, by its kind."""
-    told = [(one.evidence, "row") for one in rows(found)]
-    told += [(one.locator, one.reason) for one in found if isinstance(one, Gap) and "&item=" in one.locator]
-    return sorted(told)
+    gaps = [outcome for outcome in outcomes if isinstance(outcome, Gap) and "&item=" in outcome.locator]
+    return sorted([*((row.evidence, "row") for row in rows(outcomes)), *((gap.locator, gap.reason) for gap in gaps)])
 
 
 WITHOUT_ROWS = {"sec_facts", "sec_fulltext_hits"}  # whose filings are dated by what other requests answer
@@ -51,7 +51,7 @@ def test_what_is_cited_does_not_change_with_the_answer_around_the_item(name):
     assert cited(now) == cited(happened(feed, scope, later))
     answers = {played.capture(request).sha256 for request in played.asked}
     assert every(
-        one not in evidence for evidence, _ in cited(now) for one in answers - {""} if "header=" not in evidence
+        answer not in evidence for evidence, _ in cited(now) for answer in answers - {""} if "header=" not in evidence
     )
 
 
@@ -65,12 +65,12 @@ def test_a_name_is_complete_in_its_dataset(name):
         assert f"&item={name_of(row.evidence)}" in row.evidence
         keys[name_of(row.evidence)].add(tuple(str(row.values[column]) for column in feed.dataset.key))
     assert bool(keys) == (name not in WITHOUT_ROWS)
-    assert [found for found in keys.values() if len(found) != 1] == []
+    assert [keys_of_item for keys_of_item in keys.values() if len(keys_of_item) != 1] == []
 
 
 def article(number, **more):
-    told = {"id": number, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": f"Title {number}", "stocks": []}
-    return told | more
+    item = {"id": number, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": f"Title {number}", "stocks": []}
+    return item | more
 
 
 def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_does():
@@ -78,12 +78,12 @@ def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_doe
 
     def told(*items):
         body = json.dumps(items).encode()
-        found = happened(
+        outcomes = happened(
             feed,
             SCOPES["benzinga_news"],
             lambda ask: captured(feed.provider, ask, body, sha256=sha256(body).hexdigest()),
         )
-        return {row.values["id"]: row.evidence for row in rows(found)}
+        return {row.values["id"]: row.evidence for row in rows(outcomes)}
 
     alone = told(article(7))
     assert told(article(5), article(7), article(9))["7"] == alone["7"]
@@ -107,9 +107,29 @@ def test_a_gap_and_the_row_it_becomes_name_one_item():
 def test_a_run_keeps_the_addresses_of_its_answers_for_operators(tmp_path):
     feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
     played, store = Played(feed.provider), CaptureStore.of(lake.root)
-    found = happened(feed, SCOPES["benzinga_news"], played.fetch)
+    outcomes = happened(feed, SCOPES["benzinga_news"], played.fetch)
     played.keep(store)
     with HttpClient(feed.provider, store, "replay") as client:
         run_feed(feed, SCOPES["benzinga_news"], client, lake, run_id="run-1")
-    assert store.run("run-1", "benzinga_news")["captures"] == [played.capture(one).evidence for one in played.asked]
-    assert any(isinstance(one, Row) for one in found)
+    captures = [played.capture(request).evidence for request in played.asked]
+    assert store.run("run-1", "benzinga_news")["captures"] == captures
+    assert any(isinstance(outcome, Row) for outcome in outcomes)
+
+
+def test_answers_that_a_retracted_run_fetched_are_left_out_and_those_it_replayed_stay(tmp_path):
+    feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
+    played, store = Played(feed.provider), CaptureStore.of(lake.root)
+    happened(feed, SCOPES["benzinga_news"], played.fetch)
+    played.keep(store)
+    with HttpClient(feed.provider, store, "replay") as client:
+        run_feed(feed, SCOPES["benzinga_news"], client, lake, run_id="replayed")
+    answers = [*store.every()]
+    assert store.run("replayed", "benzinga_news")["fetched"] == []
+    lake.retract("replayed", "read with a wrong parser")
+    assert lake.polls("benzinga_news") == []
+    assert [*CaptureStore.of(lake.root).every()] == answers
+    fetched = {"fetched": [answer_name(answers[0])]}
+    store.keep_run("replayed", "benzinga_news", store.run("replayed", "benzinga_news") | fetched)
+    left = CaptureStore.of(lake.root)
+    assert [*left.every()] == answers[1:]
+    assert answers[0].fetched_at not in map(from_micros, left.instants(feed.provider.name, answers[0].request_key))

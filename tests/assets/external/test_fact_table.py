@@ -58,7 +58,7 @@ def names(facts):
 def test_each_fact_is_a_row_or_left(facts, since):
     capture = answer(facts)
     every = [fact | shared for shared, listed in sec_facts.fact_lists(capture, CIK, since) for fact in listed]
-    table, left = _fact_table.fact_table(capture, CIK, since, RELEASES, AT)
+    table, irregular = _fact_table.fact_table(capture, CIK, since, RELEASES, AT)
     numbers = {str(fact["val"]): fact["val"] for fact in every if not isinstance(fact["val"], str)}
     rows = [
         {
@@ -72,11 +72,11 @@ def test_each_fact_is_a_row_or_left(facts, since):
         }
         for row in table.to_pylist()
     ]
-    assert names(rows + left) == names(every)
+    assert names(rows + irregular) == names(every)
 
 
 def test_regular_facts_of_a_company_are_one_table_without_its_answer_in_memory():
     capture = answer([PLAIN, LATER, LATER | {"start": "2019-10-01"}])
-    table, left = _fact_table.fact_table(capture, CIK, None, RELEASES, AT)
-    assert (table.num_rows, left) == (3, [])
+    table, irregular = _fact_table.fact_table(capture, CIK, None, RELEASES, AT)
+    assert (table.num_rows, irregular) == (3, [])
     assert "_json" not in vars(capture)

@@ -77,10 +77,11 @@ def ask(server, monkeypatch, tmp_path):
     server.reset()
 
     def run(name, *first: Answer, last: Answer | None = None, mode="live", **headers: str):
-        one = feed(name)
-        monkeypatch.setenv(f"PITLAKE_{one.provider.name.upper()}_URL", server.url)
+        source = feed(name)
+        monkeypatch.setenv(f"PITLAKE_{source.provider.name.upper()}_URL", server.url)
         patience = 0.1 if last is HANGS else 10.0
-        quick = replace(one, provider=replace(one.provider, rate=(1000, 1.0), timeout=(10.0, patience), attempts=2))
+        provider = replace(source.provider, rate=(1000, 1.0), timeout=(10.0, patience), attempts=2)
+        quick = replace(source, provider=provider)
         script(server, SCOPES[name], quick, first, last, headers)
         with HttpClient(quick.provider, CaptureStore(tmp_path), mode, pause=lambda _: None) as client:
             return happened(quick, SCOPES[name], client.fetch, observed_at=clock.now() + timedelta(minutes=1))
@@ -88,10 +89,10 @@ def ask(server, monkeypatch, tmp_path):
     return run
 
 
-def script(server, scope, one, first, last, headers):
+def script(server, scope, source, first, last, headers):
     """The bundled answer of every path the scope asks for; the faults stand before, or instead of, the first one's."""
-    played = Played(one.provider)
-    happened(one, scope, played.fetch)
+    played = Played(source.provider)
+    happened(source, scope, played.fetch)
     for place, request in enumerate(played.asked):
         capture = played.capture(request)
         bundled = Answer(capture.body, capture.status, {"Content-Type": capture.headers["content-type"], **headers})
@@ -102,30 +103,30 @@ def script(server, scope, one, first, last, headers):
 @pytest.mark.parametrize("name", SCOPES)
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_passing_fault_costs_nothing(ask, name, fault):
-    found = ask(name, *PASSING[fault])
-    assert rows(found)
-    assert not [gap for gap in gaps(found) if gap[0] == "upstream_error" and gap[1] != "item has an unknown format"]
+    outcomes = ask(name, *PASSING[fault])
+    assert rows(outcomes)
+    assert not [gap for gap in gaps(outcomes) if gap[0] == "upstream_error" and gap[1] != "item has an unknown format"]
 
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SCOPES)
 @pytest.mark.parametrize("fault", LASTING)
 def test_a_lasting_fault_ends_in_typed_gaps(ask, name, fault):
-    found = ask(name, last=LASTING[fault])
-    assert found
-    ended = [one for one in found if isinstance(one, Gap)]
+    outcomes = ask(name, last=LASTING[fault])
+    assert outcomes
+    ended = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
     assert ended or (name, fault) in UNAFFECTED
-    assert every(one.type in GAP_TYPES and one.reason and one.locator for one in ended)
+    assert every(outcome.type in GAP_TYPES and outcome.reason and outcome.locator for outcome in ended)
 
 
 @pytest.mark.parametrize("name", SCOPES)
 def test_what_was_captured_is_not_asked_for_again_and_replays_the_same(ask, server, name):
-    found = ask(name)
-    asked = len(server.asked)
-    assert ask(name) == found
-    assert len(server.asked) == asked
+    outcomes = ask(name)
+    requests_before = len(server.asked)
+    assert ask(name) == outcomes
+    assert len(server.asked) == requests_before
     server.reset()
-    assert ask(name, mode="replay") == found
+    assert ask(name, mode="replay") == outcomes
     assert server.asked == []
 
 
@@ -145,8 +146,8 @@ def test_a_provider_whose_clock_is_ahead_shows_nothing_early(ask, name):
         assert {gap for gap in gaps(ahead) if gap[0] == "pit_excluded"} == {("pit_excluded", "not public yet")}
 
 
-def by_content(found):
-    return {str(row.values.get("url", row.values)): row.available_at for row in rows(found)}
+def by_content(outcomes):
+    return {str(row.values.get("url", row.values)): row.available_at for row in rows(outcomes)}
 
 
 def test_every_bundled_answer_is_used_by_its_index():

@@ -25,9 +25,9 @@ FEED = feed("macro_observations")
 PROVIDER = FEED.provider
 
 
-def known(found, day: str, at: str) -> float | None:
+def known(vintages, day: str, at: str) -> float | None:
     """Return the newest vintage of an observation that was public at an instant."""
-    public = [row for row in found if row.values["observation_date"] == date.fromisoformat(day)]
+    public = [row for row in vintages if row.values["observation_date"] == date.fromisoformat(day)]
     public = [row for row in public if row.available_at <= datetime.fromisoformat(at)]
     return max(public, key=lambda row: row.available_at).values["value"] if public else None
 
@@ -64,15 +64,15 @@ def test_a_session_shows_a_number_from_its_release_on(published):
     lake, report = published
     counts = report.outcome.total
     assert (counts.extracted, counts.gaps) == (counts.published, 0)
-    asked = "SELECT value FROM macro_observations WHERE series_id = 'GDP' AND observation_date = '2014-01-01'"
+    sql = "SELECT value FROM macro_observations WHERE series_id = 'GDP' AND observation_date = '2014-01-01'"
     for at, value in (("2014-04-30T08:29:59-04:00", []), ("2014-04-30T08:30:00-04:00", [17050.2])):
         with pitlake.connect(as_of=at, lake=lake.root, datasets=["macro_observations"]) as session:
-            assert session.sql(asked).arrow()["value"].to_pylist() == value
+            assert session.sql(sql).arrow()["value"].to_pylist() == value
 
 
 def test_a_vintage_off_the_calendar_waits_for_the_end_of_its_day():
-    found = rows(happened(FEED, Scope(series=("PAYEMS",)), Played(PROVIDER).fetch))
-    at = {row.values["vintage_date"].isoformat(): row.available_at.astimezone(NEW_YORK).isoformat() for row in found}
+    outcomes = rows(happened(FEED, Scope(series=("PAYEMS",)), Played(PROVIDER).fetch))
+    at = {row.values["vintage_date"].isoformat(): row.available_at.astimezone(NEW_YORK).isoformat() for row in outcomes}
     assert at["2024-02-02"] == "2024-02-02T08:30:00-05:00"
     assert at["2024-02-07"] == "2024-02-08T00:00:00-05:00"
 
@@ -85,22 +85,22 @@ def test_without_its_calendar_a_vintage_is_late_and_the_refusal_is_a_gap():
             return captured(PROVIDER, request, b"{}")
         return played.fetch(request)
 
-    found = happened(FEED, Scope(series=("GDP",)), fetch)
-    assert known(rows(found), "2014-01-01", "2014-04-30T23:59:59-04:00") is None
-    assert known(rows(found), "2014-01-01", "2014-05-01T00:00:00-04:00") == 17050.2
-    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+    outcomes = happened(FEED, Scope(series=("GDP",)), fetch)
+    assert known(rows(outcomes), "2014-01-01", "2014-04-30T23:59:59-04:00") is None
+    assert known(rows(outcomes), "2014-01-01", "2014-05-01T00:00:00-04:00") == 17050.2
+    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
 
 
 def test_a_withdrawn_value_is_kept_as_such():
-    found = rows(happened(FEED, Scope(series=("DGS10",)), Played(PROVIDER).fetch))
-    withdrawn = [row.values for row in found if row.values["withdrawn"]]
+    outcomes = rows(happened(FEED, Scope(series=("DGS10",)), Played(PROVIDER).fetch))
+    withdrawn = [row.values for row in outcomes if row.values["withdrawn"]]
     assert [value["vintage_date"].isoformat() for value in withdrawn] == ["2024-01-03", "2024-01-05"]
     assert {(value["value"], value["value_text"]) for value in withdrawn} == {(None, None)}
 
 
 def test_a_series_that_does_not_exist_is_no_data():
-    found = happened(FEED, Scope(series=("NONE",)), Played(PROVIDER).fetch)
-    assert gaps(found) == [("no_data", "the series does not exist")]
+    outcomes = happened(FEED, Scope(series=("NONE",)), Played(PROVIDER).fetch)
+    assert gaps(outcomes) == [("no_data", "the series does not exist")]
 
 
 def observed(start: str, end: str, *observations: dict):
@@ -119,8 +119,8 @@ def happened_in(series: str, *captures):
     return happened(only, Scope(series=(series,)), None)
 
 
-def vars_of(one):
-    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+def vars_of(row):
+    return {name: getattr(row, name) for name in row.__dataclass_fields__}
 
 
 ROW = {"realtime_start": "2015-01-05", "realtime_end": "9999-12-31", "date": "2014-10-01", "value": "1"}
@@ -131,17 +131,18 @@ def test_a_clipped_vintage_is_unverifiable():
 
 
 def test_the_end_of_a_vintage_is_no_content():
-    one, other = (
+    row, other = (
         rows(parsed(observed(EARLIEST, LATEST, {**ROW, "realtime_end": end})))[0] for end in ("2016-01-01", LATEST)
     )
-    assert (one.values, one.available_at) == (other.values, other.available_at)
+    assert (row.values, row.available_at) == (other.values, other.available_at)
 
 
 def test_what_a_later_window_carries_over_is_no_vintage():
     carried = {**ROW, "realtime_start": "2016-01-05"}
-    found = parsed(observed(EARLIEST, "2016-01-05", ROW), observed("2016-01-05", LATEST, carried, {**carried, **NEWER}))
-    assert [row.values["vintage_date"].isoformat() for row in rows(found)] == ["2015-01-05", "2017-01-05"]
-    assert gaps(found) == []
+    later = observed("2016-01-05", LATEST, carried, {**carried, **NEWER})
+    outcomes = parsed(observed(EARLIEST, "2016-01-05", ROW), later)
+    assert [row.values["vintage_date"].isoformat() for row in rows(outcomes)] == ["2015-01-05", "2017-01-05"]
+    assert gaps(outcomes) == []
 
 
 NEWER = {"realtime_start": "2017-01-05"}
@@ -149,23 +150,23 @@ NEWER = {"realtime_start": "2017-01-05"}
 
 def paged(pages: list[dict]):
     """What becomes of a series whose observations come as these pages, the last one again and again; their offsets."""
-    asked = []
+    requests = []
 
     def fetch(request):
         if request.path != "series/observations":
             return captured(PROVIDER, request, b'{"vintage_dates": [], "releases": [], "release_dates": []}')
-        asked.append(int(dict(request.query).get("offset", 0)))
-        page = pages[min(len(asked), len(pages)) - 1]
+        requests.append(int(dict(request.query).get("offset", 0)))
+        page = pages[min(len(requests), len(pages)) - 1]
         return captured(PROVIDER, request, json.dumps({"realtime_start": EARLIEST, **page}).encode())
 
-    return happened(FEED, Scope(series=("X",)), fetch), asked
+    return happened(FEED, Scope(series=("X",)), fetch), requests
 
 
 FIRST, SECOND, THIRD = ([{**ROW, "date": f"2014-0{month}-01"}] for month in (1, 4, 7))
 
 
 @pytest.mark.parametrize(
-    ("pages", "asked", "known", "short"),
+    ("pages", "requested", "observations", "short"),
     [
         ([{"count": 3, "limit": 2, "observations": FIRST + SECOND}, {"count": 3, "observations": THIRD}], [0, 2], 3, 0),
         ([{"count": 3, "observations": FIRST}], [0], 1, 1),
@@ -176,10 +177,10 @@ FIRST, SECOND, THIRD = ([{**ROW, "date": f"2014-0{month}-01"}] for month in (1, 
     ],
     ids=["two pages", "a short page", "an empty page", "the same page again", "one whole page", "no count"],
 )
-def test_observations_that_are_stated_and_do_not_come_are_told(pages, asked, known, short):
-    found, offsets = paged(pages)
-    assert (offsets, len(rows(found))) == (asked, known)
-    assert gaps(found) == [("upstream_error", "fewer observations than stated")] * short
+def test_observations_that_are_stated_and_do_not_come_are_told(pages, requested, observations, short):
+    outcomes, offsets = paged(pages)
+    assert (offsets, len(rows(outcomes))) == (requested, observations)
+    assert gaps(outcomes) == [("upstream_error", "fewer observations than stated")] * short
 
 
 def test_pages_without_an_end_are_left():
@@ -242,10 +243,10 @@ PANEL = feed("macro_panels")
 
 
 def test_a_panel_is_dated_by_its_file_and_blank_cells_say_nothing():
-    found = happened(PANEL, Scope(series=("2024-01",)), Played(PANEL.provider).fetch)
-    assert gaps(found) == []
-    assert {row.available_at.isoformat() for row in rows(found)} == {"2024-01-31T19:42:10+00:00"}
-    last = [row.values for row in rows(found) if row.values["observation_date"] == date(2023, 12, 1)]
+    outcomes = happened(PANEL, Scope(series=("2024-01",)), Played(PANEL.provider).fetch)
+    assert gaps(outcomes) == []
+    assert {row.available_at.isoformat() for row in rows(outcomes)} == {"2024-01-31T19:42:10+00:00"}
+    last = [row.values for row in rows(outcomes) if row.values["observation_date"] == date(2023, 12, 1)]
     assert [(value["series"], value["value"], value["transformation"]) for value in last] == [
         ("RPI", 19033.9, 5),
         ("S&P 500", 4685.1, 5),
@@ -262,12 +263,12 @@ def test_a_panel_without_a_stamp_is_available_when_fetched():
 
 def test_a_quote_that_is_not_closed_swallows_no_month_of_a_panel():
     body = b'sasdate,RPI,INDPRO\n11/1/2023,1,"2\n12/1/2023,3,4\n1/1/2024,5,6\n'
-    found = happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body))
-    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+    outcomes = happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body))
+    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
 
 
 def panel_of(*spelled):
-    body = "sasdate,RPI,INDPRO\nTransform:,5,5\n" + "".join(f'"{one}",1,2\n' for one in spelled)
+    body = "sasdate,RPI,INDPRO\nTransform:,5,5\n" + "".join(f'"{month}",1,2\n' for month in spelled)
     return happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body.encode()))
 
 
@@ -282,10 +283,10 @@ SPELLINGS = (
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_months_of_a_panel_are_read_however_the_file_spells_them(spelling):
     months = [date(year, month, 1) for year in (1959, 2023) for month in range(1, 13)]
-    spelled = [spelling.format(year=one.year, month=one.month, name=f"{one:%b}") for one in months]
-    found = panel_of(*spelled)
-    assert gaps(found) == []
-    assert [row.values["observation_date"] for row in rows(found)] == [one for one in months for _ in "xy"]
+    spelled = [spelling.format(year=day.year, month=day.month, name=f"{day:%b}") for day in months]
+    outcomes = panel_of(*spelled)
+    assert gaps(outcomes) == []
+    assert [row.values["observation_date"] for row in rows(outcomes)] == [day for day in months for _ in "xy"]
 
 
 @pytest.mark.parametrize("spelled", [["1/1/59", "2/1/59"], ["soon", "later"], ["13/13/2020"], ["", ""]])
@@ -294,15 +295,15 @@ def test_a_panel_without_months_is_one_gap(spelled):
 
 
 def test_a_line_of_a_panel_without_a_month_is_one_gap():
-    found = panel_of("1/1/2023", "Source: our own", "2/1/2023")
-    assert gaps(found) == [("unverifiable", "observation_date is unreadable")]
-    assert len(rows(found)) == 4
+    outcomes = panel_of("1/1/2023", "Source: our own", "2/1/2023")
+    assert gaps(outcomes) == [("unverifiable", "observation_date is unreadable")]
+    assert len(rows(outcomes)) == 4
 
 
 @pytest.mark.parametrize("stamp", ["Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 31 Dec 2023 23:59:59 GMT", "soon"])
 def test_a_panel_is_not_written_before_its_month(stamp):
-    told = {"last-modified": stamp}
-    capture = captured(PANEL.provider, Request("2024-01-md.csv"), b"sasdate,RPI\n1/1/2023,1\n", headers=told)
+    headers = {"last-modified": stamp}
+    capture = captured(PANEL.provider, Request("2024-01-md.csv"), b"sasdate,RPI\n1/1/2023,1\n", headers=headers)
     assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
 
 
@@ -317,14 +318,14 @@ def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):
     assert new_york_day(public_at(saturday, 53, {saturday})) == date(2024, 1, 7)
     played = Played(PROVIDER)
     happened(FEED, Scope(series=("GDP",)), played.fetch)
-    [calendar] = [dict(one.query) for one in played.asked if one.path == "release/dates"]
+    [calendar] = [dict(request.query) for request in played.asked if request.path == "release/dates"]
     assert calendar["include_release_dates_with_no_data"] == "false"
     assert {row.evidence.rpartition("=")[2] for row in rows(gdp)} == {"release_clock"}
 
 
 def test_whoever_trusts_no_clock_gets_the_end_of_the_day():
-    found = rows(happened(FEED, Scope(series=("GDP",), options={"clocks": "none"}), Played(PROVIDER).fetch))
-    assert known(found, "2014-01-01", "2014-04-30T23:59:59-04:00") is None
-    assert known(found, "2014-01-01", "2014-05-01T00:00:00-04:00") == 17050.2
+    outcomes = rows(happened(FEED, Scope(series=("GDP",), options={"clocks": "none"}), Played(PROVIDER).fetch))
+    assert known(outcomes, "2014-01-01", "2014-04-30T23:59:59-04:00") is None
+    assert known(outcomes, "2014-01-01", "2014-05-01T00:00:00-04:00") == 17050.2
     with pytest.raises(BadInput, match="clocks"):
         FEED.units(Scope(series=("GDP",), options={"clocks": "mine"}))

@@ -29,13 +29,13 @@ ASK = Scope(queries=("what did phones earn?",), options={"op": "reason"})
 
 
 def test_results_count_when_captured_and_the_undated_are_gaps():
-    found = happened(RESULTS, SEARCH, Played(RESULTS.provider).fetch)
-    assert [(row.values["url"], row.available_at, row.values["published_on"]) for row in rows(found)] == [
+    outcomes = happened(RESULTS, SEARCH, Played(RESULTS.provider).fetch)
+    assert [(row.values["url"], row.available_at, row.values["published_on"]) for row in rows(outcomes)] == [
         ("https://www.example.com/results", FETCHED, date(2024, 2, 1)),
         ("https://www.example.org/guide", FETCHED, date(2021, 6, 14)),
     ]
-    assert rows(found)[1].values["updated_on"] == date(2025, 2, 20)
-    assert gaps(found) == [
+    assert rows(outcomes)[1].values["updated_on"] == date(2025, 2, 20)
+    assert gaps(outcomes) == [
         ("unverifiable", "no publication date"),
         ("no_data", "seen again in the same run"),
         ("unverifiable", "date is unreadable"),
@@ -46,8 +46,8 @@ def test_results_count_when_captured_and_the_undated_are_gaps():
 @pytest.mark.parametrize("day", ["1970-01-01", "0001-01-01", "1989-12-30"])
 def test_a_page_older_than_the_web_is_a_gap(day):
     body = {"results": [{"url": "https://example.com/a", "title": "T", "snippet": "S", "date": day}]}
-    found = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode()))
-    assert gaps(found) == [("unverifiable", "date is unreadable")]
+    outcomes = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode()))
+    assert gaps(outcomes) == [("unverifiable", "date is unreadable")]
 
 
 def test_an_address_found_twice_is_one_row_with_the_longer_passage(tmp_path):
@@ -84,11 +84,11 @@ SPELLED = [
 @pytest.mark.parametrize(("spelled", "day", "claim"), SPELLED)
 @pytest.mark.parametrize("field", ["date", "last_updated"])
 def test_dates_with_a_clock_are_read(spelled, day, claim, field):
-    told = result(**{"day": "2024-01-15", field: spelled} if field != "date" else {"day": spelled})
-    [row] = answered({"results": [told]})
+    item = result(**{"day": "2024-01-15", field: spelled} if field != "date" else {"day": spelled})
+    [row] = answered({"results": [item]})
     assert row.values["published_on" if field == "date" else "updated_on"] == day
     if claim:
-        record = {"result": told, "place": 0, "operation": "search", "query": "q", "locator": False, "repeat": False}
+        record = {"result": item, "place": 0, "operation": "search", "query": "q", "locator": False, "repeat": False}
         claimed = RESULTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
         assert claimed == datetime(2024, *claim, tzinfo=timezone.utc)
 
@@ -104,7 +104,7 @@ def test_a_bare_list_of_results_is_one(body):
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("results", "expected"),
     [
         ([result(snippet="S"), result(snippet="Longer")], "Longer"),
         ([result(snippet="S", day="2024-02-01"), result(snippet="Longer", day="2024-01-01")], "Longer"),
@@ -113,25 +113,25 @@ def test_a_bare_list_of_results_is_one(body):
         ([result(snippet="S"), result(snippet="S")], "S"),
     ],
 )
-def test_of_results_with_one_address_one_counts(told, kept, tmp_path):
-    for order in (told, told[::-1]):
-        found = answered({"results": order})
-        assert [row.values["snippet"] for row in rows(found)] == [kept]
-        assert gaps(found) == [("no_data", "seen again in the same run")]
-    body = json.dumps({"results": told}).encode()
-    lake, asked = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
-    CaptureStore.of(lake.root).put(captured(RESULTS.provider, asked, body))
+def test_of_results_with_one_address_one_counts(results, expected, tmp_path):
+    for order in (results, results[::-1]):
+        outcomes = answered({"results": order})
+        assert [row.values["snippet"] for row in rows(outcomes)] == [expected]
+        assert gaps(outcomes) == [("no_data", "seen again in the same run")]
+    body = json.dumps({"results": results}).encode()
+    lake, request = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
+    CaptureStore.of(lake.root).put(captured(RESULTS.provider, request, body))
     with HttpClient(RESULTS.provider, CaptureStore.of(lake.root), "replay") as client:
         assert run_feed(RESULTS, SEARCH, client, lake, run_id="web").outcome.total.published == 1
 
 
 def test_an_earlier_capture_of_a_passage_proves_its_claim(tmp_path):
-    lake, asked = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
+    lake, request = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
     store, claim = CaptureStore.of(lake.root), datetime(2024, 2, 2, 5, tzinfo=timezone.utc)
 
     def keep(at, *results):
         body = json.dumps({"results": results}).encode()
-        store.put(captured(RESULTS.provider, asked, body, fetched_at=at, sha256=sha256(body).hexdigest()))
+        store.put(captured(RESULTS.provider, request, body, fetched_at=at, sha256=sha256(body).hexdigest()))
 
     keep(claim - timedelta(hours=10), result())
     keep(claim + timedelta(days=30), result(), result(url="https://example.com/b"))
@@ -151,11 +151,11 @@ def test_sec_mode_only_locates():
 
 
 def test_of_a_chat_answer_only_the_results_are_data():
-    found = happened(RESULTS, ASK, Played(RESULTS.provider).fetch)
-    assert [(row.values["url"], row.values["operation"]) for row in rows(found)] == [
+    outcomes = happened(RESULTS, ASK, Played(RESULTS.provider).fetch)
+    assert [(row.values["url"], row.values["operation"]) for row in rows(outcomes)] == [
         ("https://www.example.com/earned", "reason")
     ]
-    assert "more than before" not in json.dumps([row.values for row in rows(found)], default=str)
+    assert "more than before" not in json.dumps([row.values for row in rows(outcomes)], default=str)
 
 
 def test_prose_is_an_open_item_of_the_moment_it_was_fetched():
@@ -169,7 +169,7 @@ def test_prose_is_an_open_item_of_the_moment_it_was_fetched():
 
 
 @pytest.mark.parametrize(
-    ("prose", "kept"),
+    ("prose", "text"),
     [
         ("<think>a</think>b", "b"),
         ("a<THINK>\nb\n</think >c", "ac"),
@@ -179,8 +179,8 @@ def test_prose_is_an_open_item_of_the_moment_it_was_fetched():
         ("plain", "plain"),
     ],
 )
-def test_thoughts_are_stripped(prose, kept):
-    assert without_thoughts(prose)[0] == kept
+def test_thoughts_are_stripped(prose, text):
+    assert without_thoughts(prose)[0] == text
 
 
 BLOCKS = st.recursive(
@@ -191,26 +191,26 @@ BLOCKS = st.recursive(
 
 @given(st.lists(BLOCKS | st.sampled_from(["said", " ", "</think>"]), max_size=8))
 def test_no_thought_survives(parts):
-    kept, _ = without_thoughts("".join(parts))
-    assert "secret" not in kept
-    assert "think>" not in kept
+    text, _ = without_thoughts("".join(parts))
+    assert "secret" not in text
+    assert "think>" not in text
 
 
 def test_prose_that_is_all_thought_is_no_data():
     body = {"id": "a", "choices": [{"message": {"content": "<think>hm</think> "}}]}
-    found = happened(SYNTHESES, ASK, lambda ask: captured(SYNTHESES.provider, ask, json.dumps(body).encode()))
-    assert gaps(found) == [("no_data", "no prose")]
+    outcomes = happened(SYNTHESES, ASK, lambda ask: captured(SYNTHESES.provider, ask, json.dumps(body).encode()))
+    assert gaps(outcomes) == [("no_data", "no prose")]
 
 
 def test_a_refused_key_is_a_gap_although_it_answers_in_html():
-    found = happened(RESULTS, Scope(queries=("bad key",)), Played(RESULTS.provider).fetch)
-    assert gaps(found) == [("upstream_error", "the key was refused")]
+    outcomes = happened(RESULTS, Scope(queries=("bad key",)), Played(RESULTS.provider).fetch)
+    assert gaps(outcomes) == [("upstream_error", "the key was refused")]
 
 
 @pytest.mark.parametrize("body", [b'{"answers": []}', b"5", b'{"results": {}}', b'"x"'])
 def test_an_answer_of_another_shape_is_a_gap(body):
-    found = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, body))
-    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+    outcomes = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, body))
+    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
 
 
 def test_filters_go_by_the_official_names_in_american_spelling():
@@ -236,6 +236,8 @@ def test_filters_go_by_the_official_names_in_american_spelling():
         (Scope(queries=("q",), options={"search_before_date": "x"}), "options"),
         (Scope(queries=("q",), options={"op": "ask", "response_format": "json"}), "response_format"),
         (Scope(queries=("q",), options={"op": "ask", "response_format": "[]"}), "response_format"),
+        (Scope(queries=("q",), options={"op": "ask", "response_format": '{"a": NaN}'}), "response_format"),
+        (Scope(queries=("q",), options={"op": "ask", "response_format": '{"a":' * 100_000}), "response_format"),
         (Scope(queries=("q",), options={"response_format": "{}"}), "response_format"),
         (Scope(queries=("q",), date_to=date(2025, 1, 1), options={"search_recency": "day"}), "search_recency"),
     ],

@@ -57,7 +57,7 @@ def lake(tmp_path_factory):
 
 def test_a_restatement_is_seen_from_its_release_on_and_not_before(lake):
     ask = "SELECT value FROM sec_facts WHERE concept = 'us-gaap:Revenues'"
-    seen = {}
+    by_instant = {}
     for moment in (
         "2024-02-23T08:05:40-05:00",
         "2024-02-23T08:05:41-05:00",
@@ -65,16 +65,16 @@ def test_a_restatement_is_seen_from_its_release_on_and_not_before(lake):
         "2024-06-04T07:30:00-04:00",
     ):
         with connect(moment, lake=lake.root, datasets=["sec_facts"]) as session:
-            seen[moment] = [row[0] for row in session.sql(ask).arrow().to_pandas().itertuples(index=False)]
-    assert list(seen.values()) == [[], ["2166256000"], ["2166256000"], ["2160100000"]]
+            by_instant[moment] = [row[0] for row in session.sql(ask).arrow().to_pandas().itertuples(index=False)]
+    assert list(by_instant.values()) == [[], ["2166256000"], ["2166256000"], ["2160100000"]]
 
 
 def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
-    known = LakeReleases(lake).at(clock.now())
-    assert known.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date", at("2024-02-23T13:05:41"))
-    assert known.release(TEN_K, "0000000001") is None
-    assert known("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
-    assert known("NOG", date(2024, 2, 23)) is None
+    releases = LakeReleases(lake).at(clock.now())
+    assert releases.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date", at("2024-02-23T13:05:41"))
+    assert releases.release(TEN_K, "0000000001") is None
+    assert releases("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
+    assert releases("NOG", date(2024, 2, 23)) is None
 
 
 def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
@@ -127,7 +127,7 @@ def put_submissions(store, accepted, filing_date, fetched_at):
     columns = {name: [None] for name in COLUMNS} | {
         "accessionNumber": [TEN_K_LATE], "acceptanceDateTime": [accepted], "form": ["10-K"], "filingDate": [filing_date]
     }  # fmt: skip
-    body = json.dumps({"tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    body = json.dumps({"cik": CIK, "tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
     store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=fetched_at))
 
 
@@ -137,7 +137,7 @@ def first_seen(lake, dataset):
 
 
 @pytest.mark.parametrize(
-    ("accepted", "polls", "shown"),
+    ("accepted", "polls", "expected"),
     [
         ("2024-02-17T01:45:00.000Z", {FIRST_POLL: "2024-02-20", SECOND_POLL: "2024-02-16"}, SHOWN),
         ("2024-02-17T01:45:00.000Z", {SECOND_POLL: "2024-02-16"}, SHOWN),
@@ -147,7 +147,7 @@ def first_seen(lake, dataset):
         ("2024-02-16T21:45:00+00:00", {SECOND_POLL: "2024-02-16"}, at("2024-02-16T21:45")),
     ],
 )
-def test_a_date_that_was_moved_back_moves_neither_the_filing_nor_its_facts(tmp_path, accepted, polls, shown):
+def test_a_date_that_was_moved_back_moves_neither_the_filing_nor_its_facts(tmp_path, accepted, polls, expected):
     lake = Lake(tmp_path / "lake")
     store = CaptureStore.of(lake.root)
     for fetched_at, filing_date in polls.items():
@@ -159,10 +159,10 @@ def test_a_date_that_was_moved_back_moves_neither_the_filing_nor_its_facts(tmp_p
     for feed in (FILINGS, FACTS):
         with HttpClient(PROVIDER, store, "replay") as client:
             run_feed(feed, COMPANY, client, lake, run_id=feed.dataset.name)
-    assert (first_seen(lake, "sec_filings"), first_seen(lake, "sec_facts")) == (shown, shown)
-    with connect(shown, lake=lake.root, datasets=["sec_filings"]) as session:
-        told = session.sql("SELECT filing_date FROM sec_filings").rows()
-    assert told == [(date.fromisoformat(next(iter(polls.values()))),)]
+    assert (first_seen(lake, "sec_filings"), first_seen(lake, "sec_facts")) == (expected, expected)
+    with connect(expected, lake=lake.root, datasets=["sec_filings"]) as session:
+        days = session.sql("SELECT filing_date FROM sec_filings").rows()
+    assert days == [(date.fromisoformat(next(iter(polls.values()))),)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True), st.integers(0, 5))

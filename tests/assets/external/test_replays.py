@@ -36,11 +36,11 @@ class Archive:
 
     def take(self, *bodies, at, scope=None):
         """Keep the answers to the requests of every unit, a second apart."""
-        given = iter(bodies)
+        answers = iter(bodies)
         seconds = iter(range(len(bodies)))
 
         def fetch(request):
-            body = next(given, None)
+            body = next(answers, None)
             if body is None:
                 raise Died
             content = json.dumps(body).encode()
@@ -146,8 +146,8 @@ def declared(amount, ticker="AAA"):
             "ex_dividend_date": "2024-02-20", "dividend_type": "CD"}  # fmt: skip
 
 
-def of_all(*told):
-    return {"status": "OK", "results": list(told)}
+def of_all(*records):
+    return {"status": "OK", "results": list(records)}
 
 
 @pytest.mark.parametrize("orders", [(DAYS, TICKER), (TICKER, DAYS), (OTHER, DAYS, TICKER)])
@@ -164,14 +164,26 @@ def test_a_rebuild_does_not_depend_on_the_scope_that_is_replayed_first(tmp_path,
     assert ask(lake, JUNE + DAY, "SELECT count(*) FROM gaps") == [(0,)]
 
 
+def test_a_replay_reads_what_was_captured_since_of_every_scope(tmp_path):
+    archive = Archive(tmp_path, "polygon_dividends", tickers=("AAA",))
+    archive.take(of_all(declared(0.1, "BBB")), at=FEBRUARY, scope=OTHER)
+    lake = archive.lake()
+    archive.replay(lake, scope=OTHER)
+    archive.take(of_all(declared(0.62)), at=MARCH, scope=TICKER)
+    archive.take(of_all(declared(0.34)), at=JUNE, scope=DAYS)
+    archive.replay(lake, scope=DAYS)
+    amounts = "SELECT cash_amount FROM polygon_dividends WHERE ticker = 'AAA'"
+    assert [ask(lake, at, amounts) for at in (APRIL, JUNE + DAY)] == [[(0.62,)], [(0.34,)]]
+
+
 def test_a_run_that_died_between_two_captures_is_taken_up_where_it_was(aaa, monkeypatch):
     lake, publish, calls = aaa.lake(), Lake.publish, []
 
-    def dies(self, *given, **named):
-        calls.append(given)
+    def dies(self, *args, **named):
+        calls.append(args)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return publish(self, *given, **named)
+        return publish(self, *args, **named)
 
     monkeypatch.setattr(Lake, "publish", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -188,15 +200,15 @@ def test_what_a_sitting_that_died_left_uncaptured_is_a_gap(tmp_path):
         archive.take(splits(EARLY, LATE) | {"next_url": "https://x.example/?cursor=1"}, at=JUNE)
     lake = archive.lake()
     archive.replay(lake)
-    at = [one for one, _ in ask(lake, JUNE + DAY, FOUND.format("polygon_splits ORDER BY ALL"))]
+    at = [instant for instant, _ in ask(lake, JUNE + DAY, FOUND.format("polygon_splits ORDER BY ALL"))]
     assert at == [datetime(2024, 2, 22, 21, tzinfo=timezone.utc), JUNE]
     assert ask(lake, JUNE + DAY, "SELECT gap_type, reason FROM gaps") == [("upstream_error", "never captured")]
 
 
-def splits(*told):
+def splits(*days):
     return {"status": "OK", "results": [
         {"id": f"P{number}", "ticker": "AAA", "execution_date": day, "split_from": 1, "split_to": 4}
-        for number, day in enumerate(told)
+        for number, day in enumerate(days)
     ]}  # fmt: skip
 
 
@@ -251,8 +263,8 @@ def articles(*days):
 
 def observations(*days):
     rows = [{"realtime_start": "2024-02-26", "realtime_end": "9999-12-31", "date": day, "value": "1"} for day in days]
-    told = {"realtime_start": "1776-07-04", "realtime_end": "9999-12-31", "observations": rows}
-    return {"vintage_dates": ["2024-02-26"]}, told, {"releases": [{"id": 18}]}, {"release_dates": []}
+    answer = {"realtime_start": "1776-07-04", "realtime_end": "9999-12-31", "observations": rows}
+    return {"vintage_dates": ["2024-02-26"]}, answer, {"releases": [{"id": 18}]}, {"release_dates": []}
 
 
 AAA = {"tickers": ("AAA",)}
@@ -289,11 +301,11 @@ def test_what_a_whole_answer_did_not_hold_is_dated_after_it(tmp_path, what, firs
         archive.take(*(answers if isinstance(answers, tuple) else (answers,)), at=at)
     lake = archive.lake()
     archive.replay(lake)
-    found = ask(lake, JUNE + DAY, FOUND.format(archive.feed.dataset.name))
-    late = [row for row in found if row[0] > MARCH]
-    assert len(found) == len(first) + 1
+    dates = ask(lake, JUNE + DAY, FOUND.format(archive.feed.dataset.name))
+    late = [row for row in dates if row[0] > MARCH]
+    assert len(dates) == len(first) + 1
     assert [(JUNE <= at < JUNE + DAY, basis) for at, basis in late] == [(True, "observed")]
-    assert {basis for at, basis in found if at <= MARCH} <= {"source_date"}
+    assert {basis for at, basis in dates if at <= MARCH} <= {"source_date"}
     assert len(ask(lake, JUNE + DAY, NO_DATA)) == (not first)
     assert ask(lake, APRIL, f"SELECT count(*) FROM {archive.feed.dataset.name}") == [(len(first),)]
 

@@ -103,23 +103,23 @@ def test_every_record_is_a_row_or_a_gap(loopback, run, lake):
 
 
 def test_what_rows_cite_is_on_the_disk_before_they_are_published(loopback, run, lake, monkeypatch):
-    forced, kept, sync, publish = set(), set(), os.fsync, lake.publish
+    forced, kept_runs, sync, publish = set(), set(), os.fsync, lake.publish
 
     def noted(handle):
         forced.add(Path(f"/proc/self/fd/{handle}").readlink())
         sync(handle)
 
-    def published(*given):
+    def published(*args):
         root = CaptureStore.of(lake.root).root
         for part in ("bodies", "answers", "runs"):
-            kept.update(path for path in (root / part).rglob("*") if path.is_file())
-        assert kept <= forced
-        return publish(*given)
+            kept_runs.update(path for path in (root / part).rglob("*") if path.is_file())
+        assert kept_runs <= forced
+        return publish(*args)
 
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(lake, "publish", published)
     assert run().outcome.total.published == 1
-    assert len(kept) == 2 + 4 + 1  # bodies, answers, and what the run was asked for
+    assert len(kept_runs) == 2 + 4 + 1  # bodies, answers, and what the run was asked for
 
 
 FAULTS = {
@@ -186,15 +186,15 @@ def test_a_missing_key_publishes_nothing(loopback, run, lake, monkeypatch):
 
 def test_a_run_parsed_again_by_the_same_code_is_the_same(loopback, run, lake):
     run()
-    found = reparse(FEED, "run", lake, CaptureStore.of(lake.root))
-    assert vars(found) == {"same": 2, "changed": 0, "added": 0, "redated": 0, "gaps": 2, "examples": []}
+    difference = reparse(FEED, "run", lake, CaptureStore.of(lake.root))
+    assert vars(difference) == {"same": 2, "changed": 0, "added": 0, "redated": 0, "gaps": 2, "examples": []}
 
 
 def test_other_code_shows_what_it_reads_otherwise(loopback, run, lake):
     run()
     loud = replace(FEED, values=lambda record: {"id": record["id"], "said": '"loud"'})
-    found = reparse(loud, "run", lake, CaptureStore.of(lake.root))
-    assert (found.same, found.changed, found.examples[0]) == (0, 2, 'a said: {} -> "loud"')
+    difference = reparse(loud, "run", lake, CaptureStore.of(lake.root))
+    assert (difference.same, difference.changed, difference.examples[0]) == (0, 2, 'a said: {} -> "loud"')
     later = replace(FEED, locate=lambda record, run: dated("e", clock.instant("2024-03-11T12:00:00Z")))
     assert reparse(later, "run", lake, CaptureStore.of(lake.root)).redated == 2
     renamed = replace(FEED, values=lambda record: {"id": f"new {record['id']}", "said": "{}"})
@@ -240,16 +240,16 @@ def test_no_artefact_of_a_run_holds_the_key_even_when_the_provider_echoes_it(
     report = run(feed=feed)
     loopback.plays("/two", Answer(fault="drop"))
     run("refresh", "again", feed=feed)
-    said = capfd.readouterr()
+    output = capfd.readouterr()
     sent = str(loopback.asked)
     assert quote_plus(spelled) in sent or spelled in sent
     spellings = {spelled, quote(spelled, safe=""), quote_plus(spelled)}
-    everything = f"{caplog.text}{said.out}{said.err}{report}"
-    assert not [one for one in spellings if one in everything]
-    encoded = [one.encode() for one in spellings]
+    everything = f"{caplog.text}{output.out}{output.err}{report}"
+    assert not [spelling for spelling in spellings if spelling in everything]
+    encoded = [spelling.encode() for spelling in spellings]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 5
-    assert [path for path in files if any(one in path.read_bytes() for one in encoded)] == []
+    assert [path for path in files if any(spelling in path.read_bytes() for spelling in encoded)] == []
     captures = [*CaptureStore.of(lake.root).every()]
     assert every(capture.redacted for capture in captures)
 

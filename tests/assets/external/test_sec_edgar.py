@@ -40,15 +40,15 @@ class Known:
     )
 
     def release(self, accession_no, cik, filing_date=None):
-        found = self.accepted.get(accession_no)
-        return found and Release(found, "filing_date", found)
+        accepted = self.accepted.get(accession_no)
+        return accepted and Release(accepted, "filing_date", accepted)
 
     def __call__(self, ticker, day):
         return None
 
 
-def happened(feed, scope, played=None, known=None):
-    run = RunFacts(observed_at=FETCHED, releases=known)
+def happened(feed, scope, played=None, releases=None):
+    run = RunFacts(observed_at=FETCHED, releases=releases)
     fetch = (played or Played(PROVIDER)).fetch
     return [
         outcome
@@ -57,12 +57,12 @@ def happened(feed, scope, played=None, known=None):
     ]
 
 
-def rows(found):
-    return [one for one in found if isinstance(one, Row)]
+def rows(outcomes):
+    return [row for row in outcomes if isinstance(row, Row)]
 
 
-def reasons(found):
-    return Counter((one.type, one.reason) for one in found if isinstance(one, Gap))
+def reasons(outcomes):
+    return Counter((gap.type, gap.reason) for gap in outcomes if isinstance(gap, Gap))
 
 
 def with_body(file, change):
@@ -70,31 +70,31 @@ def with_body(file, change):
 
     class Changed(Played):
         def capture(self, request):
-            found = super().capture(request)
+            answer = super().capture(request)
             entry = (FOLDER / "sec_edgar" / file).read_bytes()
-            return captured(PROVIDER, request, change(entry)) if found.body == entry else found
+            return captured(PROVIDER, request, change(entry)) if answer.body == entry else answer
 
     return Changed(PROVIDER)
 
 
 def test_every_page_is_read_and_every_filing_is_a_row_or_a_gap():
-    found = happened(FILINGS, COMPANY)
-    assert len(found) == 10
-    assert reasons(found) == {
+    outcomes = happened(FILINGS, COMPANY)
+    assert len(outcomes) == 10
+    assert reasons(outcomes) == {
         ("unverifiable", "acceptance instant missing or unreadable"): 1,
     }
 
 
 def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
-    found = happened(FILINGS, replace(COMPANY, options={"headers": "none"}))
-    first = {row.values["accession_no"]: row for row in reversed(rows(found))}
-    told = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
-    assert told[EIGHT_K] == (at("2024-02-22T21:15:03"), "two_readings")
-    assert told[AMENDED] == (at("2024-06-04T11:30:00"), "later_reading")
-    assert told["0001104485-24-000013"] == (at("2024-03-06T12:30:00"), "later_reading")
-    assert told[TEN_K] == (at("2024-02-23T13:05:41"), "new_york_clock")
-    assert told["9999999995-24-000451"] == (at("2024-04-09T11:30:00"), "later_reading")
-    assert told["0000912057-02-010203"] == (at("2002-03-13T12:30:00"), "date_only")
+    outcomes = happened(FILINGS, replace(COMPANY, options={"headers": "none"}))
+    first = {row.values["accession_no"]: row for row in reversed(rows(outcomes))}
+    rules = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
+    assert rules[EIGHT_K] == (at("2024-02-22T21:15:03"), "two_readings")
+    assert rules[AMENDED] == (at("2024-06-04T11:30:00"), "later_reading")
+    assert rules["0001104485-24-000013"] == (at("2024-03-06T12:30:00"), "later_reading")
+    assert rules[TEN_K] == (at("2024-02-23T13:05:41"), "new_york_clock")
+    assert rules["9999999995-24-000451"] == (at("2024-04-09T11:30:00"), "later_reading")
+    assert rules["0000912057-02-010203"] == (at("2002-03-13T12:30:00"), "date_only")
     by_clock = {number for number, row in first.items() if row.values["release_rule"] == "form_and_clock"}
     assert by_clock == {AMENDED, "0000912057-02-010203"}
     values = first[EIGHT_K].values
@@ -104,19 +104,19 @@ def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
 
 def test_a_fetched_header_decides_exactly_and_is_cited():
     scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
-    found = [row for row in rows(happened(FILINGS, scope)) if row.values["accession_no"] == EIGHT_K]
-    assert len(found) == 2
-    for row in found:
+    filings = [row for row in rows(happened(FILINGS, scope)) if row.values["accession_no"] == EIGHT_K]
+    assert len(filings) == 2
+    for row in filings:
         assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "sgml_header")
         assert "&header=" in row.evidence
 
 
-@pytest.mark.parametrize(("options", "asked"), [({}, [EIGHT_K, EIGHT_K]), ({"headers": "none"}, [])])
-def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, asked):
+@pytest.mark.parametrize(("options", "headers"), [({}, [EIGHT_K, EIGHT_K]), ({"headers": "none"}, [])])
+def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, headers):
     played = Played(PROVIDER)
     happened(FILINGS, replace(COMPANY, options=options), played)
-    assert [one.path.rpartition("/")[2] for one in played.asked if "hdr" in one.path] == [
-        f"{number}.hdr.sgml" for number in asked
+    assert [request.path.rpartition("/")[2] for request in played.asked if "hdr" in request.path] == [
+        f"{number}.hdr.sgml" for number in headers
     ]
 
 
@@ -124,11 +124,11 @@ def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, a
 def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
     as_form = f'"{form}"'.encode()
     letters = with_body("submissions_NOG.json", lambda body: body.replace(b'"4"', as_form))
-    gaps = [one for one in happened(FILINGS, COMPANY, letters) if isinstance(one, Gap)]
-    assert [one.available_at for one in gaps if one.reason == "made public after its acceptance"] == [None]
-    known = Known({TEN_K: at("2024-02-23T13:05:41")})
+    gaps = [gap for gap in happened(FILINGS, COMPANY, letters) if isinstance(gap, Gap)]
+    assert [gap.available_at for gap in gaps if gap.reason == "made public after its acceptance"] == [None]
+    releases = Known({TEN_K: at("2024-02-23T13:05:41")})
     hits = with_body("search_hits.json", lambda body: body.replace(b'"form": "10-K"', b'"form": ' + as_form))
-    assert rows(happened(HITS, Scope(queries=("hedging",)), hits, known)) == []
+    assert rows(happened(HITS, Scope(queries=("hedging",)), hits, releases)) == []
 
 
 def test_pages_that_end_before_the_first_day_are_not_fetched():
@@ -139,9 +139,9 @@ def test_pages_that_end_before_the_first_day_are_not_fetched():
 
 def test_a_daily_index_finds_the_registrants_and_what_only_it_knows_is_a_gap():
     day = date(2024, 2, 22)
-    found = happened(FILINGS, Scope(date_from=day, date_to=day))
-    assert {row.values["cik"] for row in rows(found)} == {CIK}
-    assert reasons(found)["unverifiable", "acceptance instant missing or unreadable"] == 2
+    outcomes = happened(FILINGS, Scope(date_from=day, date_to=day))
+    assert {row.values["cik"] for row in rows(outcomes)} == {CIK}
+    assert reasons(outcomes)["unverifiable", "acceptance instant missing or unreadable"] == 2
 
 
 class NoOlderPage(Played):
@@ -155,20 +155,20 @@ def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing
     lines = line + b"10.txt\n" + line + b"99.txt\n8-K"
     played = with_body("form.20240222.idx", lambda body: body.replace(b"8-K", lines, 1))
     day = date(2024, 2, 22)
-    found = happened(FILINGS, Scope(date_from=day, date_to=day), played)
-    assert {row.values["cik"] for row in rows(found)} == {CIK}
-    assert reasons(found)["unverifiable", "acceptance instant missing or unreadable"] == 4
-    assert ("no_data", "HTTP 404") not in reasons(found)
+    outcomes = happened(FILINGS, Scope(date_from=day, date_to=day), played)
+    assert {row.values["cik"] for row in rows(outcomes)} == {CIK}
+    assert reasons(outcomes)["unverifiable", "acceptance instant missing or unreadable"] == 4
+    assert ("no_data", "HTTP 404") not in reasons(outcomes)
     early = Scope(date_from=date(2000, 1, 1), date_to=date(2024, 2, 22))
-    unit = next(one for one in FILINGS.units(early) if one.name.endswith(str(day)))
+    unit = next(unit for unit in FILINGS.units(early) if unit.name.endswith(str(day)))
     captures, refusal = collect_unit(FILINGS, unit, NoOlderPage(PROVIDER).fetch)
     assert (len(captures), refusal.reason) == (2, "HTTP 404")
 
 
 def test_a_day_without_an_index_is_one_gap():
     day = date(2024, 2, 24)
-    found = happened(FILINGS, Scope(date_from=day, date_to=day))
-    assert [(one.type, one.reason) for one in found] == [("no_data", "HTTP 403: there is no such file")]
+    outcomes = happened(FILINGS, Scope(date_from=day, date_to=day))
+    assert [(gap.type, gap.reason) for gap in outcomes] == [("no_data", "HTTP 403: there is no such file")]
 
 
 def test_an_unknown_registrant_is_one_gap():
@@ -196,22 +196,22 @@ def drop(name):
     ],
 )
 def test_a_changed_schema_is_a_gap_and_no_row_is_guessed(change):
-    found = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
-    assert ("upstream_error", "the answer is unreadable") in reasons(found)
+    outcomes = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
+    assert ("upstream_error", "the answer is unreadable") in reasons(outcomes)
 
 
 def test_an_infinite_count_of_hits_is_an_unreadable_answer():
     infinite = with_body("search_hits.json", lambda body: body.replace(b'"value": 3', b'"value": Infinity'))
-    found = happened(HITS, Scope(queries=("hedging",)), infinite, Known())
-    assert set(reasons(found)) == {("upstream_error", "the answer is unreadable")}
+    outcomes = happened(HITS, Scope(queries=("hedging",)), infinite, Known())
+    assert set(reasons(outcomes)) == {("upstream_error", "the answer is unreadable")}
 
 
 def test_a_retyped_field_makes_its_own_record_a_gap():
-    found = happened(
+    outcomes = happened(
         FILINGS, COMPANY, with_body("submissions_NOG.json", lambda body: body.replace(b"8123456", b'"8 MB"'))
     )
-    assert reasons(found)["unverifiable", "size is unreadable"] == 1
-    assert len(found) == 10
+    assert reasons(outcomes)["unverifiable", "size is unreadable"] == 1
+    assert len(outcomes) == 10
 
 
 @pytest.mark.parametrize(
@@ -225,9 +225,9 @@ def test_a_column_of_another_type_makes_gaps_and_breaks_nothing(column, value):
         recent[column] = [value for _ in recent[column]]
         return json.dumps(answer).encode()
 
-    found = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
-    assert len(found) == 10
-    assert [row for row in rows(found) if CIK in row.evidence and "submissions-001" not in row.evidence] == []
+    outcomes = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
+    assert len(outcomes) == 10
+    assert [row for row in rows(outcomes) if CIK in row.evidence and "submissions-001" not in row.evidence] == []
 
 
 def test_every_column_that_can_be_unreadable_has_its_reason():
@@ -242,25 +242,25 @@ def test_a_scope_that_does_not_do_is_refused(scope):
 
 
 def test_facts_are_dated_by_their_filing_and_every_statement_is_a_row():
-    found = happened(FACTS, COMPANY, known=Known())
-    assert reasons(found) == {("unverifiable", "acceptance of the filing is unknown"): 1}
+    outcomes = happened(FACTS, COMPANY, releases=Known())
+    assert reasons(outcomes) == {("unverifiable", "acceptance of the filing is unknown"): 1}
     revenues = [
-        (row.available_at, row.values["value"]) for row in rows(found) if row.values["concept"] == "us-gaap:Revenues"
+        (row.available_at, row.values["value"]) for row in rows(outcomes) if row.values["concept"] == "us-gaap:Revenues"
     ]
     assert revenues == [(at("2024-02-23T13:05:41"), "2166256000"), (at("2024-06-04"), "2160100000")]
-    assert len(found) == 7
+    assert len(outcomes) == 7
 
 
 def test_what_tells_of_later_filings_is_not_kept():
-    text = str([row.values for row in rows(happened(FACTS, COMPANY, known=Known()))])
+    text = str([row.values for row in rows(happened(FACTS, COMPANY, releases=Known()))])
     assert "CY2023" not in text
     assert not {"frame", "fy", "fp"} & set(FACTS.dataset.content_columns)
 
 
 def test_one_concept_gives_the_rows_that_all_facts_give():
-    one = happened(FACTS, replace(COMPANY, options={"concepts": "us-gaap/Revenues"}), known=Known())
-    every = rows(happened(FACTS, COMPANY, known=Known()))
-    assert [row.values for row in rows(one)] == [
+    of_concept = happened(FACTS, replace(COMPANY, options={"concepts": "us-gaap/Revenues"}), releases=Known())
+    every = rows(happened(FACTS, COMPANY, releases=Known()))
+    assert [row.values for row in rows(of_concept)] == [
         row.values for row in every if row.values["concept"] == "us-gaap:Revenues"
     ]
 
@@ -283,20 +283,21 @@ def test_a_fact_that_is_none_is_a_gap(old, new, reason):
 def test_two_values_for_one_statement_are_one_row_and_one_gap():
     body = (FOLDER / "sec_edgar/companyfacts_NOG.json").read_bytes()
     answer = json.loads(body)
-    stated = answer["facts"]["us-gaap"]["Revenues"]["units"]["USD"]
-    stated.append(stated[0] | {"val": 1})
+    values = answer["facts"]["us-gaap"]["Revenues"]["units"]["USD"]
+    values.append(values[0] | {"val": 1})
     changed = with_body("companyfacts_NOG.json", lambda _: json.dumps(answer).encode())
-    found = happened(FACTS, COMPANY, changed, Known())
-    assert reasons(found)["unverifiable", "stated twice by one filing"] == 1
-    assert "1" not in {row.values["value"] for row in rows(found)}
+    outcomes = happened(FACTS, COMPANY, changed, Known())
+    assert reasons(outcomes)["unverifiable", "stated twice by one filing"] == 1
+    assert "1" not in {row.values["value"] for row in rows(outcomes)}
 
 
 def test_a_hit_is_dated_by_its_filing_alone():
-    known = Known({TEN_K: at("2024-02-23T13:05:41")})
-    found = happened(HITS, Scope(queries=("hedging",)), known=known)
-    assert [(row.available_at, row.values["accession_no"]) for row in rows(found)] == [(known.accepted[TEN_K], TEN_K)]
-    assert reasons(found) == {("unverifiable", "acceptance of the filing is unknown"): 2}
-    assert "TODAY" not in str(found)
+    releases = Known({TEN_K: at("2024-02-23T13:05:41")})
+    outcomes = happened(HITS, Scope(queries=("hedging",)), releases=releases)
+    [row] = rows(outcomes)
+    assert (row.available_at, row.values["accession_no"]) == (releases.accepted[TEN_K], TEN_K)
+    assert reasons(outcomes) == {("unverifiable", "acceptance of the filing is unknown"): 2}
+    assert "TODAY" not in str(outcomes)
 
 
 def test_a_fetched_header_promotes_a_hit():
@@ -305,8 +306,8 @@ def test_a_fetched_header_promotes_a_hit():
             missing = any(request.path.endswith(f"{name}.hdr.sgml") for name in (TEN_K, "0000950170-25-055890"))
             return captured(PROVIDER, request, b"", status=404) if missing else super().capture(request)
 
-    found = happened(HITS, Scope(queries=("hedging",), options={"headers": "all"}), OneHeader(PROVIDER))
-    assert [(row.available_at, row.values["document"]) for row in rows(found)] == [
+    outcomes = happened(HITS, Scope(queries=("hedging",), options={"headers": "all"}), OneHeader(PROVIDER))
+    assert [(row.available_at, row.values["document"]) for row in rows(outcomes)] == [
         (at("2024-02-22T21:15:03"), "ex991.htm")
     ]
 
@@ -315,10 +316,10 @@ def test_a_fetched_header_promotes_a_hit():
 def test_a_header_that_is_none_costs_its_own_filing_nothing_but_its_proof(broken):
     headers = with_body("header_8k.sgml", lambda body: body.replace(broken, b"X"))
     scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
-    found = happened(FILINGS, scope, headers)
-    row = next(row for row in rows(found) if row.values["accession_no"] == EIGHT_K)
+    outcomes = happened(FILINGS, scope, headers)
+    row = next(row for row in rows(outcomes) if row.values["accession_no"] == EIGHT_K)
     assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "two_readings")
-    assert every(reason != "the answer is unreadable" for _, reason in reasons(found))
+    assert every(reason != "the answer is unreadable" for _, reason in reasons(outcomes))
 
 
 def test_no_hits_and_a_refused_search_are_gaps():

@@ -37,9 +37,9 @@ def line(form, name, cik, day, accession_no):
 class Told(Played):
     """EDGAR with a test's answers: a text by the end of a path. Any other path is missing."""
 
-    def __init__(self, **told):
+    def __init__(self, **files):
         super().__init__(PROVIDER)
-        self.told = told
+        self.told = files
 
     def capture(self, request):
         body = next((text for end, text in self.told.items() if request.path.endswith(end)), None)
@@ -48,22 +48,23 @@ class Told(Played):
         return captured(PROVIDER, request, body.encode())
 
 
-def of_day(day, *lines, **told):
-    fetch = Told(**{f"form.{day.replace('-', '')}.idx": index(*lines)}, **told).fetch
+def of_day(day, *lines, **files):
+    fetch = Told(**{f"form.{day.replace('-', '')}.idx": index(*lines)}, **files).fetch
     day = date.fromisoformat(day)
-    return happened(FEED, Scope(date_from=day, date_to=day, options=told.pop("options", {})), fetch)
+    return happened(FEED, Scope(date_from=day, date_to=day, options=files.pop("options", {})), fetch)
 
 
 def test_the_index_of_a_quarter_tells_of_those_who_are_in_no_list_of_today():
-    found = rows(happened(FEED, SPRING, Played(PROVIDER).fetch))
-    assert {(row.values["cik"], row.values["event"], row.values["form_type"]) for row in found} == {
+    events = rows(happened(FEED, SPRING, Played(PROVIDER).fetch))
+    assert {(row.values["cik"], row.values["event"], row.values["form_type"]) for row in events} == {
         (WRENFIELD, "delisted", "25-NSE"),
         (WRENFIELD, "deregistered", "15-12G"),
     }
 
 
 def test_a_removal_is_the_company_s_and_names_the_exchange_the_class_and_the_rule():
-    [row] = [one for one in rows(happened(FEED, SPRING, Played(PROVIDER).fetch)) if one.values["event"] == "delisted"]
+    events = rows(happened(FEED, SPRING, Played(PROVIDER).fetch))
+    [row] = [event for event in events if event.values["event"] == "delisted"]
     assert row.values == {
         "cik": WRENFIELD,
         "accession_no": "0000876661-24-900001",
@@ -83,10 +84,10 @@ def test_a_removal_is_the_company_s_and_names_the_exchange_the_class_and_the_rul
 
 
 def test_what_an_index_lists_counts_from_the_morning_after_its_filing_date_and_never_when_it_takes_effect():
-    found = {row.values["event"]: row for row in rows(happened(FEED, SPRING, Played(PROVIDER).fetch))}
-    assert found["delisted"].available_at == at("2024-05-01T11:30:00")
-    assert found["deregistered"].available_at == at("2024-05-13T11:30:00")
-    assert found["deregistered"].values["effective_on"] == date(2024, 8, 8)
+    events = {row.values["event"]: row for row in rows(happened(FEED, SPRING, Played(PROVIDER).fetch))}
+    assert events["delisted"].available_at == at("2024-05-01T11:30:00")
+    assert events["deregistered"].available_at == at("2024-05-13T11:30:00")
+    assert events["deregistered"].values["effective_on"] == date(2024, 8, 8)
 
 
 def test_an_old_filing_in_a_new_index_counts_when_the_index_ends():
@@ -103,10 +104,10 @@ def test_a_header_dates_a_filing_exactly():
     header = (
         "<ACCEPTANCE-DATETIME>20240222120000\nACCESSION NUMBER:\t0000876661-24-000007\nFILED AS OF DATE:\t20240222\n"
     )
-    told = {"form.20240222.idx": index(removal), "0000876661-24-000007.hdr.sgml": header}
+    files = {"form.20240222.idx": index(removal), "0000876661-24-000007.hdr.sgml": header}
     day = date(2024, 2, 22)
-    [plain] = rows(happened(FEED, Scope(date_from=day, date_to=day), Told(**told).fetch))
-    [exact] = rows(happened(FEED, Scope(date_from=day, date_to=day, options={"headers": "all"}), Told(**told).fetch))
+    [plain] = rows(happened(FEED, Scope(date_from=day, date_to=day), Told(**files).fetch))
+    [exact] = rows(happened(FEED, Scope(date_from=day, date_to=day, options={"headers": "all"}), Told(**files).fetch))
     assert (plain.available_at, exact.available_at) == (at("2024-02-23T12:30:00"), at("2024-02-22T17:00:00"))
     assert "&header=" in exact.evidence
     assert plain.values == exact.values
@@ -115,8 +116,8 @@ def test_a_header_dates_a_filing_exactly():
 def test_a_removal_without_a_document_has_a_class_unknown_and_the_exchange_that_filed_it():
     removal = line("25-NSE", "A Company", 77, "20240222", "0001354457-24-000007")
     [row] = rows(of_day("2024-02-22", removal))
-    told = {name: row.values[name] for name in ("exchange", "security_class", "common_equity", "effective_on")}
-    assert told == {
+    values = {name: row.values[name] for name in ("exchange", "security_class", "common_equity", "effective_on")}
+    assert values == {
         "exchange": "The Nasdaq Stock Market LLC",
         "security_class": None,
         "common_equity": None,
@@ -176,7 +177,7 @@ def submissions(forms, name="Omega Co", former=(), days=None, items=None):
     rest = ("reportDate", "items", "act", "fileNumber", "filmNumber", "size", "isXBRL", "isInlineXBRL",
             "primaryDocument", "primaryDocDescription")  # fmt: skip
     recent = columns | {name: [""] * count for name in rest} | ({"items": items} if items else {})
-    answer = {"name": name, "tickers": [], "filings": {"recent": recent, "files": []}}
+    answer = {"cik": 77, "name": name, "tickers": [], "filings": {"recent": recent, "files": []}}
     return json.dumps(answer | ({"formerNames": list(former)} if former is not None else {}))
 
 
@@ -185,18 +186,18 @@ def of_company(body):
 
 
 def test_submissions_tell_the_same_with_the_acceptance_of_the_filing():
-    found = rows(of_company(submissions(["8-A12B", "8-K", "25-NSE"])))
-    assert [(row.values["event"], row.values["told_by"], row.available_at) for row in found] == [
+    events = rows(of_company(submissions(["8-A12B", "8-K", "25-NSE"])))
+    assert [(row.values["event"], row.values["told_by"], row.available_at) for row in events] == [
         ("listed", "submissions", at("2024-01-15T13:00:00")),
         ("delisted", "submissions", at("2024-03-15T12:00:00")),
     ]
-    assert [row.values["company_name"] for row in found] == [None, None]
+    assert [row.values["company_name"] for row in events] == [None, None]
 
 
 def test_a_notice_of_a_delisting_is_an_8_k_with_item_3_01():
     body = submissions(["8-K", "8-K", "8-K/A", "8-K"], items=["3.01,9.01", "2.02,9.01", "3.01", " 5.02, 3.01"])
-    found = rows(of_company(body))
-    assert [(row.values["event"], row.values["filing_date"].month) for row in found] == [
+    events = rows(of_company(body))
+    assert [(row.values["event"], row.values["filing_date"].month) for row in events] == [
         ("notified", 1),
         ("notified", 4),
     ]
@@ -208,16 +209,16 @@ def former(name, start, end):
 
 def test_a_new_name_counts_with_the_first_filing_after_the_old_one_s_last_day():
     names = [former("BETA CO", "2024-01-20", "2024-02-15"), former("ALPHA CO", "2001-01-01", "2024-01-10")]
-    found = rows(of_company(submissions(["8-K"] * 4, former=names, days=[
+    events = rows(of_company(submissions(["8-K"] * 4, former=names, days=[
         "2024-01-15", "2024-01-25", "2024-02-15", "2024-03-15",
     ])))  # fmt: skip
-    told = [(row.values["former_name"], row.values["company_name"], row.values["filing_date"]) for row in found]
-    assert told == [
+    changes = [(row.values["former_name"], row.values["company_name"], row.values["filing_date"]) for row in events]
+    assert changes == [
         ("BETA CO", "Omega Co", date(2024, 3, 15)),  # on the last day itself the old one may still be borne
         ("ALPHA CO", "BETA CO", date(2024, 1, 25)),  # not before the new one's first day
     ]
-    assert [row.values["event"] for row in found] == ["renamed", "renamed"]
-    assert found[0].available_at == at("2024-03-16T04:00:00")  # when `names` has it too
+    assert [row.values["event"] for row in events] == ["renamed", "renamed"]
+    assert events[0].available_at == at("2024-03-16T04:00:00")  # when `names` has it too
 
 
 @pytest.mark.parametrize(
@@ -239,9 +240,9 @@ def test_a_name_that_nothing_dates_is_a_gap(names, days):
 @pytest.mark.parametrize("names", [[{"name": "A"}], ["A"], [{"name": "A", "from": None, "to": 5}], {"name": "A"}, 7])
 def test_former_names_of_another_shape_are_one_gap_and_cost_no_filing(names):
     body = json.loads(submissions(["8-A12B"])) | {"formerNames": names}
-    found = of_company(json.dumps(body))
-    assert [row.values["event"] for row in rows(found)] == ["listed"]
-    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+    outcomes = of_company(json.dumps(body))
+    assert [row.values["event"] for row in rows(outcomes)] == ["listed"]
+    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,15 @@ from assets.external.sec_edgar.sec_filings import COLUMNS
 from assets.extraction import Gap
 from assets.feeds.feed import Scope
 from assets.feeds.releases import LakeReleases
+from assets.feeds.replaying import first_request
 from assets.feeds.runs import run_feed
+from pitlake import connect
+from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER
-from tests.answers import captured, happened
+from tests.answers import captured, happened, poll_without_splits
 
 CIK = "0001104485"
 STATED, FETCHED, LONG_BEFORE = (
@@ -53,22 +56,22 @@ def lake_with(root, *filings, form="8-K", fetched_at=FETCHED - DAY, since=None, 
     return lake
 
 
-def reasons(lake, stated=STATED, fetched_at=FETCHED):
+def reasons(lake, reported_on=STATED, fetched_at=FETCHED):
     """The reasons of the gaps of both vendors that state a report on that day, of the quarter and of its year."""
-    quarter = {"fiscalDateEnding": "2004-06-30", "reportedDate": stated.isoformat(), "reportedEPS": "0.6"}
+    quarter = {"fiscalDateEnding": "2004-06-30", "reportedDate": reported_on.isoformat(), "reportedEPS": "0.6"}
     years = [
         {"fiscalDateEnding": "2004-06-30", "reportedEPS": "2.1"},
         {"fiscalDateEnding": "2003-06-30", "reportedEPS": "1"},
     ]
     labels = ("Symbol", "Event Start Date", "Timezone short name", "EPS Estimate", "Reported EPS", "Surprise (%)")
-    event = ["NOG", f"{stated}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
+    event = ["NOG", f"{reported_on}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
     table = {"columns": [{"label": label} for label in labels], "rows": [event]}
-    said = {
+    answers = {
         "av_earnings": {"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": years[:1]},
         "yahoo_earnings": {"finance": {"result": [{"documents": [table]}], "error": None}},
     }
-    found = {}
-    for name, body in said.items():
+    reasons_of = {}
+    for name, body in answers.items():
         feed = all_feeds()[name]
 
         def fetch(request, body=body, provider=feed.provider):
@@ -76,8 +79,8 @@ def reasons(lake, stated=STATED, fetched_at=FETCHED):
 
         releases = LakeReleases(lake).at(fetched_at)
         outcomes = happened(feed, Scope(tickers=("NOG",)), fetch, fetched_at, releases=releases)
-        found[name] = [one.reason for one in outcomes if isinstance(one, Gap)]
-    return found
+        reasons_of[name] = [outcome.reason for outcome in outcomes if isinstance(outcome, Gap)]
+    return reasons_of
 
 
 BOTH, NONE = (
@@ -107,7 +110,7 @@ PAGE = f"CIK{CIK}-submissions-001.json"
 
 
 @pytest.mark.parametrize(
-    ("filings", "options", "stated", "expected"),
+    ("filings", "options", "reported_on", "expected"),
     [
         ((LONG_BEFORE, RESULTS), {"fetched_at": datetime(2020, 7, 17, 11, tzinfo=timezone.utc)}, STATED, NONE),
         ((LONG_BEFORE, RESULTS), {"fetched_at": FETCHED + DAY}, STATED, NONE),
@@ -126,8 +129,44 @@ PAGE = f"CIK{CIK}-submissions-001.json"
         "before item 2.02", "since item 2.02",
     ],
 )  # fmt: skip
-def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, stated, expected):
-    assert reasons(lake_with(tmp_path, *filings, **options), stated) == expected
+def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, reported_on, expected):
+    assert reasons(lake_with(tmp_path, *filings, **options), reported_on) == expected
+
+
+@pytest.mark.parametrize(("end", "expected"), [("2020-07-18", BOTH), ("2020-07-17", NONE)])
+def test_a_list_that_ends_proves_the_days_before_its_end(tmp_path, end, expected):
+    """An 8-K of the last day, 16 July, may be released on the 17th, and its list be a day old."""
+    lake = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"), pages=[PAGE])
+    with lake.stage(get("sec_filings"), "bulk") as stage:
+        stage.poll(entities=[CIK])
+        stage.cover(CIK, (("filing_date", None, end),))
+        lake.publish(stage, FETCHED - DAY)
+    assert reasons(lake) == expected
+
+
+def test_a_replay_before_that_of_captured_filings_is_dated_by_its_fetch(tmp_path):
+    """The captured list of filings may contradict the stated day; once it is read, it does."""
+    listed = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"))
+    store, feed = CaptureStore.of(listed.root), all_feeds()["av_earnings"]
+    quarter = {"fiscalDateEnding": "2020-06-30", "reportedDate": STATED.isoformat(), "reportedEPS": "0.6"}
+    body = json.dumps({"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": []}).encode()
+    scope = Scope(tickers=("NOG",))
+    request = first_request(feed, feed.units(scope)[0])
+    store.put(captured(feed.provider, request, body, fetched_at=FETCHED))
+    figures = []
+    for name in ("new", "lake"):
+        lake = Lake(tmp_path / name)
+        poll_without_splits(lake, "NOG")
+        with HttpClient(feed.provider, store, "replay") as client:
+            report = run_feed(feed, scope, client, lake, run_id=f"figures-{name}")
+        figures.append((report.outcome.total.published, dict(report.gaps), report.notes))
+        with connect(FETCHED, lake=lake) as session:
+            figures.append(session.sql("SELECT available_at, available_at_basis FROM av_earnings").rows())
+    waits = "av_earnings is dated by its fetch: replay sec_filings into this lake first"
+    assert figures == [
+        (1, {}, (waits,)), [(FETCHED, "observed")],
+        (0, {("unverifiable", NO_RESULTS): 1}, ()), [],
+    ]  # fmt: skip
 
 
 def test_a_lake_without_filings_believes_the_vendor(tmp_path):

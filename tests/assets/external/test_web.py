@@ -29,14 +29,14 @@ def bundled(name: str, host: str = "www.prnewswire.com"):
     return happened(PAGES, Scope(queries=(f"https://{host}/releases/{name}",)), Played(PAGES.provider).fetch)
 
 
-def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, one=PAGES):
+def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, feed=PAGES):
     """Return the outcome of a page with this head and body."""
     source = f"<html><head><title>T</title>{head}</head><body>{body}</body></html>".encode()
-    return happened(one, Scope(queries=(URL,)), lambda ask: captured(one.provider, ask, source, headers=headers))
+    return happened(feed, Scope(queries=(URL,)), lambda ask: captured(feed.provider, ask, source, headers=headers))
 
 
-def only(found):
-    [row] = rows(found)
+def only(outcomes):
+    [row] = rows(outcomes)
     return row
 
 
@@ -72,7 +72,7 @@ def test_a_page_is_dated_by_its_latest_claim_and_counts_when_it_was_captured():
 
 
 def test_an_earlier_capture_of_a_text_proves_its_claim():
-    asked = Scope(queries=(URL,))
+    scope = Scope(queries=(URL,))
     source = f"<html><head>{PUBLISHED}</head><body>Text.</body></html>".encode()
     claim = datetime(2024, 2, 1, 21, 30, tzinfo=timezone.utc)
     for body, at, counts in (
@@ -83,7 +83,7 @@ def test_an_earlier_capture_of_a_text_proves_its_claim():
         [older] = [captured(PAGES.provider, Request("x"), body, headers=HTML, fetched_at=at)]
         [row] = happened(
             PAGES,
-            asked,
+            scope,
             lambda ask: captured(PAGES.provider, ask, source, headers=HTML),
             earlier=lambda _, older=older: [older],
         )
@@ -111,9 +111,9 @@ def test_another_article_s_date_is_not_the_page_s():
     assert gaps(bundled("five")) == [("unverifiable", "nothing dates the page")]
 
 
-@pytest.mark.parametrize("stated", ["1970-01-01T00:00:00Z", "0001-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"])
-def test_a_page_older_than_the_web_is_implausible_whatever_else_dates_it(stated):
-    old = f'<meta name="date" content="{stated}">'
+@pytest.mark.parametrize("spelled", ["1970-01-01T00:00:00Z", "0001-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"])
+def test_a_page_older_than_the_web_is_implausible_whatever_else_dates_it(spelled):
+    old = f'<meta name="date" content="{spelled}">'
     assert gaps(page(PUBLISHED + old)) == [("unverifiable", "claims of publication are implausible")]
 
 
@@ -128,19 +128,19 @@ def test_a_clock_that_is_wrong_proves_nothing():
 
 
 def test_a_later_last_modified_outweighs_an_old_publication():
-    found = page(PUBLISHED, headers={**HTML, "last-modified": "Fri, 01 Mar 2024 10:00:00 GMT"})
-    assert only(found).values["dated_at"] == datetime(2024, 3, 1, 10, tzinfo=timezone.utc)
+    outcomes = page(PUBLISHED, headers={**HTML, "last-modified": "Fri, 01 Mar 2024 10:00:00 GMT"})
+    assert only(outcomes).values["dated_at"] == datetime(2024, 3, 1, 10, tzinfo=timezone.utc)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "update",
     [
         '<meta property="article:modified_time" content="the other day">',
         '<meta property="article:modified_time" content="2024&#45;03&#45;09">',
     ],
 )
-def test_an_update_that_can_t_be_read_or_quoted_leaves_the_page_undated(told):
-    assert gaps(page(PUBLISHED + told)) == [("unverifiable", "nothing dates the page")]
+def test_an_update_that_can_t_be_read_or_quoted_leaves_the_page_undated(update):
+    assert gaps(page(PUBLISHED + update)) == [("unverifiable", "nothing dates the page")]
 
 
 def test_a_tag_in_a_comment_is_no_claim():
@@ -148,8 +148,8 @@ def test_a_tag_in_a_comment_is_no_claim():
 
 
 def test_what_is_no_html_has_no_candidate():
-    found = page(headers={"content-type": "application/pdf"})
-    assert gaps(found) == [("no_data", "the answer is valid and empty")]
+    outcomes = page(headers={"content-type": "application/pdf"})
+    assert gaps(outcomes) == [("no_data", "the answer is valid and empty")]
 
 
 @pytest.mark.parametrize("head", ['<script type="application/ld+json">{"broken</script>', "<meta>", "<time datetime>"])
@@ -231,8 +231,8 @@ def test_no_order_of_claims_dates_a_page_before_its_latest(days, shuffler):
 
 def test_a_page_is_asked_for_at_its_host():
     [unit] = PAGES.units(Scope(queries=("https://www.sec.gov/x?b=2&a=1&a=3#part", "https://www.sec.gov/x?b=2&a=1&a=3")))
-    asked: list[Request] = []
+    requests: list[Request] = []
     played = captured(PAGES.provider, Request("x"), b"", headers=HTML)
-    list(PAGES.collect(unit, lambda request: asked.append(request) or played))
-    assert (asked[0].host, asked[0].path) == ("www.sec.gov", "/x")
-    assert asked[0].query == (("a", "1"), ("a", "3"), ("b", "2"))
+    list(PAGES.collect(unit, lambda request: requests.append(request) or played))
+    assert (requests[0].host, requests[0].path) == ("www.sec.gov", "/x")
+    assert requests[0].query == (("a", "1"), ("a", "3"), ("b", "2"))

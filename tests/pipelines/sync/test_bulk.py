@@ -8,20 +8,26 @@ import subprocess
 import sys
 import time
 import zipfile
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, datetime, timezone
 
 import pyarrow as pa
 import pytest
 
+from assets.feeds.feed import Whole
 from pipelines.sync import bulk, bulk_worker, upkeep
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
 from pitlake.errors import VersionVacuumed
+from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
 from pitlake.session import connect
 from resources.http.archives import keep, read
 from resources.http.capture import CaptureStore
 from tests.cli.conftest import ROOT
+from tests.pipelines.sync import damaged
 from tests.pipelines.sync.edgar import made
 
 FACTS, SUBMISSIONS = "companyfacts.zip", "submissions.zip"
@@ -105,12 +111,40 @@ def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archive
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_filings_revisions") == [(27, 27)]
 
 
+@pytest.mark.parametrize(
+    ("since", "without", "first", "last"),
+    [
+        (None, (), None, "2017-10-09"),
+        (date(2017, 3, 1), (), "2017-03-01", "2017-10-09"),
+        (None, ("submissions-001",), None, None),
+    ],
+    ids=["all", "since a day", "without an older page"],
+)
+def test_a_company_s_members_prove_its_filings_before_the_newest_one(lake, tmp_path, since, without, first, last):
+    company = replace(made(1)[0], filings=[], older=1)
+    for quarter in (1, 2, 3):
+        company.reports(2017, quarter)
+    whole, part = zipped(tmp_path / "bulk", [company]) / SUBMISSIONS, tmp_path / SUBMISSIONS
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(part, "w") as target:
+        for name in source.namelist():
+            if not any(word in name for word in without):
+                target.writestr(name, source.read(name))
+    archive = keep(CaptureStore.of(lake.location), part)
+    observed_at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    task = bulk_worker.Task(
+        archive=archive, companies=[company.padded], since=since, observed_at=observed_at, as_accepted=False
+    )
+    covered = {part.dataset: part.covered for part in bulk_worker.filings(task)}
+    proven = [Whole(company.padded, (("filing_date", first, last),))] if last else []
+    assert covered == {"sec_filings": proven, "universe_events": []}
+
+
 def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch):
     archive = keep(CaptureStore.of(lake.location), archives / FACTS)
     names = [member.name for member in archive.members()]
     opened, opener = [], zipfile.ZipFile
     monkeypatch.setattr(zipfile, "ZipFile", lambda path: opened.append(path) or opener(path))
-    assert [len(list(read(archive, [name]))) for name in names] == [1, 1, 1]
+    assert [read(archive, name).status for name in names] == [200, 200, 200]
     assert opened == [archive.path]
 
 
@@ -202,3 +236,88 @@ def test_what_is_not_a_bulk_file_is_one_line(sync, archives, monkeypatch, files,
     done = sync("--all", "--from", files)
     assert (done.code, done.out) == (2, "")
     assert said in done.err.splitlines()[-1]
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Load without further processes, which take seconds to start."""
+
+    @contextmanager
+    def processes():
+        with ThreadPoolExecutor(1) as pool:
+            yield pool
+
+    monkeypatch.setattr(bulk, "_processes", processes)
+
+
+def load_of(lake, folder):
+    progress = Progress(lambda _: None)
+    BulkSync(lake, progress, None).run([folder / FACTS, folder / SUBMISSIONS])
+    return progress
+
+
+def members(companies):
+    facts = {f"CIK{company.padded}.json": json.dumps(company.company_facts()).encode() for company in companies}
+    submissions = {
+        name: json.dumps(page).encode() for company in companies for name, page in company.submissions().items()
+    }
+    return {FACTS: facts, SUBMISSIONS: submissions}
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("kind", [FACTS, SUBMISSIONS])
+def test_a_damaged_member_is_one_gap_and_the_next_good_files_mend_it(lake, tmp_path, kind):
+    companies = made(len(damaged.KINDS) + 3, range(2016, 2017), older=1)
+    content = members(companies)
+    bad = dict(zip([f"CIK{company.padded}.json" for company in companies[1:]], damaged.KINDS, strict=False))
+    for name in content:
+        damaged.write(tmp_path / name, content[name], bad if name == kind else {})
+    progress = load_of(lake, tmp_path)
+    assert not progress.refused
+    assert len(progress.failures) == 1
+    assert f"the members of {len(bad)} companies can't be read (0000001001, " in progress.failures[0]
+    good = len(companies) - len(bad)
+    assert rows(lake, "SELECT count(DISTINCT cik), count(*) FROM sec_facts") == [(good, good * 12)]
+    for dataset in ("sec_facts", "sec_filings") if kind == SUBMISSIONS else ("sec_facts",):
+        assert rows(lake, f"SELECT count(*) FROM gaps WHERE dataset = '{dataset}'") == [(len(bad),)], dataset
+    again = load_of(lake, tmp_path)
+    assert again.failures == progress.failures
+    for name in content:
+        damaged.write(tmp_path / name, content[name], {})
+    assert load_of(lake, tmp_path).failures == []
+    well = Lake(tmp_path / "well")
+    load_of(well, tmp_path)
+    assert rows(lake, CONTENT) == rows(well, CONTENT)
+    for dataset in ("sec_filings", "universe_events"):
+        question = f"SELECT cik, accession_no, available_at FROM {dataset}_revisions ORDER BY ALL"
+        assert rows(lake, question) == rows(well, question)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_sync_with_a_missing_bulk_file_skips_it_in_the_plan(sync, edgar, lake, archives):
+    sync("--all", "--from", f"{archives / FACTS},{archives / SUBMISSIONS}")
+    (archives / FACTS).unlink()
+    done = sync("--tickers", "TKA")
+    assert done.code == 0, done.err
+    assert f"  bulk files: skipped; there is no file '{archives / FACTS}'" in done.err
+    assert lake.watch_list().companies == {"0000001000": ("TKA",)}
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_refused_load_leaves_nothing_on_the_watch_list(sync, edgar, lake, archives, monkeypatch):
+    assert sync("--all", "--from", str(archives / FACTS)).code == 2
+    assert lake.watch_list().archives == ()
+    with monkeypatch.context() as refusing:
+        refusing.setattr(Progress, "add", lambda progress, report: progress.refused.update({report.dataset: "no"}))
+        assert sync("--all", "--from", f"{archives / FACTS},{archives / SUBMISSIONS}").code == 1
+    assert lake.watch_list().archives == ()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_damaged_members_end_a_sync_with_exit_code_1_and_their_count(sync, edgar, tmp_path):
+    content = members(made(3))
+    damaged.write(tmp_path / FACTS, content[FACTS], {"CIK0000001000.json": "null"})
+    damaged.write(tmp_path / SUBMISSIONS, content[SUBMISSIONS], {})
+    done = sync("--all", "--from", f"{tmp_path / FACTS},{tmp_path / SUBMISSIONS}")
+    assert done.code == 1
+    assert "bulk files: the members of 1 company can't be read (0000001000); download them again" in done.err

@@ -1,5 +1,6 @@
 """`pitlake sync` against a made EDGAR on loopback: what it asks, what it publishes, what it remembers and refuses."""
 
+import json
 import os
 import signal
 import subprocess
@@ -172,10 +173,12 @@ def changed_main(edgar, change):
 def test_an_answer_with_uneven_columns_does_not_end_this_and_every_later_sync(sync, edgar, lake):
     changed_main(edgar, lambda main: main["filings"]["recent"]["filingDate"].pop())
     done = sync("--tickers", "TKA,TKB")
-    assert done.code == 0, done.err
+    assert done.code == 1, done.err
+    assert "no answer: CIK 0000001000: the answer is unreadable; the next sync asks again" in done.err
     assert "names: 1 × the answer is unreadable" in done.err
     edgar.publish()
     assert sync().code == 0
+    assert rows(lake, "SELECT count(DISTINCT cik) FROM sec_facts") == [(2,)]
     names = rows(lake, "SELECT cik, name FROM names WHERE kind = 'ticker' ORDER BY ALL")
     assert names == [("0000001000", "TKA"), ("0000001001", "TKB")]
 
@@ -203,3 +206,57 @@ def test_a_stopped_sync_says_how_to_continue(sync, lake, monkeypatch):
     assert "stopped; the same command continues" in stop_text.err.splitlines()
     assert sync("--tickers", "TKA").code == 0
     assert lake.watch_list().companies
+
+
+WELL = ("sec_filings", "sec_facts", "universe_events")
+DISORDERS = {
+    "submissions {}": (SUBMISSIONS, b"{}", 1),
+    "submissions of another company": (SUBMISSIONS, lambda main: main.update(cik="0000001001"), 1),
+    "an acceptance": (SUBMISSIONS, lambda main: main["filings"]["recent"]["acceptanceDateTime"].__setitem__(0, "?"), 0),
+    "all acceptances": (
+        SUBMISSIONS,
+        lambda main: main["filings"]["recent"].update(
+            acceptanceDateTime=["?"] * len(main["filings"]["recent"]["form"])
+        ),
+        1,
+    ),
+    "a page {}": ("/submissions/CIK{:010d}-submissions-001.json", b"{}", 1),
+    "facts {}": (FACTS, b"{}", 1),
+    "facts 404": (FACTS, 404, 0),
+    "a page 404": ("/submissions/CIK{:010d}-submissions-001.json", 404, 1),
+    "a value": (FACTS, lambda facts: facts["facts"]["us-gaap"]["Concept0"]["units"]["USD"][0].update(val="many"), 0),
+    "a name": (SUBMISSIONS, lambda main: main.update(name=None), 0),
+}
+
+
+@pytest.mark.parametrize("disorder", DISORDERS)
+def test_one_malformed_answer_comes_back_by_itself(sync, edgar, lake, disorder):
+    path, change, code = DISORDERS[disorder]
+    path = path.format(1000)
+    edgar.companies[0].older = 0 if disorder == "all acceptances" else 2
+    edgar.publish()
+    answer = json.loads(edgar.server.script[path][0].content)
+    if callable(change):
+        change(answer)
+    body, status = (answer, 200) if callable(change) else (change, 200) if isinstance(change, bytes) else (b"", change)
+    edgar.server.plays(path, Answer(body, status, headers={"content-type": "application/json"}))
+    done = sync("--tickers", "TKA")
+    assert done.code == code, done.err
+    edgar.publish()
+    assert sync().code == 0
+    counts = [rows(lake, f"SELECT count(*) FROM {dataset}")[0][0] for dataset in WELL]
+    assert counts == [8, 24, 8]
+    assert rows(lake, "SELECT DISTINCT name FROM names ORDER BY ALL") == [("Company 0",), ("TKA",)]
+    sync()
+    assert edgar.asked == [SUBMISSIONS.format(1000)]
+
+
+def test_a_missing_file_that_edgar_does_not_list_is_not_asked_for_at_every_sync(sync, edgar):
+    for filing in edgar.companies[0].filings:
+        filing["isXBRL"] = 0
+    edgar.publish()
+    edgar.server.plays(FACTS.format(1000), Answer(b"", 404))
+    sync("--tickers", "TKA")
+    assert FACTS.format(1000) in edgar.asked
+    sync()
+    assert FACTS.format(1000) not in edgar.asked

@@ -86,7 +86,7 @@ def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door):
     stream = door.stream(NUMBERS, {"n": 20_000, "text": "x" * 500})
     next(stream)
     line.cut_after(1_000_000)
-    with pytest.raises(GraphUnavailable, match="is not reachable"):
+    with pytest.raises(GraphUnavailable, match=r"broke off after [\d,]+ records"):
         list(stream)
 
 

@@ -20,6 +20,7 @@ from assets.runs import RunReport
 from pitlake.datasets import get
 from pitlake.errors import AnswerRefused
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.stage import CLOCK_TAG
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import HttpClient, captured
 from resources.http.provider import OK
@@ -31,7 +32,8 @@ JSON = {"content-type": "application/json"}
 FEEDS = {told.dataset: told for told in (*figures.FEEDS, *tellings.FEEDS, *edgar.FEEDS)}
 KINDS = tuple({told.kind.name: told.kind for told in FEEDS.values()}.values())
 NAMES = {name: told.name for name, told in FEEDS.items()}
-WHOLE = {name for name in FEEDS if all_feeds()[name].whole}
+WHOLE = {name for name in FEEDS if all_feeds()[name].whole and get(name).source_tag != CLOCK_TAG}
+"""Feeds whose complete answers prove that a record was missing; not those whose own clock proves when it was public."""
 SHOWN_BY = {"macro_observations": by("series_id"), "sec_facts": by("cik", "concept", "period_end")}
 
 

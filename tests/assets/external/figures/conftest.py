@@ -37,14 +37,14 @@ class Answers:
         self.scope = Scope(**scope)
 
     def captures(self, *bodies: bytes | str | dict, fetched_at=FETCHED, headers=None) -> Callable:
-        given = iter(bodies)
+        answers_left = iter(bodies)
 
         def fetch(request):
             params = dict(request.query)
-            body = next(given, None)
+            body = next(answers_left, None)
             if body is None:
-                said = json.dumps(request.json)
-                body = bundled.find(self.feed.provider.name, request.method, request.path, params, said).body
+                payload = json.dumps(request.json)
+                body = bundled.find(self.feed.provider.name, request.method, request.path, params, payload).body
             content = (
                 body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
             )
@@ -65,17 +65,17 @@ class Answers:
     ) -> list[tuple[Row | Gap, date]]:
         fetch = self.captures(*bodies, **how)
         run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)
-        found = []
+        dated_outcomes = []
         for unit in self.feed.units(self.scope):
             captures, refusal = collect_unit(self.feed, unit, fetch)
-            found += outcomes(self.feed, unit, captures, refusal, run)
-        return found
+            dated_outcomes += outcomes(self.feed, unit, captures, refusal, run)
+        return dated_outcomes
 
     def rows(self, *bodies, **how) -> list[Row]:
-        return [one for one in self.outcomes(*bodies, **how) if isinstance(one, Row)]
+        return [outcome for outcome in self.outcomes(*bodies, **how) if isinstance(outcome, Row)]
 
     def reasons(self, *bodies, **how) -> list[str]:
-        return [one.reason for one in self.outcomes(*bodies, **how) if isinstance(one, Gap)]
+        return [outcome.reason for outcome in self.outcomes(*bodies, **how) if isinstance(outcome, Gap)]
 
     def verdict(self, body, **how):
         [unit] = self.feed.units(self.scope)
@@ -108,8 +108,8 @@ class Loopback:
             return 200, b"crumb/of-tests", ""
         if self.first:
             return *self.first.pop(0), ""
-        found = bundled.find(self.provider, method, parts.path, dict(parse_qsl(parts.query)), body)
-        return (404, b"{}", "") if found is None else (found.status, found.body, "")
+        entry = bundled.find(self.provider, method, parts.path, dict(parse_qsl(parts.query)), body)
+        return (404, b"{}", "") if entry is None else (entry.status, entry.body, "")
 
 
 def serve(loopback: Loopback) -> ThreadingHTTPServer:
@@ -167,5 +167,5 @@ def client(tmp_path) -> Iterator[Callable[..., HttpClient]]:
         return opened[-1]
 
     yield open_client
-    for one in opened:
-        one.close()
+    for opened_client in opened:
+        opened_client.close()

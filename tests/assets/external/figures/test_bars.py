@@ -144,8 +144,8 @@ def test_a_period_s_bar_that_is_no_row_is_a_gap(answers, lines, reasons):
 
 
 def test_weekly_and_monthly_bars_of_one_day_are_two_rows(answers):
-    found = [answers("av_period_bars", tickers=("AAPL",), options={"period": one}).rows() for one in ("week", "month")]
-    keys = {(row.values["period"], str(row.values["period_start"])) for rows in found for row in rows}
+    periods = [answers("av_period_bars", tickers=("AAPL",), options={"period": period}) for period in ("week", "month")]
+    keys = {(row.values["period"], str(row.values["period_start"])) for source in periods for row in source.rows()}
     assert keys == {
         ("week", "2024-07-01"), ("week", "2024-06-24"), ("week", "2024-03-25"), ("month", "2024-06-01"),
         ("month", "2024-05-01"),
@@ -189,15 +189,15 @@ def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answe
     assert (outcome.values["market_session"], day) == ("post_market", date.fromisoformat(stamp[:10]))
     months = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
     twice = months.dated(*(f"{HEAD}{stamp},1,1,1,{close},1" for close in (1, 2)))
-    assert [(one.reason, day) for one, day in twice if isinstance(one, Gap)] == [("stated twice", day)]
+    assert [(gap.reason, day) for gap, day in twice if isinstance(gap, Gap)] == [("stated twice", day)]
 
 
 def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
     bars = answers("av_intraday_bars", tickers=("AAPL",), date_from=date(2023, 12, 5), date_to=date(2024, 1, 2))
     [unit] = bars.feed.units(bars.scope)
-    asked = [dict(capture.params) for capture in bars.feed.collect(unit, bars.captures())]
-    assert [params["month"] for params in asked] == ["2023-12", "2024-01"]
-    assert {(params["adjusted"], params["extended_hours"]) for params in asked} == {("false", "true")}
+    requests = [dict(capture.params) for capture in bars.feed.collect(unit, bars.captures())]
+    assert [params["month"] for params in requests] == ["2023-12", "2024-01"]
+    assert {(params["adjusted"], params["extended_hours"]) for params in requests} == {("false", "true")}
 
 
 @settings(max_examples=300, deadline=None)
@@ -208,8 +208,8 @@ def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
     st.booleans(),
 )
 def test_no_bar_is_early_whatever_its_time_means(naive, length, fold, time_is_the_end):
-    stated = naive.replace(tzinfo=NEW_YORK, fold=fold).astimezone(UTC)
-    truth = stated if time_is_the_end else stated + length
+    instant = naive.replace(tzinfo=NEW_YORK, fold=fold).astimezone(UTC)
+    truth = instant if time_is_the_end else instant + length
     available_at = start_of(naive.strftime(STAMP)) + length
     assert truth <= available_at <= truth + length + timedelta(hours=1)
 
@@ -227,23 +227,23 @@ def test_sessions_lie_within_their_new_york_day(day):
 
 
 @pytest.mark.parametrize(
-    ("day", "known"),
+    ("day", "is_known"),
     [(date(1989, 12, 29), False), (date(1990, 1, 2), True), (date(2199, 12, 31), True), (date(2200, 1, 2), False)],
 )
-def test_sessions_are_known_from_1990_to_2199(day, known):
-    assert (session(day) is not None) == known
+def test_sessions_are_known_from_1990_to_2199(day, is_known):
+    assert (session(day) is not None) == is_known
 
 
 def test_a_session_is_planned_until_one_that_is_called_off_does_not_open():
     mourning, plan = date(2025, 1, 9), planned(date(2025, 1, 9))
     assert (session_by(mourning, plan.open - MICROSECOND), session_by(mourning, plan.open)) == (plan, None)
-    held, weekend = session(date(2025, 1, 10)), date(2025, 1, 11)
-    assert session_by(date(2025, 1, 10), held.open) == session_by(date(2025, 1, 10), held.open - MICROSECOND) == held
-    assert session_by(weekend, held.open) is None
+    hours, weekend = session(date(2025, 1, 10)), date(2025, 1, 11)
+    assert session_by(date(2025, 1, 10), hours.open) == session_by(date(2025, 1, 10), hours.open - MICROSECOND) == hours
+    assert session_by(weekend, hours.open) is None
 
 
 def test_an_early_close_that_no_rule_foretells_is_not_known_before_it():
     day = date(2003, 12, 26)
-    held, plan = session(day), planned(day)
-    assert held.close < plan.close
-    assert (session_by(day, held.close - MICROSECOND), session_by(day, held.close)) == (plan, held)
+    hours, plan = session(day), planned(day)
+    assert hours.close < plan.close
+    assert (session_by(day, hours.close - MICROSECOND), session_by(day, hours.close)) == (plan, hours)

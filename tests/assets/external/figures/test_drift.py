@@ -33,10 +33,10 @@ def places(node, path=()):
 def drifted(answer, draw):
     answer = copy.deepcopy(answer)
     for _ in range(draw(st.integers(1, 3))):
-        found = list(places(answer))
-        if not found:
+        fields = list(places(answer))
+        if not fields:
             break
-        *above, last = draw(st.sampled_from(found))
+        *above, last = draw(st.sampled_from(fields))
         node = answer
         for name in above:
             node = node[name]
@@ -53,14 +53,14 @@ def drifted(answer, draw):
 
 
 def check(name, feed, outcomes):
-    rows = [one for one in outcomes if isinstance(one, Row)]
+    rows = [outcome for outcome in outcomes if isinstance(outcome, Row)]
     assert outcomes
-    assert every(isinstance(one, Row | Gap) for one in outcomes)
+    assert every(isinstance(outcome, Row | Gap) for outcome in outcomes)
     rows_table(feed, rows)
-    told = {}
+    values = {}
     for row in rows:
         identity = (*(row.values[column] for column in get(name).identity), row.available_at)
-        assert told.setdefault(identity, row.values) == row.values
+        assert values.setdefault(identity, row.values) == row.values
 
 
 @pytest.mark.parametrize("name", FEEDS)
@@ -68,12 +68,12 @@ def check(name, feed, outcomes):
 @given(st.data())
 @pytest.mark.sampled(3)
 def test_an_answer_that_drifts_loses_nothing_and_breaks_nothing(answers, name, data):
-    asked = answers(name, tickers=(TICKERS.get(name, "AAPL"),), max_pages=1)
-    [unit] = asked.feed.units(asked.scope)
-    [capture] = list(asked.feed.collect(unit, asked.captures()))[:1]
+    source = answers(name, tickers=(TICKERS.get(name, "AAPL"),), max_pages=1)
+    [unit] = source.feed.units(source.scope)
+    [capture] = list(source.feed.collect(unit, source.captures()))[:1]
     answer = drifted(json.loads(capture.body), data.draw)
-    if asked.verdict(answer or "{}").outcome == "ok":
-        check(name, asked.feed, asked.outcomes(answer))
+    if source.verdict(answer or "{}").outcome == "ok":
+        check(name, source.feed, source.outcomes(answer))
 
 
 @settings(max_examples=50, deadline=None)

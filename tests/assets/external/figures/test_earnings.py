@@ -50,7 +50,7 @@ def test_the_filing_of_the_day_dates_its_report(answers):
 
 
 def test_what_is_not_reported_or_not_dated_is_a_gap(answers):
-    gaps = [one for one in answers("av_earnings", tickers=("AAPL",)).outcomes() if hasattr(one, "reason")]
+    gaps = [outcome for outcome in answers("av_earnings", tickers=("AAPL",)).outcomes() if hasattr(outcome, "reason")]
     assert [(gap.locator.rsplit("item=AAPL/")[1], gap.type, gap.reason) for gap in gaps] == [
         ("quarter/2024-06-30", "no_data", "no reported figure"),
         ("quarter/2023-03-31", "unverifiable", "no reported date"),

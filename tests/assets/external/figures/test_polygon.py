@@ -15,10 +15,10 @@ UTC = timezone.utc
 
 
 def test_dividends_keep_every_digit_over_pages(answers):
-    found = answers("polygon_dividends", tickers=("KO",)).outcomes()
-    amounts = [one.values["cash_amount_text"] for one in found if hasattr(one, "values")]
+    outcomes = answers("polygon_dividends", tickers=("KO",)).outcomes()
+    amounts = [outcome.values["cash_amount_text"] for outcome in outcomes if hasattr(outcome, "values")]
     assert amounts == ["0.485", "0.485", "0.48515625", "0.485"]
-    assert [one.reason for one in found if hasattr(one, "reason")] == ["no declaration date"]
+    assert [outcome.reason for outcome in outcomes if hasattr(outcome, "reason")] == ["no declaration date"]
 
 
 def test_a_dividend_is_public_at_the_end_of_its_declaration_day(answers):
@@ -28,8 +28,8 @@ def test_a_dividend_is_public_at_the_end_of_its_declaration_day(answers):
 
 
 def test_pages_left_behind_are_a_gap(answers):
-    found = answers("polygon_dividends", tickers=("KO",), max_pages=1).reasons()
-    assert found == ["more pages than asked for"]
+    reasons = answers("polygon_dividends", tickers=("KO",), max_pages=1).reasons()
+    assert reasons == ["more pages than asked for"]
 
 
 def dividend(**changes):
@@ -140,13 +140,13 @@ def test_a_split_that_cannot_be_read_is_a_gap(answers, changes, reason):
 def test_a_ticker_is_asked_for_in_its_own_case(answers):
     preferred = answers("polygon_dividends", tickers=("BACpK ",))
     assert [unit.name for unit in preferred.feed.units(preferred.scope)] == ["BACpK"]
-    found = {"results": [dividend(ticker="BACpK"), dividend(ticker="BACPK")]}
-    assert [row.values["ticker"] for row in preferred.rows(found)] == ["BACpK"]
-    assert preferred.reasons(found) == ["record is about another ticker"]
+    answer = {"results": [dividend(ticker="BACpK"), dividend(ticker="BACPK")]}
+    assert [row.values["ticker"] for row in preferred.rows(answer)] == ["BACpK"]
+    assert preferred.reasons(answer) == ["record is about another ticker"]
 
 
 @pytest.mark.parametrize(
-    ("source", "symbol", "asked"),
+    ("source", "symbol", "requested"),
     [
         ("polygon", "BACpK", "BACpK"),
         ("massive", "BACpK", "BACpK"),
@@ -155,11 +155,11 @@ def test_a_ticker_is_asked_for_in_its_own_case(answers):
         ("alphavantage", "BACpK", "BACPK"),
     ],
 )
-def test_only_polygon_s_symbols_keep_their_case(source, symbol, asked):
+def test_only_polygon_s_symbols_keep_their_case(source, symbol, requested):
     op = {"yahoo": "earnings", "alphavantage": "earnings"}.get(source, "dividends")
     for named in ({"symbol": symbol}, {"tickers": symbol}):
         question = asking.read({"source": source, "op": op, **named})
-        assert operations.operation(question).scope(question).tickers == (asked,)
+        assert operations.operation(question).scope(question).tickers == (requested,)
 
 
 def test_a_scope_names_tickers_or_days(answers):
@@ -173,6 +173,6 @@ def test_a_scope_names_tickers_or_days(answers):
 def test_no_day_is_early(second):
     truth = datetime.fromtimestamp(second, UTC)
     day = truth.astimezone(NEW_YORK).date()
-    found = dating.end_of_day_text(day.isoformat())
-    assert truth < found <= truth + dating.DATE_ONLY_BOUND
-    assert found - timedelta(microseconds=1) < dating.end_of_day(day + timedelta(days=1))
+    instant = dating.end_of_day_text(day.isoformat())
+    assert truth < instant <= truth + dating.DATE_ONLY_BOUND
+    assert instant - timedelta(microseconds=1) < dating.end_of_day(day + timedelta(days=1))

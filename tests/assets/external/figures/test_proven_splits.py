@@ -162,10 +162,10 @@ def test_reports_that_restate_no_number_of_shares_prove_that_there_was_no_split(
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
 
 
-@pytest.mark.parametrize(("stated", "shares"), [(4, 4.0), (0.25, 4.0), (5, None)])
-def test_filings_that_state_another_ratio_make_a_split_uncertain(made, stated, shares):
+@pytest.mark.parametrize(("ratio", "shares"), [(4, 4.0), (0.25, 4.0), (5, None)])
+def test_filings_that_state_another_ratio_make_a_split_uncertain(made, ratio, shares):
     stage(made.lake, "names", [tickers("0000000001", "AAA")])
-    stage(made.lake, "sec_facts", [fact(RATIO, stated, "2020-08-28", "2020-10-30", "2020-08-28", "pure")])
+    stage(made.lake, "sec_facts", [fact(RATIO, ratio, "2020-08-28", "2020-10-30", "2020-08-28", "pure")])
     made.poll_splits(split())
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
 

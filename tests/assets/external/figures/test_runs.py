@@ -48,11 +48,11 @@ def test_a_run_publishes_and_its_replay_changes_nothing(loopback, client, lake, 
     provider = all_feeds()[name].provider
     played = loopback(provider.name)
     first = run(name, tickers, client(provider), lake)
-    asked = len(played.asked)
+    requests_before = len(played.asked)
     again = run(name, tickers, client(provider, "replay"), lake, run_id="again")
     assert first.outcome.total.published > 0
     assert (again.outcome.total.unchanged, again.outcome.changed) == (first.outcome.total.published, False)
-    assert len(played.asked) == asked, "a replay asks nobody"
+    assert len(played.asked) == requests_before, "a replay asks nobody"
 
 
 @pytest.mark.parametrize(("tickers", "polled"), [(("AAPL",), {"AAPL"}), ((), None)], ids=["one", "every company"])
@@ -91,8 +91,8 @@ def test_an_answer_that_stays_empty_is_a_gap(loopback, client, lake):
 
 def test_a_key_in_a_refusal_is_stored_nowhere(loopback, client, lake, tmp_path):
     feed = all_feeds()["av_earnings"]
-    said = f"We have detected your API key as {KEY} and our limit is 25 requests per day."
-    loopback("alpha_vantage").first = [(200, json.dumps({"Information": said}).encode())]
+    message = f"We have detected your API key as {KEY} and our limit is 25 requests per day."
+    loopback("alpha_vantage").first = [(200, json.dumps({"Information": message}).encode())]
     report = run("av_earnings", ("AAPL",), client(feed.provider), lake)
     assert dict(report.gaps) == {("upstream_error", "daily limit reached"): 1}
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -128,8 +128,8 @@ def test_estimates_fetched_later_are_statements_of_their_own(loopback, client, l
     before = datetime.now(UTC)
     run("av_estimates", ("AAPL",), client(feed.provider, "refresh"), lake, run_id="second")
     count = "SELECT count(*) AS n FROM av_estimates_revisions"
-    found = []
+    counts = []
     for as_of in (before, datetime.now(UTC)):
         with connect(as_of, lake=lake, datasets=["av_estimates"]) as session:
-            found.append(session.sql(count).arrow().to_pylist()[0]["n"])
-    assert found == [3, 6]
+            counts.append(session.sql(count).arrow().to_pylist()[0]["n"])
+    assert counts == [3, 6]

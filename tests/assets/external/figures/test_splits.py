@@ -32,33 +32,33 @@ def test_earnings_a_share_count_when_fetched_after_a_split(answers, name, day, r
 def test_what_was_reported_after_a_split_keeps_its_date(answers):
     source = answers("av_earnings", tickers=("AAPL",))
     plain, rows = source.rows(), source.rows(splits=on(date(2024, 4, 1), 10.0))
-    kept = [row.available_at for row in rows if row.available_at < FETCHED]
-    assert kept == [row.available_at for row in plain if row.values["reported_date"] >= date(2024, 4, 1)]
-    assert 0 < len(kept) < len(rows)
+    early = [row.available_at for row in rows if row.available_at < FETCHED]
+    assert early == [row.available_at for row in plain if row.values["reported_date"] >= date(2024, 4, 1)]
+    assert 0 < len(early) < len(rows)
     assert {row.evidence.rpartition("=")[2] for row in rows} == {"end_of_day", "split_since"}
 
 
-@pytest.mark.parametrize(("name", "told"), [("av_earnings", "reported_date"), ("yahoo_earnings", "event_date")])
-def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, told):
+@pytest.mark.parametrize(("name", "column"), [("av_earnings", "reported_date"), ("yahoo_earnings", "event_date")])
+def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, column):
     """It is public from midnight on, and shares are split at the next morning's open."""
     source = answers(name, tickers=("AAPL",))
-    eve = max(row.values[told] for row in source.rows() if row.available_at < FETCHED)
+    eve = max(row.values[column] for row in source.rows() if row.available_at < FETCHED)
     for days, counted in ((1, FETCHED), (0, None)):
         rows = source.rows(splits=on(eve + timedelta(days=days), 10.0))
-        plain = next(row.available_at for row in source.rows() if row.values[told] == eve)
-        assert {row.available_at for row in rows if row.values[told] == eve} == {counted or plain}
+        plain = next(row.available_at for row in source.rows() if row.values[column] == eve)
+        assert {row.available_at for row in rows if row.values[column] == eve} == {counted or plain}
 
 
 @pytest.mark.parametrize(
     ("day", "since"), [(date(2020, 7, 30), False), (date(2020, 7, 31), True), (date(2020, 8, 31), True)]
 )
 def test_a_dividend_counts_when_fetched_after_a_split(answers, day, since):
-    told = {
+    record = {
         "ticker": "AAA", "cash_amount": 0.205, "declaration_date": "2020-07-30", "dividend_type": "CD",
         "ex_dividend_date": "2020-08-07", "frequency": 4,
     }  # fmt: skip
     source = answers("polygon_dividends", tickers=("AAA",))
-    (plain,), (row,) = (source.rows({"results": [told]}, **more) for more in ({}, {"splits": on(day, 4.0)}))
+    (plain,), (row,) = (source.rows({"results": [record]}, **more) for more in ({}, {"splits": on(day, 4.0)}))
     assert row.available_at == (FETCHED if since else plain.available_at)
     assert plain.available_at == end_of_new_york_day(date(2020, 7, 30))
 

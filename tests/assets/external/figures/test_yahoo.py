@@ -23,8 +23,8 @@ def test_reports_are_public_at_the_end_of_their_day(answers):
 
 
 def test_appointments_and_unreported_events_are_gaps(answers):
-    found = answers("yahoo_earnings", tickers=("AAPL",)).reasons()
-    assert found == ["not public yet", "no reported figure"]
+    reasons = answers("yahoo_earnings", tickers=("AAPL",)).reasons()
+    assert reasons == ["not public yet", "no reported figure"]
 
 
 def table(*rows, columns=("startdatetime", "epsestimate", "epsactual", "epssurprisepct")):
@@ -107,9 +107,9 @@ SPELLINGS = {
 @given(MOMENTS)
 def test_no_event_is_early_however_its_time_is_spelled(spelled, truth):
     text = spelled(truth)
-    found = _dates.of_text(text)
+    instant = _dates.of_text(text)
     bound = _dates.DAY_BOUND if len(text) == len("2024-01-01") else _dates.INSTANT_BOUND
-    assert truth <= found.available_at <= truth + bound
+    assert truth <= instant.available_at <= truth + bound
 
 
 def test_times_of_the_asking_machine_are_unreadable():

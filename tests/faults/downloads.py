@@ -1,0 +1,178 @@
+"""Rounds of broken downloads: bulk files with damaged members, and syncs between faults of EDGAR. What comes after them
+is held against a lake whose source was always well.
+"""
+
+import contextlib
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest.mock import patch
+
+from pipelines.sync import bulk
+from pipelines.sync.bulk import BulkSync
+from pipelines.sync.progress import Progress
+from pipelines.sync.run import Asked, sync
+from pitlake.lake import Lake
+from pitlake.session import connect
+from resources.http import client
+from tests.loopback import Answer, Loopback
+from tests.pipelines.sync import damaged
+from tests.pipelines.sync.edgar import Company, answers, made
+
+ARCHIVES = ("companyfacts.zip", "submissions.zip")
+CONTENTS = (
+    "SELECT * EXCLUDE (evidence) FROM sec_filings_revisions ORDER BY ALL",
+    "SELECT * EXCLUDE (evidence) FROM sec_facts_revisions ORDER BY ALL",
+    "SELECT * EXCLUDE (evidence) FROM universe_events_revisions ORDER BY ALL",
+    "SELECT DISTINCT cik, kind, name FROM names ORDER BY ALL",
+)
+STATUSES = (403, 404, 408, 429, 500, 503)
+FAULTS = ("drop", "short")
+JSON = {"content-type": "application/json"}
+
+
+def content(lake: Lake) -> list[list[tuple[object, ...]]]:
+    """The rows of every dataset that a sync fills, without what names the fetch."""
+    with connect(None, open_mode=True, lake=lake, isolation="in_process") as session:
+        return [session.sql(question).rows() for question in CONTENTS]
+
+
+class Zips:
+    """Bulk files with one to five damaged members."""
+
+    def round(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
+        companies = made(chance.randrange(6, 9), range(2016, 2017), older=chance.randrange(3))
+        members = _members(companies)
+        damages: dict[str, dict[str, str]] = {archive: {} for archive in ARCHIVES}
+        for _ in range(chance.randint(1, 5)):
+            archive = chance.choice(ARCHIVES)
+            name = chance.choice(sorted(members[archive]))
+            kinds = [kind for kind in damaged.KINDS if damaged.applies(kind, members[archive][name])]
+            damages[archive][name] = chance.choice(kinds)
+        for archive in ARCHIVES:
+            damaged.write(home / archive, members[archive], damages[archive])
+        bad = {name[3:13] for of_archive in damages.values() for name in of_archive}
+        good = {company.padded for company in companies} - bad
+        what = f"damages {damages}"
+        lake, well = Lake(home / "lake"), Lake(home / "well")
+        progress = _loaded(lake, home)
+        problems = [f"stuck: refused {progress.refused}, {what}"] if progress.refused else []
+        if f"members of {len(bad)} compan" not in "".join(progress.failures):
+            problems.append(f"untrue: {progress.failures}, {what}")
+        with connect(None, open_mode=True, lake=lake, isolation="in_process") as session:
+            for dataset, count in (("sec_filings", 4), ("sec_facts", 12)):
+                loaded = dict(session.sql(f"SELECT cik, count(*) FROM {dataset} GROUP BY ALL").rows())
+                problems += [f"lost: {dataset} of {cik}, {what}" for cik in good if loaded.get(cik) != count]
+            for archive, dataset in zip(ARCHIVES, ("sec_facts", "sec_filings"), strict=True):
+                gaps = session.sql("SELECT locator FROM gaps WHERE dataset = ?", [dataset]).rows()
+                of_company = Counter(cik for cik in bad for (locator,) in gaps if f"CIK{cik}" in locator)
+                mains = {name[3:13] for name in damages[archive] if "-submissions-" not in name}
+                problems += [
+                    f"untrue: {of_company[cik]} gaps of {cik}, {what}" for cik in mains if of_company[cik] != 1
+                ]
+        for archive in ARCHIVES:
+            damaged.write(home / archive, members[archive], {})
+        if failures := [*_loaded(lake, home).failures, *_loaded(well, home).failures]:
+            problems.append(f"stuck: {failures}, {what}")
+        if content(lake) != content(well):
+            problems.append(f"lost: the good files did not mend it, {what}")
+        return Counter(kind for of_archive in damages.values() for kind in of_archive.values()), problems
+
+
+class Answers:
+    """An EDGAR whose answers fail for a few syncs, and are well for two."""
+
+    def __init__(self, server: Loopback) -> None:
+        self._server = server
+
+    def round(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
+        companies = made(2, range(2016, 2017), older=chance.randrange(3))
+        lake, well = Lake(home / "lake"), Lake(home / "well")
+        counts, done = Counter[str](), []
+        for _ in range(chance.randint(1, 4)):
+            if chance.random() < 0.3:
+                company = chance.choice(companies)
+                company.reports(2017, len(company.filings) - 3, filed="2026-11-27")
+            self._well(companies)
+            for path in chance.sample(sorted(self._server.script), chance.randint(1, 3)):
+                if "company_tickers" not in path:
+                    kind, answer = _fault(chance, self._server.script[path][0])
+                    self._server.plays(path, answer)
+                    counts[kind] += 1
+                    done.append((path, kind))
+            _synced(lake)
+        self._well(companies)
+        _synced(lake)
+        last = _synced(lake)
+        problems = [f"stuck: {last.failures} {last.refused} after {done}"] if last.failures or last.refused else []
+        _synced(well)
+        if content(lake) != content(well):
+            problems.append(f"lost: two well syncs did not mend {done}: {_difference(lake, well)}")
+        return counts, problems
+
+    def _well(self, companies: list[Company]) -> None:
+        self._server.reset()
+        for path, body in answers(companies).items():
+            self._server.plays(path, Answer(body, headers=JSON))
+
+
+def _fault(chance: random.Random, answer: Answer) -> tuple[str, Answer]:
+    kind = chance.choice((*map(str, STATUSES), *FAULTS, *damaged.CONTENTS))
+    if kind.isdecimal():
+        return kind, Answer(b"<?xml version='1.0'?><Error/>" if kind == "403" else b"", int(kind))
+    if kind in FAULTS:
+        return kind, Answer(answer.content, headers=JSON, fault=kind)
+    if not damaged.applies(kind, answer.content):
+        return "an object", Answer(b"{}", headers=JSON)
+    return kind, Answer(damaged.CONTENTS[kind](answer.content), headers=JSON)
+
+
+def _difference(lake: Lake, well: Lake) -> str:
+    """The rows that only one of two lakes has, at most two of each."""
+    left, right = (Counter(row for rows in content(one) for row in map(str, rows)) for one in (lake, well))
+    return f"only in it {list(left - right)[:2]}, only in the well one {list(right - left)[:2]}"
+
+
+def _synced(lake: Lake) -> Progress:
+    return sync(lake, Asked(tickers=("TKA", "BRK-B")), lambda _: None)
+
+
+def _loaded(lake: Lake, home: Path) -> Progress:
+    progress = Progress(lambda _: None)
+    BulkSync(lake, progress, None).run([home / archive for archive in ARCHIVES])
+    return progress
+
+
+def _members(companies: list[Company]) -> dict[str, dict[str, bytes]]:
+    facts = {f"CIK{company.padded}.json": json.dumps(company.company_facts()).encode() for company in companies}
+    pages = {name: json.dumps(page).encode() for company in companies for name, page in company.submissions().items()}
+    return dict(zip(ARCHIVES, (facts, pages), strict=True))
+
+
+@contextlib.contextmanager
+def zips() -> Iterator[Zips]:
+    """Bulk loads without further processes, which take seconds to start."""
+
+    @contextlib.contextmanager
+    def processes() -> Iterator[ThreadPoolExecutor]:
+        with ThreadPoolExecutor(1) as pool:
+            yield pool
+
+    with patch.object(bulk, "_processes", processes):
+        yield Zips()
+
+
+@contextlib.contextmanager
+def edgars() -> Iterator[Answers]:
+    """An invented EDGAR on the loopback, asked again without waiting."""
+    server = Loopback()
+    variables = {"PITLAKE_SEC_EDGAR_URL": server.url, "SEC_EDGAR_USER_AGENT": "Jane Doe jane@example.com"}
+    with patch.dict(os.environ, variables), patch.object(client, "_backing_off", lambda _: 0.0):
+        try:
+            yield Answers(server)
+        finally:
+            server.close()
