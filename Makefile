@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
+.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -115,6 +115,9 @@ late: $(SET_UP) ## Compare N=10000 answers with those given before later polls o
 	@$(BIN)/python -m tests.wall.campaign late-orders --n $(N)
 	@$(BIN)/python -m tests.wall.campaign late-unions --n $(N)
 	@$(BIN)/python -m tests.wall.campaign late-mounted --n $(N)
+
+drifts: $(SET_UP) ## Run N=200 drifts of small graphs and as many ordinary days: each drift is noticed, no ordinary day is refused.
+	@$(BIN)/python -m tests.assets.drifts --n $(if $(filter file,$(origin N)),200,$(N))
 
 poisoned: $(SET_UP) ## Extract N=1000 random graphs with bad records: bad ones become gaps, all others are published.
 	@$(BIN)/python -m tests.assets.poisoned --n $(if $(filter file,$(origin N)),1000,$(N))

@@ -247,7 +247,8 @@ class Extractor(Normaliser):
     the graph and the lake that the extractor needs; it is called once per run, with the requested days. after: datasets
     of the lake that it needs. margin: days by which windows are widened on each side, because a text's day depends on
     its offset; 0 if the text is a New York day. trail: the number of days by which a record's own day may follow its
-    text's day, apart from offsets. trail_of: the same for the records of a certain day, if it is smaller.
+    text's day, apart from offsets. trail_of: the same for the records of a certain day, if it is smaller. others: the
+    queries of all datasets of the graph, which name what some dataset reads.
     """
 
     windows: tuple[str, ...]
@@ -257,6 +258,12 @@ class Extractor(Normaliser):
     margin: int = 1
     trail: int = 0
     trail_of: Callable[[date], int] | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Return every query for records."""
+        return (*self.windows, *self.sweeps)
 
     def texts_of(self, days: Iterable[date]) -> date:
         """Return the first day that the text of a record of these days can have, ignoring offsets."""

@@ -17,7 +17,7 @@ _OPEN, _SHUT = "([{", ")]}"
 def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnLineage:
     """Return, for each column that a query returns by name, the properties in its expression: Label.property."""
     reads: dict[str, set[str]] = {}
-    for query in (*extractor.windows, *extractor.sweeps):
+    for query in extractor.queries:
         labels = dict(_LABELLED.findall(query))
         for expression in _returned(query):
             value, _, name = map(str.strip, expression.rpartition(" AS "))

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from assets.extraction import Extractor, GraphReader, RunFacts
 from assets.reading import extract
+from assets.survey import survey
 from checks.warnings import warnings
 from pitlake import clock
 from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
@@ -77,6 +78,8 @@ def attempt_partitions(
         publication_lag=publication_lag,
     )
     with lake.stage(dataset, run_id) as stage:
+        surveyed = survey(extractor, graph)
+        stage.survey(surveyed.counts)
 
         def fill() -> None:
             ready = extractor.prepared(graph, lake, run, days) if extractor.prepared else extractor
@@ -85,7 +88,7 @@ def attempt_partitions(
                 examples = tuple(map(safe_locator, strays.examples))
                 raise CheckFailed(dataset.name, "partition_window", {"outside": strays.count}, examples)
 
-        return concluded(stage, lake, fill, read_clock, audits)
+        return concluded(stage, lake, fill, read_clock, (*audits, lambda *_: [surveyed.check()]))
 
 
 def concluded(

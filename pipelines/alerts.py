@@ -20,6 +20,7 @@ from pitlake.datasets import all_datasets
 from pitlake.errors import LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.incidents import Incident
+from pitlake.lake.tables.newest import newest_record
 from resources.lake import LakeResource
 from resources.notifier import Notifier
 
@@ -155,6 +156,7 @@ def stale_datasets(lake: Lake, now: datetime) -> Iterator[tuple[str, datetime]]:
     """Return datasets whose newest row is older than their contract allows, each with that row's instant."""
     snapshot, now = lake.snapshot(), lake.judged_at(now)
     for name, dataset in all_datasets().items():
-        newest = max((file.hi for file in snapshot.files(name)), default=None)
-        if dataset.freshness is not None and newest is not None and now - newest > dataset.freshness:
-            yield name, newest
+        if dataset.freshness is not None:
+            newest = newest_record(dataset, snapshot.files(name), snapshot.fetch)
+            if newest is not None and now - newest > dataset.freshness:
+                yield name, newest

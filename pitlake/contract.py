@@ -171,6 +171,28 @@ class GapRule:
     when: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class DriftLimits:
+    """How far a run may differ from the lake before it is refused; beyond half of a limit the check `drift` warns.
+
+    revised: the share of the run's known records whose content differs from the lake's; None if whole histories are
+    restated in ordinary days. replaced: the share of a window's records that now have other keys; None if keys change.
+    empty: the share of the values expected in a column that are null, empty or 0. new_values:
+    the share of an enumeration's values that the lake does not have. length, magnitude: the factor by which texts are
+    longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used. waiting: reasons of
+    gaps that wait for other data and are not counted.
+    """
+
+    revised: float | None = 0.5
+    replaced: float | None = 0.5
+    empty: float = 0.5
+    new_values: float = 0.5
+    length: float = 8.0
+    magnitude: float = 80.0
+    gaps: float = 0.5
+    waiting: tuple[str, ...] = ()
+
+
 SEEN_LATER = GapRule(
     type="unverifiable",
     reason="replayed after a later answer was read; replay all captures into a new lake to get this record",
@@ -216,6 +238,8 @@ class Dataset:
             becomes a gap.
         most_refused: the largest share of a run's records that may be refused, once LEAST_REFUSED are refused. Above it
             nothing is published, because the source or the contract is wrong.
+        drift: how far a run may differ from the lake.
+        alike: columns such that rows with the same values in them are comparable (default: the entity).
         owner: the person responsible for the data.
     """
 
@@ -249,6 +273,8 @@ class Dataset:
     cites: str = ""
     rules: tuple[str, ...] = ()
     most_refused: float = 0.01
+    drift: DriftLimits = DriftLimits()
+    alike: tuple[str, ...] = ()
     owner: str = "data"
 
     def __post_init__(self) -> None:
@@ -258,6 +284,8 @@ class Dataset:
             object.__setattr__(self, "identity", self.key)
         if not self.thing:
             object.__setattr__(self, "thing", self.identity)
+        if not self.alike:
+            object.__setattr__(self, "alike", (self.entity,))
         self._refuse(len(names) != len(column_names), "a column is named twice")
         self._refuse(not all(map(NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
@@ -267,7 +295,7 @@ class Dataset:
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
         self._refuse(bool(column_names & RESERVED), "a column has a name that the lake itself uses")
-        referred = {*self.knowable, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
+        referred = {*self.knowable, *self.key, *self.identity, *self.tiebreak, *self.newer_by, *self.alike, self.entity}
         self._refuse(not referred <= column_names, "it refers to an unknown column")
         naming = {*self.key, *self.identity, *self.newer_by, self.entity}
         self._refuse(bool(naming - {*self.content_columns}), "a column that identifies the row can't be proof")
@@ -372,6 +400,11 @@ class Dataset:
     def revision_order(self) -> tuple[str, ...]:
         """Return the columns that order the revisions of one key, oldest first; content_hash makes the order total."""
         return ("available_at", *self.tiebreak, "content_hash")
+
+    @property
+    def watched(self) -> bool:
+        """Return whether its runs are compared with the lake: their source is outside and may change its form."""
+        return self.group in {"graph", "external"}
 
     @property
     def captured(self) -> bool:

@@ -30,10 +30,18 @@ class LakeResource(dg.ConfigurableResource[None]):
         ),
     )
 
+    allow_drift: str = Field(
+        default="",
+        description=(
+            "The reason to let this run pass although its rows differ from the lake's more than the contract allows "
+            "(check drift). The lake's log records it. Blank: such a run is refused."
+        ),
+    )
+
     def open(self) -> Lake:
         """Open the lake. It only writes the settings here. Raises BadInput for an invalid root, and for a rule that
         differs from the lake's.
         """
-        lake = Lake(self.root or None)
+        lake = Lake(self.root or None, allow_drift=self.allow_drift)
         lake.settle(self.filings_count_from, self.bars_count_from)
         return lake

@@ -8,14 +8,13 @@ from itertools import pairwise
 
 from assets.extraction import Extractor
 from assets.graph import _traded, all_extractors, event_returns
+from assets.patterns import bound, edges
 
 # Queries that no extractor lists: they convert bars and returns back to traded prices.
 LOOKUPS = {
     "prices": (_traded.SPLITS, _traded.ENTITIES, _traded.SERIES),
     "event_returns": (_traded.SPLITS, _traded.ENTITIES),
 }
-TO_COMPANIES = ("PRIMARY_FILER", "REFERENCED_IN")
-ENTITIES = "|".join(_traded.KINDS)
 TYPES = {
     "bool": "flag",
     "date": "day",
@@ -66,10 +65,6 @@ NOTES = {
     "XBRLNode": "No property is read; the node links facts to their report.",
 }
 
-_NODE = r"\((\w*)(?::(\w+))?\)"
-_RELATION = re.compile(rf"{_NODE}(<?)-\[\w*:([\w|]+)\]-(>?)(?={_NODE})")
-_LABELLED = re.compile(r"[(\[](\w+):([\w|]+)")
-_ANY_LABEL = re.compile(r"labels\((\w+)\)")
 _PROPERTY = re.compile(r"\b([a-z]\w*)\.(\w+)\b(?: AS (\w+)\b)?")
 _ALL_PROPERTIES = re.compile(r"properties\((\w+)\)")
 _FIRST_OF = re.compile(r"coalesce\(([^()]*)\)")
@@ -136,7 +131,7 @@ class Schema:
         """Add the parts that one query of a dataset reads."""
         name = extractor.dataset.name
         columns = {column.name: TYPES[column.type] for column in extractor.dataset.columns}
-        for start, relation, end in _edges(query):
+        for start, relation, end in edges(query):
             self.relations[start, relation, end].add(name)
         for match in _PROPERTY.finditer(query):
             for owner in _owner(query, match):
@@ -159,37 +154,14 @@ def schema() -> Schema:
     """Return the parts of the graph that the extractors read."""
     everything = Schema()
     for name, extractor in all_extractors().items():
-        for query in (*extractor.windows, *extractor.sweeps, *LOOKUPS.get(name, ())):
+        for query in (*extractor.queries, *LOOKUPS.get(name, ())):
             everything.add(extractor, query)
     return everything
 
 
 def _owner(query: str, match: re.Match[str]) -> list[str]:
     """Return the labels or relations of a variable at its use: those of its last binding before."""
-    return _bound(query, match[1], match.start()).split("|")
-
-
-def _bound(query: str, variable: str, position: int) -> str:
-    if variable in _ANY_LABEL.findall(query):
-        return ENTITIES
-    bound = {match[1]: match[2] for match in _LABELLED.finditer(query, 0, position)}
-    return bound[variable]
-
-
-def _edges(query: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the relations between nodes in a query, as (from, relation, to)."""
-    for match in _RELATION.finditer(query):
-        start, start_label, to_left, kinds, _, end, end_label = match.groups()
-        if not (end or end_label):
-            continue
-        first = start_label or _bound(query, start, match.end())
-        last = end_label or _bound(query, end, match.end())
-        for kind in kinds.split("|"):
-            for near in first.split("|"):
-                for far in last.split("|"):
-                    # One query reads every relation from an event to an entity; these two lead only to companies.
-                    if kind not in TO_COMPANIES or far == "Company":
-                        yield (far, kind, near) if to_left else (near, kind, far)
+    return bound(query, match[1], match.start()).split("|")
 
 
 def page() -> str:

@@ -57,6 +57,8 @@ class ToyGraph:
     def _matches(self, cypher: str, at: object, params: dict[str, str]) -> bool:
         if cypher == "sweep":
             return not (isinstance(at, str) and texts.leading_day(at))
+        if not params:
+            return False
         return isinstance(at, str) and params["lo"] <= at < params["hi"]
 
 

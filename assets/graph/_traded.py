@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from assets.extraction import GraphReader, Record, RunFacts
 from assets.feeds.lake_history import LakeStatements
 from assets.graph import _basis, texts
+from assets.patterns import KINDS
 from assets.reading import as_dicts
 from assets.splits import LakeSplits, Split, Stated, dated, merged
 from pitlake.clock import OBSERVED_AT, new_york_day
@@ -31,7 +32,6 @@ SERIES = """
 MATCH (d:Date)-[p:HAS_PRICE]->(e) WHERE e.id IN $ids AND d.date >= $lo
 RETURN labels(e)[0] AS label, e.id AS entity_id, d.date AS date, p.open AS open, p.close AS close
 """
-KINDS = {"Company": "company", "Industry": "industry", "Sector": "sector", "MarketIndex": "index"}
 BATCH = 5000
 
 Entity = tuple[str, str]  # label and id

@@ -9,8 +9,9 @@ from typing import Any
 
 from assets.extraction import Contest, Extractor, GraphReader, Place, Record, RunFacts, dated
 from assets.graph import _traded, texts
-from assets.graph._traded import KINDS, Entity, EntitySplits
+from assets.graph._traded import Entity, EntitySplits
 from assets.graph.news import is_news
+from assets.patterns import KINDS
 from assets.splits import ODD_RETURN, SAME_SPLIT_WITHIN, between, fits, resembles
 from pitlake.clock import new_york_day
 from pitlake.datasets import event_returns as contract

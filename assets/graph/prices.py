@@ -11,7 +11,8 @@ from typing import Any
 
 from assets.extraction import Extractor, GraphReader, Place, Record, RunFacts, dated, parsed
 from assets.graph import _traded, texts
-from assets.graph._traded import KINDS, Factors
+from assets.graph._traded import Factors
+from assets.patterns import KINDS
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import prices as contract
 from pitlake.datasets.prices import DATASET

@@ -3,12 +3,14 @@
 The module contains Cypher and pure functions.
 """
 
+import re
 from typing import Any
 
 from assets.edgar import MOST_DAYS_UNRELEASED, days_unreleased
 from assets.extraction import Extractor, Place, Record, RunFacts, parsed
 from assets.graph import _filings, texts
 from pitlake.datasets.reports import DATASET
+from pitlake.errors import Unreadable
 
 FIELDS = f"""
 RETURN r.periodOfReport AS period_of_report, r.isAmendment AS is_amendment, r.items AS items, r.entities AS entities,
@@ -16,10 +18,21 @@ RETURN r.periodOfReport AS period_of_report, r.isAmendment AS is_amendment, r.it
        r.linkToTxt AS link_txt, r.primaryDocumentUrl AS primary_document_url, r.exhibits AS exhibits,
 {_filings.FILING_FIELDS}"""
 
+ITEM = re.compile(r"(?:Item )?[0-9]{1,2}\.[0-9]{2}\b.*", re.DOTALL | re.ASCII)
+
+
+def items(value: Any) -> list[str] | None:
+    """Return the items of a filing. Raises Unreadable for plain text that is not an item, such as a damaged array."""
+    members = texts.strings(value)
+    if members == [str(value).strip()] and not ITEM.fullmatch(members[0]):
+        raise Unreadable("no list of items")
+    return members
+
+
 PARSERS = {
     "period_of_report": texts.day,
     "is_amendment": texts.flag,
-    "items": texts.strings,
+    "items": items,
     "entities": texts.json_or_text,
     "description": texts.text,
     "market_session": texts.word,

@@ -39,8 +39,16 @@ HEADERS = ("none", "earnings", "undecided", "all")
     show_default=True,
     help="Filings whose EDGAR header is fetched too, which dates them to the second; one request each.",
 )
+@click.option(
+    "--allow-drift",
+    metavar="REASON",
+    default="",
+    help="Publish answers that differ from the lake more than the contracts allow; the lake's log records the reason.",
+)
 @lake_option
-def command(everything: bool, headers: str, split_basis: str | None, lake: str | None, **texts: str | None) -> None:
+def command(
+    everything: bool, headers: str, split_basis: str | None, allow_drift: str, lake: str | None, **texts: str | None
+) -> None:
     """Fill a lake from outside sources and keep it up to date.
 
     \b
@@ -61,7 +69,7 @@ def command(everything: bool, headers: str, split_basis: str | None, lake: str |
     from pitlake.lake.lake import Lake
 
     choice = Asked(**lists, archives=paths, prices=prices, since=since, headers=headers)
-    target = Lake(lake)
+    target = Lake(lake, allow_drift=allow_drift)
     target.settle()
     try:
         done = sync(target, choice, render.say)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pitlake.contract import Column, GapRule
+from pitlake.contract import Column, DriftLimits, GapRule
 
 PRICES = ("open", "high", "low", "close")
 BAR_RULES = (
@@ -13,6 +13,9 @@ BAR_RULES = (
 )
 """The rules of every bar of a share, a fund or an index. A volume of 0 is valid."""
 
+RESTATED_BARS = DriftLimits(revised=None, magnitude=300.0)
+"""Limits for bars: a split restates a whole history, and a reverse split by a factor of up to 250."""
+
 ACCESSION = Column(
     name="accession_no",
     type="string",
@@ -20,7 +23,12 @@ ACCESSION = Column(
     meaning="EDGAR accession number of the filing, with hyphens.",
     pattern="[0-9]{10}-[0-9]{2}-[0-9]{6}",
 )
-FORM_TYPE = Column(name="form_type", type="string", meaning='EDGAR form type; amendments end in "/A".')
+FORM_TYPE = Column(
+    name="form_type",
+    type="string",
+    meaning='EDGAR form type; amendments end in "/A".',
+    pattern="[0-9A-Z](?:[0-9A-Z -]*[0-9A-Z])?(?:/[A-Z]{1,3})?",
+)
 CIK = Column(
     name="cik",
     type="string",

@@ -32,6 +32,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "date"),
     entity="ticker",
+    drift=shared.RESTATED_BARS,
     knowable={"ticker": "hindsight"},
     rules=shared.BAR_RULES,
     source_tag="time_series_timestamp",

@@ -84,6 +84,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "period_type", "fiscal_date_ending"),
     entity="ticker",
+    alike=("ticker", "period_type"),
     knowable={"ticker": "hindsight"},
     source_tag="provider_metadata",
     gap_rules=(

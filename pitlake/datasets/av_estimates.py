@@ -77,6 +77,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "horizon", "fiscal_date_ending"),
     entity="ticker",
+    alike=("ticker", "horizon"),
     rules=("eps_estimate_high >= eps_estimate_low", "revenue_estimate_high >= revenue_estimate_low"),
     source_tag="provider_metadata",
     revised_at="available_at",

@@ -50,6 +50,8 @@ DATASET = Dataset(
     ),
     key=("ticker", "interval", "bar_start"),
     entity="ticker",
+    alike=("ticker", "interval"),
+    drift=shared.RESTATED_BARS,
     knowable={"ticker": "hindsight", **dict.fromkeys(("bar_start", "market_session"), "lake")},
     rules=shared.BAR_RULES,
     source_tag="time_series_timestamp",

@@ -44,6 +44,8 @@ DATASET = Dataset(
     ),
     key=("ticker", "period", "period_start"),
     entity="ticker",
+    alike=("ticker", "period"),
+    drift=shared.RESTATED_BARS,
     knowable={"ticker": "hindsight"},
     rules=shared.BAR_RULES,
     source_tag="time_series_timestamp",

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from pitlake.contract import Column, Dataset, GapRule
+from pitlake.contract import Column, Dataset, DriftLimits, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_CLOSE = GapRule(
@@ -44,6 +44,7 @@ DATASET = Dataset(
     key=("date",),
     identity=("date", "closed_through"),
     newer_by=("closed_through",),
+    drift=DriftLimits(replaced=None),
     entity="date",
     knowable={"is_early_close": "lake"},
     rules=(

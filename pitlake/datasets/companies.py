@@ -1,6 +1,6 @@
 """Contract of dataset `companies`."""
 
-from pitlake.contract import Column, Dataset, GapRule
+from pitlake.contract import Column, Dataset, DriftLimits, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_IDENTITY = GapRule(type="unverifiable", reason="no CIK or ticker", when="the node has no identifier")
@@ -51,6 +51,7 @@ DATASET = Dataset(
     ),
     key=("cik",),
     entity="ticker",
+    drift=DriftLimits(revised=None),
     source_tag="provider_metadata",
     gap_rules=(
         NO_IDENTITY,

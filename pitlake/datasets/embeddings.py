@@ -41,6 +41,7 @@ DATASET = Dataset(
     key=("kind", "id"),
     follows=(("id", "news", "{id}"), ("id", "qa_exchanges", "{transcript_id}_qa__{sequence}")),
     entity="ticker",
+    alike=("kind",),
     knowable=dict.fromkeys(("id", "ticker", "vector"), "hindsight"),
     source_tag="neo4j_created",
     gap_rules=(

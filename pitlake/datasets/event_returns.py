@@ -95,6 +95,7 @@ DATASET = Dataset(
     ),
     key=("event_kind", "event_id", "entity_kind", "entity_id", "horizon", "benchmark"),
     entity="ticker",
+    alike=("event_kind", "horizon", "benchmark"),
     knowable=dict.fromkeys(("ticker", "event_id"), "hindsight"),
     rules=("percent >= -100",),
     source_tag="time_series_timestamp",

@@ -15,6 +15,7 @@ DATASET = Dataset(
     ),
     key=("accession_no", "exhibit_number"),
     entity="ticker",
+    alike=("exhibit_number",),
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(*shared.FILING_GAPS, *shared.unreadable("exhibit_number")),

@@ -14,6 +14,7 @@ DATASET = Dataset(
     ),
     key=("accession_no",),
     entity="ticker",
+    alike=("form_type",),
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=shared.FILING_GAPS,

@@ -22,6 +22,7 @@ DATASET = Dataset(
     ),
     key=("accession_no", "statement_type"),
     entity="ticker",
+    alike=("statement_type",),
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(*shared.FILING_GAPS, *shared.unreadable("statement_type", "value", "period_end")),

@@ -1,5 +1,6 @@
 """Contract of dataset `prices`."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
@@ -66,6 +67,7 @@ DATASET = Dataset(
     ),
     key=("entity_kind", "entity_id", "date"),
     entity="symbol",
+    drift=replace(shared.RESTATED_BARS, waiting=(NO_BASIS.reason,)),
     knowable={"symbol": "hindsight"},
     rules=(*shared.BAR_RULES, "vwap >= 0", "transactions >= 0"),
     source_tag="time_series_timestamp",

@@ -23,6 +23,7 @@ DATASET = Dataset(
     ),
     key=("accession_no", "section_name"),
     entity="ticker",
+    alike=("section_name",),
     knowable={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(*shared.FILING_GAPS, *shared.unreadable("section_name", "content_length")),

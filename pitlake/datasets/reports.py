@@ -46,11 +46,12 @@ DATASET = Dataset(
     ),
     key=("accession_no",),
     entity="ticker",
+    alike=("form_type",),
     knowable=dict.fromkeys(("ticker", "role", "tickers", "entities"), "hindsight"),
     source_tag="edgar_accepted",
     gap_rules=(
         *shared.FILING_GAPS,
         *shared.unreadable("period_of_report", "is_amendment", "items", "entities", "exhibits"),
     ),
-    freshness=timedelta(days=3),
+    freshness=timedelta(days=5),
 )

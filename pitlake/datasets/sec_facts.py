@@ -56,6 +56,7 @@ DATASET = Dataset(
     tiebreak=("accepted_at", "accession_no"),
     newer_by=("filing_date",),
     entity="cik",
+    alike=("cik", "concept", "unit"),
     knowable=dict.fromkeys(("accepted_at", "period_type", "value_number"), "lake"),
     rules=("period_start <= period_end",),
     source_tag="edgar_accepted",

@@ -65,6 +65,7 @@ DATASET = Dataset(
     ),
     key=("cik", "accession_no"),
     entity="cik",
+    alike=("form_type",),
     knowable=dict.fromkeys(("accepted_at", "acceptance_rule", "url"), "lake"),
     source_tag="edgar_accepted",
     gap_rules=(

@@ -93,6 +93,7 @@ DATASET = Dataset(
     ),
     key=("cik", "accession_no", "event", "told_by"),
     entity="cik",
+    alike=("event",),
     source_tag="edgar_accepted",
     gap_rules=(
         UNDATED_NAME,

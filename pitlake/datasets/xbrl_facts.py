@@ -116,6 +116,7 @@ DATASET = Dataset(
     gap_names=("neo4j:Report:{accession_no}",),
     tiebreak=("accepted_at", "accession_no"),
     entity="ticker",
+    alike=("ticker", "concept", "unit"),
     knowable={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},
     rules=("period_start <= period_end",),
     source_tag="edgar_accepted",

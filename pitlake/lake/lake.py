@@ -66,11 +66,12 @@ def _working(
 class Lake:
     """One lake. Creating this object reads and writes nothing; the first stage creates the lake.
 
-    root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake.
+    root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake. allow_drift: a
+    reason to publish runs that the check `drift` would refuse; the lake's log records it.
     """
 
-    def __init__(self, root: str | Path | None = None) -> None:
-        self._store = open_store(root)
+    def __init__(self, root: str | Path | None = None, *, allow_drift: str = "") -> None:
+        self._store, self._allow_drift = open_store(root), allow_drift.strip()
         self._log = LakeLog(self._store)
         self._tables = DeltaTables(self._store)
 
@@ -106,9 +107,14 @@ class Lake:
         self._log.start()
         conventions.end_at(self._store, moment)
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """Return the end of the data of a lake whose clock is simulated; None for real data."""
+        return conventions.ends_at(self._store)
+
     def judged_at(self, now: datetime) -> datetime:
         """Return the instant that checks of freshness use: `now`, but no later than the end of the lake's data."""
-        return min(now, conventions.ends_at(self._store) or now)
+        return min(now, self.ends_at or now)
 
     @_working
     def count_filings_from(self, rule: str) -> None:
@@ -188,11 +194,8 @@ class Lake:
     def contracts(self, snapshot: Snapshot | None = None) -> dict[str, Dataset]:
         """Return the contracts of all datasets and of the tables that are mounted in a version, in alphabetical order.
 
-        Args:
-            snapshot: The version (default: the newest; a lake that does not exist yet has no tables).
-
-        Raises:
-            BadInput: For an unreadable contract of a mounted table; names its file.
+        snapshot: the version (default: the newest; a lake that does not exist yet has no tables). Raises BadInput for
+        an unreadable contract of a mounted table; names its file.
         """
         try:
             tables = (self._log.head() if snapshot is None else snapshot).tables
@@ -274,8 +277,7 @@ class Lake:
 
     @_working
     def stage(self, dataset: Dataset | str, run_id: str) -> "Stage":
-        """Open a stage for one run's rows and gaps of one dataset, as a context manager. Creates the lake if it does
-        not exist.
+        """Open a stage for a run's rows and gaps of a dataset, as a context manager. Creates the lake if necessary.
 
         Raises ClockWentBack, because what is read now could not be published.
         """
@@ -299,13 +301,11 @@ class Lake:
         """Audit a stage, including further `audits`, and publish it as one version: see `Publisher.publish`."""
         from pitlake.lake.publishing.publish import Publisher
 
-        return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
+        publisher = Publisher(self._store, self._log, self._tables, self._allow_drift)
+        return publisher.publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
-        """Check that the newest version is complete and that this user may read all of it.
-
-        Raises LakeNotFound, LakeFault with the path, LakeError if an object store can't be reached.
-        """
+        """Check that the newest version is complete and readable. Raises LakeNotFound, LakeFault, LakeError."""
         denied = faults.unreadable(self.root)
         if denied is not None:
             raise LakeFault("permission", denied)

@@ -11,11 +11,13 @@ from typing import Any
 
 import duckdb
 
+from pitlake import clock
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import CheckResult, freshness
 from pitlake.lake.publishing.check_results import CheckReport
 from pitlake.lake.storage.manifest import DataFile, Snapshot
+from pitlake.lake.tables.newest import newest_record
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 from pitlake.report import at_version, late
 from pitlake.report.anomalies import Anomaly, anomalies
@@ -84,12 +86,26 @@ class Drift:
     high: float
 
 
+@dataclass(frozen=True)
+class ColumnChange:
+    """The share of a column's values that are null, in the version and in its base; None without rows. is_added:
+    whether the column was added to the contract after the dataset's table was created.
+    """
+
+    name: str
+    type: str
+    nulls: float | None
+    nulls_before: float | None
+    is_added: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measures:
     """The figures of a dataset in the report.
 
     Lags are between available_at and observed_at, in seconds; `days` has the New York days with any content, `undated`
-    the gaps without a day by type. `before` has the counts of the base version.
+    the gaps without a day by type. `before` has the counts of the base version. `newest` is the newest available_at,
+    `polled` the last poll of the source.
     """
 
     dataset: Dataset
@@ -104,11 +120,13 @@ class Measures:
     late: LateArrivals
     newest: datetime | None
     observed: datetime | None
+    polled: datetime | None
     freshness: CheckResult
     anomalies: Sequence[Anomaly]
     check_reports: Sequence[CheckReport]
     examples: Mapping[str, Sequence[Example]]
     drift: Sequence[Drift]
+    columns: Sequence["ColumnChange"]
 
     @property
     def gaps(self) -> Mapping[str, int]:
@@ -137,6 +155,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
         undated = days.pop(None, Day()).gaps
         dated = {day: what for day, what in days.items() if day is not None}
         check_reports = at_version.check_reports(lake, dataset.name, snapshot.version)
+        polls = lake.polls(dataset.name)
         return Measures(
             dataset=dataset,
             counts=_counts(dataset, snapshot, revisions),
@@ -147,14 +166,16 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             sources=seen.sources,
             lags=seen.lags,
             lag_quantiles=seen.quantiles,
-            late=late.arrivals(sql, dataset, files, seen.hours, lake.polls(dataset.name)),
+            late=late.arrivals(sql, dataset, files, seen.hours, polls),
             newest=seen.newest,
             observed=seen.observed,
-            freshness=freshness(dataset, seen.newest, at),
+            polled=clock.from_micros(polls[0].observed) if polls else None,
+            freshness=freshness(dataset, newest_record(dataset, files, snapshot.fetch), at, lake.ends_at),
             anomalies=anomalies({day: what.rows for day, what in dated.items()}),
             check_reports=check_reports,
             examples=_examples(sql, dataset, files, check_reports),
             drift=_drift(sql, dataset, snapshot),
+            columns=_columns(sql, dataset, files, _files(base, dataset.name), lake.added_columns(dataset)),
         )
 
 
@@ -216,6 +237,42 @@ def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot)
         QUALIFY row_number() OVER (PARTITION BY source, field ORDER BY measured_at DESC, available_at DESC) = 1
         ORDER BY share DESC, source, field"""
     return [Drift(*row) for row in _ask(sql, query, dataset=dataset.name)]
+
+
+def _columns(
+    sql: duckdb.DuckDBPyConnection,
+    dataset: Dataset,
+    files: Sequence[DataFile],
+    earlier: Sequence[DataFile],
+    added: frozenset[str],
+) -> list[ColumnChange]:
+    """Return the null rate of each column that may be null, and the columns that were added."""
+    now = _nulls(sql, files)
+    before = now if files == earlier else _nulls(sql, earlier)
+    rows, rows_before = (sum(file.rows for file in some) for some in (files, earlier))
+    return [
+        ColumnChange(
+            column.name,
+            column.type,
+            now.get(column.name, rows) / rows if rows else None,
+            before.get(column.name, rows_before) / rows_before if rows_before else None,
+            column.name in added,
+        )
+        for column in dataset.columns
+        if not column.required and column.type not in {"strings", "vector"}
+    ]
+
+
+def _nulls(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[str, int]:
+    """Return the nulls of each column by the files' own statistics. Files without a column have only nulls in it."""
+    if not files:
+        return {}
+    paths = [file.path for file in files]
+    query = """
+        SELECT path_in_schema, sum(num_values)::BIGINT, sum(coalesce(stats_null_count, 0))::BIGINT
+        FROM parquet_metadata($paths) GROUP BY 1"""
+    rows = sum(file.rows for file in files)
+    return {name: rows - (values - nulls) for name, values, nulls in _ask(sql, query, paths=paths)}
 
 
 def _examples(

@@ -32,7 +32,7 @@ from pitlake.report.calendar import calendars
 from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
 
-INDEX, STYLE, NUMBERS = "index.html", "report.css", "report.json"
+INDEX, GAPS, STYLE, NUMBERS = "index.html", "gaps.html", "report.css", "report.json"
 SPARK_MONTHS = 30
 MOST_MONTHS = 72
 MOST_ENTRIES = 40
@@ -63,9 +63,9 @@ Judge = Callable[[Dataset, Snapshot, Entry], ExpectationResults]
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """The content of a report: a version, its base, the measures of every dataset, and when it was made. `commits` are
-    the log's entries after the base, `incidents` those of runs before the next version; both newest first. claims:
-    items dated only by a provider, by source; none of them is a row. standing: expectation results by dataset, if
-    available.
+    the log's entries after the base, `incidents` those of runs before the next version; both newest first. ends_at: the
+    end of a simulated clock. claims: items dated only by a provider, by source; none of them is a row. standing:
+    expectation results by dataset, if available.
     """
 
     version: Entry
@@ -74,17 +74,15 @@ class Report:
     measures: Sequence[Measures]
     commits: Sequence[Entry]
     incidents: Sequence[Incident]
+    ends_at: datetime | None = None
     claims: Mapping[str, int] = field(default_factory=dict)
     standing: Mapping[str, ExpectationResults] = field(default_factory=dict)
 
     @property
     def shown(self) -> Sequence[Measures]:
-        """Return the datasets that have content or were checked."""
-        return [
-            measures
-            for measures in self.measures
-            if measures.counts.rows or measures.counts.gaps or measures.check_reports
-        ]
+        """Return the datasets that have content or were checked, those with failing checks first."""
+        shown = [each for each in self.measures if each.counts.rows or each.counts.gaps or each.check_reports]
+        return sorted(shown, key=lambda each: not each.failing)
 
     @property
     def silent(self) -> Sequence[Dataset]:
@@ -122,6 +120,7 @@ def read(
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
         incidents=at_version.incidents(lake, entry.version),
+        ends_at=lake.ends_at,
         claims=at_version.claims(lake, entry.version),
         standing={dataset.name: judge(dataset, snapshot, entry) for dataset in datasets} if judge else {},
     )
@@ -134,6 +133,7 @@ def write(report: Report, target: Path) -> None:
     for measures in report.shown:
         _put(target / page_name(measures), pages.get_template("dataset.html").render(report=report, one=measures))
     _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
+    _put(target / GAPS, pages.get_template(GAPS).render(report=report))
     _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
     _put(target / INDEX, pages.get_template("index.html").render(report=report))
 
@@ -197,6 +197,11 @@ def _numbers(measures: Measures) -> dict[str, Any]:
         },
         "newest": None if measures.newest is None else clock.iso(measures.newest),
         "fresh": measures.freshness.passed,
+        "polled": None if measures.polled is None else clock.iso(measures.polled),
+        "columns": {
+            column.name: {"nulls": column.nulls, "nulls_before": column.nulls_before, "added": column.is_added}
+            for column in measures.columns
+        },
         "days": {
             day.isoformat(): {"rows": what.rows, "revisions": what.revisions, "gaps": dict(what.gaps)}
             for day, what in sorted(measures.days.items())

@@ -127,7 +127,8 @@ def test_unlisted_items_are_null_and_listed_ones_are_texts(run):
     extractor = all_extractors()["reports"]
     assert extractor.normalise(report(items=""), run).values["items"] is None
     assert extractor.normalise(report(items="Item 2.02"), run).values["items"] == ["Item 2.02"]
-    assert extractor.normalise(report(items='["Item 2.02'), run).values["items"] == ['["Item 2.02']
+    for damaged in ('["Item 2.02', "not json", "{}"):
+        assert extractor.normalise(report(items=damaged), run).reason == "items is unreadable"
 
 
 @pytest.mark.parametrize("name", ["entities", "exhibits"])

@@ -44,7 +44,9 @@ def test_every_warning_of_a_contract_is_declared_and_measured(name):
 
 
 def test_every_check_says_what_it_holds():
-    specs = check_specs(replace(NOTES, warnings=tuple(MEASURES), frozen=("id",), group="external"))
+    groups = ("external", "graph")
+    datasets = [replace(NOTES, warnings=tuple(MEASURES), frozen=("id",), group=group) for group in groups]
+    specs = [spec for dataset in datasets for spec in check_specs(dataset)]
     assert {spec.name for spec in specs} == {*BLOCKING, *WARNINGS, EXPECTED, WARNED}
     told = {spec.name: spec.description for spec in specs}
     assert every(told[name].endswith(".") for name in {*BLOCKING, *WARNINGS})

@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta, timezone
 
 import pyarrow as pa
+import pytest
 
 from checks.warnings import answered, basis_proven, edited, warnings
 from pitlake.contract import INSTANT
@@ -20,8 +21,14 @@ def articles(*updates):
 
 def test_only_a_later_update_is_an_edit():
     found = edited(articles(NOON, None, NOON - timedelta(hours=1), NOON + timedelta(seconds=1)))
-    assert (found.passed, found.severity) == (False, "warning")
+    assert (found.passed, found.severity) == (True, "warning")
     assert found.facts == {"articles": 4, "edited": 1, "percent": "25.00"}
+
+
+@pytest.mark.parametrize(("of_20", "passed"), [(10, True), (11, False)])
+def test_edits_of_most_articles_warn(of_20, passed):
+    later = NOON + timedelta(seconds=1)
+    assert edited(articles(*[later] * of_20, *[NOON] * (20 - of_20))).passed is passed
 
 
 def test_no_articles_are_no_edits():

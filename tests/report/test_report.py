@@ -25,7 +25,7 @@ from pitlake.report.measures import DRIFT, measure
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between, stored
 
 SAID = Column(name="said", type="string", meaning="What was said.", values=("yes", "no"))
-LINKED = replace(NOTES, columns=(NOTES.columns[0], SAID), freshness=timedelta(days=2))
+LINKED = replace(NOTES, columns=(NOTES.columns[0], SAID), freshness=timedelta(days=1000))
 EXTRACTOR = replace(TOY, dataset=LINKED)
 STRICT = replace(EXTRACTOR, dataset=replace(LINKED, columns=(NOTES.columns[0], replace(SAID, strict=True))))
 NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
@@ -215,10 +215,19 @@ def test_a_failing_check_shows_its_rows_and_links_to_their_evidence(report, told
     assert "expectation warnings" in Page((report[1] / site.INDEX).read_text()).words
 
 
-def test_freshness_is_of_the_instant_asked_about(lake):
-    fresh = {at: site.read(lake, contracts={"notes": LINKED}, at=at).measures[0].freshness.passed
-             for at in (OBSERVED + timedelta(days=2), OBSERVED + timedelta(days=2, seconds=1))}  # fmt: skip
-    assert list(fresh.values()) == [True, False]
+def test_freshness_is_of_the_newest_record_not_of_a_revision_that_a_poll_found(lake):
+    newest = datetime(2024, 3, 12, 2, 30, tzinfo=timezone.utc)
+    limit = newest + LINKED.freshness
+    found = [site.read(lake, contracts={"notes": LINKED}, at=limit + late).measures[0].freshness
+             for late in (timedelta(0), timedelta(seconds=1))]  # fmt: skip
+    assert [check.passed for check in found] == [True, False]
+    assert {check.facts["newest record"] for check in found} == {clock.iso(newest)}
+
+
+def test_columns_show_their_null_rate_and_the_gaps_have_a_page(report, told):
+    assert told["columns"] == {"said": {"nulls": 0.0, "nulls_before": 0.0, "added": False}}
+    words = Page((report[1] / site.GAPS).read_text()).words
+    assert "undated" in words
 
 
 def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
@@ -282,7 +291,9 @@ def test_an_empty_lake_has_a_report_that_names_what_is_missing(tmp_path):
     report = site.read(lake, contracts={"notes": LINKED})
     site.write(report, tmp_path / "site")
     assert [dataset.name for dataset in report.silent] == ["notes"]
-    assert [path.name for path in sorted((tmp_path / "site").iterdir())] == [site.INDEX, site.STYLE, site.NUMBERS]
+    assert [path.name for path in sorted((tmp_path / "site").iterdir())] == [
+        site.GAPS, site.INDEX, site.STYLE, site.NUMBERS
+    ]  # fmt: skip
 
 
 def test_a_judgement_is_read_as_it_was_kept():

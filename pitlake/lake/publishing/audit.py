@@ -103,13 +103,23 @@ def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)
 
 
-def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) -> CheckResult:
-    """Warn if the newest row is older than the contract allows. Datasets without a limit always pass."""
-    facts: dict[str, int | str] = {"newest": clock.iso(newest) if newest else "no rows"}
-    limit = dataset.freshness
-    passed = limit is None or (newest is not None and observed_at - newest <= limit)
+def freshness(dataset: Dataset, newest: datetime | None, at: datetime, ends_at: datetime | None = None) -> CheckResult:
+    """Warn if the newest record is older than the contract allows. Datasets without a limit always pass.
+
+    newest: see `pitlake.lake.tables.newest`. ends_at: the end of the data of a lake whose clock is simulated; the
+    captured answers of such a lake are samples of other times, which are not judged.
+    """
+    limit = None if ends_at is not None and dataset.captured else dataset.freshness
+    at = min(at, ends_at or at)
+    facts: dict[str, int | str] = {
+        "newest record": clock.iso(newest) if newest else "none",
+        "measured at": clock.iso(at),
+    }
+    passed = limit is None or (newest is not None and at - newest <= limit)
     if limit is not None:
         facts["limit_hours"] = int(limit.total_seconds() // 3600)
+    if ends_at is not None:
+        facts["clock"] = f"simulated: this lake's data end at {clock.iso(ends_at)}"
     return CheckResult(name="freshness", passed=passed, severity="warning", facts=facts)
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, LakeError, PastChanged
-from pitlake.lake.publishing import hash_index, journal, polls
+from pitlake.lake.publishing import drift, hash_index, journal, polls, windows
 from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.publishing.commit_queue import WriterTurn
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows, stored_in
@@ -39,6 +39,7 @@ from pitlake.lake.storage.manifest import DataFile, TableState
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import PLACE, Store
 from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.tables.newest import newest_record
 from pitlake.lake.tables.query import columns
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
@@ -108,8 +109,9 @@ class Plan:
 class Publisher:
     """Publishes stages into one lake."""
 
-    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
-        self._store, self._log, self._tables = store, log, tables
+    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables, allow_drift: str = "") -> None:
+        """`allow_drift`: the reason to publish runs that differ too much from the lake; see `drift`."""
+        self._store, self._log, self._tables, self._allow_drift = store, log, tables, allow_drift
 
     def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
         """Turn refused rows into gaps, audit the stage and publish it.
@@ -124,6 +126,10 @@ class Publisher:
         judged = judge(staged, observed_at, audits)
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
+        counts = windows.counted(staged, observed_at) if staged.dataset.watched else {}
+        if staged.dataset.watched:
+            results = (*results, self._drift(staged, counts, observed_at))
+            enforce(staged.dataset, results)
         days, entities = staged.polled
         is_empty = not (staged.rows.num_rows or staged.gaps.num_rows)
         poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage, is_empty)
@@ -132,7 +138,25 @@ class Publisher:
         published = turn.attempts(partial(self._publish_once, staged, observed_at, results))
         with suppress(LakeError, OSError):  # The version exists. Without its confirmation the poll proves less.
             polls.confirm(self._store, staged.dataset.name, poll, key)
+            windows.keep(self._store, staged.dataset.name, counts)
         return published
+
+    def _drift(self, staged: Staged, counts: Mapping[str, windows.Count], observed_at: datetime) -> CheckResult:
+        """Compare a run with the lake before its poll is written, because the poll of a refused run proves nothing."""
+        tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        head = self._log.head()
+        rows, gaps = (self._tables.pinned(name, head.tables).files for name in tables)
+        self._store.fetch((*rows, *gaps))
+        stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
+        stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
+        before = windows.read(self._store, staged.dataset.name, counts, head.retracted)
+        whole = (name for name in before if not before[name].part and not counts[name].part)
+        earlier = {name: (before[name].records, counts[name].records) for name in whole}
+        findings = (
+            *drift.findings(staged, stored, stored_gaps, earlier, observed_at),
+            *windows.findings(before, counts, observed_at),
+        )
+        return drift.result(staged, findings, self._allow_drift)
 
     def _publish_once(
         self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn
@@ -180,7 +204,8 @@ class Publisher:
         pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
-        newest = max((file.hi for file in self._tables.state(name, tables.get(name)).files), default=None)
+        files_now = self._tables.pinned(name, tables).files if staged.dataset.freshness else ()
+        newest = newest_record(staged.dataset, files_now, self._store.fetch)
         revisions = int(plan.rows.revised.sum())
         files = [file for table_files in new_files.values() for file in table_files]
         published = Published(
@@ -197,7 +222,7 @@ class Publisher:
             checks=(
                 *results,
                 unharmed,
-                freshness(staged.dataset, newest, min(observed_at, ends_at(self._store) or observed_at)),
+                freshness(staged.dataset, newest, observed_at, ends_at(self._store)),
                 *frozen(staged.dataset, revisions),
             ),
             staged=plan.staged,
@@ -207,7 +232,13 @@ class Publisher:
         turn.check(plan.base)  # Check again, because another writer's turn may have begun meanwhile.
         counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
         entry = self._log.append(
-            plan.base, pins, operation="publish", run_id=staged.run_id, dataset=name, counts=counts
+            plan.base,
+            pins,
+            operation="publish",
+            run_id=staged.run_id,
+            dataset=name,
+            counts=counts,
+            reason=next((str(check.facts[drift.REASON]) for check in results if drift.REASON in check.facts), ""),
         )
         return replace(published, version=entry.version)
 

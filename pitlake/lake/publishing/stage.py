@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -105,7 +105,8 @@ class Staged:
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records per partition.
     `polled` is the part of the dataset that the run covered, its days and its entities; None for all. `coverage` lists
-    the parts of the source that it saw completely. `parts` are the stages derived from it.
+    the parts of the source that it saw completely, `surveyed` the source's own counts of its content. `parts` are the
+    stages derived from it.
     """
 
     dataset: Dataset
@@ -119,6 +120,7 @@ class Staged:
     extracted: dict[str, int]
     polled: tuple[Spans | None, frozenset[str] | None]
     coverage: tuple[Coverage, ...] = ()
+    surveyed: Mapping[str, int] = field(default_factory=dict)
     parts: "list[Staged]" = field(default_factory=list, repr=False, compare=False)
     comparisons: dict[tuple[DataFile, ...], Comparison] = field(default_factory=dict, repr=False, compare=False)
 
@@ -216,6 +218,7 @@ class Stage:
         self._days: Spans | None = None
         self._entities: set[str] | None = None
         self._coverage: dict[Bounds, set[str] | None] = {}
+        self._surveyed: dict[str, int] = {}
 
     def poll(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
         """Declare which part of an unpartitioned dataset this run covers; may be called several times.
@@ -235,6 +238,10 @@ class Stage:
         """
         before = self._coverage.get(bounds, set())
         self._coverage[bounds] = None if entity is None or before is None else {*before, entity}
+
+    def survey(self, counts: Mapping[str, int]) -> None:
+        """Declare how many records of each kind the whole source has, by its own counts."""
+        self._surveyed |= counts
 
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
@@ -281,6 +288,7 @@ class Stage:
                 Coverage(None if names is None else frozenset(names), bounds)
                 for bounds, names in self._coverage.items()
             ),
+            surveyed=dict(self._surveyed),
             comparisons=self._comparisons,
         )
         self._loaded.append(staged)

@@ -32,8 +32,9 @@ class Entry:
     identifies the writer, so that it recognises its own entry.
 
     retracted: the runs that were retracted by this version or an earlier one, each with the version that did it.
-    reason: why this version retracts its run. restated: how the lake was before it, without any retracted run: the
-    Delta versions to use instead, from each of these instants on, in microseconds.
+    reason: a person's reason for an unusual commit, such as a retraction or an allowed drift. restated: how the lake
+    was before a retraction, without any retracted run: the Delta versions to use instead, from each of these instants
+    on, in microseconds.
     """
 
     version: int

@@ -1,0 +1,94 @@
+"""Counts what a graph contains of the labels and relations that an extractor's queries name, before a run reads it.
+
+What no query reaches is neither a row nor a gap: relations whose ends have other labels or are reversed, and nodes
+without the relation that leads to them. The check `unread` reports their numbers. The stage compares the other counts
+with those of the last published run, so that a renamed label is noticed in a run whose days were never polled before.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from assets.extraction import Extractor, GraphReader
+from assets.patterns import KINDS, Edge, edges
+from pitlake.lake.publishing.audit import CheckResult, Severity
+
+MOST_SEARCHED = 100_000
+"""The nodes of a larger label are not searched for the relations that lead to them."""
+REFUSED_FROM, LEAST_UNREAD = 0.5, 10
+"""A source is refused if this share of a relation, and at least so many of them, can't be read."""
+NAVIGATION: frozenset[Edge] = frozenset({("Context", "HAS_PERIOD", "Period")})
+"""Relations that hold nothing of a dataset, of a type that others use."""
+TAXONOMY = {"Concept", "Context", "Member", "Period", "Unit"}
+"""Labels whose nodes only describe facts."""
+MATCHED = re.compile(r"MATCH \(\w*:(\w+)\)")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The numbers of nodes and relations, by name, and those that no query reads."""
+
+    counts: Mapping[str, int]
+    unread: Mapping[str, int]
+
+    def check(self) -> CheckResult:
+        """Return the check `unread`."""
+        refused = any(
+            count >= max(LEAST_UNREAD, REFUSED_FROM * self.counts.get(name, 0)) for name, count in self.unread.items()
+        )
+        facts: dict[str, int | str] = {
+            name: f"{count:,} of {self.counts[name]:,} can't be reached" for name, count in self.unread.items()
+        }
+        severity: Severity = "blocking" if refused or not self.unread else "warning"
+        return CheckResult(name="unread", passed=not self.unread, severity=severity, facts=facts)
+
+
+def survey(extractor: Extractor, graph: GraphReader) -> Survey:
+    """Count what an extractor's queries name. Each query is answered from the graph's own counts, except those over
+    labels of at most MOST_SEARCHED nodes. Raises GraphError.
+    """
+    own, known = _edges(extractor.queries), _edges((*extractor.queries, *extractor.others)) | NAVIGATION
+    matched = _matched(extractor.queries)
+    counts, unread = dict[str, int](), dict[str, int]()
+    for label in sorted(matched | {label for start, _, end in own for label in (start, end)}):
+        counts[f"{label} nodes"] = _count(graph, f"MATCH (n:{label}) RETURN count(n) AS count")
+    for kind in sorted({kind for _, kind, _ in own}):
+        name, of_kind = f"{kind} relations", [edge for edge in known if edge[1] == kind]
+        counts[name] = _count(graph, f"MATCH ()-[r:{kind}]->() RETURN count(r) AS count")
+        starts, ends = ({edge[side] for edge in of_kind} for side in (0, 2))
+        begun = sum(_count(graph, f"MATCH (:{label})-[r:{kind}]->() RETURN count(r) AS count") for label in starts)
+        ended = sum(_count(graph, f"MATCH ()-[r:{kind}]->(:{label}) RETURN count(r) AS count") for label in ends)
+        unread[name] = counts[name] - min(begun, ended)
+    for label, query in _unreached(own, _matched((*extractor.queries, *extractor.others))):
+        if 0 < counts[f"{label} nodes"] <= MOST_SEARCHED:
+            unread[f"{label} nodes"] = _count(graph, query)
+    return Survey(counts, {name: count for name, count in unread.items() if count > 0})
+
+
+def _unreached(own: frozenset[Edge], matched: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield each label that only relations lead to, with a query that counts its nodes without such a relation."""
+    leading: dict[str, set[str]] = defaultdict(set)
+    for start, kind, end in own:
+        leading[start].add(f"(n)-[:{kind}]->(:{end})")
+        leading[end].add(f"(n)<-[:{kind}]-(:{start})")
+    for label in sorted(leading.keys() - matched - KINDS.keys() - TAXONOMY):
+        without = " AND ".join(f"NOT EXISTS {{ {pattern} }}" for pattern in sorted(leading[label]))
+        yield label, f"MATCH (n:{label}) WHERE {without} RETURN count(n) AS count"
+
+
+@cache
+def _matched(queries: tuple[str, ...]) -> frozenset[str]:
+    """Return the labels whose nodes the queries find by themselves."""
+    return frozenset(label for query in queries for label in MATCHED.findall(query))
+
+
+@cache
+def _edges(queries: tuple[str, ...]) -> frozenset[Edge]:
+    return frozenset(edge for query in queries for edge in edges(query))
+
+
+def _count(graph: GraphReader, query: str) -> int:
+    """Return the count that a query returns; 0 if it returns none."""
+    return next((record["count"] for batch in graph.stream(query, {}, fetch_size=1) for record in batch), 0)

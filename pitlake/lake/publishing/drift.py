@@ -1,0 +1,323 @@
+"""Drift: a run whose rows differ from the lake's as they do when a source has changed its form, such as a renamed
+property, another unit or a lost label.
+
+Only rows whose content the lake lacks are compared. A revised row is compared with its previous content, a new row with
+stored rows that have the same values in the contract's `alike` columns. Runs of a few rows are not judged. Beyond a
+limit of the contract the run is refused, beyond half of it the check warns.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import exp, log
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.contract import Dataset
+from pitlake.lake.publishing.audit import CheckResult, Severity
+from pitlake.lake.publishing.hash_index import LikelyFiles
+from pitlake.lake.publishing.match_keys import GAP
+from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.storage.arrays import Positions, as_numbers
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import calculator, columns, quoted, reading
+
+DRIFT = "drift"
+LEAST_ROWS, LEAST_ENTITIES = 20, 3
+"""A run is not judged by fewer rows than these, nor a feed's run by revisions of fewer entities: a correction may
+restate everything about one company.
+"""
+MOST_STAGED, MOST_STORED, MOST_BYTES = 20_000, 50_000, 64 << 20
+"""The largest samples of a run and of the lake."""
+LONGEST_VALUE, MOST_VALUES, LEAST_OFTEN = 40, 50, 10
+"""A text column is an enumeration if the lake has at most so many forms of its values, all short and each often."""
+WARNS_AT, ONLY_WARNS = 0.5, 0.99
+"""The part of a limit beyond which the check warns, and the largest that does not refuse."""
+CORRECTED = 0.1
+"""Revisions of a smaller share of a run's known records are corrections, which only warn."""
+GAP_TYPE = "unverifiable"
+HISTORY = "available_at"
+REASON = "let pass"
+ADVICE = "fix the source, or let this one run pass with a reason (allow_drift)"
+PERCENT = 100
+Earlier = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference: what differs, in words, and its size as a part of the contract's limit."""
+
+    subject: str
+    text: str
+    of_limit: float
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows of a run: the reference that they are compared with, by group, and whether their differences refuse the
+    run or only warn.
+    """
+
+    name: str
+    rows: str
+    reference: str
+    group: str
+    refuses: bool
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A property of a column's values that is compared: whether they are empty, or the logarithm of their length or
+    magnitude.
+    """
+
+    column: str
+    kind: str
+    sql: str
+
+
+def result(staged: Staged, findings: Iterable[Finding], allowed: str) -> CheckResult:
+    """Return the check of a run. allowed: the reason to let the run pass in spite of its findings, or blank."""
+    noticed = [finding for finding in findings if finding.of_limit > WARNS_AT]
+    beyond = any(finding.of_limit >= 1 for finding in noticed)
+    facts: dict[str, int | str] = {"rows": staged.rows.num_rows}
+    facts |= {finding.subject: finding.text for finding in sorted(noticed, key=lambda finding: -finding.of_limit)}
+    if beyond:
+        facts |= {REASON: allowed} if allowed else {"next": ADVICE}
+    severity: Severity = "blocking" if not noticed or (beyond and not allowed) else "warning"
+    return CheckResult(name=DRIFT, passed=not noticed, severity=severity, facts=facts)
+
+
+def findings(
+    staged: Staged, stored: LikelyFiles, gaps: LikelyFiles, earlier: Earlier, observed_at: datetime
+) -> Iterator[Finding]:
+    """Yield the differences between a stage and the lake's rows and gaps. earlier: the number of records of partitions
+    and entities at their last poll, and now.
+    """
+    fresh = _fresh(staged, stored, observed_at)
+    yield from _gap_share(staged, len(fresh), stored, gaps)
+    if len(fresh) < LEAST_ROWS or not stored.all:
+        return
+    sample = fresh[:: -(-len(fresh) // MOST_STAGED)]
+    rows = staged.rows.append_column("_hash", staged.content_hash).take(pa.array(sample))
+    rows = rows.append_column("_position", pa.array(sample))
+    with calculator(staged=rows) as sql:
+        comparison = _Comparison(staged, sql, stored, observed_at, len(fresh) / rows.num_rows)
+        yield from comparison.findings(earlier)
+
+
+def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:
+    """Return the positions of the rows whose content the lake lacks."""
+    fresh = np.ones(staged.rows.num_rows, bool)
+    fresh[staged.duplicates.again] = False
+    if staged.rows.num_rows >= LEAST_ROWS and (files := stored.holding(columns(staged.dataset.identity))):
+        fresh &= ~staged.compared(files, observed_at).stored
+    return np.flatnonzero(fresh)
+
+
+def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles) -> Iterator[Finding]:
+    """Compare the share of records that could not be read or dated."""
+    limits = staged.dataset.drift
+    chosen = staged.gaps.filter(pc.equal(staged.gaps["gap_type"], GAP_TYPE))
+    chosen = chosen.filter(pc.invert(pc.is_in(chosen["reason"], pa.array(limits.waiting, pa.string()))))
+    if not rows.all or chosen.num_rows < LEAST_ROWS:
+        return
+    reasons = pc.value_counts(chosen["reason"]).to_pylist()
+    new, stored = chosen.num_rows, 0
+    if gaps.all:
+        with calculator(staged=chosen) as sql:
+            table = reading(gaps.all)
+            unknown = f"SELECT count(*) FROM staged ANTI JOIN {table} USING ({columns(GAP)})"
+            (new,) = sql.execute(unknown).fetchone() or (0,)
+            (stored,) = sql.execute(f"SELECT count(*) FROM {table} WHERE gap_type = '{GAP_TYPE}'").fetchone() or (0,)
+    if new < LEAST_ROWS:
+        return
+    expected = stored / (stored + sum(file.rows for file in rows.all))
+    share = new / (new + fresh)
+    reason = max(reasons, key=lambda count: count["counts"])["values"]
+    text = f"{_percent(share)} of {new + fresh:,} new records can't be used, {_percent(expected)} in the lake: {reason}"
+    yield Finding("gaps", text, _excess(share, expected) / limits.gaps)
+
+
+class _Comparison:
+    """One run's rows beside the lake's, in DuckDB. The run's fresh rows are the table `staged`, or a sample of them.
+
+    scale: the number of fresh rows for each sampled one.
+    """
+
+    def __init__(
+        self, staged: Staged, sql: duckdb.DuckDBPyConnection, stored: LikelyFiles, observed_at: datetime, scale: float
+    ) -> None:
+        self._staged, self._dataset, self._sql, self._scale = staged, staged.dataset, sql, scale
+        self._stored, self._observed_at = stored, observed_at
+        self._measures = list(_measures(self._dataset))
+        self._texts = [c.name for c in self._dataset.columns if c.type == "string" and not c.proof]
+        alike = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '')" for name in self._dataset.alike)
+        measured = "".join(f", {measure.sql} AS m{place}" for place, measure in enumerate(self._measures))
+        self._facts = f"concat_ws('|', {alike}) AS _alike{measured}"
+        self._values = "".join(f", {_value(name)} AS v{place}" for place, name in enumerate(self._texts))
+        self._sql.execute(f"CREATE TEMP TABLE run AS SELECT _position, {self._facts}{self._values} FROM staged")
+
+    def findings(self, earlier: Earlier) -> Iterator[Finding]:
+        """Yield the differences."""
+        self._create_before()
+        fresh, revised, entities = self._row(
+            "SELECT (SELECT count(*) FROM run), count(*), count(DISTINCT _entity) FROM before"
+        )
+        if fresh < LEAST_ROWS:
+            return
+        known = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
+        share = min(1.0, revised * self._scale / max(known, 1))
+        if revised >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured):
+            yield from self._revised(share, known)
+        yield from self._replaced(earlier)
+        self._create_sample()
+        for part in (
+            _Part("revised", "run SEMI JOIN before USING (_position)", "before", "_position", share >= CORRECTED),
+            _Part("new", "fresh SEMI JOIN sample USING (_alike)", "sample", "_alike", True),
+            _Part("new, unlike", "fresh ANTI JOIN sample USING (_alike)", "sample", "1", False),
+        ):
+            for finding in (*self._differences(part), *self._new_values(part)):
+                yield finding if part.refuses else replace(finding, of_limit=min(finding.of_limit, ONLY_WARNS))
+
+    def _create_before(self) -> None:
+        """Create the table of the previous contents of revised rows, and remove the rows whose content the lake had at
+        any time.
+        """
+        files = self._stored.holding(columns(self._dataset.identity)) or self._stored.all[:1]
+        order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in self._dataset.revision_order)
+        same = " AND ".join(f"e.{quoted(n)} IS NOT DISTINCT FROM s.{quoted(n)}" for n in self._dataset.identity)
+        join = f"""
+            SELECT s._position, bool_or(e.content_hash = s._hash) OVER (PARTITION BY s._position) AS _stored, e.*
+            FROM staged s JOIN {self._read(files)} e ON {same} WHERE e.available_at <= $observed
+            QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY {order}) = 1"""
+        self._sql.execute(
+            f"CREATE TEMP TABLE before AS SELECT _position, _stored, {quoted(self._dataset.entity)} AS _entity,"
+            f" {self._facts} FROM ({join})",
+            {"observed": self._observed_at},
+        )
+        self._sql.execute("DELETE FROM run WHERE _position IN (SELECT _position FROM before WHERE _stored)")
+        self._sql.execute("DELETE FROM before WHERE _stored")
+        self._sql.execute("CREATE TEMP VIEW fresh AS SELECT run.* FROM run ANTI JOIN before USING (_position)")
+
+    def _create_sample(self) -> None:
+        """Create the table of stored rows that new rows are compared with: the newest."""
+        files, rows, size = list[DataFile](), 0, 0
+        for file in sorted(self._stored.all, key=lambda file: file.hi, reverse=True):
+            if not files or (rows < MOST_STORED and size + file.size <= MOST_BYTES):
+                files.append(file)
+                rows, size = rows + file.rows, size + file.size
+        most = min(MOST_STORED, int(rows * min(1, MOST_BYTES / max(size, 1))) + 1)
+        self._sql.execute(
+            f"CREATE TEMP TABLE sample AS SELECT {self._facts}{self._values} FROM {self._read(files)} LIMIT {most}"
+        )
+
+    def _read(self, files: Sequence[DataFile]) -> str:
+        return reading(files, self._dataset.arrow_schema)
+
+    def _revised(self, share: float, known: int) -> Iterator[Finding]:
+        """Compare the number of revised rows with all rows of the run that the lake knows."""
+        limit = self._dataset.drift.revised
+        if limit is not None and self._dataset.revised_at != HISTORY:
+            text = f"{_percent(share)} of the {known:,} records that the lake has differ from their rows there"
+            yield Finding("revised", text, share / limit)
+
+    def _replaced(self, earlier: Earlier) -> Iterator[Finding]:
+        """Compare the number of new keys in windows that were polled before with the records that are gone."""
+        limit, captured = self._dataset.drift.replaced, self._dataset.captured
+        positions = as_numbers(self._sql.sql("SELECT _position FROM fresh").to_arrow_table()["_position"])
+        if captured:
+            names = self._staged.rows[self._dataset.entity].take(pa.array(positions)).to_pylist()
+        else:
+            names = np.array(self._staged.partitions)[self._staged.row_partition[positions]].tolist()
+        names = [name for name in names if name in earlier]
+        new, was = round(len(names) * self._scale), sum(was for was, _ in earlier.values())
+        gone = min(new, was - (sum(now for _, now in earlier.values()) - new))
+        if limit is not None and gone >= LEAST_ROWS:
+            text = f"{gone:,} of the {was:,} records of the same windows have other keys than at the last poll"
+            size = gone / was / limit
+            is_one_case = captured and len(set(names)) < LEAST_ENTITIES
+            yield Finding("replaced", text, min(size, ONLY_WARNS) if is_one_case else size)
+
+    def _differences(self, part: "_Part") -> Iterator[Finding]:
+        """Compare the measures of some rows with what the rows of the reference in the same group let expect."""
+        group, places = part.group, range(len(self._measures))
+        expected = "".join(f", avg(m{p}) AS e{p}" for p in places)
+        compared = "".join(f", avg(m{p}), avg(e{p}), median(m{p} - e{p}), count(m{p} - e{p})" for p in places)
+        values = self._row(
+            f"SELECT count(*){compared} FROM (SELECT {group} AS _group, * FROM {part.rows})"
+            f" JOIN (SELECT {group} AS _group{expected} FROM {part.reference} GROUP BY ALL) USING (_group)"
+        )
+        for measure, place in zip(self._measures, range(1, len(values), 4), strict=True):
+            share, before, shift, count = values[place : place + 4]
+            if count >= LEAST_ROWS and (measure.kind == "empty" or part.group != "1"):
+                yield from self._of_measure(measure, part.name, (share, before, shift), round(count * self._scale))
+
+    def _of_measure(
+        self, measure: Measure, part: str, numbers: tuple[float, float, float], count: int
+    ) -> Iterator[Finding]:
+        limits, (share, before, shift) = self._dataset.drift, numbers
+        subject = f"{measure.column} of {part} rows"
+        if measure.kind == "empty":
+            if count * (1 - before) >= LEAST_ROWS:
+                text = f"{_percent(share)} of {count:,} rows are null, empty or 0, {_percent(before)} in the lake"
+                yield Finding(subject, text, _excess(share, before) / limits.empty)
+            return
+        limit = limits.length if measure.kind == "length" else limits.magnitude
+        text = f"the {measure.kind} of {count:,} values is typically {exp(shift):.3g} times that in the lake"
+        yield Finding(subject, text, abs(shift) / log(limit))
+
+    def _new_values(self, part: "_Part") -> Iterator[Finding]:
+        """Compare the values of enumerations with those of the lake."""
+        if part.group == "1":
+            return
+        for place, name in enumerate(self._texts):
+            known = f"(SELECT v{place} AS v, count(*) AS n FROM sample WHERE v{place} IS NOT NULL GROUP BY ALL)"
+            distinct, rows, short = self._row(
+                f"SELECT count(*), coalesce(sum(n), 0), bool_and(length(v) <= {LONGEST_VALUE}) FROM {known}"
+            )
+            if not short or distinct > MOST_VALUES or rows < LEAST_OFTEN * distinct:
+                continue
+            new_values = f"count(v{place}) FILTER (WHERE v{place} NOT IN (SELECT v FROM {known}))"
+            count, new = self._row(f"SELECT count(v{place}), {new_values} FROM {part.rows}")
+            if count >= LEAST_ROWS:
+                total = round(count * self._scale)
+                text = f"{_percent(new / count)} of {total:,} values are none of the {distinct} forms in the lake"
+                yield Finding(f"{name} of {part.name} rows, values", text, new / count / self._dataset.drift.new_values)
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        (row,) = self._sql.execute(query).fetchall()
+        return tuple(row)
+
+
+def _value(name: str) -> str:
+    """Return SQL for a text's form: with all numbers equal, because ids, years and quarters go on."""
+    return f"regexp_replace({quoted(name)}, '[0-9]+', '0', 'g')"
+
+
+def _measures(dataset: Dataset) -> Iterator[Measure]:
+    naming = {*dataset.identity, *dataset.key}
+    for column in dataset.columns:
+        name, sized = quoted(column.name), column.type in {"string", "json", "strings", "vector"}
+        counted, freely = column.type in {"int", "float"}, column.name not in naming
+        if column.proof:
+            continue
+        nothing = f" OR len({name}) = 0" if sized else f" OR {name} = 0" if counted and freely else ""
+        yield Measure(column.name, "empty", f"({name} IS NULL{nothing})::INT")
+        if sized and freely and column.type != "strings":
+            yield Measure(column.name, "length", f"ln(nullif(len({name}), 0))")
+        if counted and freely:
+            yield Measure(column.name, "magnitude", f"ln(abs(nullif({name}, 0)::DOUBLE))")
+
+
+def _excess(share: float, expected: float) -> float:
+    """Return the part of what was expected to be usable that is not."""
+    return max(0.0, share - expected) / max(1 - expected, 1e-9)
+
+
+def _percent(share: float) -> str:
+    return f"{PERCENT * share:.3g} %"

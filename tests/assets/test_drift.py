@@ -1,0 +1,165 @@
+"""A source that changes its form is noticed on the first run: nothing is published, and the run leaves no trace."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from assets.graph import all_extractors
+from assets.runs import attempt_partitions
+from pitlake.errors import CheckFailed
+from pitlake.lake.lake import Lake
+from tests.assets.drifts import drift, ordinary
+from tests.assets.poisoned import KINDS, PoisonedGraph
+from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, seen
+
+DAYS = [date(2024, 5, day) for day in (1, 2, 3, 6, 7)]
+NEWS, _, _, BARS = KINDS[:4]
+
+
+def source(kind, count=100):
+    """Records of a kind, spread over the days."""
+    return [kind.make(number, DAYS[number % len(DAYS)]) for number in range(count)]
+
+
+def attempt(lake, kind, records, *, at=OBSERVED, days=DAYS, run_id="r"):
+    extractor = replace(all_extractors()[kind.name], prepared=None)
+    graph = PoisonedGraph(extractor, kind.dated, records)
+    return attempt_partitions(
+        extractor, [*days, days[-1] + timedelta(days=1)], graph, lake, run_id=run_id, observed_at=at
+    )
+
+
+def drift_of(report):
+    (check,) = [check for check in report.checks if check.name == "drift"]
+    return check
+
+
+def is_refused(report):
+    return isinstance(report.outcome, CheckFailed) and report.outcome.check == "drift"
+
+
+def changed(records, **values):
+    return [record | values for record in records]
+
+
+def test_a_renamed_property_is_refused_and_named(lake):
+    attempt(lake, NEWS, source(NEWS))
+    report = attempt(lake, NEWS, changed(source(NEWS), title=None), at=OBSERVED + timedelta(days=1))
+    assert is_refused(report)
+    facts = drift_of(report).facts
+    assert facts["title of revised rows"] == "100 % of 100 rows are null, empty or 0, 0 % in the lake"
+    assert facts["revised"] == "100 % of the 100 records that the lake has differ from their rows there"
+    assert "allow_drift" in str(report.outcome)
+
+
+def test_a_property_that_is_renamed_for_new_records_alone_is_refused(lake):
+    attempt(lake, NEWS, source(NEWS, 500), days=DAYS)
+    new = [NEWS.make(1000 + number, date(2024, 5, 8)) | {"title": None} for number in range(40)]
+    report = attempt(lake, NEWS, [*source(NEWS, 500), *new], days=[date(2024, 5, 8)], at=OBSERVED + timedelta(days=1))
+    assert is_refused(report)
+    assert drift_of(report).facts["title of new rows"] == "100 % of 40 rows are null, empty or 0, 0 % in the lake"
+
+
+def test_the_run_after_the_repair_gives_the_lake_of_a_source_that_was_never_disturbed(lake, tmp_path):
+    calm = Lake(tmp_path / "calm")
+    one, two, three = (OBSERVED + timedelta(days=number) for number in range(3))
+    grown = [*source(NEWS), *(NEWS.make(2000 + number, DAYS[-1]) for number in range(5))]
+    attempt(lake, NEWS, source(NEWS), at=one)
+    attempt(calm, NEWS, source(NEWS), at=one)
+    for drifted in (changed(grown, title=None), [], changed(grown, created="soon", latest="soon")):
+        assert is_refused(attempt(lake, NEWS, drifted, at=two))
+    for each in (lake, calm):
+        assert attempt(each, NEWS, grown, at=three).outcome.total.published == 5
+    assert seen(lake, "news") == seen(calm, "news")
+    assert seen(lake, "gaps/news") == seen(calm, "gaps/news")
+    assert len(lake.polls("news")) == len(calm.polls("news"))
+
+
+def test_one_run_passes_with_a_reason_that_the_history_keeps(lake):
+    attempt(lake, NEWS, source(NEWS))
+    drifted, reason = changed(source(NEWS), title=None), "the vendor dropped titles, ticket 12"
+    let_pass = Lake(lake.root, allow_drift=reason)
+    report = attempt(let_pass, NEWS, drifted, at=OBSERVED + timedelta(days=1))
+    assert report.outcome.total.published == 100
+    assert (drift_of(report).severity, drift_of(report).facts["let pass"]) == ("warning", reason)
+    assert [entry.reason for entry in lake.versions()] == [reason, "", ""]
+    assert attempt(lake, NEWS, drifted, at=OBSERVED + timedelta(days=2)).outcome.total.unchanged == 100
+
+
+def test_a_retracted_run_is_no_measure_of_the_runs_after_it(lake):
+    attempt(lake, NEWS, source(NEWS), run_id="good")
+    fewer, day = source(NEWS)[:50], timedelta(days=1)
+    let_pass = Lake(lake.root, allow_drift="half of it was sold")
+    assert not isinstance(attempt(let_pass, NEWS, fewer, at=OBSERVED + day, run_id="bad").outcome, CheckFailed)
+    assert not isinstance(attempt(lake, NEWS, fewer, at=OBSERVED + 2 * day, run_id="same").outcome, CheckFailed)
+    for run_id in ("bad", "same"):
+        lake.retract(run_id, "it was not sold")
+    again = attempt(lake, NEWS, fewer, at=OBSERVED + 3 * day, run_id="again")
+    assert is_refused(again)
+    assert drift_of(again).facts["records of closed windows"].startswith("50 of the 100 records")
+
+
+@pytest.mark.parametrize("factor", [1000, 0.001])
+def test_another_unit_is_refused(lake, factor):
+    attempt(lake, BARS, source(BARS))
+    prices = ("open", "high", "low", "close", "vwap")
+    scaled = [record | {name: record[name] * factor for name in prices} for record in source(BARS)]
+    report = attempt(lake, BARS, scaled, at=OBSERVED + timedelta(days=1))
+    assert is_refused(report)
+    assert drift_of(report).facts["close of revised rows"].startswith("the magnitude of 100 values is typically")
+
+
+def test_a_window_that_closed_long_ago_and_lost_records_is_refused_and_a_recent_one_warns(lake):
+    soon, late = (DAYS[-1] + timedelta(days=number) for number in (1, 30))
+    at_noon = {day: OBSERVED.replace(year=2024, month=day.month, day=day.day, hour=12) for day in (soon, late)}
+    attempt(lake, NEWS, source(NEWS), at=at_noon[soon])
+    fewer = source(NEWS)[:50]
+    recent = attempt(lake, NEWS, fewer, at=at_noon[soon] + timedelta(hours=1), run_id="s")
+    assert not isinstance(recent.outcome, CheckFailed)
+    assert drift_of(recent).facts["records of recent windows"].startswith("50 of the 100 records")
+    gone = attempt(lake, NEWS, [], at=at_noon[late], run_id="t")
+    assert is_refused(gone)
+    assert drift_of(gone).facts["records of closed windows"].startswith("0 of the 50 records")
+
+
+@pytest.mark.parametrize(
+    ("kind", "records"),
+    [
+        (NEWS, changed(source(NEWS)[:5], title=None)),
+        (NEWS, [*changed(source(NEWS)[:15], title="corrected"), *source(NEWS)[15:]]),
+        (BARS, [r | {n: r[n] / 20 for n in ("open", "high", "low", "close", "vwap")} for r in source(BARS)]),
+    ],
+    ids=["a few rows", "edits", "a split restates every bar"],
+)  # fmt: skip
+def test_an_ordinary_day_passes(lake, kind, records):
+    attempt(lake, kind, source(kind))
+    present = {record[field] for record in records for field in ("id", "entity_id") if field in record}
+    rest = [r for r in source(kind) if not present & {r.get("id"), r.get("entity_id")}]
+    report = attempt(lake, kind, [*records, *rest], at=OBSERVED + timedelta(days=1))
+    assert not isinstance(report.outcome, CheckFailed), str(report.outcome)
+    assert report.outcome.total.published == sum(record not in source(kind) for record in records)
+
+
+def test_a_republish_does_not_make_a_stale_dataset_fresh(lake):
+    limited = replace(TOY, dataset=replace(NOTES, freshness=timedelta(days=3)))
+    toy = ToyGraph()
+    for said, at, run_id in (("1", OBSERVED, "r"), ("2", OBSERVED + timedelta(days=1), "s")):
+        toy.write("a", "2024-03-10T12:00:00-04:00", said)
+        day = [date(2024, 3, 10)]
+        report = attempt_partitions(limited, day, toy, lake, run_id=run_id, observed_at=at)
+        (freshness,) = [check for check in report.checks if check.name == "freshness"]
+        assert (freshness.passed, freshness.facts["newest record"]) == (False, "2024-03-10T16:00:00Z")
+
+
+def test_freshness_on_a_lake_with_a_simulated_clock_says_so(lake):
+    lake.end_at(OBSERVED)
+    report = attempt(lake, NEWS, source(NEWS), at=OBSERVED + timedelta(days=100))
+    (freshness,) = [check for check in report.checks if check.name == "freshness"]
+    assert freshness.facts["clock"] == "simulated: this lake's data end at 2026-01-01T00:00:00Z"
+
+
+@pytest.mark.long
+def test_drifts_are_noticed_and_ordinary_days_pass(tmp_path):
+    assert [drift(seed, tmp_path, 200) for seed in range(0, 60, 11)]
+    assert [ordinary(seed, tmp_path, 200) for seed in range(0, 60, 11)] == [""] * 6
