@@ -49,18 +49,18 @@ def survey(extractor: Extractor, graph: GraphReader) -> Survey:
     """Count what an extractor's queries name. Each query is answered from the graph's own counts, except those over
     labels of at most MOST_SEARCHED nodes. Raises GraphError.
     """
-    own, known = _edges(extractor.queries), _edges((*extractor.queries, *extractor.others)) | NAVIGATION
+    own, read_edges = _edges(extractor.queries), _edges((*extractor.queries, *extractor.others)) | NAVIGATION
     matched = _matched(extractor.queries)
     counts, unread = dict[str, int](), dict[str, int]()
     for label in sorted(matched | {label for start, _, end in own for label in (start, end)}):
         counts[f"{label} nodes"] = _count(graph, f"MATCH (n:{label}) RETURN count(n) AS count")
     for kind in sorted({kind for _, kind, _ in own}):
-        name, of_kind = f"{kind} relations", [edge for edge in known if edge[1] == kind]
+        name, of_kind = f"{kind} relations", [edge for edge in read_edges if edge[1] == kind]
         counts[name] = _count(graph, f"MATCH ()-[r:{kind}]->() RETURN count(r) AS count")
         starts, ends = ({edge[side] for edge in of_kind} for side in (0, 2))
-        begun = sum(_count(graph, f"MATCH (:{label})-[r:{kind}]->() RETURN count(r) AS count") for label in starts)
-        ended = sum(_count(graph, f"MATCH ()-[r:{kind}]->(:{label}) RETURN count(r) AS count") for label in ends)
-        unread[name] = counts[name] - min(begun, ended)
+        with_start = sum(_count(graph, f"MATCH (:{label})-[r:{kind}]->() RETURN count(r) AS count") for label in starts)
+        with_end = sum(_count(graph, f"MATCH ()-[r:{kind}]->(:{label}) RETURN count(r) AS count") for label in ends)
+        unread[name] = counts[name] - min(with_start, with_end)
     for label, query in _unreached(own, _matched((*extractor.queries, *extractor.others))):
         if 0 < counts[f"{label} nodes"] <= MOST_SEARCHED:
             unread[f"{label} nodes"] = _count(graph, query)

@@ -26,7 +26,7 @@ def test_the_python_runs(lake, monkeypatch):
         if language == "python":
             exec(text, made)
     assert len(made["latest"]) == 10
-    assert made["bars"].height > 20
+    assert len(made["bars"]) > 20
     assert {"cik", "status"} <= set(made["alive"].columns)
     assert made["screen"].columns == ["cik", "accession_no", "filing_date", "exchange"]
 

@@ -45,14 +45,14 @@ class Grown:
 
     def __init__(self, folder, seed: int, commits: int = 6) -> None:
         self.random = random.Random(seed)
-        self.lake, self.stopped, now = Lake(folder / "lake"), {}, MADE
+        self.lake, self.stopped, now = Lake(folder / "lake", allow_drift="revised"), {}, MADE
         for number in range(commits):
             now += STEP * self.random.random()
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr("pitlake.clock.now", lambda now=now: now)
                 self._commit(number)
             shutil.copytree(self.lake.root, folder / f"stopped {number}")
-            self.stopped[self.lake.entry().committed_at] = Lake(folder / f"stopped {number}")
+            self.stopped[self.lake.entry().committed_at] = Lake(folder / f"stopped {number}", allow_drift="revised")
         self.made = min(entry.committed_at for entry in self.lake.versions())
 
     def _commit(self, number: int) -> None:

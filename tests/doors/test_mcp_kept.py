@@ -103,7 +103,7 @@ def test_nothing_one_call_does_is_seen_by_another(lake):
 
 
 def test_a_new_version_of_the_lake_is_asked_in_a_new_session(small_lake, tmp_path):
-    lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
+    lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"), allow_drift="revised")
     serving = service(lake)
 
     def ask():

@@ -40,7 +40,7 @@ def small_lake(tmp_path_factory):
 
 @pytest.fixture
 def own_lake(small_lake, tmp_path):
-    return Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
+    return Lake(shutil.copytree(small_lake.root, tmp_path / "lake"), allow_drift="revised")
 
 
 def ask(lake, sql=SQL, params=None, as_of=AS_OF, **more):

@@ -8,6 +8,7 @@ from itertools import permutations, product
 
 import pytest
 
+from pitlake.lake import Lake
 from tests.every import every
 from tests.lake.world import KINDS, Oracle, Toy, answers, publish, rows, utc
 
@@ -32,6 +33,11 @@ def statements_of_look(look, kind):
                 statements[at] = Toy(f"{number:03}", text, at, revised)
         if story[look] is not None:
             yield from statements.values() if kind == "history" else [statements[DATED[0]]]
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return Lake(tmp_path / "lake", allow_drift="three quarters of the toys change from look to look")
 
 
 @pytest.fixture(params=list(permutations(range(3))), ids=str)
