@@ -156,7 +156,7 @@ class Result:
         return int(self._table.num_rows)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows as named tuples. A column whose name is no attribute's is named by its place: _0."""
+        """Yield the rows as named tuples. A name that can't be an attribute becomes the place of its column: _0."""
         row = namedtuple("Row", self.columns, rename=True)  # type: ignore[misc]  # noqa: PYI024 - the names vary
         return map(row._make, self.rows())
 
