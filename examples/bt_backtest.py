@@ -37,6 +37,8 @@ def outcomes(first: str, last: str, tickers: list[str]) -> pd.DataFrame:
             ticker: session.run("total_return", ticker=ticker, start_date=first, end_date=last) for ticker in tickers
         }
         columns = {ticker: answer.df().set_index("date")["total_return_index"] for ticker, answer in answers.items()}
+    if unknown := [ticker for ticker, index in columns.items() if index.isna().any()]:
+        sys.exit(f"the return of {', '.join(unknown)} is unknown: the notes of `pitlake run total_return` say why")
     table = pd.DataFrame(columns)
     return table.set_index(pd.to_datetime(table.index))
 

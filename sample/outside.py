@@ -28,6 +28,7 @@ SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
     "sec_facts": Scope(ciks=(NORTHERN, APPLE)),
     "sec_filings": Scope(ciks=(NORTHERN, APPLE)),
+    "polygon_splits": Scope(tickers=("AAPL", "NVDA")),  # Apple's per-share figures count from their fetch without them.
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("AAPL guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),

@@ -48,7 +48,14 @@ def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capt
 
 def poll_without_splits(lake: Lake, *tickers: str, at: datetime = datetime(2026, 1, 1, tzinfo=timezone.utc)) -> None:
     """Publish a poll that proves that these tickers had no split, so that figures per share keep their dates."""
-    with lake.stage(get("polygon_splits"), "no-splits") as stage:
+    poll_without_rows(lake, "polygon_splits", *tickers, at=at)
+
+
+def poll_without_rows(
+    lake: Lake, dataset: str, *tickers: str, at: datetime = datetime(2026, 1, 1, tzinfo=timezone.utc)
+) -> None:
+    """Publish a poll that read all of a dataset about these tickers, and found nothing."""
+    with lake.stage(get(dataset), f"no-{dataset}") as stage:
         stage.poll(entities=tickers)
         for ticker in tickers:
             stage.cover(ticker)

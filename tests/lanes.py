@@ -232,6 +232,8 @@ def _name_groups(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        os.environ.pop("PYTEST_XDIST_WORKER", None)  # A pytest that a test starts inherits it and is no worker.
     exact = "PITLAKE_TIMINGS" in os.environ and (_is_worker() or not config.getoption("numprocesses", None))
     costs = Costs(MEASURED if exact else None)
     config.pluginmanager.register(costs)

@@ -164,9 +164,12 @@ class Proxy:
         return self._answer(replace(items, rows=items.rows[first:end]), cursor)
 
     async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
-        """Read the server's pages until so many items pass, so that no page tells how many items do not."""
+        """Read the server's pages until so many items pass, so that no page tells how many items do not.
+
+        A list that grows while it is read repeats items on its next page; each is passed on once.
+        """
         pages = tool.policy.pages
-        rows: list[dict[str, Any]] = []
+        rows: dict[str, dict[str, Any]] = {}
         left_out: dict[str, dict[str, str]] = {}
         token: Any = pages.first if pages and pages.place is None else None
         without_rows, is_read = 0, False
@@ -176,17 +179,18 @@ class Proxy:
             )
             if cut.refusal is not None:
                 return cut
-            rows += cut.rows
+            new = {row["evidence"]: row for row in cut.rows if row["evidence"] not in rows}
+            rows |= new
             left_out |= {gap["reason"]: gap for gap in cut.left_out}
             following = _following(cut, pages, token)
             is_read = len(rows) >= count or (following is None and (number == 0 or _is_page(cut)))
-            without_rows = 0 if cut.rows else without_rows + 1
+            without_rows = 0 if new else without_rows + 1
             if is_read or following in (None, token) or without_rows >= MOST_PAGES_WITHOUT_ROWS:
                 break
             token = following
         if not is_read:
             left_out[INCOMPLETE["reason"]] = INCOMPLETE
-        return CutAnswer(rows, tuple(left_out.values()))
+        return CutAnswer([*rows.values()], tuple(left_out.values()))
 
     async def _cut(self, name: str, sent: Mapping[str, Any]) -> CutAnswer:
         cut = self._tape.again(name, sent)

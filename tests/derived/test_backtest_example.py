@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from tests.answers import poll_without_rows
 from tests.derived.conftest import utc
 
 JUMP, FALL, REVERSE_SPLIT = 6, 9, 4
@@ -34,10 +35,21 @@ def lake_of_bars(lake, put):
     return lake
 
 
-def test_a_backtest_trades_the_day_after_what_it_reacts_to(lake_of_bars, tmp_path):
+def backtest(lake, home):
     command = [sys.executable, "examples/bt_backtest.py", str(DAYS[0]), str(DAYS[-1]), "RISE", "SPLT"]
-    environment = {"PITLAKE_LAKE": str(lake_of_bars.root), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    environment = {"PITLAKE_LAKE": str(lake.root), "HOME": str(home), "PATH": os.environ["PATH"]}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_a_backtest_whose_dividends_no_poll_proves_names_the_shares(lake_of_bars, tmp_path):
+    run = backtest(lake_of_bars, tmp_path)
+    assert run.returncode == 1
+    assert run.stderr == "the return of RISE, SPLT is unknown: the notes of `pitlake run total_return` say why\n"
+
+
+def test_a_backtest_trades_the_day_after_what_it_reacts_to(lake_of_bars, tmp_path):
+    poll_without_rows(lake_of_bars, "polygon_dividends", "RISE", "SPLT")
+    run = backtest(lake_of_bars, tmp_path)
     assert run.returncode == 0, run.stderr
     header, *lines, last = run.stdout.splitlines()
     held = {line.split(",")[0]: line.split(",")[1:] for line in lines}

@@ -13,6 +13,7 @@ from assets.drops.factory import DropConfig
 from assets.drops.receiving import publish, receive
 from assets.external import feed
 from assets.feeds.runs import run_feed
+from assets.order import in_order
 from pitlake import clock
 from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
@@ -50,13 +51,16 @@ def filled(story, tmp_path_factory) -> Lake:
     lake = Lake(shutil.copytree(story.lake.root, tmp_path_factory.mktemp("filled") / "lake"))
     outside.unpack(lake)
     store = CaptureStore.of(lake.location)
-    for name in sorted(outside.SCOPES, key=lambda name: feed(name).after):
-        with HttpClient(feed(name).provider, store, "replay") as client:
-            run_feed(feed(name), outside.SCOPES[name], client, lake, run_id="filled")
-    for name, dropped in all_drops().items():
-        receive(dropped, DropConfig(**outside.run_config()[name]["config"]).path(name), store, settled=0)
-        list(publish(dropped, store, lake, run_id="filled"))
-    names.derive(lake, run_id="filled")
+    for name in in_order([*outside.SCOPES, *all_drops(), names.DATASET.name]):
+        if name in outside.SCOPES:
+            with HttpClient(feed(name).provider, store, "replay") as client:
+                run_feed(feed(name), outside.SCOPES[name], client, lake, run_id="filled")
+        elif name in all_drops():
+            dropped = all_drops()[name]
+            receive(dropped, DropConfig(**outside.run_config()[name]["config"]).path(name), store, settled=0)
+            list(publish(dropped, store, lake, run_id="filled"))
+        else:
+            names.derive(lake, run_id="filled")
     return lake
 
 

@@ -15,9 +15,10 @@ BUSY = next(case for case in CASES if case.name == "429")
 DOWN = next(case for case in CASES if case.name == "503")
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory) -> Lake:
-    return Lake(tmp_path_factory.mktemp("conserved") / "lake")
+@pytest.fixture
+def lake(tmp_path) -> Lake:
+    """A lake for each source, because two sources of one provider may ask the same."""
+    return Lake(tmp_path / "lake")
 
 
 @pytest.mark.sampled(5)

@@ -99,6 +99,32 @@ def test_the_number_of_later_items_shows_nowhere(tmp_path, monkeypatch):
     assert len(set(texts)) == 1
 
 
+def growing(later_count):
+    """A server whose list has so many later items more after each page."""
+    tools, size = MCPServer("list"), 3
+    items = [*HONEST]
+
+    @tools.tool()
+    def by_offset(offset: int = 0) -> dict:
+        page = items[offset : offset + size]
+        items[:0] = [{"id": f"FUTURE {len(items) + n}", "at": "2024-03-01"} for n in range(later_count)]
+        return {"results": page}
+
+    return tools
+
+
+def test_nor_does_the_number_of_items_that_come_while_a_list_is_read(tmp_path):
+    head, _, tool = POLICY.partition("[tools.by_offset]")
+    policy = parse(f"{head.partition('[')[0]}[tools.by_offset]{tool.partition('[tools.newest]')[0]}")
+
+    async def rows(later_count):
+        async with proxied(growing(later_count), policy, tmp_path / f"{later_count}.jsonl") as (client, reader):
+            return (await ask(client, reader, "by_offset", {})).structured_content["data"]
+
+    assert [row["id"] for row in anyio.run(rows, 0)] == [item["id"] for item in HONEST]
+    assert anyio.run(rows, 1) == anyio.run(rows, 2) == anyio.run(rows, 0)
+
+
 def test_a_list_that_is_not_read_to_its_end_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(proxy_server, "MOST_PAGES_WITHOUT_ROWS", 2)
     text = anyio.run(conversation, 23, tmp_path / "run.jsonl", [("by_token", {})])

@@ -8,11 +8,13 @@ from assets.drops.receiving import publish, receive
 from assets.external import feed
 from assets.feeds.factory import FeedConfig
 from assets.feeds.runs import run_feed
+from assets.order import in_order
 from pipelines.definitions import build_definitions
 from pipelines.earnings import BUNDLES
 from pitlake.datasets import all_datasets
 from pitlake.errors import NotCaptured
 from pitlake.lake.lake import Lake
+from pitlake.session import connect
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from sample import demo, outside
@@ -25,7 +27,7 @@ def lake(tmp_path_factory):
     """A lake with what the captures hold, replayed."""
     lake = Lake(tmp_path_factory.mktemp("outside") / "lake")
     assert outside.unpack(lake) > len(outside.SCOPES)
-    for name in sorted(outside.SCOPES, key=lambda name: feed(name).after):
+    for name in in_order(outside.SCOPES):
         one = feed(name)
         with HttpClient(one.provider, CaptureStore.of(lake.root), "replay") as client:
             report = run_feed(one, outside.SCOPES[name], client, lake, run_id="demo")
@@ -39,6 +41,13 @@ def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, cap
     said = capsys.readouterr().out
     assert question.answer_before != question.answer_after
     assert said.count(f"from {question.told_by}") == 2
+
+
+@pytest.mark.parametrize("dataset", ["av_earnings", "yahoo_earnings"])
+def test_polls_of_splits_prove_that_figures_per_share_counted_when_they_were_reported(lake, dataset):
+    question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'AAPL' ORDER BY available_at DESC"
+    with connect("2024-05-29T17:00:00-04:00", lake=lake, datasets=[dataset], isolation="in_process") as session:
+        assert session.sql(question).rows()[0] == (1.53,)
 
 
 def test_the_assets_configs_ask_for_the_same(lake):
