@@ -26,10 +26,10 @@ from pitlake.lake.tables.compacted import shaped
 JOURNAL = "_lake/journal"
 REMEMBERED = timedelta(days=30)
 ROWS, GAPS = ".rows", ".gaps"
-OF_JOURNAL = (
+OF_JOURNAL = (  # Names that no column of a dataset can have.
     pa.field("content_hash", pa.binary()),
-    pa.field("published_at", INSTANT),  # The date under which the lake version has the row; null if it has none.
-    pa.field("whole", pa.bool_()),  # Whether the row has its content columns.
+    pa.field("_published_at", INSTANT),  # The date under which the lake version has the row; null if it has none.
+    pa.field("_whole", pa.bool_()),  # Whether the row has its content columns.
 )
 GAP_SCHEMA = pa.schema([*GAP_STAGED_SCHEMA, pa.field("partition", pa.string())])
 
@@ -113,8 +113,8 @@ def _rows(staged: Staged, rows: NewRows, seen: Positions) -> pa.Table:
     tables = []
     for names, chosen, published_at, whole in parts:
         part = take_rows(staged.rows.select(names).append_column("content_hash", staged.content_hash), chosen)
-        part = part.append_column("published_at", published_at)
-        part = part.append_column("whole", pa.repeat(pa.scalar(whole), len(chosen)))
+        part = part.append_column("_published_at", published_at)
+        part = part.append_column("_whole", pa.repeat(pa.scalar(whole), len(chosen)))
         tables.append(shaped(part, _schema(staged.dataset)))
     return pa.concat_tables(tables)
 

@@ -151,8 +151,8 @@ class Publisher:
                 hash_index.forget(self._store)
                 self._give_back(staged.dataset, plan.base, new_files)
             raise
-        place = Place(published.version, not published.changed, clock.micros(self._log.now()))
         with suppress(LakeError, OSError):  # The version exists. A retraction then knows less of this run.
+            place = Place(published.version, not published.changed, clock.micros(self._log.now()))
             journal.record(self._store, staged, plan.rows, plan.seen, place, clock.micros(observed_at))
         return published
 

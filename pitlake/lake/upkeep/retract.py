@@ -185,15 +185,15 @@ class Retractor:
         self._store.fetch((*own, *since))
         names, content = columns(schema.names), columns(dataset.content_columns, "c.")
         others = columns([name for name in schema.names if name not in dataset.content_columns], "j.")
-        parts = [f"SELECT {names} FROM recorded WHERE whole"]
+        parts = [f"SELECT {names} FROM recorded WHERE _whole"]
         if own:
             parts.append(
                 f"SELECT {names} FROM {reading(own, dataset.arrow_schema)} r ANTI JOIN recorded j"
-                " ON j.content_hash = r.content_hash AND j.published_at = r.available_at"
+                " ON j.content_hash = r.content_hash AND j._published_at = r.available_at"
             )
         if since:
             parts.append(
-                f"SELECT {content}, {others} FROM (FROM recorded WHERE NOT whole) j JOIN (SELECT DISTINCT ON"
+                f"SELECT {content}, {others} FROM (FROM recorded WHERE NOT _whole) j JOIN (SELECT DISTINCT ON"
                 f" (content_hash) * FROM {reading(since, dataset.arrow_schema)} SEMI JOIN recorded USING (content_hash)"
                 ") c ON c.content_hash = j.content_hash"
             )
