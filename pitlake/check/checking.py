@@ -160,9 +160,10 @@ class _Checking:
         instants = self.check.instants
         looks = instants[-1 :: -max(1, -(-len(instants) // LOOKS))]
         if time is not None:
-            for at in self._beginnings(base, time):
+            dates = sorted({moment for moment in public_from(base.columns[time]) if moment is not None})
+            for at in self._beginnings(dates):
                 self._compare(list(self._pairs(at, self.check.until))[:1], time)
-            for at in self.check.cuts:
+            for at in self.check.cuts(dates[0] if dates else self.check.since):
                 self._compare(list(self._pairs(at, self.check.until)), time)
             instants = sorted(looks)
         in_history = self.report.compared
@@ -189,9 +190,8 @@ class _Checking:
             step = "choose --from and --to so that the answer has rows before, and the lake after, the instants"
             raise BadInput("function", f"{self.check.function}: nothing was compared: {reason}", step)
 
-    def _beginnings(self, base: Answer, time: str) -> list[datetime]:
+    def _beginnings(self, dates: Sequence[datetime]) -> list[datetime]:
         """Return instants early in a history, because only these reveal a warm-up period that was filled backwards."""
-        dates = sorted({moment for moment in public_from(base.columns[time]) if moment is not None})
         return [dates[count] for count in BEGINNING if count < len(dates) and dates[count] < self.check.since]
 
     def _task(self, snapshot: Snapshot, *instants: datetime) -> Task:

@@ -54,12 +54,14 @@ class Check:
         chosen = {round(number * (count - 1) / max(self.trials - 1, 1)) for number in range(self.trials)}
         return [self.since + number * STEPS[self.every] for number in sorted(chosen)]
 
-    @property
-    def cuts(self) -> list[datetime]:
-        """Return instants strictly between the two ends, one in each of equal spans, at any time of day."""
+    def cuts(self, first: datetime) -> list[datetime]:
+        """Return instants at which a history is cut, one in each of equal spans between the two ends, at any time of
+        day. first: when its first row is in the past; before that, nothing of it can be compared.
+        """
         rng = random.Random(self.trials)  # noqa: S311 - the same instants each time
-        span = (self.until - self.since) / self.trials
-        return [self.since + span * (number + rng.uniform(0.05, 0.95)) for number in range(self.trials)]
+        since = self.since if first >= self.until else max(self.since, first)
+        span = (self.until - since) / self.trials
+        return [since + span * (number + rng.uniform(0.05, 0.95)) for number in range(self.trials)]
 
 
 @dataclass

@@ -48,7 +48,8 @@ def test_a_planted_leak_is_found(name, lake):
 
 @pytest.mark.parametrize("name", marked(CLEAN, {"news_joined_backward"}))
 def test_a_clean_pipeline_raises_no_alarm(name, lake):
-    report = check(f"{HERE / 'clean.py'}::{name}", SINCE, UNTIL, trials=1, lake=lake)
+    before_the_last_article = "2024-05-24"
+    report = check(f"{HERE / 'clean.py'}::{name}", SINCE, before_the_last_article, trials=2, lake=lake)
     assert report.findings == []
     assert report.skipped == {}
     assert report.compared >= 5

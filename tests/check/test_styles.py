@@ -77,14 +77,24 @@ def of_the_end(session):
     return session.sql("SELECT date, close FROM prices WHERE date > DATE '2024-06-10'").df()
 
 
+def of_next_year(session):
+    return session.sql("SELECT date + INTERVAL 1 YEAR AS date, symbol, close FROM prices").df()
+
+
 @pytest.mark.parametrize(
     ("function", "since", "until", "reason"),
     [
         (undated, SINCE, UNTIL, "no date and no name identifies"),
         (constant, SINCE, UNTIL, "asks its session nothing"),
-        (of_the_end, SINCE, "2024-06-16", "no row of the answer is dated"),
+        (of_next_year, SINCE, UNTIL, "no row of the answer is dated"),
     ],
 )
 def test_a_check_that_compared_nothing_has_no_verdict(function, since, until, reason, lake):
     with pytest.raises(BadInput, match=reason):
         check(function, since, until, trials=2, lake=lake)
+
+
+def test_a_history_that_begins_late_is_cut_after_its_beginning(lake):
+    """As of the first instant itself it has no rows, so only the two worlds of its one cut are compared."""
+    report = check(of_the_end, SINCE, "2024-06-16", trials=1, lake=lake)
+    assert (report.findings, report.compared) == ([], 2)

@@ -1,19 +1,20 @@
 """Tables of DuckDB files, of Postgres, Delta tables and objects of a store: mounted like files, and like them again."""
 
 import json
-from datetime import date, datetime, timezone
+from datetime import date, datetime, time, timezone
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import pitlake
 from pitlake.errors import BadInput
 from pitlake.lake import Lake
+from pitlake.times import END, INSTANTS, MIDNIGHTS
 from tests.mounting.origins import ORIGINS, in_duckdb, in_parquet, in_postgres, needs_postgres
 from tests.mounting.test_mount import EARLY, estimates, gaps, rows
 
@@ -45,6 +46,11 @@ COLUMNS = {
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("seen", pa.timestamp("us", "UTC")), *((name, kind) for name, (kind, _) in COLUMNS.items())]
 )
+MIXED = pa.Table.from_pylist(
+    [{"id": number, "seen": datetime(2020, 3, 9, hour, tzinfo=timezone.utc)} for number, hour in enumerate((0, 15))],
+    SCHEMA,
+)
+"""A midnight beside another clock time."""
 SEEN = st.datetimes(datetime(2000, 1, 1), datetime(2024, 1, 1), timezones=st.just(timezone.utc))  # noqa: DTZ001
 ROWS = st.tuples(SEEN, *(nullable(values) for _, values in COLUMNS.values()))
 FRAMES = st.lists(ROWS, min_size=1, max_size=12).map(
@@ -56,13 +62,22 @@ FRAMES = st.lists(ROWS, min_size=1, max_size=12).map(
 
 @needs_postgres
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(frame=FRAMES)
-def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, frame):
+@given(frame=FRAMES, midnights=st.sampled_from((None, *MIDNIGHTS)))
+@example(frame=MIXED, midnights=None)
+@example(frame=MIXED, midnights=END)
+@example(frame=MIXED, midnights=INSTANTS)
+def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, frame, midnights):
     folder = tmp_path_factory.mktemp("same")
     lake, answers = Lake(folder / "lake"), {}
+    is_ambiguous = midnights is None and len({seen.time() == time() for seen in frame["seen"].to_pylist()}) == 2
     for made in ORIGINS:
         name = made.__name__
-        done = lake.mount(made(frame, folder, server), name, key=["id"], available_at="seen", timezone="UTC")
+        options = {"key": ["id"], "available_at": "seen", "timezone": "UTC", "midnights": midnights}
+        try:
+            done = lake.mount(made(frame, folder, server), name, **options)
+        except BadInput as refused:
+            answers[name] = refused.field, refused.problem
+            continue
         assert done.rows == frame.num_rows == done.published + sum(done.gaps.values())
         types = {mounted.column.name: mounted.column.type for mounted in done.mount.columns}
         with pitlake.connect(open_mode=True, lake=lake, isolation="in_process", datasets=[name]) as session:
@@ -71,6 +86,7 @@ def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, fr
         result = [(*row[:at], json.loads(row[at] or "null"), *row[at + 1 :]) for row in result]
         answers[name] = types, done.gaps, result
     first = answers.pop("in_parquet")
+    assert (first[0] == "midnights") == is_ambiguous
     assert answers == dict.fromkeys(answers, first)
 
 

@@ -107,8 +107,12 @@ class Table:
         return lake
 
     def moments(self, count: int, place: int | None = None) -> Iterator[datetime]:
-        """Instants of rows and mounts, and a microsecond beside them; `place`: only between that mount and the next."""
-        stated = [self.known_at(at) for _, content in self.polls for _, at in content]
+        """Instants of mounts, and of rows that were mounted after their date, with and without the lag; and a
+        microsecond beside them. place: only between that mount and the next.
+        """
+        known = [at for observed, content in self.polls for _, stated in content
+                 if (at := self.known_at(stated)) <= observed]  # fmt: skip
+        stated = [at - lag for at in known for lag in {timedelta(), LAGS[self.lag]}]
         observed = [at for at, _ in self.polls]
         first, last = START, AFTERWARDS
         if place is not None:
