@@ -176,8 +176,10 @@ def test_a_run_that_is_not_over_is_refused_and_a_retracted_one_can_t_publish(his
     with history.lake.stage(TOY, "bad"), pytest.raises(BadInput, match="is not over"):
         history.retract("bad")
     history.retract("bad")
+    polls = {*(history.lake.root / "_lake" / "polls").rglob("*")}
     with pytest.raises(BadInput, match="bad was retracted in version 2"):
         Run("bad", (B,), day(2)).publish(history.lake)
+    assert {*(history.lake.root / "_lake" / "polls").rglob("*")} == polls
 
 
 def test_a_dry_run_counts_and_changes_nothing(history):

@@ -123,6 +123,7 @@ class Publisher:
         observation in the future, ClockWentBack. Nothing is published then.
         """
         observed_at = _observation(observed_at, self._log.now())
+        _refuse_retracted(self._log.head(), staged.run_id)
         judged = judge(staged, observed_at, audits)
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
@@ -162,8 +163,7 @@ class Publisher:
         self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn
     ) -> Published:
         base = self._log.head()
-        if version := base.retracted.get(staged.run_id):
-            raise BadInput("run", f"{staged.run_id} was retracted in version {version}", "publish under another run id")
+        _refuse_retracted(base, staged.run_id)
         plan = self._plan(staged, observed_at, base, base.retracted)
         if not plan.empty:
             turn.check(base)
@@ -369,6 +369,11 @@ def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
         )
         for name in staged.partitions
     }
+
+
+def _refuse_retracted(head: Entry, run_id: str) -> None:
+    if version := head.retracted.get(run_id):
+        raise BadInput("run", f"{run_id} was retracted in version {version}", "publish under another run id")
 
 
 def _observation(observed_at: datetime | None, now: datetime) -> datetime:
