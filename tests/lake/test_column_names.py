@@ -161,6 +161,8 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
     patch.setitem(datasets.all_datasets(), NAME, dataset)
     lake = fill(root / "lake", dataset, spelled)
     site.write(site.read(lake, contracts={NAME: dataset}, at=THIRD + DAY), root / "site")
+    report = json.loads((root / "site" / site.NUMBERS).read_text())["datasets"][NAME]
+    report["columns"] = [*report["columns"].values()]
     at, catalogue = SECOND + DAY / 2, Catalogue({NAME: dataset})
     opened = partial(open_at, lake.snapshot(), at, isolation="in_process")
     by_window = Catalogue({NAME: dataset}, {NAME: newest_by_window(dataset) + "\n"})
@@ -171,7 +173,7 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
     with opened(catalogue=catalogue) as session:
         return Answers(
             rows=[ask(session, dataset), windowed, omitted],
-            report=json.loads((root / "site" / site.NUMBERS).read_text())["datasets"][NAME],
+            report=report,
             changes=contents.changes(session, FIRST + DAY),
             held=contents.holdings(session),
             number=None if kind == "in_key" else history_of(session, dataset, spelled),

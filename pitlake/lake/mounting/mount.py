@@ -168,7 +168,7 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
         problem = f"{name} can't be read as times, such as {reader.examples(name)}"
         next_step = "name a column of times, or their format with --time-format, such as %Y%m%d, %m/%d/%Y or epoch_ms"
         raise BadInput(flag, problem, next_step)
-    has_instants = survey.has_clock or (survey.midnights and wish.midnights == INSTANTS)
+    has_instants = survey.has_clock or (wish.midnights == INSTANTS and kind != "DATE")
     return "instant" if has_instants else "date"
 
 
