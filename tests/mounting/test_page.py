@@ -121,7 +121,7 @@ def marked(block):
     return pytest.param(block, marks=needs_postgres if needs_a_server(block) else (), id=str(block))
 
 
-@pytest.mark.parametrize("block", map(marked, BLOCKS))
+@pytest.mark.parametrize("block", [marked(block) for block in BLOCKS])
 def test_a_block_runs_and_shows_what_the_page_says(block, shown):
     assert block.runs
     text = shown(block.number)
