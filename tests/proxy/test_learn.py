@@ -198,6 +198,6 @@ def test_a_server_that_prints_is_read_and_its_failed_call_says_why(tmp_path, mon
     line = ["proxy", "--learn", "draft.toml", "--call", "search", "{}", "--", sys.executable, "-c", NOISY]
     assert invoke(line) == 0
     written = capfd.readouterr().err
-    assert "search: the sample call failed: set the variable NEWS_PLAN first" in written
+    assert "search: the sample call failed: Error executing tool search: set the variable NEWS_PLAN first" in written
     assert "FUTURE" not in written
     assert "# Not drafted, because the sample call failed:\n# search" in (tmp_path / "draft.toml").read_text()
