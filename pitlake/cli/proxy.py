@@ -209,7 +209,7 @@ def _replay(path: Path, address: "HttpAddress | None") -> None:
 def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable[[Path], "Link"]) -> None:
     import anyio
 
-    from pitlake.proxy.learn import draft
+    from pitlake.proxy.learn import draft, error_text, has_answer
     from pitlake.proxy.link import kept_up
 
     if path.exists():
@@ -227,7 +227,11 @@ def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable
                     raise BadInput(
                         "--call", f"the server has no tool {tool!r}", f"name one of {', '.join(sorted(names))}"
                     )
-            return draft(tools, [(tool, await link.call(tool, arguments)) for tool, arguments in samples])
+            answers = [(tool, await link.call(tool, arguments)) for tool, arguments in samples]
+            for tool, answer in answers:
+                if not has_answer(answer):
+                    render.say(f"{tool}: the sample call failed: {error_text(answer)}")
+            return draft(tools, answers)
 
     text = anyio.run(run)
     path.write_text(text, encoding="utf-8")

@@ -20,7 +20,7 @@ from pitlake.errors import BadInput, EnvelopeRefused
 from pitlake.gate.rules import check_item, strict_json
 from pitlake.proxy.paths import NoSuchPlace
 from pitlake.proxy.policy import AS_PUBLISHED, BASIS, JSON, STRICTEST, VALUE, ToolPolicy
-from pitlake.proxy.times import Undated, names_later_day, published, stray_instants
+from pitlake.proxy.times import Undated, is_up_to, names_later_day, published, stray_instants
 
 SOURCE_DATE, OBSERVED = "source_date", "observed"
 LONGEST_ANSWER = 16 << 20
@@ -224,11 +224,14 @@ class _Cutter:
                 stack += [part for name, member in current.items() if name not in ignored for part in (name, member)]
             elif isinstance(current, list):
                 stack += current
-            elif isinstance(current, str) and names_later_day(
-                current, self._day, periods=self._policy.texts == STRICTEST
-            ):
+            elif isinstance(current, str) and self._is_later(current):
                 return True
         return False
+
+    def _is_later(self, text: str) -> bool:
+        policy = self._policy
+        is_later = names_later_day(text, self._day, periods=policy.texts == STRICTEST)
+        return is_later and not is_up_to(text, self._as_of, policy.zone, policy.format)
 
 
 def publication(item: Mapping[str, Any], policy: ToolPolicy) -> datetime:

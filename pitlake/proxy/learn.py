@@ -7,19 +7,21 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from itertools import islice
+from typing import Any, TypeGuard
 
 from pitlake import clock
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
-from pitlake.proxy.cutting import Unusable, cut_answer, document_of
+from pitlake.proxy.cutting import PASSED, Unusable, cut_answer, document_of
 from pitlake.proxy.names import NO, kind_of_name
-from pitlake.proxy.policy import JSON, JSON_BLOCKS, OWN_NAMES, VALUE, from_members
-from pitlake.proxy.times import Undated, published
+from pitlake.proxy.policy import JSON, JSON_BLOCKS, OWN_NAMES, VALUE, ToolPolicy, from_members
+from pitlake.proxy.times import Undated, is_up_to, names_later_day, published, stray_instants
 from pitlake.times import EPOCH_UNITS, FORMATS
 
 _BOUND = re.compile(
-    r"(?:^|_)(?:end|until|before|to|as_?of|upto|max)(?:$|_|date|time)|end[A-Z]\w*(?:Date|Time)|(?:^|_)to$"
+    r"(?:^|_)(?:end|until|before|to|as_?of|upto|max)(?:$|_?(?:date|time|day|ts))|end[A-Z]\w*(?:Date|Time)"
 )
 _LIMIT = re.compile(
     r"limit|count|num|max_?(?:results|items|count)|(?:page_?|^)size|per_?page|num_results|n|top_?k|first"
@@ -33,7 +35,7 @@ _WRITTEN_FORMATS = (
     "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y",
     "%d.%m.%Y", "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
 )  # fmt: skip
-_DEEPEST, _SHOWN, _MOST = 6, 50, 100
+_DEEPEST, _SHOWN, _MOST, _REASONS, _LONGEST_COMPLAINT = 6, 50, 100, 3, 300
 HEAD = """\
 # A draft. Read and correct every line, above all `published`, `bind` and `fields`, and write reviewed = true.
 # Is an item's time its time of publication? Does the source change items later?
@@ -46,7 +48,7 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
 
     A tool is commented out, with the reason, if its lines would let no item of its sample pass.
     """
-    answers = {tool: answer for tool, answer in samples if answer is not None and not answer.get("isError")}
+    answers = {tool: answer for tool, answer in samples if has_answer(answer)}
     lines = [HEAD, 'server = "server"', "reviewed = false"]
     for tool in tools:
         name = str(tool["name"])
@@ -58,28 +60,44 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
             if problem:
                 table = [f"# Commented out: {problem}", *(f"# {line}" for line in table)]
             lines += ["", *table]
-    left_out = [str(tool["name"]) for tool in tools if tool["name"] not in answers]
-    if left_out:
-        lines += ["", "# Not drafted, because no sample call had an answer:", *(f"# {name}" for name in left_out)]
+    failed = {tool for tool, _ in samples} - answers.keys()
+    others = {str(tool["name"]) for tool in tools} - answers.keys()
+    for reason, names in (("the sample call failed", failed), ("there was no sample call", others - failed)):
+        if names:
+            lines += ["", f"# Not drafted, because {reason}:", *(f"# {name}" for name in sorted(names))]
     return "\n".join(lines) + "\n"
+
+
+def has_answer(answer: Mapping[str, Any] | None) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether a sample call was answered, and not with an error."""
+    return answer is not None and not answer.get("isError")
+
+
+def error_text(answer: Mapping[str, Any] | None) -> str:
+    """Return a failed call's own words in one line, for the person who drafts."""
+    blocks = answer.get("content") or () if answer else ()
+    words = " ".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
+    return " ".join("".join(filter(str.isprintable, words)).split())[:_LONGEST_COMPLAINT] or "there was no answer"
 
 
 def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[list[str], str]:
     """Return a tool's lines, and why they can't be used, if so."""
-    best: tuple[str, str, list[Any]] | None = None
+    best: tuple[str, str, list[Any], bool] | None = None
     for form in (JSON, JSON_BLOCKS):
         try:
             document = document_of(answer, form)
         except Unusable:
             continue
-        inside = _lists(document[0], "[]") if form == JSON_BLOCKS and len(document) == 1 else _lists(document)
-        for place, items in inside:
-            if best is None or _worth(items) > _worth(best[2]):
-                best = form, place, items
+        is_one_block = form == JSON_BLOCKS and len(document) == 1
+        root, whole = ("[]", document[0]) if is_one_block else ("", document)
+        for place, items in _lists(whole, root):
+            if best is None or _worth(items, place != root) > _worth(*best[2:]):
+                best = form, place, items, place != root
     if best is None:
-        return _arguments(properties, answer), "the answer is not JSON with objects: its items can't be found."
-    form, place, items = best
-    lines = [*_arguments(properties, answer), *([f'answer = "{form}"'] if form != JSON else [])]
+        problem = "the answer has no JSON with objects (a text in Python's notation is not JSON): no item can be found."
+        return _arguments(properties, answer, is_list=False), problem
+    form, place, items, is_list = best
+    lines = [*_arguments(properties, answer, is_list=is_list), *([f'answer = "{form}"'] if form != JSON else [])]
     item_lines, problem = _items(place, items)
     return [*lines, *item_lines], problem
 
@@ -90,21 +108,38 @@ def _problem(lines: list[str], answer: Mapping[str, Any]) -> str:
         policy = from_members(tomllib.loads("\n".join(lines)))
     except (BadInput, tomllib.TOMLDecodeError) as fault:
         return " ".join(str(fault).split())
-    counts = cut_answer(answer, policy, clock.now(), name="draft").counts
-    if counts.get("passed"):
+    now = clock.now()
+    counts = cut_answer(answer, policy, now, name="draft").counts
+    if counts.get(PASSED):
         return ""
-    return f"no item of the sample would pass ({', '.join(sorted(counts)) or 'it has none'})."
+    reasons = [*dict.fromkeys(_obstacles(policy, answer, now))][:_REASONS] or sorted(counts)
+    return f"no item of the sample would pass ({', '.join(reasons) or 'it has none'})."
 
 
-def _worth(items: list[Any]) -> tuple[bool, int]:
-    return bool(_dates(items)), len(items)
+def _obstacles(policy: ToolPolicy, answer: Mapping[str, Any], now: datetime) -> Iterator[str]:
+    """Yield the members that keep a sample's items from passing, and why."""
+    for item, keys in islice(policy.item_place.items(document_of(answer, policy.answer)), _SHOWN):
+        for name, member in ({**item, **keys} if isinstance(item, dict) else keys).items():
+            text = member if isinstance(member, str) else json.dumps(member, ensure_ascii=False)
+            try:
+                if any(moment > now for moment in stray_instants({name: member}, policy.zone, form=policy.format)):
+                    yield f"{name} states a later time: is it one of business_dates?"
+                elif names_later_day(text, now.date()) and not is_up_to(text, now, policy.zone, policy.format):
+                    yield f'the text of {name} names a later day: may texts be "as_published"?'
+            except Undated:
+                yield f"{name} can't be read as a time"
 
 
-def _arguments(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
+def _worth(items: list[Any], is_list: bool) -> tuple[bool, int, bool]:
+    return bool(_dates(items)), len(items), is_list
+
+
+def _arguments(properties: Mapping[str, Any], answer: Mapping[str, Any], *, is_list: bool) -> list[str]:
     bounds = [name for name in properties if _BOUND.search(name)]
-    limit = next((name for name in properties if _LIMIT.fullmatch(name) and _is_number(properties[name])), None)
+    limits = [name for name in properties if _LIMIT.fullmatch(name) and _is_number(properties[name])]
+    limit = limits[0] if limits and is_list else None
     most = properties[limit].get("maximum", _MOST) if limit else _MOST
-    paging = _paging(properties, answer, most)
+    paging = _paging(properties, answer, most) if is_list else (None, [])
     taken = {*bounds, limit, paging[0], *(["cursor"] if limit or paging[0] else [])}  # The proxy has its own cursor.
     lines = [f"arguments = {_list(name for name in properties if name not in taken)}"]
     if bounds:

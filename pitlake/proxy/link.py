@@ -5,6 +5,7 @@ refused by the SDK, because no callback answers them.
 """
 
 import json
+import logging
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -41,6 +42,8 @@ def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
 
     The server's stderr goes to a file, because its lines have no dates.
     """
+    # The SDK would print a line of the server that is no message to the proxy's own stderr.
+    logging.getLogger(stdio_client.__module__).setLevel(logging.CRITICAL)
     environment = {name: setting for name, setting in os.environ.items() if not name.startswith(_OWN_PREFIX)}
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
     return lambda: _logged(parameters, log)

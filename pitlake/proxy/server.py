@@ -88,7 +88,8 @@ class ProxiedTool:
         self.shown = types.Tool(
             name=self.name,
             title=listing.get("title"),
-            description=listing.get("description"),
+            # Some clients, such as inspect-ai, refuse a tool without a description.
+            description=listing.get("description") or listing.get("title") or self.name,
             input_schema=self.schema,
             output_schema=_ENVELOPE,
             annotations=types.ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=True),

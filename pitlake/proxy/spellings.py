@@ -188,9 +188,20 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     own_zone = zones[0] if zones else zone or NEW_YORK
     with suppress(OverflowError):
         if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
-            return (later(datetime.combine(days[0], clocks[0]), own_zone),)
+            return (counted_from(later(datetime.combine(days[0], clocks[0]), own_zone), zone),)
         return tuple(end_of_day(day, own_zone) for day in days)
     return ()
+
+
+def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
+    """Return when an instant counts: a midnight in the zone or in New York at the end of its day.
+
+    Sources convert the days of their bars to UTC, so that 2024-02-14T05:00:00Z may be the whole day in New York.
+    """
+    if instant.minute % 15 or instant.second or instant.microsecond:
+        return instant
+    midnights = [local for own in (zone, NEW_YORK) if own and (local := instant.astimezone(own)).time() == time()]
+    return max((end_of_day(local.date(), local.tzinfo) for local in midnights), default=instant)
 
 
 def days_in(text: str, first_year: int) -> Iterator[date]:
@@ -223,7 +234,7 @@ def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:
         clock = time(int(hour), int(minute), int(second or 0))
         wall = datetime.combine(date(int(year), int(month), int(day)), clock)
         own_zone = _offset(ahead) if ahead else zone or NEW_YORK
-        return (end_of_day(wall.date(), own_zone) if clock == time() else later(wall, own_zone),)
+        return (end_of_day(wall.date(), own_zone) if clock == time() else counted_from(later(wall, own_zone), zone),)
     return ()
 
 

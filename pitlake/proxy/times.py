@@ -1,6 +1,7 @@
 """When an item was published, and which times it states. `pitlake.times` reads each time in a stated format.
 
-A date counts at its end. So does midnight, because many sources write dates as midnight.
+A date counts at its end. So does midnight, in its own zone, the policy's or New York's, because many sources write
+dates as midnight, and others convert these to UTC.
 """
 
 import json
@@ -14,7 +15,7 @@ from typing import Any
 from pitlake.clock import EPOCH, NEW_YORK
 from pitlake.errors import Unreadable
 from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_relative, is_unset, kind_of_name, names_change
-from pitlake.proxy.spellings import LONGEST_TIME, days_in, instants_of, names_later_period, plain
+from pitlake.proxy.spellings import LONGEST_TIME, counted_from, days_in, instants_of, names_later_period, plain
 from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
 
 # Sources write 1970-01-01 or an earlier date if they have no date.
@@ -56,11 +57,12 @@ def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> date
 @lru_cache(maxsize=8192)
 def _published(spelled: Any, form: str, zone: tzinfo | None) -> datetime:
     try:
-        moment = read(spelled, form, zone).latest
+        reading = read(spelled, form, zone)
     except Unset:
         raise Undated("is a placeholder for a missing date") from None
     except Unreadable:
         raise Undated("not a publication time") from None
+    moment = reading.latest if reading.is_written else counted_from(reading.instant, zone)
     if moment < EARLIEST:
         raise Undated("is a placeholder for a missing date")
     return moment
@@ -165,7 +167,7 @@ class _Strays:
         text = spelled.strip()
         if text[:1] in ("{", "[") and text[-1:] in ("}", "]") and self._json(text, kind):
             return True
-        if stated_times := self._stated(text, kind):
+        if stated_times := self.stated(text, kind):
             self.instants += [moment for moment in stated_times if moment >= EARLIEST]
             return True
         if kind == NO or is_unset(text):
@@ -181,7 +183,8 @@ class _Strays:
             return False
         return isinstance(document, dict | list) and self.read("", document, kind)
 
-    def _stated(self, text: str, kind: int) -> Sequence[datetime]:
+    def stated(self, text: str, kind: int) -> Sequence[datetime]:
+        """Return the instants that a text as a whole states."""
         if len(text) > LONGEST_TIME or not _DIGIT.search(text):
             return []
         if self._form not in EPOCH_UNITS and (self._form != ISO or _ISO_DAY.match(text)):
@@ -203,6 +206,12 @@ class _Strays:
             self._number(int(float(count[1])), WEAK)
             return self.instants[before:]
         return instants_of(inner, self._zone, is_named_time=True)
+
+
+def is_up_to(text: str, as_of: datetime, zone: tzinfo | None, form: str = ISO) -> bool:
+    """Return whether a text as a whole is a time up to an instant, such as a local time of the following day."""
+    stated_times = _Strays(zone, frozenset(), form).stated(text.strip(), NO)
+    return bool(stated_times) and max(stated_times) <= as_of
 
 
 def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:

@@ -42,10 +42,10 @@ def evaluate(address, header, cut_offs):
             display="none",
             max_samples=1,
         )
-    answers = {}
-    for sample in log.samples:
-        (read,) = [message for message in sample.messages if message.role == "tool"]
-        answers[sample.id] = [row["title"] for row in json.loads(read.text)["data"]]
+        answers = {}  # The samples are read from the log's file.
+        for sample in log.samples:
+            (read,) = [message for message in sample.messages if message.role == "tool"]
+            answers[sample.id] = [row["title"] for row in json.loads(read.text)["data"]]
     return answers
 
 

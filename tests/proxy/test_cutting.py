@@ -96,6 +96,28 @@ def test_a_text_that_names_a_later_day_is_a_gap_but_where_texts_stay_as_publishe
     assert len(cut([edited], texts="as_published").envelope(T)["data"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("spelled", "members"),
+    [
+        ("2024-02-16T01:30:00+09:00", {}),  # a local time of the day after T's, before T
+        ("Fri, 16 Feb 2024 01:30:00 +0900", {}),
+        ("11/02/2024", {"format": "%d/%m/%Y"}),  # November in the other order
+    ],
+)
+def test_a_time_before_the_cut_off_may_be_passed_on_whatever_its_day_is_elsewhere(spelled, members):
+    item = {"title": "old", "url": "u1", "published": spelled if members else OLD["published"], "local": spelled}
+    fields = ["title", "local", "published"]
+    assert len(cut([item], fields=fields, **members).envelope(T)["data"]) == 1
+    assert cut([item | {"local": f"until {spelled} or so"}], fields=fields, **members).envelope(T)["data"] == []
+
+
+def test_a_bar_whose_day_was_converted_to_utc_counts_at_the_end_of_its_day():
+    bar = {"published": "2024-02-15T05:00:00.000Z", "title": "the close of 15 February", "url": "u1"}
+    assert cut([bar]).envelope(T)["data"] == []
+    assert cut([bar], timezone="America/New_York").envelope(T)["data"] == []
+    assert len(cut([bar | {"published": "2024-02-14T05:00:00.000Z"}]).envelope(T)["data"]) == 1
+
+
 def test_other_content_of_a_known_item_dates_from_the_later_look():
     seen = Sightings()
     first, later = instant("2024-02-15T10:00:00Z"), instant("2024-02-15T11:00:00Z")

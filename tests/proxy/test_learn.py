@@ -98,6 +98,12 @@ def test_the_forms_that_servers_answer_in_are_drafted_and_let_items_pass(answer,
         ([{"name": "x", "price": 1}], "no member of an item can be read as its publication"),
         ([{"date": "2024-02-14", "daily_return": 0.1}], "no item of the sample would pass"),
         ({"found": "nothing"}, "no member of an item"),
+        (
+            [{"realtime_start": "2024-02-13", "realtime_end": "9000-01-01", "date": "2024-01-01"}],
+            "no item of the sample would pass (realtime_end states a later time: is it one of business_dates?)",
+        ),
+        ([{"date": "2024-02-14", "edited": "some day"}], "no item of the sample would pass (edited can't be read"),
+        ([{"date": "2024-02-14", "note": "due in May 2030"}], "no item of the sample would pass (the text of note"),
     ],
 )
 def test_a_tool_that_lets_nothing_pass_is_commented_out_with_the_reason(document, reason):
@@ -107,6 +113,32 @@ def test_a_tool_that_lets_nothing_pass_is_commented_out_with_the_reason(document
     )
     assert [*parse(text.replace("reviewed = false", "reviewed = true")).tools] == ["good"]
     assert f"# Commented out: {reason}" in text
+
+
+def test_only_arguments_that_limit_the_time_are_bound_to_it():
+    names = ("max_count", "max_chars", "to_currency", "end_user", "end_timestamp", "maxTime")
+    log = tool("log", **{name: {"type": "integer"} for name in names})
+    text = draft([log], [("log", text_answer([{"date": "2024-02-14"}] * 2))])
+    members = tomllib.loads(text)["tools"]["log"]
+    assert (members["bind"], members["limit"]["argument"]) == ({"end_timestamp": "{epoch}"}, "max_count")
+
+
+def test_an_answer_that_is_one_item_has_no_pages():
+    offset = {"type": "integer"}
+    text = draft(
+        [tool("page", offset=offset, limit=offset)], [("page", text_answer({"date": "2024-02-14", "text": "x"}))]
+    )
+    assert tomllib.loads(text)["tools"]["page"].keys() == {"arguments", "items", "published", "timezone", "fields"}
+
+
+def test_a_list_of_one_item_is_a_list():
+    answer = text_answer({"as_of": "2024-02-14", "results": [{"date": "2024-02-14", "title": "x"}]})
+    assert tomllib.loads(draft([tool("search")], [("search", answer)]))["tools"]["search"]["items"] == "results[]"
+
+
+def test_a_failed_call_is_not_one_that_nobody_made():
+    text = draft([tool("a"), tool("b"), tool("c")], [("a", {"isError": True}), ("b", None)])
+    assert text.endswith("the sample call failed:\n# a\n# b\n\n# Not drafted, because there was no sample call:\n# c\n")
 
 
 @pytest.mark.parametrize("answer", [None, {"isError": True}, {"content": [{"type": "text", "text": "prose"}]}])
@@ -143,3 +175,29 @@ def test_a_server_that_dies_at_its_start_shows_its_last_words(tmp_path, monkeypa
     written = capsys.readouterr().err
     assert "did not answer as an MCP server: no licence for [redacted NEWS_API_KEY]" in written
     assert written.count("\n") == 1
+
+
+NOISY = """
+import sys
+print("FUTURE: a line that is no message", flush=True)
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+tools = MCPServer("noisy")
+
+@tools.tool()
+def search() -> dict:
+    raise ToolError("set the variable NEWS_PLAN first")
+
+tools.run("stdio")
+"""
+
+
+@pytest.mark.long
+def test_a_server_that_prints_is_read_and_its_failed_call_says_why(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    line = ["proxy", "--learn", "draft.toml", "--call", "search", "{}", "--", sys.executable, "-c", NOISY]
+    assert invoke(line) == 0
+    written = capfd.readouterr().err
+    assert "search: the sample call failed: Error executing tool search: set the variable NEWS_PLAN first" in written
+    assert "FUTURE" not in written
+    assert "# Not drafted, because the sample call failed:\n# search" in (tmp_path / "draft.toml").read_text()

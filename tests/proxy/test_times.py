@@ -29,6 +29,10 @@ NEW_YORK = ZoneInfo("America/New_York")
         ("2024-02-15T00:00:00", "iso", None, "2024-02-16T05:00:00Z"),
         ("2024-02-15T00:00:00Z", "iso", None, "2024-02-16T05:00:00Z"),  # the later of both ends
         ("2024-02-15T00:00:00-05:00", "iso", None, "2024-02-16T05:00:00Z"),
+        ("2024-02-15T05:00:00.000Z", "iso", None, "2024-02-16T05:00:00Z"),  # pandas' to_json of a day in New York
+        (1707973200000, "epoch_ms", NEW_YORK, "2024-02-16T05:00:00Z"),
+        ("2024-02-14T15:00:00Z", "iso", ZoneInfo("Asia/Tokyo"), "2024-02-15T15:00:00Z"),
+        ("2024-02-15T05:15:00Z", "iso", None, "2024-02-15T05:15:00Z"),
         ("2024-11-03T01:30:00", "iso", NEW_YORK, "2024-11-03T06:30:00Z"),
         ("2024-03-10T02:30:00", "iso", NEW_YORK, "2024-03-10T07:30:00Z"),
         ("Thu, 15 Feb 2024 10:00:00 GMT", "rfc2822", None, "2024-02-15T10:00:00Z"),
@@ -131,6 +135,11 @@ def test_a_time_of_the_same_day_is_read_to_the_minute():
     values = ["2024-02-15 15:30 EST", "Feb 15, 2024 3:30 PM ET", "15/Feb/2024:20:30:00 +0000", "2024年2月15日15時30分"]
     for value in values:
         assert list(map(iso, stray_instants({"updated": value}, NEW_YORK))) == ["2024-02-15T20:30:00Z"]
+
+
+@pytest.mark.parametrize("value", ["2024-02-15 05:00 UTC", "Feb 15, 2024 5:00 AM GMT", "20240215050000Z", 1707973200])
+def test_a_midnight_in_new_york_is_a_day_in_any_spelling(value):
+    assert list(map(iso, stray_instants({"updated": value}, None))) == ["2024-02-16T05:00:00Z"]
 
 
 def test_a_stated_format_decides_between_day_and_month():
