@@ -42,7 +42,7 @@ def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
 
     The server's stderr goes to a file, because its lines have no dates.
     """
-    # The SDK would print a line of the server that is no message to the proxy's own stderr.
+    # The SDK would print to the proxy's own stderr what a server prints beside its messages.
     logging.getLogger(stdio_client.__module__).setLevel(logging.CRITICAL)
     environment = {name: setting for name, setting in os.environ.items() if not name.startswith(_OWN_PREFIX)}
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)

@@ -51,5 +51,6 @@ def test_a_clean_pipeline_raises_no_alarm(name, lake):
     before_the_last_article = "2024-05-24"
     report = check(f"{HERE / 'clean.py'}::{name}", SINCE, before_the_last_article, trials=2, lake=lake)
     assert report.findings == []
-    assert report.skipped == {}
+    # The facts of this lake end before the last instant.
+    assert report.skipped.keys() <= {"the lake has no later rows of xbrl_facts"}
     assert report.compared >= 5
