@@ -146,16 +146,22 @@ _YEAR = re.compile(r"\d{4}")
 _HAS_SHORT_YEAR = re.compile(r"[/.'-]\d{2}(?!\d)")
 
 
+class _Signs(dict[int, str | None]):
+    """What `plain` makes of each sign, by its code."""
+
+    def __missing__(self, code: int) -> str | None:
+        sign = chr(code)
+        plain_sign = str(unicodedata.digit(sign)) if sign.isdigit() else " " if sign.isspace() else sign
+        self[code] = None if unicodedata.category(sign) == "Cf" else plain_sign
+        return self[code]
+
+
+_SIGNS = _Signs()
+
+
 def plain(text: str) -> str:
     """Return a text with compatibility characters and other digits as ASCII, and without invisible characters."""
-    if text.isascii():
-        return text
-    normal = unicodedata.normalize("NFKC", text)
-    return "".join(
-        str(unicodedata.digit(sign)) if sign.isdigit() else " " if sign.isspace() else sign
-        for sign in normal
-        if unicodedata.category(sign) != "Cf"
-    )
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_SIGNS)
 
 
 @lru_cache(maxsize=4096)
@@ -294,7 +300,7 @@ def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
     days: list[date] = []
     for pattern, orders in patterns:
         for shape in reversed(list(pattern.finditer(text))):
-            if (day := _latest(shape, orders, first_of_month=False)) is not None:
+            if (day := _latest(shape.groups(), orders, first_of_month=False)) is not None:
                 days.append(day)
                 text = f"{text[: shape.start()]} {text[shape.end() :]}"
         if days and not _HAS_DIGITS.search(text):
@@ -303,7 +309,8 @@ def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
         days = [
             day
             for pattern, orders in _PERIODS
-            if (whole := pattern.fullmatch(text.strip())) and (day := _latest(whole, orders, first_of_month=False))
+            if (whole := pattern.fullmatch(text.strip()))
+            and (day := _latest(whole.groups(), orders, first_of_month=False))
         ]
     return days, text
 
@@ -311,12 +318,13 @@ def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
 def _read(text: str, patterns: Iterable[Pattern], **how: bool) -> Iterator[date]:
     for pattern, orders in patterns:
         for shape in pattern.finditer(text):
-            if (day := _latest(shape, orders, **how)) is not None:
+            if (day := _latest(shape.groups(), orders, **how)) is not None:
                 yield day
 
 
-def _latest(shape: re.Match[str], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
-    readings = [_day(dict(zip(order, shape.groups(), strict=True)), first_of_month) for order in orders]
+@lru_cache(maxsize=4096)
+def _latest(parts: tuple[str, ...], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
+    readings = [_day(dict(zip(order, parts, strict=True)), first_of_month) for order in orders]
     return max((day for day in readings if day is not None), default=None)
 
 
