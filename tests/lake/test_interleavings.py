@@ -30,6 +30,11 @@ SMALL_WORLDS = [(life, life) for life in LIVES]
 LIVED = {kind: pytest.param(kind, marks=pytest.mark.xdist_group(f"every world {kind}")) for kind in KINDS}
 
 
+@pytest.fixture
+def lake(tmp_path):
+    return Lake(tmp_path / "lake", allow_drift=WHY)
+
+
 def source_at(kind, worlds, observed):
     """Return what the source shows at an instant: the current record of a key, or every vintage if it keeps its
     history.
