@@ -40,10 +40,10 @@ $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
 	@$(BIN)/python -m sample.demo
 
-test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about eleven minutes on two cores.
+test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about ten minutes on two cores.
 	@$(PYTEST) -m "not long"
 
-long: $(SET_UP) ## Run all other tests: about an hour on two cores.
+long: $(SET_UP) ## Run all other tests: about an hour and a half on two cores.
 	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
 	@$(PYTEST) -m long
 
