@@ -18,7 +18,7 @@ from pitlake.lake.publishing.audit import CheckResult, Severity
 MOST_SEARCHED = 100_000
 """The nodes of a larger label are not searched for the relations that lead to them."""
 REFUSED_FROM, LEAST_UNREAD = 0.5, 10
-"""A source is refused if this share of a relation, and at least so many of them, can't be read."""
+"""A run is refused if at least this share and this number of the relations of a type can't be read."""
 NAVIGATION: frozenset[Edge] = frozenset({("Context", "HAS_PERIOD", "Period")})
 """Relations that hold nothing of a dataset, of a type that others use."""
 TAXONOMY = {"Concept", "Context", "Member", "Period", "Unit"}

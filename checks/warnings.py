@@ -17,7 +17,7 @@ from pitlake.lake.publishing.audit import CheckResult
 TEN_THOUSANDTHS = 10_000
 BORNE_SHARE = 0.01
 MOST_EDITED, LEAST_ARTICLES = 0.5, 20
-"""Edits are ordinary; more than this share, of at least so many articles, is a rewritten archive."""
+"""A few edits are ordinary. A larger share of a run with at least this number of articles is a rewritten archive."""
 MOST_UNPROVEN = 0.001
 MOST_FIELDS = 20
 MOST_EXAMPLES = 5

@@ -165,7 +165,7 @@ class Proxy:
         return self._answer(replace(items, rows=items.rows[first:end]), cursor)
 
     async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
-        """Read the server's pages until so many items pass, so that no page tells how many items do not.
+        """Read the server's pages until enough items pass, so that no page shows how many later items there are.
 
         A list that grows while it is read repeats items on its next page; each is passed on once.
         """

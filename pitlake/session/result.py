@@ -157,8 +157,11 @@ class Result:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows as named tuples. A name that can't be an attribute becomes the place of its column: _0."""
+        return iter(self._named(self._table))
+
+    def _named(self, table: pa.Table) -> list[tuple[Any, ...]]:
         row = namedtuple("Row", self.columns, rename=True)  # type: ignore[misc]  # noqa: PYI024 - the names vary
-        return map(row._make, self.rows())
+        return [row(*values) for values in _rows(table)]
 
     def __getitem__(self, place: str | int | slice) -> Any:
         """Return the values of a column, given its name, or a row or a list of rows, given their places."""
@@ -166,7 +169,9 @@ class Result:
             if place not in self.columns:
                 raise KeyError(f"there is no column {place!r}; the columns are {', '.join(self.columns)}")
             return _values(self._table[place])
-        return list(self)[place]
+        if isinstance(place, slice):
+            return list(self)[place]
+        return self._named(self._table.slice(range(len(self))[place], 1))[0]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.columns:
@@ -202,8 +207,7 @@ class Result:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples of Python values."""
-        columns: Sequence[list[Any]] = [_values(column) for column in self._table.columns]
-        return list(zip(*columns, strict=True))
+        return _rows(self._table)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Return the next row; None after the last one."""
@@ -267,6 +271,11 @@ class Result:
         cut = ", truncated" if self.truncated else ""
         when = f"as of {self._question.as_of}" if self._question.as_of else "open mode"
         return f"<table><tr>{head}</tr>{''.join(rows)}</table><p>{count}{cut}, {when}</p>"
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    columns: Sequence[list[Any]] = [_values(column) for column in table.columns]
+    return list(zip(*columns, strict=True))
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

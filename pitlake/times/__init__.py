@@ -1,4 +1,4 @@
-"""Reads times as sources and users write them, for every interface of pitlake. Nothing is guessed.
+"""Reads the times that sources and users write, for every interface of pitlake. Nothing is guessed.
 
 A time may have several readings, and the latest counts:
 
@@ -341,7 +341,7 @@ def are_days(midnights: int, clock_times: int, choice: str = "") -> bool:
         choice: The user's choice, one of MIDNIGHTS; empty for none.
 
     Raises:
-        MixedMidnights: If the column has both and there is no choice.
+        MixedMidnights: If the column has midnights and other clock times, and `choice` is empty.
     """
     if choice:
         return choice == END

@@ -1,7 +1,7 @@
 -- reads: xbrl_facts, sec_facts
 
 -- Whether two values differ by more than rounding: money by more than half a unit of the coarser filing, other values by
--- more than a thousandth. A restatement within half a unit can't be told from rounding.
+-- more than a thousandth. A restatement within half a unit looks the same as rounding.
 CREATE MACRO is_other(value, unit_stated, previous, previous_unit) AS
     abs(value - previous)
     > coalesce(greatest(unit_stated, previous_unit) / 2, 0.001 * greatest(abs(value), abs(previous)));

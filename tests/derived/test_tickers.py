@@ -21,7 +21,7 @@ BEFORE, LATER = utc("2021-06-01T16:00:00-04:00"), utc("2025-06-02T12:00:00+00:00
         ("OLD", LATER, OTHER, False),  # given to another company since
         ("OLD", None, OTHER, False),
         ("OLDB", BEFORE, CIK, False),  # one CIK, several share classes
-        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # nobody bore it by then: who bears it today
+        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # no company had it by then: the one that has it today
         ("NOBODY", BEFORE, None, False),
     ],
 )

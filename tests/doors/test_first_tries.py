@@ -56,6 +56,7 @@ def test_rows_and_columns_are_those_of_the_table(r, capsys):
         r.rows()[1],
     )
     assert pd.DataFrame(r)["close"].tolist() == pl.DataFrame(r)["close"].to_list() == r.close
+    assert (r[-1], r[1:3]) == (r.rows()[-1], r.rows()[1:3])
     assert r.head(2)["symbol"].tolist() == ["NOG", "NOG"]
     assert "<table>" in r._repr_html_()
     r.show()

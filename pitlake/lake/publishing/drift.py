@@ -34,7 +34,9 @@ restate everything about one company.
 MOST_STAGED, MOST_STORED, MOST_BYTES = 20_000, 50_000, 64 << 20
 """The largest samples of a run and of the lake."""
 LONGEST_VALUE, MOST_VALUES, LEAST_OFTEN = 40, 50, 10
-"""A text column is an enumeration if the lake has at most so many forms of its values, all short and each often."""
+"""A text column is an enumeration if its values in the lake are short, have at most MOST_VALUES different forms, and
+each form has on average at least LEAST_OFTEN values.
+"""
 WARNS_AT, ONLY_WARNS = 0.5, 0.99
 """The part of a limit beyond which the check warns, and the largest that does not refuse."""
 CORRECTED = 0.1

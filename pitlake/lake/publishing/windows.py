@@ -33,7 +33,7 @@ CLOSED, RECENT, ENTITIES, SOURCE = "closed windows", "recent windows", "entities
 REFUSED_BELOW = {SOURCE: LEAST_SHARE, CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES: 0.5}
 """The share below which a run is refused; above it the check warns. A vendor may shorten an entity's history a bit."""
 LEAST_LOST, LEAST_OF_NOTHING = 10, 5
-"""Fewer lost records don't count, unless nothing is left of at least so many."""
+"""The fewest lost records that count, and the fewest that count where none is left."""
 WARNS = 0.75
 POLLS = 3
 """The number of polls of a window whose counts are stored, in case that the last ones are retracted."""

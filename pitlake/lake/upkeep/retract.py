@@ -219,16 +219,20 @@ class History:
     @cached_property
     def polled(self) -> set[str]:
         """Return the datasets whose sources the run polled."""
-        return {name for name, every in self._polls.items() if any(poll.run_id == self.run_id for poll in every)}
+        return {
+            name for name, of_source in self._polls.items() if any(poll.run_id == self.run_id for poll in of_source)
+        }
 
     @cached_property
     def start(self) -> Place:
         """Return the place of the run's first publish; if none was recorded, the place before the next observation."""
         own = [Place(entry.version) for entry in self.publishes if entry.run_id == self.run_id]
-        own += [record.place for every in self._records.values() for record in every if record.run_id == self.run_id]
+        own += [
+            record.place for records in self._records.values() for record in records if record.run_id == self.run_id
+        ]
         if own:
             return min(own)
-        observed = {(name, poll.run_id): poll.observed for name, every in self._polls.items() for poll in every}
+        observed = {(name, poll.run_id): poll.observed for name, of_source in self._polls.items() for poll in of_source}
         first = min(at for (_, run_id), at in observed.items() if run_id == self.run_id)
         later = [e.version for e in self.publishes if observed.get((e.dataset, e.run_id), first) > first]
         return Place(min(later, default=self.head.version + 1) - 1, unchanged=True)

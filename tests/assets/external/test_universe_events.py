@@ -39,10 +39,10 @@ class Told(Played):
 
     def __init__(self, **files):
         super().__init__(PROVIDER)
-        self.told = files
+        self.texts = files
 
     def capture(self, request):
-        body = next((text for end, text in self.told.items() if request.path.endswith(end)), None)
+        body = next((text for end, text in self.texts.items() if request.path.endswith(end)), None)
         if body is None:
             return captured(PROVIDER, request, b"<?xml version='1.0'?><Error/>", status=403)
         return captured(PROVIDER, request, body.encode())

@@ -52,7 +52,7 @@ def test_a_run_publishes_and_its_replay_changes_nothing(loopback, client, lake, 
     again = run(name, tickers, client(provider, "replay"), lake, run_id="again")
     assert first.outcome.total.published > 0
     assert (again.outcome.total.unchanged, again.outcome.changed) == (first.outcome.total.published, False)
-    assert len(played.asked) == requests_before, "a replay asks nobody"
+    assert len(played.asked) == requests_before, "a replay sends no request"
 
 
 @pytest.mark.parametrize(("tickers", "polled"), [(("AAPL",), {"AAPL"}), ((), None)], ids=["one", "every company"])
