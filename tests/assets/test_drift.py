@@ -9,6 +9,7 @@ from assets.graph import all_extractors
 from assets.runs import attempt_partitions
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing import windows
 from tests.assets.drifts import drift, ordinary
 from tests.assets.poisoned import KINDS, PoisonedGraph
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, seen
@@ -121,6 +122,12 @@ def test_a_window_that_closed_long_ago_and_lost_records_is_refused_and_a_recent_
     gone = attempt(lake, NEWS, [], at=at_noon[late], run_id="t")
     assert is_refused(gone)
     assert drift_of(gone).facts["records of closed windows"].startswith("0 of the 50 records")
+
+
+@pytest.mark.parametrize(("left", "sizes"), [(50, [1.0]), (70, [windows.WARNS]), (95, []), (0, [1.0])])
+def test_a_feed_that_loses_half_of_a_company_s_records_is_refused_and_fewer_warn(left, sizes):
+    before, now = ({"AAPL": windows.Count(number, number, "r")} for number in (100, left))
+    assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ CLOSED_AFTER = timedelta(days=7)
 LEAST_SHARE = 0.98
 """The share of a window's records that must still be there."""
 CLOSED, RECENT, ENTITIES, SOURCE = "closed windows", "recent windows", "entities", "the source"
-REFUSED_BELOW = {SOURCE: LEAST_SHARE, CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES: 0.5}
+REFUSED_BELOW = {SOURCE: LEAST_SHARE, CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES: 0.6}
 """The share below which a run is refused; above it the check warns. A vendor may shorten an entity's history a bit."""
 LEAST_LOST, LEAST_OF_NOTHING = 10, 5
 """The fewest lost records that count, and the fewest that count where none is left."""
