@@ -1,5 +1,5 @@
-"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most half a unit and the
-exemplars, `make long` runs all others.
+"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most a quarter of a unit
+and the exemplars, `make long` runs all others.
 
 `make timings` measures every test and writes `slow.json`, which decides. A unit is the CPU time of `reference()`, about
 a second, so that fast and slow machines agree. A test's cost is its own, child processes included, and an equal share
@@ -27,8 +27,10 @@ import psutil
 import pytest
 from _pytest.nodeid import NodeId
 
-LIMIT = 0.5
+LIMIT = 0.25
 FIXTURE_LIMIT = 5.0
+DEAR = 1.0
+"""The CPU seconds of a test from which a run names it."""
 ROOT = Path(__file__).resolve().parents[1]
 SLOW, EXEMPLARS = ROOT / "tests/slow.json", ROOT / "tests/exemplars.toml"
 MEASURED = ROOT / ".pitlake/timings"
@@ -119,7 +121,7 @@ class Costs:
             result = yield
         test = item.test_id
         self._write({"test": test, "cost": cost[0], "fixtures": sorted(item.fixture_keys)})
-        if cost[0] > LIMIT and item.get_closest_marker("long") is None and test not in exemplars():
+        if cost[0] > DEAR and item.get_closest_marker("long") is None and test not in exemplars():
             self.dear.append(f"{cost[0]:.1f} s  {test}")
         return result
 
@@ -204,7 +206,7 @@ class Lanes:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._dear:
-            terminalreporter.section(f"tests of more than {LIMIT} CPU seconds that are not in tests/slow.json")
+            terminalreporter.section(f"tests of more than {DEAR:g} CPU second that are not in tests/slow.json")
             terminalreporter.write_line("\n".join(sorted(self._dear, reverse=True)))
             terminalreporter.write_line("`make timings` measures them and sends those that stay dear to `make long`.")
         if self._config.option.markexpr == FAST_LANE:

@@ -71,7 +71,7 @@ BARS = st.lists(
     max_size=12,
     unique_by=lambda row: (row["symbol"], row["available_at"]),
 )
-SLOWLY = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+SLOWLY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @SLOWLY
@@ -91,7 +91,7 @@ def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked
     assert [(r["ticker"], r["concept_qname"], r["value"], str(r["period_end"])) for r in found] == expected
 
 
-@settings(SLOWLY, max_examples=15)
+@SLOWLY
 @given(bars=BARS, asked=st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 22)), min_size=1, max_size=4))
 def test_prices_as_of_an_event_are_of_the_newest_day_known(world, bars, asked):
     made = world(datasets=["prices", "own_bars", "av_daily_bars", "splits", "polygon_splits"], prices=bars)

@@ -249,7 +249,7 @@ def item_verdicts(table, cutoff):
             yield number, verdict.code, verdict.detail
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(tables(), st.sampled_from([CUTOFF, None, CUTOFF + timedelta(days=400_000)]), st.booleans())
 def test_a_table_and_its_rows_as_items_get_the_same_verdicts(table, cutoff, hinted):
     expected = list(item_verdicts(table, cutoff))

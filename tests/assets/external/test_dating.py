@@ -15,7 +15,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 UTC = timezone.utc
 FIRST = datetime(1996, 1, 1, tzinfo=UTC)
 SECONDS = int(timedelta(days=11_000).total_seconds())
-N = 100_000
+N = 40_000
 
 
 def acceptances():
