@@ -17,6 +17,7 @@ from pitlake.cli.options import format_option
 if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.memory import Memory
+    from forge.memory.guardrails import Guardrails
     from forge.providers.base import At
     from forge.records import Portfolio, Record
 
@@ -38,11 +39,11 @@ def approvals(form: str, lake: str | None) -> None:
     from forge.memory.approvals import pending
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
-    from forge.tracking.risk import claim_check, risk
+    from forge.tracking.risk import risk
 
     own = _desk()
-    memory, market = own.memory(), _market(lake)
-    waiting = pending(memory, own.guardrails, claims=claim_check(market))
+    memory, market = own.memory(), market_of(lake)
+    waiting = pending(memory, own.guardrails(market))
     risks = {item.expression.id: risk(item.expression, _known(memory), market) for item in waiting}
     if form == "json":
         entries = [
@@ -51,6 +52,7 @@ def approvals(form: str, lake: str | None) -> None:
                 "sha256": item.sha256,
                 "review": item.review.verdict if item.review else None,
                 "problems": list(item.problems),
+                "figures": [asdict(figure) | {"basis": figure.basis} for figure in item.figures],
                 "risk": asdict(risks[item.expression.id]),
                 "text": render(item.expression),
             }
@@ -62,11 +64,14 @@ def approvals(form: str, lake: str | None) -> None:
     for item in waiting:
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
         click.echo(f"{render(item.expression)}\nreview: {review}\nhash: {item.sha256}")
+        for figure in item.figures:
+            click.echo(f"limit: {figure}")
         for line in risks[item.expression.id].lines():
             click.echo(f"risk, computed: {line}")
         for gap in risks[item.expression.id].gaps:
             click.echo(f"risk, not computed: {gap}")
-        click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or "ready to approve\n")
+        ready = "ready to approve, if you --confirm what is only claimed\n" if item.claims else "ready to approve\n"
+        click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or ready)
     for lesson in lessons:
         click.echo(f"{render(lesson.record)}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n")
     if not waiting and not lessons:
@@ -82,31 +87,32 @@ def approvals(form: str, lake: str | None) -> None:
     metavar="HASH",
     help="Hash of the text you approve, or its first 8 characters [default: show the text and ask].",
 )
-def approve(name: str, sha256: str | None, lake: str | None) -> None:
+@click.option("--confirm", is_flag=True, help="Confirm the figures that the Expression claims and code can't compute.")
+def approve(name: str, sha256: str | None, lake: str | None, confirm: bool) -> None:
     """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
     from forge.memory import lessons
-    from forge.tracking.risk import claim_check
 
     own = _desk()
     memory = own.memory()
-    typed = sha256 or _typed_hash(own, memory, name)
+    limits = own.guardrails(market_of(lake))
+    typed = sha256 or _typed_hash(limits, memory, name)
     if name.startswith("PK-"):
         lessons.decide(memory, name, typed, getpass.getuser())
     else:
-        door.approve(memory, name, typed, getpass.getuser(), own.guardrails, claim_check(_market(lake)))
+        door.approve(memory, name, typed, getpass.getuser(), limits, confirmed=confirm)
     memory.flush()
     click.echo(f"{name} is approved: {typed}")
 
 
-def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
+def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
     """Show the text to approve and ask for its hash; without a terminal, print the hash to pass."""
     from forge.memory import approvals as door
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
     from pitlake.errors import BadInput
 
-    waiting = door.pending(memory, own.guardrails)
+    waiting = door.pending(memory, limits)
     texts: dict[str, tuple[Record, str]] = {item.expression.id: (item.expression, item.sha256) for item in waiting}
     texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
     if name not in texts:
@@ -140,7 +146,7 @@ def reject(name: str, reason: str) -> None:
             raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
         lessons.decide(memory, name, waiting[name], getpass.getuser(), read_reason(reason))
     else:
-        door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
+        door.reject(memory, name, reason, getpass.getuser(), own.guardrails(market_of(None)))
     memory.flush()
     click.echo(f"{name} is rejected")
 
@@ -253,7 +259,8 @@ def _desk() -> "Desk":
     return desk()
 
 
-def _market(lake: str | None) -> "At":
+def market_of(lake: str | None) -> "At":
+    """Return the market's lake as of now."""
     from forge.providers.base import At
     from pitlake import clock
     from pitlake.lake.lake import Lake

@@ -24,12 +24,24 @@ ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Risk limits, in percent of capital; duration in years."""
+    """Risk limits, in percent of capital; duration in years, volume in average days.
+
+    over: whether a trade beyond a limit is refused, or cut to the largest size that is within all of them.
+    """
 
     max_single_risk: float = 5.0
     max_gross: float = 200.0
     max_duration: float = 5.0
     max_factor_conc: float = 30.0
+    max_single_name: float = 100.0
+    max_total_loss: float = 100.0
+    max_net: float = 150.0
+    max_days_of_volume: float = 5.0
+    over: str = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.over not in ("refuse", "cap"):
+            raise ValueError(f'over {self.over!r} is unknown; write "refuse" or "cap"')
 
 
 @dataclass(frozen=True, kw_only=True)

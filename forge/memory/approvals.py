@@ -5,7 +5,7 @@ approval of that content, all checked in the transaction that activates it.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -14,7 +14,7 @@ from forge.core.errors import GuardrailsBroken
 from forge.memory import Memory, Row, Writing
 from forge.memory.book import PORTFOLIO, held_expressions, held_in, with_approved
 from forge.memory.effects import CONSTRAINTS, Writer
-from forge.memory.guardrails import Guardrails, Violation
+from forge.memory.guardrails import Figure, Guardrails
 from forge.memory.halts import HALT
 from forge.memory.lessons import SHORTEST_HASH
 from forge.memory.plausible import wrong_terms
@@ -43,33 +43,27 @@ OPEN_VIEWS = frozenset({"draft", "active"})
 SESSION = "pm"
 
 
-Claims = Callable[[Expression], tuple[Violation, ...]]
-"""A check that compares an Expression's claims with figures that code computes from the market's bars."""
-
-
-def unchecked(_expression: Expression) -> tuple[Violation, ...]:
-    """Return no violation, because there is no market data to check against."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Pending:
     """A pending Expression.
 
-    sha256: the hash of its content. review: the newest review of exactly that content. problems: the reasons that
-    prevent an approval.
+    sha256: the hash of its content. figures: of each limit. review: the newest review of exactly that content.
+    problems: the reasons that prevent an approval.
     """
 
     expression: Expression
     sha256: str
-    violations: tuple[Violation, ...]
+    figures: tuple[Figure, ...]
     review: Review | None
     problems: tuple[str, ...]
 
+    @property
+    def claims(self) -> tuple[Figure, ...]:
+        """The figures that code can't compute, which the PM has to confirm; none for a closing."""
+        return () if self.expression.exit_reason else tuple(each for each in self.figures if each.basis == "claimed")
 
-def pending(
-    memory: Memory, guardrails: Guardrails, at: datetime | None = None, claims: Claims = unchecked
-) -> list[Pending]:
+
+def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
     """Return the Expressions that wait for the PM, as of an instant (default: now)."""
     remembered = memory.hydrate(at or memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
@@ -85,7 +79,6 @@ def pending(
             {path: remembered.newest(path) for path in _related_paths(expression)},
             guardrails,
             positions,
-            claims,
         )
         for row, expression in expressions
         if isinstance(expression, Expression) and expression.status in WAITING
@@ -93,12 +86,22 @@ def pending(
 
 
 def approve(
-    memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, claims: Claims = unchecked
+    memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, *, confirmed: bool = False
 ) -> None:
-    """Make an Expression active. sha256: the hash of exactly the approved content, or its first characters, as in
-    `pending`. Raises BadInput, which states the missing requirement; then nothing is written.
+    """Make an Expression active, and record its figures.
+
+    Args:
+        memory: The PM's memory.
+        name: Its id.
+        sha256: The hash of exactly the approved content, or its first characters, as in `pending`.
+        by: Who approves.
+        guardrails: The limits, which compute from the market.
+        confirmed: Whether the PM confirms the figures that the Expression claims and code can't compute.
+
+    Raises:
+        BadInput: A requirement is missing. Nothing is written then.
     """
-    _decide(memory, name, sha256, by, guardrails, "", claims)
+    _decide(memory, name, sha256, by, guardrails, "", confirmed=confirmed)
 
 
 def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
@@ -107,13 +110,7 @@ def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrai
 
 
 def _decide(
-    memory: Memory,
-    name: str,
-    sha256: str,
-    by: str,
-    guardrails: Guardrails,
-    reason: str,
-    claims: Claims = unchecked,
+    memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, reason: str, *, confirmed: bool = False
 ) -> None:
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
@@ -123,13 +120,13 @@ def _decide(
         expression = cast("Expression", parse(KINDS["expressions"], row.content))
         related = {path: writing.newest(path) for path in _related_paths(expression)}
         positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
-        candidate = _pending(row, expression, writing.all_of("reviews"), related, guardrails, positions, claims)
+        candidate = _pending(row, expression, writing.all_of("reviews"), related, guardrails, positions)
         if reason and row.path in positions:
             raise BadInput("id", f"{name} is held: a position cannot be rejected", f"pitlake forge close {name}")
         if expression.status not in WAITING:
             raise BadInput("id", f"{name} is {expression.status}, not pending", "see pitlake forge approvals")
         if not reason:
-            _check(candidate, sha256)
+            _check(candidate, sha256, confirmed)
         approval = Approval(
             id="new",
             subject=row.path,
@@ -137,6 +134,8 @@ def _decide(
             decision="rejected" if reason else "approved",
             decided_by=by,
             reason=reason,
+            claimed=() if reason else tuple(figure.rule for figure in candidate.claims),
+            body="" if reason else "\n".join(map(str, candidate.figures)),
         )
         if reason:
             return approval, (replace(expression, status="rejected", rejection_reason=reason),)
@@ -175,7 +174,7 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
         expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), before.as_of)
         book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), positions.values())
         limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))
-        if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits)):
+        if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits, positions.values())):
             raise GuardrailsBroken(broken)
         changed.append(expression)
         sha256 = content_hash(expression)
@@ -201,6 +200,7 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
             max_loss_pct=proposal.max_loss_pct,
             duration_impact=proposal.duration_impact,
             factor_exposures=proposal.factor_exposures,
+            legs=proposal.legs,
         )
     day = new_york_day(at)
     while (exchange_session := session(day)) is None or exchange_session.close <= at:
@@ -209,13 +209,16 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
     return replace(target, status="active", expires=last_day, exit_reason=proposal.exit_reason)
 
 
-def _check(candidate: Pending, sha256: str) -> None:
+def _check(candidate: Pending, sha256: str, confirmed: bool) -> None:
     if len(sha256) < SHORTEST_HASH or not candidate.sha256.startswith(sha256):
         raise BadInput("hash", f"{candidate.expression.id} has changed", "read it again: pitlake forge approvals")
     if candidate.problems:
         raise BadInput(
             "id", f"{candidate.expression.id} can't be approved: {'; '.join(candidate.problems)}", "fix that first"
         )
+    if candidate.claims and not confirmed:
+        claims = "; ".join(str(figure) for figure in candidate.claims)
+        raise BadInput("id", f"code can't compute {claims}", "check it yourself and confirm it: --confirm")
 
 
 def _related_paths(expression: Expression) -> tuple[str, ...]:
@@ -229,13 +232,11 @@ def _pending(
     related: dict[str, Row | None],
     guardrails: Guardrails,
     positions: Mapping[str, Expression],
-    claims: Claims,
 ) -> Pending:
     view_path, book, limits, halt_path = _related_paths(expression)
     portfolio = with_approved(cast("Portfolio | None", _record(related[book])), positions.values())
-    constraints = _record(related[limits])
-    active = replace(expression, status="active")
-    violations = (*guardrails.check(active, portfolio, cast("Constraints | None", constraints)), *claims(expression))
+    constraints, trades = cast("Constraints | None", _record(related[limits])), positions.values()
+    violations = guardrails.check(replace(expression, status="active"), portfolio, constraints, trades)
     sha256 = content_hash(expression)
     # A record that was sent back to review needs a later review, even if its text is unchanged.
     after = row.seq if expression.status == "review_required" else 0
@@ -261,7 +262,8 @@ def _pending(
     view = _record(related[view_path])
     if not isinstance(view, View) or view.status not in OPEN_VIEWS:
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")
-    return Pending(expression, sha256, violations, review, tuple(problems))
+    figures = guardrails.figures(expression, portfolio, constraints, trades)
+    return Pending(expression, sha256, figures, review, tuple(problems))
 
 
 def _record(row: Row | None) -> Record | None:

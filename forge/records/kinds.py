@@ -43,11 +43,30 @@ class Invalidation:
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """A position in the book. notional, factor_exposures: in percent of capital, as they count in the totals."""
+    """A position in the book, as it counts in the totals. notional, factor_exposures: in percent of capital. duration:
+    in years.
+    """
 
     expression: str
     notional: Percent
     factor_exposures: Exposures = field(default_factory=dict)
+    duration: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    """A leg of a spread or an option.
+
+    notional: percent of capital, negative if sold. stop: the level in USD at which the leg is closed. kind, strike,
+    premium: of an option; strike and premium in USD per unit of the instrument, and all legs expire on one day.
+    """
+
+    instrument: str
+    notional: Percent
+    kind: Literal["linear", "call", "put"] = "linear"
+    strike: Positive = 0.0
+    premium: Positive = 0.0
+    stop: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +131,8 @@ class Expression(Record):
     """A trade that expresses a View. Numbers in percent of capital; duration in years.
 
     adjusts: the id of a held Expression that this one would change. It changes the target, stop and last day, or, with
-    an exit_reason, closes the position. The change is applied once the PM approves it.
+    an exit_reason, closes the position. The change is applied once the PM approves it. legs: of a spread or an option.
+    capped_from: the notional before code cut the trade to the limits.
     """
 
     view_id: str
@@ -135,6 +155,8 @@ class Expression(Record):
     pnl: Percent | None = None
     rejection_reason: str = ""
     adjusts: str = ""
+    legs: tuple[Leg, ...] = ()
+    capped_from: Percent | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,6 +289,10 @@ class Constraints(Record):
     status: Literal["current"] = "current"
     updated: datetime | None = None
     links: tuple[str, ...] = ()
+    max_single_name: Positive | None = None
+    max_total_loss: Positive | None = None
+    max_net: Positive | None = None
+    max_days_of_volume: Positive | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,7 +311,11 @@ class SessionRecord(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Approval(Record):
-    """The PM's decision on exactly one content. subject: its path; sha256: its hash."""
+    """The PM's decision on exactly one content.
+
+    subject: its path. sha256: its hash. claimed: the rules whose figure is the agent's claim, which the PM confirmed.
+    body: the figure of each limit.
+    """
 
     subject: str
     sha256: str
@@ -295,6 +325,7 @@ class Approval(Record):
     updated: datetime | None = None
     links: tuple[str, ...] = ()
     reason: str = ""
+    claimed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

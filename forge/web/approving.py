@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Route
 
 from forge.evolution import approve as evolution
 from forge.memory import approvals, lessons
-from forge.tracking.risk import claim_check
 from forge.web.day import Day
 from forge.web.desk import DeskPages
 from pitlake.errors import BadInput
@@ -39,7 +38,9 @@ class Approvals:
     async def approve(self, request: Request) -> Response:
         """Approve an Expression, if its text is still the one shown."""
         fields = await form(request)
-        return await to_thread.run_sync(partial(self._decide, request, fields.get("sha256", ""), None))
+        return await to_thread.run_sync(
+            partial(self._decide, request, fields.get("sha256", ""), None, confirmed="confirmed" in fields)
+        )
 
     async def reject(self, request: Request) -> Response:
         """Reject an Expression with a reason, if its text is still the one shown."""
@@ -104,7 +105,7 @@ class Approvals:
             raise BadInput("as_of", "is an earlier instant", "go to today's desk to decide")
         return self._pages.day(request)
 
-    def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
+    def _decide(self, request: Request, sha256: str, reason: str | None, *, confirmed: bool = False) -> Response:
         name = request.path_params["name"]
         with self._today(request) as day:
             current_hash = next((item.sha256 for item in day.waiting() if item.expression.id == name), "")
@@ -113,9 +114,9 @@ class Approvals:
             by = getpass.getuser()
             try:
                 if reason is None:
-                    approvals.approve(day.memory, name, sha256, by, day.desk.guardrails, claim_check(day.market))
+                    approvals.approve(day.memory, name, sha256, by, day.guardrails, confirmed=confirmed)
                 else:
-                    approvals.reject(day.memory, name, reason, by, day.desk.guardrails)
+                    approvals.reject(day.memory, name, reason, by, day.guardrails)
             except BadInput as refused:
                 return self._pages.waiting(request, day, str(refused), 409)
             day.memory.flush()

@@ -52,7 +52,7 @@ def approved_expression(memory, lake, day=DAYS[1], hour=20, **changed):
     name = path.rpartition("/")[2].removesuffix(".md")
     expression = fs.remembered.record(fs.remembered.newest(path))
     reviewed(memory, expression)
-    approve(memory, name, content_hash(expression), "pm", Guardrails())
+    approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
     return path
 
 
@@ -183,9 +183,9 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
     (waiting,) = pending(memory, Guardrails())
     reviewed(memory, waiting.expression)
     with pytest.raises(BadInput, match="trading is halted: fire drill"):
-        approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
+        approve(memory, "E-002", waiting.sha256, "pm", Guardrails(), confirmed=True)
     switched(memory, "released", "over")
-    approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
+    approve(memory, "E-002", waiting.sha256, "pm", Guardrails(), confirmed=True)
     now = at(memory, lake, DAYS[4])
     advance_account(memory, now, SETTINGS)
     assert [(fill.expression, fill.price) for fill in fills(whole_memory(memory, now.as_of))] == [

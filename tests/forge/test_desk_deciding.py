@@ -112,7 +112,13 @@ def test_an_expression_is_approved_by_its_hash_from_the_page_alone(desk):
     assert client.post(path, data=shown, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
     assert client.post(path, data=shown, headers=UNLOCKED | {"host": "evil.example"}).status_code == 421
     assert read(memory, "E-001").status == "proposed"
-    done = client.post(path, data=shown, headers=UNLOCKED)
+    unconfirmed = client.post(path, data=shown, headers=UNLOCKED)
+    assert (unconfirmed.status_code, "code can&#39;t compute max_single_risk: claimed 1" in unconfirmed.text) == (
+        409,
+        True,
+    )
+    assert 'name="confirmed" required> I confirm what code can\'t compute: max single risk 1' in unconfirmed.text
+    done = client.post(path, data=shown | {"confirmed": "on"}, headers=UNLOCKED)
     assert (done.status_code, done.headers["location"]) == (303, "/desk/e/E-001")
     assert read(memory, "E-001").status == "active"
     assert memory.journal.rows()[-1].seq == memory.hydrate(memory.journal.clock.now()).head.seq

@@ -158,6 +158,8 @@ def test_g1_a_violation_reads_as_the_design_has_it():
         "[hard] max_gross_exposure: 600 (limit: 200)",
         "[hard] max_duration_contribution: 9 (limit: 5)",
         "[hard] max_factor_concentration: 45 (limit: 30)",
+        "[hard] max_single_name: 500 (limit: 100)",
+        "[hard] max_net_exposure: 500 (limit: 150)",
     ]
 
 

@@ -17,7 +17,7 @@ from forge.agent.tools.base import schema
 from forge.core.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.memory import WriteCall, Writing
-from forge.memory.book import remembered_book
+from forge.memory.book import held_in, remembered_book
 from forge.memory.effects import CODE, CONSTRAINTS
 from forge.memory.lessons import approved_lessons
 from forge.model.messages import ToolSpec
@@ -114,10 +114,8 @@ class ReviewTool:
     def _guardrail_figures(self, subject: Expression, fs: ForgeFS) -> str:
         book, row = remembered_book(fs.remembered), fs.remembered.newest(CONSTRAINTS)
         constraints = cast("Constraints", fs.remembered.record(row)) if row else None
-        return "\n".join(
-            f"{measure.rule}: {'missing' if measure.actual is None else f'{measure.actual:g}'} of {measure.limit:g}"
-            for measure in self._context.guardrails.measure(subject, book, constraints)
-        )
+        trades = held_in(fs.remembered).values()
+        return "\n".join(map(str, self._context.guardrails.figures(subject, book, constraints, trades)))
 
     def _lessons(self, focus: str, fs: ForgeFS) -> list[str]:
         words = {word for word in re.findall(r"\w+", focus.lower()) if len(word) >= SHORTEST_WORD}
