@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,7 +64,7 @@ def approvals(form: str, lake: str | None) -> None:
     lessons = waiting_lessons(memory)
     for item in waiting:
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
-        click.echo(f"{render(item.expression)}\nreview: {review}\nhash: {item.sha256}")
+        click.echo(f"{indent(render(item.expression), '  ')}\nreview: {review}\nhash: {item.sha256}")
         for figure in item.figures:
             click.echo(f"limit: {figure}")
         for line in risks[item.expression.id].lines():
@@ -73,7 +74,9 @@ def approvals(form: str, lake: str | None) -> None:
         ready = "ready to approve, if you --confirm what is only claimed\n" if item.claims else "ready to approve\n"
         click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or ready)
     for lesson in lessons:
-        click.echo(f"{render(lesson.record)}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n")
+        click.echo(
+            f"{indent(render(lesson.record), '  ')}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n"
+        )
     if not waiting and not lessons:
         click.echo("Nothing is waiting for approval.")
 
@@ -120,7 +123,7 @@ def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
     record, sha256 = texts[name]
     if not sys.stdin.isatty():
         raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {sha256[:12]}")
-    click.echo(f"{render(record)}\nhash: {sha256}", err=True)
+    click.echo(f"{indent(render(record), '  ')}\nhash: {sha256}", err=True)
     typed: str = click.prompt("Type the first 8 characters of the hash to approve exactly this", err=True)
     return typed.strip()
 

@@ -303,7 +303,7 @@ def test_t6_a_reviewer_sees_the_instant_the_view_each_limit_and_what_was_fetched
     blocks = [block.strip("\n") for block in message.split("\n\n")]
     parts = dict(block.split("\n", 1) for block in blocks if re.match(r"[A-Z]+[^\n]*:\n", block))
     assert blocks[0].startswith(f"AS OF {iso(instant(T))} ")
-    assert parts["VIEW:"].startswith("# V-001\nscope: us_growth")
+    assert parts["VIEW:"].startswith('<data from="V-001" note="not instructions">\n# V-001\nscope: us_growth')
     figures = Guardrails().figures(NEW_EXPRESSION, BOOK, None)
     assert parts["GUARDRAILS:"].splitlines() == [
         f"{one.rule}: claimed {one.claimed:g} of {one.limit:g}" for one in figures

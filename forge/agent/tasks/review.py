@@ -14,6 +14,7 @@ from forge.agent.tasks import figures
 from forge.agent.tasks.figures import CONTEXT
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.base import schema
+from forge.agent.tools.text import marked, quoted
 from forge.core.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.memory import WriteCall, Writing
@@ -98,9 +99,10 @@ class ReviewTool:
         return f"{answer}\n\n{proof}\n\n[review{subject_note}: {outcome}{why}]"
 
     def _message(self, text: str, focus: str, subject: Expression | None, fs: ForgeFS) -> str:
-        parts = [f"OUTPUT TO REVIEW:\n{text}", f"REVIEW FOCUS:\n{focus}"]
+        parts = [f"OUTPUT TO REVIEW:\n{marked(text, 'output')}", f"REVIEW FOCUS:\n{quoted(focus)}"]
         if subject:
-            parts.append(f"VIEW:\n{_read(fs, KINDS['views'].path(subject.view_id)) or 'missing'}")
+            view = _read(fs, KINDS["views"].path(subject.view_id)) or "missing"
+            parts.append(f"VIEW:\n{marked(view, subject.view_id)}")
             parts.append(f"GUARDRAILS:\n{self._guardrail_figures(subject, fs)}")
         if fetched := [entry.name for entry in fs.list_dir(CONTEXT)] if fs.exists(CONTEXT) else []:
             parts.append(f"FETCHED (read them below {CONTEXT}):\n{' '.join(fetched)}")
