@@ -28,6 +28,10 @@ lake_option = click.option(
     "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
 
+by_option = click.option(
+    "--by", metavar="NAME", help="Who decides, one of [approvers] users [default: your user name]."
+)
+
 
 @click.command()
 @format_option(("text", "json"), "list")
@@ -53,6 +57,7 @@ def approvals(form: str, lake: str | None) -> None:
                 "sha256": item.sha256,
                 "review": item.review.verdict if item.review else None,
                 "problems": list(item.problems),
+                "approved_by": list(item.approved_by),
                 "figures": [asdict(figure) | {"basis": figure.basis} for figure in item.figures],
                 "risk": asdict(risks[item.expression.id]),
                 "text": render(item.expression),
@@ -63,6 +68,7 @@ def approvals(form: str, lake: str | None) -> None:
         return
     lessons = waiting_lessons(memory)
     for item in waiting:
+        first = f"approved by {', '.join(item.approved_by)}; a second person has to\n" if item.approved_by else ""
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
         click.echo(f"{indent(render(item.expression), '  ')}\nreview: {review}\nhash: {item.sha256}")
         for figure in item.figures:
@@ -72,7 +78,7 @@ def approvals(form: str, lake: str | None) -> None:
         for gap in risks[item.expression.id].gaps:
             click.echo(f"risk, not computed: {gap}")
         ready = "ready to approve, if you --confirm what is only claimed\n" if item.claims else "ready to approve\n"
-        click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or ready)
+        click.echo(first + ("".join(f"problem: {problem}\n" for problem in item.problems) or ready))
     for lesson in lessons:
         click.echo(
             f"{indent(render(lesson.record), '  ')}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n"
@@ -90,8 +96,9 @@ def approvals(form: str, lake: str | None) -> None:
     metavar="HASH",
     help="Hash of the text you approve, or its first 8 characters [default: show the text and ask].",
 )
+@by_option
 @click.option("--confirm", is_flag=True, help="Confirm the figures that the Expression claims and code can't compute.")
-def approve(name: str, sha256: str | None, lake: str | None, confirm: bool) -> None:
+def approve(name: str, sha256: str | None, lake: str | None, by: str | None, confirm: bool) -> None:
     """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
     from forge.memory import lessons
@@ -100,12 +107,16 @@ def approve(name: str, sha256: str | None, lake: str | None, confirm: bool) -> N
     memory = own.memory()
     limits = own.guardrails(market_of(lake))
     typed = sha256 or _typed_hash(limits, memory, name)
+    user, last = by or getpass.getuser(), True
     if name.startswith("PK-"):
-        lessons.decide(memory, name, typed, getpass.getuser())
+        lessons.decide(memory, name, typed, user)
     else:
-        door.approve(memory, name, typed, getpass.getuser(), limits, confirmed=confirm)
+        approvers = own.config.approvers
+        last = door.approve(memory, name, typed, user, limits, confirmed=confirm, approvers=approvers)
     memory.flush()
-    click.echo(f"{name} is approved: {typed}")
+    click.echo(
+        f"{name} is approved: {typed}" if last else f"{name} is approved by {user}; a second person has to: {typed}"
+    )
 
 
 def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
@@ -131,7 +142,8 @@ def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="The reason, which is stored with the Counterfactual.")
-def reject(name: str, reason: str) -> None:
+@by_option
+def reject(name: str, reason: str, by: str | None) -> None:
     """Reject an Expression or a lesson.
 
     A rejected Expression is tracked as a Counterfactual.
@@ -141,15 +153,15 @@ def reject(name: str, reason: str) -> None:
     from forge.records.base import read_reason
     from pitlake.errors import BadInput
 
-    own = _desk()
+    own, user = _desk(), by or getpass.getuser()
     memory = own.memory()
     if name.startswith("PK-"):
         waiting = {lesson.record.id: lesson.sha256 for lesson in lessons.waiting_lessons(memory)}
         if name not in waiting:
             raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
-        lessons.decide(memory, name, waiting[name], getpass.getuser(), read_reason(reason))
+        lessons.decide(memory, name, waiting[name], user, read_reason(reason))
     else:
-        door.reject(memory, name, reason, getpass.getuser(), own.guardrails(market_of(None)))
+        door.reject(memory, name, reason, user, own.guardrails(market_of(None)), own.config.approvers)
     memory.flush()
     click.echo(f"{name} is rejected")
 

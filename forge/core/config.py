@@ -45,6 +45,27 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Approvers:
+    """Who approves.
+
+    users: the names that a decision may record; without any, the user of the operating system. second_above: the size
+    in percent of capital above which two of them must approve the same text; None if one is enough.
+    """
+
+    users: tuple[str, ...] = ()
+    second_above: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.second_above is not None and len(self.users) == 1:
+            raise ValueError("second_above needs two users; add another name to users")
+
+    def check(self, name: str) -> None:
+        """Raise BadInput unless a person of this name may decide."""
+        if self.users and name not in self.users:
+            raise BadInput("by", f"{name[:40]!r} is not among [approvers] users", choice(name, self.users))
+
+
+@dataclass(frozen=True, kw_only=True)
 class AccountSettings:
     """The account behind the book.
 
@@ -244,6 +265,7 @@ class Config:
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
+    approvers: Approvers = field(default_factory=Approvers)
     account: AccountSettings = field(default_factory=AccountSettings)
     alerts: Alerts = field(default_factory=Alerts)
     context: ContextSettings = field(default_factory=ContextSettings)

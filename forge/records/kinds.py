@@ -311,7 +311,7 @@ class SessionRecord(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Approval(Record):
-    """The PM's decision on exactly one content.
+    """The PM's decision on exactly one content; first_approved if a second person has to approve it too.
 
     subject: its path. sha256: its hash. claimed: the rules whose figure is the agent's claim, which the PM confirmed.
     body: the figure of each limit.
@@ -319,7 +319,7 @@ class Approval(Record):
 
     subject: str
     sha256: str
-    decision: Literal["approved", "rejected"]
+    decision: Literal["approved", "rejected", "first_approved"]
     decided_by: str
     status: Literal["valid", "withdrawn"] = "valid"
     updated: datetime | None = None

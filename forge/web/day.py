@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from forge.agent.lineage import lineage
 from forge.core.clock import Simulated
+from forge.core.config import Approvers
 from forge.core.tape import WORK, Tape
 from forge.desk import Desk, desk
 from forge.evolution.in_force import InForce, in_force
@@ -123,6 +124,10 @@ class Day:
     def guardrails(self) -> Guardrails:
         """The limits, which compute from the day's market."""
         return self.desk.guardrails(self.market)
+
+    @property
+    def approvers(self) -> Approvers:
+        return self.desk.config.approvers
 
     @property
     def market(self) -> At:
