@@ -121,7 +121,8 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, 
 def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
     """Return the book of an account. Fills of one Expression are one position; others are one position per ticker.
 
-    Factors and duration are the larger of what an Expression claims and what code computes.
+    Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
+    position's is neither claimed nor computed.
     """
     by_id, nav = {expression.id: expression for expression in expressions}, account.nav
     if nav <= 0:
@@ -130,19 +131,20 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
     for holding in account.positions:
         name = holding.expression or holding.instrument
         notionals[name] = notionals.get(name, 0.0) + holding.value / nav * PERCENT
-    exposures, positions = dict[str, float](), list[Position]()
+    exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
         position = Position(expression=name, notional=round(notional, 6))
         counted = market.counted(trade_of(position, by_id.get(name)), nav)
         factors = {factor: round(share, 6) for factor, share in (counted.factors or {}).items()}
         for factor, share in factors.items():
             exposures[factor] = exposures.get(factor, 0.0) + share
+        durations.append(counted.duration)
         positions.append(replace(position, factor_exposures=factors, duration=round(counted.duration or 0.0, 6)))
     return Portfolio(
         id="state",
         gross=sum(abs(position.notional) for position in positions),
         net=sum(position.notional for position in positions),
-        duration=sum(position.duration for position in positions),
+        duration=None if None in durations else sum(position.duration for position in positions),
         nav=round(nav, 2),
         positions=tuple(positions),
         factor_exposures=dict(sorted(exposures.items())),
