@@ -37,6 +37,7 @@ COMMANDS = (
     "receipts",
     "replay",
     "check",
+    "audit",
     "study",
     "compact",
     "retract",
