@@ -63,13 +63,16 @@ def baseline(undisturbed, name) -> list[Row | Gap]:
 
 
 def is_sound(feed, found: list[Row | Gap]) -> None:
-    """Something came of it, every gap is typed and says why, and every row passes the gate."""
+    """Something came of it, every gap is typed and says why, every row passes the gate, and no two rows disagree."""
     assert found
     for gap in (one for one in found if isinstance(one, Gap)):
         assert gap.type in GAP_TYPES
         assert gap.reason
         assert gap.locator
-    rows = [one for one in found if isinstance(one, Row)]
+    rows, values = [one for one in found if isinstance(one, Row)], {}
+    for row in rows:
+        identity = (*(row.values.get(column) for column in feed.dataset.identity), row.available_at)
+        assert feed.naming or values.setdefault(str(identity), row.values) == row.values, "stated twice, differently"
     assert not rows or not violations_in(rows_table(feed, rows), clock.now(), feed.dataset.json_columns)
 
 

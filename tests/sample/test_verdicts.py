@@ -2,14 +2,13 @@
 
 from datetime import date, datetime, timezone
 
-import pyarrow as pa
 import pytest
 
-from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap
 from sample.expectations import ABSENT, GAP, REVISIONS, ROW, Expectation, Revision
 from sample.verdicts import Outcomes
+from tests.kit import publish
 
 DAY, CLOSE = date(2024, 6, 10), datetime(2024, 6, 10, 20, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -33,14 +32,11 @@ def gap(locator=UNDATED, reason="no date node", at=None):
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    lake, dataset = Lake(tmp_path_factory.mktemp("lake")), get("splits")
+    lake = Lake(tmp_path_factory.mktemp("lake"))
     split = {"split_id": "1", "ticker": "NVDA", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0}
     split |= {"available_at": CLOSE}
-    rows = [split | {"available_at_source": "time_series_timestamp", "evidence": EVIDENCE}]
     missing = [StagedGap("unverifiable", "no date node", UNDATED, OBSERVED)]
-    with lake.stage(dataset, "run") as stage:
-        stage.add(DAY, pa.Table.from_pylist(rows, staged_schema(dataset)), missing, extracted=2)
-        lake.publish(stage, OBSERVED)
+    publish(lake, "splits", [split | {"evidence": EVIDENCE}], gaps=missing, observed_at=OBSERVED)
     return Outcomes(lake.snapshot(), OBSERVED)
 
 
