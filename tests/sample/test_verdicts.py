@@ -7,8 +7,8 @@ import pytest
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
 from sample.expectations import ABSENT, GAP, REVISIONS, ROW, Expectation, Revision
-from sample.verdicts import Outcomes
 from tests.kit import publish
+from tests.verdicts import Outcomes
 
 DAY, CLOSE = date(2024, 6, 10), datetime(2024, 6, 10, 20, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
