@@ -1,5 +1,5 @@
-"""Schema drift: a field gone, renamed, of another type, strange or stated twice, for every field of every bundled
-answer of every source.
+"""Schema drift: a field gone, renamed, of another type, strange, stated twice or in odd company, for every field of
+every bundled answer of every source.
 
 Whatever a provider does to one field, its answer is rows that pass the gate and typed gaps, never an exception, and a
 record whose container is as it was is still told, as one or the other.
@@ -30,7 +30,9 @@ from tests.providers.scopes import SCOPES
 from tests.providers.test_faults import is_sound
 
 FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
-KINDS = ("gone", "renamed", "retyped", "strange", "repeated")
+ODD = {"null": None, "true": True, "a number": 7.5, "a word": "x", "an object": {"raw": 1}, "a list": ["x"]}
+"""What stands where a list or an object was."""
+KINDS = ("gone", "renamed", "retyped", "strange", "repeated", "joined", *ODD)
 STRANGE = (None, True, 0, -1, 7.5, 10**30, "", "x", "2024-02-30", "20240501", " 2024-05-01 ", [], ["x"], {}, {"raw": 1})
 Change = Callable[[bytes], bytes]
 
@@ -47,8 +49,10 @@ def changed(value: Any, name: str, kind: str) -> Any:
     was = value[name]
     if kind == "renamed":
         return rest | {f"{name}_v2": was}
-    if kind == "repeated":
-        return rest | {name: [*was[:1], *was] if isinstance(was, list) else was}
+    if kind in ("repeated", "joined"):
+        return rest | {name: [*(was[:1] if kind == "repeated" else [7]), *was] if isinstance(was, list) else was}
+    if kind in ODD:
+        return rest | {name: ODD[kind] if isinstance(was, list | dict) else was}
     strange = STRANGE[crc32(name.encode()) % len(STRANGE)]
     scalar = {"value": was} if isinstance(was, (str, int, float, bool, type(None))) else str(was)
     return rest | {name: strange if kind == "strange" else scalar}
@@ -69,7 +73,8 @@ def changes(body: bytes) -> Iterator[tuple[str, Change]]:
         return
     for name in sorted(names(content)):
         for kind in KINDS:
-            yield f"{name} {kind}", lambda _, name=name, kind=kind: json.dumps(changed(content, name, kind)).encode()
+            if (drifted := changed(content, name, kind)) != content:
+                yield f"{name} {kind}", lambda _, drifted=drifted: json.dumps(drifted).encode()
 
 
 def column_changes(body: bytes) -> Iterator[tuple[str, Change]]:
