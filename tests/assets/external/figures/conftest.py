@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from datetime import date, datetime, timezone
-from hashlib import sha256
 
 import pytest
 
@@ -11,8 +10,8 @@ from assets.external import all_feeds
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Scope
 from assets.feeds.runs import collect_unit, outcomes
-from resources.http.capture import Capture
 from sample import bundled
+from tests.answers import captured
 
 FETCHED = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -42,12 +41,7 @@ class Answers:
             content = (
                 body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
             )
-            return Capture(
-                source=self.feed.provider.name, method=request.method, url=self.feed.provider.url(request),
-                params=request.query, payload=request.json, status=200, headers=headers or {}, body=content,
-                fetched_at=fetched_at, sha256=sha256(content).hexdigest(),
-                request_key=request.key(self.feed.provider.name),
-            )  # fmt: skip
+            return captured(self.feed.provider, request, content, fetched_at=fetched_at, headers=headers or {})
 
         return fetch
 
