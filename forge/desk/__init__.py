@@ -20,7 +20,7 @@ from pitlake.lake.storage.root import open_store
 
 if TYPE_CHECKING:
     from forge.agent.agent import Agent
-    from forge.core.embedder import Meaning, VectorCache
+    from forge.core.embedder import Meaning
     from forge.model.routing import Routing
     from forge.walk.run import Ground
 
@@ -86,12 +86,12 @@ class Desk:
     def files(self, memory: Memory, remembered: Remembered, actor: str = "agent") -> ForgeFS:
         return ForgeFS(memory, remembered, self.guardrails, self.skills, actor)
 
-    def meaning(self, vectors: "VectorCache | None" = None) -> "Meaning":
+    def meaning(self) -> "Meaning":
         """Return the ranking of searches, weighted by the settings."""
         from forge.core.embedder import Meaning, VectorCache, text_model
 
         search = self.config.search
-        vectors = vectors or VectorCache(model=text_model(search.embedding_model))
+        vectors = VectorCache(model=text_model(search.embedding_model))
         return Meaning(vectors, (search.semantic_weight, search.recency_weight))
 
     def agent(self, memory: Memory, lake: str | Path | None) -> "Agent":

@@ -14,8 +14,9 @@ from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.storage.signed_cache import caches
 from pitlake.machine import DiskSpace
-from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article
 from tests.every import every
+from tests.kit import publish
 from tests.object_store import object_store, settings
 
 
@@ -140,7 +141,7 @@ def test_doctor_names_an_object_store_s_lake_by_its_address(pitlake, monkeypatch
         for name, value in (settings(url) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
             monkeypatch.setenv(name, value)
         found = {}
-        publish(Lake("s3://lakes/here"), "run", [article(1, "Title", CREATED)])
+        publish(Lake("s3://lakes/here"), "news", [article(1, "Title", CREATED)], "run")
         for root in ("s3://lakes/here", "s3://lakes/none", "s3://absent/none"):
             said = pitlake("doctor", "--format", "json", "--lake", root)
             (lake,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
@@ -191,7 +192,7 @@ def test_the_version_is_the_packages(pitlake):
 def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
     lake = Lake(tmp_path / "lake")
     for number, days in enumerate((0, 1, 40)):
-        publish(lake, f"run-{number}", [article(number, "News", CREATED + timedelta(days=days))])
+        publish(lake, "news", [article(number, "News", CREATED + timedelta(days=days))], f"run-{number}")
     said = pitlake("compact", "--lake", lake.location, "news", "nosuch")
     assert (said.code, lake.head()) == (2, 3)
     assert "nosuch" in said.err

@@ -18,10 +18,11 @@ from packaging.requirements import Requirement
 
 from pitlake.cli import COMMANDS, EXTRAS
 from pitlake.lake.lake import Lake
-from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article
 from tests.derived.conftest import put_rows
 from tests.forge.test_demo import VINTAGES
 from tests.forge.test_providers import gdp
+from tests.kit import publish
 
 pytestmark = pytest.mark.long
 MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
@@ -145,7 +146,7 @@ def test_the_installed_wheel_answers_outside_the_checkout(installed):
 
 def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
     lake = Lake(tmp_path / "lake")
-    publish(lake, "run", [article(1, "Title", CREATED)])
+    publish(lake, "news", [article(1, "Title", CREATED)], "run")
     counts = [
         pitlake(
             installed, "query", "--lake", str(lake.root), "--as-of", instant, "--format", "csv", "SELECT id FROM news"
@@ -195,7 +196,7 @@ LACKING = sorted(extra for extra in EXTRAS if extra != "forge")
 @pytest.mark.parametrize("extra", LACKING)
 def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
     lake = Lake(tmp_path / "lake")
-    publish(lake, "run", [article(1, "Title", CREATED)])
+    publish(lake, "news", [article(1, "Title", CREATED)], "run")
     command, *rest = {
         "mcp": ("mcp", "--as-of", AFTER),
         "postgres": ("mount", "postgresql://127.0.0.1:9/own", "--table", "own", "--name", "own"),  # no server answers
@@ -219,7 +220,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
 
 def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, install, tmp_path):
     lake = Lake(tmp_path / "lake")
-    publish(lake, "run", [article(1, "Title", CREATED)])
+    publish(lake, "news", [article(1, "Title", CREATED)], "run")
     asked = ("search", "a headline", "--by", "meaning", "--lake", str(lake.root), "--as-of", AFTER)
     without = pitlake(installed, *asked)
     assert (without.returncode, without.stdout) == (2, "")
@@ -230,7 +231,7 @@ def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, in
 def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(install, tmp_path):
     """The first-time path of docs/agents.md: install, ask through .mcp.json, be denied by a hook, uninstall."""
     home, project, lake = install("mcp"), tmp_path / "project", Lake(tmp_path / "lake")
-    publish(lake, "run", [article(1, "Title", CREATED)])
+    publish(lake, "news", [article(1, "Title", CREATED)], "run")
     project.mkdir()
     command = home / "env/bin/pitlake"
     command.write_text(f"#!{home}/env/bin/python\nfrom pitlake.cli import main\nmain()\n")

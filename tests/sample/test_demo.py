@@ -15,7 +15,8 @@ from pitlake.web.address import Address
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step
-from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article
+from tests.kit import publish
 
 COUNT = Demonstration(
     title="Articles",
@@ -33,7 +34,7 @@ COUNT = Demonstration(
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("demo") / "lake")
-    publish(lake, "run", [article(1, "Title", CREATED)])
+    publish(lake, "news", [article(1, "Title", CREATED)], "run")
     return lake
 
 

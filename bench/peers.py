@@ -1,17 +1,15 @@
-"""The cost of the wall: opening sessions, querying them, and as-of panels, on a computed lake. The baselines are what a
-user would have without a lake: DuckDB in this process with hand-written filters, over files sorted by company and over
-native tables. All sides use one thread, as sessions do. Costs are CPU time, which other load changes little. Full size
-is 11 million rows: 2 of facts, 8.5 of bars, 0.5 of articles. The lake is in `.pitlake/bench` and is removed at the end.
+"""Questions and as-of panels on a computed lake, side by side with what a user would have without one: DuckDB in this
+process with hand-written filters, over files sorted by company and over native tables, and polars on frames in memory.
+All sides use one thread, as sessions do. Costs are CPU time, which other load changes little. Full size is 11 million
+rows: 2 of facts, 8.5 of bars, 0.5 of articles. The lake is in `.pitlake/bench` and is removed at the end.
 """
 
 import math
+import os
 import random
 import shutil
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -22,20 +20,17 @@ import pyarrow as pa
 
 from bench import biglake
 from bench.figures import Figure, figure, paired, processor
-from bench.panel import panel
+from bench.open import HOME, LIMITS, THREE, T
 from pitlake.clock import iso
 from pitlake.lake import Lake
-from pitlake.session import Limits, Session, Viewpoint, open_session
+from pitlake.session import Session, Viewpoint, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache
 
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 Connection = duckdb.DuckDBPyConnection
-HOME = Path(".pitlake") / "bench"
-FULL = {"size": biglake.FULL, "events": 100_000, "opens": 40}
-FIVE = 5
-T = datetime(2024, 6, 14, 15, 30, tzinfo=timezone.utc)
-THREE = ("xbrl_facts", "news", "prices")
-LIMITS = Limits(memory=14 << 30, seconds=900.0)
+FULL = {"size": biglake.FULL, "events": 100_000}
 ROUNDS = 9
 
 KEY = "cik, concept, unit, period_type, period_start, period_end, dimensions, members"
@@ -97,82 +92,31 @@ QUESTIONS = {
     "newest revision of all facts": ("SELECT count(*), sum(value_number), max(period_end) FROM {facts}", "≤ 0.12"),
 }
 SHORT = {"prices": "prices", "news": "news", "facts": "xbrl_facts"}
+# A filing states a concept for several periods; the question asks for the greatest value, so that only one answer is
+# right. Values are whole numbers, so their sum is the same in any order.
+PANEL = (
+    "WITH stated AS (SELECT ticker, concept, available_at, max(value_number) AS value_number FROM facts GROUP BY ALL) "
+    "SELECT count(*), sum(value_number) FROM (FROM events, (SELECT DISTINCT concept FROM stated)) AS events "
+    "ASOF JOIN stated ON stated.ticker = events.ticker AND stated.concept = events.concept "
+    "AND events.at >= stated.available_at"
+)
 
 
-def run(
-    size: dict[str, int] = biglake.SMALL, events: int = 10_000, opens: int = 20, root: Path | None = None
-) -> list[Figure]:
-    """Every figure. root: a lake to use and leave in place; without one it is made and removed."""
+def run(size: dict[str, int] = biglake.SMALL, events: int = 10_000) -> list[Figure]:
+    """Return the figures of every question and of the panel."""
     warm()
-    home = root or HOME / f"wall-{size['facts']}"
+    home = HOME / f"peers-{size['facts']}"
     lake = biglake.build(home, **size)
     try:
-        rows = sum(file.rows for name in THREE for file in lake.snapshot().files(name))
         event_times = _events(events, size["facts"])
-        figures = [figure("rows of the lake", rows, "rows")]
-        figures += opening(lake, opens)
         with tempfile.TemporaryDirectory() as cuts, by_hand(lake, event_times) as (sorted_tables, native):
-            cut_cache = CutCache(Path(cuts) / "cuts")
-            at = Viewpoint(as_of=T, lake=lake)
+            at, cut_cache = Viewpoint(as_of=T, lake=lake), CutCache(Path(cuts) / "cuts")
             with open_session(at, datasets=THREE, limits=LIMITS, cut_cache=cut_cache) as session:
                 session.load("events", event_times)
-                figures += questions(session, sorted_tables, native)
                 paths = [file.path for file in lake.snapshot().files("xbrl_facts")]
-                figures += panel(session, paths, SEEN, event_times)
-        return figures
+                return [*questions(session, sorted_tables, native), *panel(session, paths, event_times)]
     finally:
-        if root is None:
-            shutil.rmtree(home)
-
-
-def opening(lake: Lake, opens: int) -> list[Figure]:
-    """Measure opening sessions as of instants in new months, as of other instants in these months, and as of the same
-    instants again.
-    """
-    rng, figures = random.Random(1), []
-    first, last = datetime(2012, 1, 1, tzinfo=timezone.utc), datetime(2024, 12, 1, tzinfo=timezone.utc)
-    moments = [first + timedelta(seconds=rng.randrange(int((last - first).total_seconds()))) for _ in range(opens)]
-    for what, names, aims in (
-        ("one dataset", ("prices",), ("≤ 40", "", "≤ 15")),
-        ("three datasets", THREE, ("≤ 40", "", "≤ 20")),
-        ("all datasets", None, ("≤ 40", "", "≤ 20")),
-    ):
-        with tempfile.TemporaryDirectory() as cuts:
-            cut_cache = CutCache(Path(cuts) / "cuts")
-            snapshot = Lake(lake.root).snapshot()
-            open_at = partial(open_session, snapshot=snapshot, datasets=names, cut_cache=cut_cache)
-            warm, _ = _opened(partial(open_at, Viewpoint(as_of=T)))
-            figures.append(figure(f"open {what}, the first session of all", warm / 1000, "s", aim="≤ 1.5"))
-            cache_bytes, lake_bytes = _size(Path(cuts).rglob("*")), _size(lake.root.rglob("*"))
-            against = f"the lake, {lake_bytes / 2**20:,.0f} MiB"
-            figures.append(
-                figure(
-                    f"kept for {what}",
-                    cache_bytes / 2**20,
-                    "MiB",
-                    baseline=against,
-                    ratio=cache_bytes / lake_bytes,
-                    aim="≤ 0.15",
-                )
-            )
-            moment_rounds = (moments, [at.replace(day=(at.day + 11) % 28 + 1) for at in moments], moments)
-            taken_by = [[_opened(partial(open_at, Viewpoint(as_of=at))) for at in each] for each in moment_rounds]
-            at_once = statistics.median(_five(partial(open_at, Viewpoint(as_of=at))) for at in moments)
-        kinds = ("new T of a new month", "new T", "T seen before")
-        for which, taken, aim in zip(kinds, taken_by, (("", ""), aims[:2], (aims[2], "")), strict=True):
-            wall, cpu = zip(*taken, strict=True)
-            p95 = statistics.quantiles(wall, n=20)[-1]
-            figures += [
-                figure(f"open {what}, {which}, p50", statistics.median(wall), "ms", aim=aim[0]),
-                figure(f"open {what}, {which}, p95", p95, "ms", aim=aim[1]),
-                figure(f"open {what}, {which}, least", min(wall), "ms"),
-                figure(f"open {what}, {which}, p50 of both processes", statistics.median(cpu), "ms of CPU"),
-            ]
-        one_wall = statistics.median(wall for wall, _ in taken_by[-1])
-        against = "one, T seen before"
-        five = f"open {what}, five at once, T seen before, p50"
-        figures.append(figure(five, at_once, "ms", baseline=against, ratio=at_once / one_wall, aim="≤ 2.6"))
-    return figures
+        shutil.rmtree(home)
 
 
 def questions(session: Session, sorted_tables: Connection, native: Connection) -> list[Figure]:
@@ -188,6 +132,25 @@ def questions(session: Session, sorted_tables: Connection, native: Connection) -
             mine, other, ratio = paired(ours, theirs, ROUNDS, clock)
             baseline = f"DuckDB, {where}, {1000 * other:,.1f} ms"
             figures.append(figure(what, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=its_aim))
+    return figures
+
+
+def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
+    """Return the session's time ÷ the others', for the value of every concept known at each event. paths: the files of
+    the facts.
+    """
+    clock, figures = processor(session._backend.pid), []
+    ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
+    with closing(_native(paths, events)) as native:
+        others = {
+            "DuckDB ASOF on a native table": partial(_by_hand, native, PANEL),
+            "polars join_asof on frames in memory": _polars(native.sql("FROM facts").to_arrow_table(), events),
+        }
+        for who, theirs in others.items():
+            assert [*ours().to_pylist()[0].values()] == [*theirs().to_pylist()[0].values()], who
+            mine, other, ratio = paired(ours, theirs, 3, clock)
+            what, baseline = "panel, every concept at every event", f"{who}, {1000 * other:,.0f} ms"
+            figures.append(figure(what, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim="≤ 1.1"))
     return figures
 
 
@@ -211,6 +174,35 @@ def by_hand(lake: Lake, events: pa.Table) -> Iterator[tuple[Connection, Connecti
         yield tables[0], tables[1]
 
 
+def _native(paths: list[str], events: pa.Table) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": "1"})
+    connection.execute("SET TimeZone='UTC'")
+    connection.register("given", events)
+    connection.execute("CREATE TABLE events AS FROM given")
+    connection.execute(
+        "CREATE TABLE facts AS SELECT ticker, concept, available_at, value_number "
+        f"FROM read_parquet({paths!r}, hive_partitioning=false) WHERE {SEEN}"
+    )
+    return connection
+
+
+def _polars(facts: pa.Table, events: pa.Table) -> Callable[[], pa.Table]:
+    import polars as pl
+
+    facts_read = pl.DataFrame(facts)
+    left = pl.DataFrame(events).rename({"at": "available_at"})
+    concepts = facts_read.select("concept").unique()
+
+    def join() -> pa.Table:
+        values_at = facts_read.group_by("ticker", "concept", "available_at").agg(pl.col("value_number").max())
+        right = values_at.sort("available_at")
+        questions = left.join(concepts, how="cross").sort("available_at")
+        joined = questions.join_asof(right, on="available_at", by=["ticker", "concept"], check_sortedness=False)
+        return joined.select(pl.col("value_number").count(), pl.col("value_number").sum().alias("sum")).to_arrow()
+
+    return join
+
+
 def _events(count: int, facts: int) -> pa.Table:
     """Return events of the lake's companies at random instants before T."""
     rng = random.Random(7)
@@ -222,26 +214,6 @@ def _events(count: int, facts: int) -> pa.Table:
     return pa.table({"ticker": tickers, "at": pa.array(moments, pa.timestamp("us", "UTC"))})
 
 
-def _opened(open_it: Callable[[], Session]) -> tuple[float, float]:
-    """Return the wall and CPU milliseconds of opening a session."""
-    started, computed = time.perf_counter(), time.process_time()
-    session = open_it()
-    taken = time.perf_counter() - started, processor(session._backend.pid)() - computed
-    session.close()
-    return 1000 * taken[0], 1000 * taken[1]
-
-
-def _five(open_it: Callable[[], Session]) -> float:
-    """Return the milliseconds until five sessions requested at once are open."""
-    with ThreadPoolExecutor(FIVE) as pool:
-        started = time.perf_counter()
-        sessions = list(pool.map(lambda _: open_it(), range(FIVE)))
-        taken = time.perf_counter() - started
-    for session in sessions:
-        session.close()
-    return 1000 * taken
-
-
 def _agree(ours: pa.Table, theirs: pa.Table) -> None:
     """Check that both sides gave the same rows; sums may be added in another order. Raises AssertionError."""
     mine, other = (sorted(map(tuple, (row.values() for row in each.to_pylist()))) for each in (ours, theirs))
@@ -251,10 +223,6 @@ def _agree(ours: pa.Table, theirs: pa.Table) -> None:
             assert our_value == two or math.isclose(our_value, two, rel_tol=1e-9), (
                 f"the session answers {our_value}, DuckDB {two}"
             )
-
-
-def _size(files: Iterable[Path]) -> int:
-    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _asked(session: Session, sql: str) -> pa.Table:
