@@ -13,6 +13,7 @@ from forge.core.config import PROPOSAL, Config, load
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered
+from forge.memory.cash import open_account
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import lake_root, parse_backtest_root
 from pitlake.errors import BadInput
@@ -69,10 +70,12 @@ class Desk:
         walked = self.beside.with_name("tape.sqlite")
         return Tape(walked if self.run and walked.exists() else f"{self.beside}-tape.sqlite")
 
-    def check_capital(self) -> None:
-        """Raise BadInput if the settings state no capital."""
-        if self.config.account.capital is None:
+    def open_account(self, memory: Memory, *, required: bool = False) -> None:
+        """Open the memory's account by the settings. Raises BadInput if one is required and they state no capital."""
+        account = self.config.account
+        if required and account.capital is None:
             raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {self.settings}")
+        open_account(memory, account.capital, account.financing_rate)
 
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it."""
@@ -100,6 +103,8 @@ class Desk:
         from forge.core.embedder import VectorCache, text_model
         from forge.providers import all_providers
 
+        if not self.run:
+            self.open_account(memory)
         # A model that can't be used raises an error before a decision is reserved.
         all_providers(self.config.own_providers)
         vectors = VectorCache(model=text_model(self.config.search.embedding_model))
