@@ -76,7 +76,5 @@ async def _called(lane: Lane, tools: Mapping[str, Tool], call: Call, on_progress
 
 def _compacts(result: Returned) -> bool:
     arguments = result.call.arguments
-    compacts = (
-        result.call.name == "compact" and isinstance(arguments, dict) and arguments.get("target") == "conversation"
-    )
-    return compacts and FAILED not in result.text
+    of_all = isinstance(arguments, dict) and arguments.get("target") == "conversation"
+    return of_all and result.call.name == "compact" and FAILED not in result.text

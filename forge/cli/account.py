@@ -69,7 +69,10 @@ def void(name: str, reason: str) -> None:
 @click.option("--on", "day", type=click.DateTime(["%Y-%m-%d"]), help="Day from which it counts [default: today].")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, reason: str) -> None:
-    """Book a deposit, a withdrawal, or a fee or interest that you paid, in USD."""
+    """Book a deposit, withdrawal, fee or interest, in USD.
+
+    Fees and interest are those that you paid.
+    """
     from forge.desk.commands import enter_cash
     from forge.memory.cash import Entry
     from pitlake.clock import new_york_day

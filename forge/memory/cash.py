@@ -55,7 +55,7 @@ def open_account(memory: Memory, capital: float | None, financing_rate: float) -
                 zero = Portfolio(id="state", gross=0.0, net=0.0, duration=0.0, nav=capital, factor_exposures={})
                 writing.put(PORTFOLIO, render(replace(zero, updated=now)))
         rates = [entry.amount for entry in entries if entry.entry == "rate"]
-        if financing_rate != (rates[-1] if rates else 0.0):
+        if [financing_rate] != rates[-1:]:
             _put(writing, Cash(id=NEW, entry="rate", amount=financing_rate, booked_on=today, updated=now))
 
     if capital is None:

@@ -46,16 +46,16 @@ def alerts(remembered: Remembered, market: At, settings: config.Alerts) -> list[
         settings: The thresholds.
     """
     due, last = _open_views(remembered), _due_session(market, timedelta(hours=settings.data_late_hours))
-    held = list(_held(remembered, market, settings.stop_near, last[0] if last else None))
-    unfollowed = {alert.subject for alert in held if alert.kind == "unfollowed"}
+    positions = list(_positions(remembered, market, settings.stop_near, last[0] if last else None))
+    unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
     return [
-        *held,
+        *positions,
         *_due(due, remembered, market.as_of, settings.view_due_days),
         *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
     ]
 
 
-def _held(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:
+def _positions(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:
     """Yield the alerts of held Expressions. due: the last session whose bars have to be in the lake."""
     halts = halted_spans(remembered)
     for path, expression in held_in(remembered).items():

@@ -42,10 +42,10 @@ def value_account(remembered: Remembered, at: At, capital: float | None = None) 
         for fill in all_fills(remembered)
         if fill.status == "void"
     ]
-    opened = next((entry.amount for entry in entries if entry.entry == "opening"), None)
-    if capital not in (None, opened) and opened is not None:
+    start = next((entry.amount for entry in entries if entry.entry == "opening"), None)
+    if capital not in (None, start) and start is not None:
         notes.append(
-            f"the account was opened with {opened:,.0f} USD, and the settings name {capital:,.0f}, which changes "
+            f"the account was opened with {start:,.0f} USD, and the settings name {capital:,.0f}, which changes "
             "nothing; book the difference: pitlake forge cash deposit"
         )
     return replace(value(fills(remembered), entries, at), notes=tuple(notes))

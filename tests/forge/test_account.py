@@ -302,10 +302,10 @@ def booked(capsys, *arguments):
 def test_the_settings_capital_opens_the_account_once_and_later_money_is_dated(opened_desk, capsys):
     assert booked(capsys)["nav"] == 100_000
     for arguments, text in (
-        (("deposit", "5000", "--on", "2024-03-08"), "C-002 deposit 5,000.00 USD on 2024-03-08\n"),
-        (("withdrawal", "1000", "--on", "2024-03-11"), "C-003 withdrawal 1,000.00 USD on 2024-03-11\n"),
-        (("fee", "20"), "C-004 fee 20.00 USD on "),
-        (("interest", "5"), "C-005 interest 5.00 USD on "),
+        (("deposit", "5000", "--on", "2024-03-08"), "C-003 deposit 5,000.00 USD on 2024-03-08\n"),
+        (("withdrawal", "1000", "--on", "2024-03-11"), "C-004 withdrawal 1,000.00 USD on 2024-03-11\n"),
+        (("fee", "20"), "C-005 fee 20.00 USD on "),
+        (("interest", "5"), "C-006 interest 5.00 USD on "),
     ):
         code, out, err = command(capsys, "cash", *arguments, "--reason", "by wire")
         assert (code, out.startswith(text)) == (0, True), err
