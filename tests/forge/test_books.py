@@ -3,7 +3,7 @@
 Halts, delistings, splits in holes, jumps that nothing proves, dividends in other currencies, stops moved and positions
 closed by the PM, fills that are partial, closing, late or void, deposits, fees and changed settings. On every evening
 the net asset value, and the status and result of every position; no position is unfollowed without an alert.
-`python -m tests.forge.test_books 300` plays so many.
+`python -m tests.forge.test_books 300 0` plays so many, from this seed on.
 """
 
 import random
@@ -23,13 +23,12 @@ import pytest
 from forge.core.clock import Simulated
 from forge.core.config import AccountSettings, Alerts
 from forge.memory import Memory
-from forge.memory import remembered as remembering
 from forge.memory.approvals import approve, change_held
 from forge.memory.cash import Entry, book_cash
 from forge.memory.fills import import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
-from forge.records import KINDS, content_hash
+from forge.records import KINDS, content_hash, parse
 from forge.tracking import alerts, trades, valuation
 from forge.tracking.account import advance_account
 from forge.tracking.ledger import Prices
@@ -217,11 +216,14 @@ def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         lake, world = market(Path(folder) / "lake")
         fast, newest = answers(lake)
+        parsed = lru_cache(maxsize=None)(parse)
         with (
             mock.patch.object(trades, "traded_bars", fast),
             mock.patch.object(valuation, "traded_bars", fast),
             mock.patch.object(alerts, "adjusted_bars", newest),
-            mock.patch.object(remembering, "parse", lru_cache(maxsize=None)(remembering.parse)),
+            mock.patch.multiple("forge.memory.remembered", parse=parsed),
+            mock.patch.multiple("forge.memory.book", parse=parsed),
+            mock.patch.multiple("forge.memory.approvals", parse=parsed),
         ):
             for seed in range(first, first + count):
                 with closing(Memory(Path(folder) / "forge", clock=Simulated("books", evening(FIRST, 8)))) as memory:
@@ -262,4 +264,4 @@ if __name__ == "__main__":
     def tell(number, differing, tally):
         print(f"{number} quarters, {len(differing)} differences {differing[-3:]}: {dict(tally)}", flush=True)
 
-    sys.exit(bool(campaign(int(sys.argv[1]), on_progress=tell)[0]))
+    sys.exit(bool(campaign(*map(int, sys.argv[1:]), on_progress=tell)[0]))
