@@ -19,7 +19,10 @@ from forge.records.base import read_reason
 from forge.records.kinds import NEW
 from forge.records.values import TOO_LARGE
 from pitlake import clock
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
+
+ENTRIES = ("deposit", "withdrawal", "fee", "interest")
+"""The entries that the PM books."""
 
 
 class Entry(NamedTuple):
@@ -67,6 +70,8 @@ def open_account(memory: Memory, capital: float | None, financing_rate: float) -
 def book_cash(memory: Memory, typed: Entry) -> str:
     """Book a deposit, withdrawal, fee or interest of the PM's, and return its id. Raises BadInput."""
     now = memory.read_instant(memory.journal.clock.now())
+    if typed.entry not in ENTRIES:
+        raise BadInput("entry", f"{typed.entry[:40]!r} is not an entry", choice(typed.entry, ENTRIES))
     if typed.booked_on > clock.new_york_day(now):
         raise BadInput("--on", f"{typed.booked_on} is in the future", "give a day up to today")
     if not 0 < typed.amount < TOO_LARGE:

@@ -130,6 +130,9 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
         ticker = ticker.upper()
         if not _TICKER.fullmatch(ticker):
             raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
+    if ticker.startswith("future:"):
+        step = "the account keeps neither multiplier nor margin; book the result of a future as cash"
+        raise _wrong(line, f"{ticker} is a future, which is not supported", step)
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
     quantity, price = _number(line, row, "quantity"), _number(line, row, "price")

@@ -4,7 +4,7 @@ A trade is opened at the open of the first session after the PM's approval. A tr
 option or a target in 32nds, becomes a gap with its reason. Its result is never guessed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -15,18 +15,19 @@ from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.book import HELD
 from forge.memory.cash import cash
+from forge.memory.chain import Row
 from forge.memory.effects import CODE
 from forge.memory.fills import fills
 from forge.memory.halts import Span, halted_spans
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Expression, Outcome, render
+from forge.records import KINDS, Expression, Fill, Outcome, Record, render
 from forge.records.natural import read_number
 from forge.records.values import Bounds
 from forge.tracking.bars import NotFollowable, days_text, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
 from forge.tracking.settlement import whole_memory
-from forge.tracking.valuation import result_of
+from forge.tracking.valuation import Result, result_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -186,14 +187,16 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
 
     Return the Outcomes, and the reasons for positions that can't be followed.
 
-    With an account, the P&L comes from the fills. Otherwise it comes from the path, for the whole notional and without
-    costs.
+    With an account, the P&L comes from the fills; fills that are booked or void later restate the Outcome. Otherwise it
+    comes from the path, for the whole notional and without costs.
     """
     now = now.pinned()
     remembered = whole_memory(memory, now.as_of)
     files, outcomes, gaps = ForgeFS(memory, remembered, actor=CODE), list[Outcome](), list[str]()
     halts, booked, entries = halted_spans(remembered), fills(remembered), cash(remembered)
     for path, expression in expressions(remembered):
+        if expression.status == "closed" and entries:
+            _restate(files, expression, lambda name: result_of(name, booked, entries, now), now)
         if expression.status not in HELD:
             continue
         texts = [
@@ -215,6 +218,26 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
         write = files.write_file(path, render(closed), call_id=f"{expression.id}:exit")
         outcomes += [cast("Outcome", remembered.record(row)) for row in write.rows[1:]]
     return outcomes, gaps
+
+
+def _restate(files: ForgeFS, expression: Expression, result_of_fills: Callable[[str], Result], now: At) -> None:
+    """Write the result of a closed Expression again if one of its fills was booked or void after its Outcome."""
+    changed = [row for row, fill in _newest(files, "fills") if cast("Fill", fill).expression == expression.id]
+    for row, record in _newest(files, "outcomes") if changed else ():
+        outcome = cast("Outcome", record)
+        later = [files.remembered.record(fill).id for fill in changed if fill.seq > row.seq]
+        if outcome.expression == expression.id and later:
+            result = result_of_fills(expression.id)
+            body = f"{outcome.body}\nRestated after {', '.join(later)}: {result.describe()}"
+            pnl = round(result.percent, 9)
+            restated = replace(outcome, pnl=pnl, version=now.version, answer=result.answer, body=body)
+            files.write_file(row.path, render(restated), call_id=f"{outcome.id}:{row.seq}")
+
+
+def _newest(files: ForgeFS, kind: str) -> list[tuple[Row, Record]]:
+    """Return the current text of every record of a kind."""
+    rows = filter(None, map(files.remembered.newest, files.remembered.paths(KINDS[kind].folder)))
+    return [(row, files.remembered.record(row)) for row in rows]
 
 
 def _closed(

@@ -39,6 +39,7 @@ def security(ticker):
         dark |= set(SESSIONS[rng.randrange(30, len(SESSIONS)) :])
     acts = dict(zip(rng.sample(DAYS[12:], 2), rng.sample((2.0, 3.0, 0.5), 2), strict=True))
     jumps, facts = rng.choice(((), (SESSIONS[rng.randrange(20, 60)],))), defaultdict(list)
+    paid = FIRST - timedelta(days=99)
     for day in DAYS:
         counts = next((later for later in SESSIONS if later >= day), None)
         if (ratio := acts.get(day)) and counts and day not in jumps:
@@ -46,12 +47,14 @@ def security(ticker):
             level /= ratio
             told = {"split_id": f"{ticker}{day}", "ticker": ticker, "execution_date": day, "split_from": 1.0}
             facts["splits"].append(told | {"split_to": ratio, "available_at": end_of_new_york_day(FIRST)})
-        if rng.random() < 0.03 and counts:
+        if rng.random() < 0.04 and counts and day - paid > timedelta(days=6):
+            paid = day  # The lake takes two payments within a week for one.
             currency, amount = rng.choice(("USD", "USD", "CAD")), round(level * 0.01, 3)
             if currency == "USD":
                 made.dividends[counts] = made.dividends.get(counts, 0.0) + amount
-            told = {"ticker": ticker, "declaration_date": FIRST, "ex_dividend_date": day, "cash_amount": amount}
-            told |= {"dividend_id": f"{ticker}{day}", "dividend_type": "Regular", "currency": currency}
+            told = {"ticker": ticker, "declaration_date": day - timedelta(days=30), "ex_dividend_date": day}
+            told |= {"cash_amount": amount, "currency": currency, "dividend_type": "Regular"}
+            told["dividend_id"] = f"{ticker}{day}"
             facts["dividends"].append(told | {"available_at": end_of_new_york_day(FIRST)})
         if day not in SESSIONS:
             continue

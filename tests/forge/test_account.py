@@ -94,6 +94,7 @@ def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(m
         ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
+        ("future:CL:2024-12,1,80,2024-03-01T12:00:00-05:00,,\n", "line 3: future:CL:2024-12 is a future, which is not"),
         ("NOG,10\n", "line 3: its number of values differs"),
     ],
 )
@@ -385,3 +386,32 @@ def test_a_new_account_has_a_book_of_zero_that_the_limits_read(opened_desk):
     book = remembered_book(memory.hydrate(memory.read_instant(memory.journal.clock.now())))
     assert (book.gross, book.net, book.duration, book.nav, book.positions) == (0.0, 0.0, 0.0, 100_000.0, ())
     assert Guardrails().check(replace(HELD, id="E-001", status="proposed"), book, None) == ()
+
+
+def test_a_fill_that_is_booked_or_void_after_an_outcome_restates_it(memory, lake, tmp_path):
+    path = approved_expression(memory, lake, target="110", stop="90")
+    at(memory, lake, DAYS[3])
+    imported(memory, tmp_path, line(DAYS[3], 40, 50).rstrip("\n") + "E-001\n")
+    now = at(memory, lake, DAYS[5])
+    (outcome,), _ = close_exits_of_account(memory, now)
+    assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
+    for number, (change, made) in enumerate(
+        (
+            (lambda: imported(memory, tmp_path, line(DAYS[5], -40, 60, hour=15).rstrip("\n") + "E-001\n"), 40 * 10 - 2),
+            (lambda: void_fill(memory, "F-002", "it was sold at 55"), 40 * 4 - 1),
+            (lambda: imported(memory, tmp_path, line(DAYS[5], -40, 55, hour=16).rstrip("\n") + "E-001\n"), 40 * 5 - 2),
+        )
+    ):
+        change()
+        for hour in (21, 22):
+            assert close_exits_of_account(memory, at(memory, lake, DAYS[6 + number], hour))[0] == []
+        rows = standing(memory).remembered.all("/memory/outcomes/OUT-001.md")
+        restated = standing(memory).remembered.record(rows[-1])
+        assert (len(rows), restated.pnl) == (number + 2, pytest.approx(made / 100_000 * 100))
+        assert restated.body.splitlines()[-1].startswith(f"Restated after F-00{(2, 2, 3)[number]}: ")
+    assert standing(memory).remembered.record(standing(memory).remembered.newest(path)).status == "closed"
+
+
+def close_exits_of_account(memory, now):
+    advance_account(memory, now, SETTINGS)
+    return close_exits(memory, now)
