@@ -98,9 +98,9 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     from pitlake import clock
 
     own = _desk()
+    own.check_capital()
     memory = own.memory()
-    if not own.run:
-        own.open_account(memory, required=True)
+    own.open_account(memory)
     at = clock.past(as_of) if as_of is not None else memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(at, session="pm")
     valued = value_account(remembered, At(as_of=at, lake=_market_lake(lake)), own.config.account.capital)

@@ -70,12 +70,15 @@ class Desk:
         walked = self.beside.with_name("tape.sqlite")
         return Tape(walked if self.run and walked.exists() else f"{self.beside}-tape.sqlite")
 
-    def open_account(self, memory: Memory, *, required: bool = False) -> None:
-        """Open the memory's account by the settings. Raises BadInput if one is required and they state no capital."""
-        account = self.config.account
-        if required and account.capital is None:
+    def check_capital(self) -> None:
+        """Raise BadInput if the settings state no capital."""
+        if self.config.account.capital is None:
             raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {self.settings}")
-        open_account(memory, account.capital, account.financing_rate)
+
+    def open_account(self, memory: Memory) -> None:
+        """Open a memory's account if it is not open and the settings state a capital."""
+        if not self.run:
+            open_account(memory, self.config.account.capital, self.config.account.financing_rate)
 
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it."""
@@ -103,8 +106,7 @@ class Desk:
         from forge.core.embedder import VectorCache, text_model
         from forge.providers import all_providers
 
-        if not self.run:
-            self.open_account(memory)
+        self.open_account(memory)
         # A model that can't be used raises an error before a decision is reserved.
         all_providers(self.config.own_providers)
         vectors = VectorCache(model=text_model(self.config.search.embedding_model))

@@ -67,7 +67,7 @@ def add_fills(own: Desk, memory: Memory, source: Path | str, lake: str | Path) -
     Raises:
         BadInput: The settings state no capital, or a line is invalid; nothing is booked then.
     """
-    own.open_account(memory, required=True)
+    own.check_capital()
     new = import_fills(memory, source)
     return f"{new} new fill{'' if new == 1 else 's'}", _update_book(own, memory, lake)
 
@@ -82,7 +82,7 @@ def undo_fill(own: Desk, memory: Memory, name: str, reason: str, lake: str | Pat
 
 def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tuple[str, list[str]]:
     """Book an entry of the account and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
-    own.open_account(memory, required=True)
+    own.check_capital()
     name = book_cash(memory, entry)
     return f"{name} {entry.entry} {entry.amount:,.2f} USD on {entry.booked_on}", _update_book(own, memory, lake)
 
