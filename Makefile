@@ -158,6 +158,7 @@ forge: $(SET_UP) ## Kill, race, fuzz and truncate Forge's memory; random tasks, 
 	@$(BIN)/python -m tests.forge.test_tools 10000
 	@$(BIN)/python -m tests.forge.graphs
 	@$(BIN)/python -m tests.forge.test_settlement 500
+	@$(BIN)/python -m tests.forge.test_books 300
 	@$(BIN)/python -m tests.forge.test_held --n 10000
 	@$(BIN)/python -m tests.forge.test_turns 1000
 	@$(BIN)/python -m tests.forge.test_mask_leaks

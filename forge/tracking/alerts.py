@@ -1,9 +1,9 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-A stop is near, a View's question is due, or data that a position or a View needs is late.
+A stop is near, a position is not followed, a View's question is due, or data that a position or a View needs is late.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal, cast
@@ -17,7 +17,7 @@ from forge.records import KINDS, Settlement, View
 from forge.tracking.account import texts_of
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
-from forge.tracking.trades import FollowedTrade, follow_held
+from forge.tracking.trades import SIDES, FollowedTrade, follow_held
 from pitlake import datasets
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, LakeNotFound
@@ -32,7 +32,7 @@ LOOKBACK = timedelta(days=14)
 class Alert:
     """One alert. subject: the Expression, View, ticker or dataset that it is about; text: the rest of the sentence."""
 
-    kind: Literal["stop near", "View due", "data late"]
+    kind: Literal["stop near", "unfollowed", "View due", "data late"]
     subject: str
     text: str
 
@@ -45,27 +45,42 @@ def alerts(remembered: Remembered, market: At, settings: config.Alerts) -> list[
         market: The viewpoint on the lake.
         settings: The thresholds.
     """
-    due = _open_views(remembered)
+    due, last = _open_views(remembered), _due_session(market, timedelta(hours=settings.data_late_hours))
+    positions = list(_positions(remembered, market, settings.stop_near, last[0] if last else None))
+    unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
     return [
-        *_stops(remembered, market, settings.stop_near),
+        *positions,
         *_due(due, remembered, market.as_of, settings.view_due_days),
-        *_late(remembered, (view for view, _ in due), market, timedelta(hours=settings.data_late_hours)),
+        *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
     ]
 
 
-def _stops(remembered: Remembered, market: At, near: float) -> Iterator[Alert]:
+def _positions(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:
+    """Yield the alerts of held Expressions. due: the last session whose bars have to be in the lake."""
     halts = halted_spans(remembered)
     for path, expression in held_in(remembered).items():
-        if not expression.stop:
-            continue
         try:
             trade = follow_held(texts_of(remembered, path), market, halts)
         except (NotFollowable, BadInput, LakeNotFound) as problem:
             reason = "there is no lake" if isinstance(problem, LakeNotFound) else problem
-            yield Alert("stop near", expression.id, f"has a stop {expression.stop} that can't be followed: {reason}")
+            if expression.stop:
+                text = f"has a stop {expression.stop} that can't be followed: {reason}"
+                yield Alert("stop near", expression.id, text)
             continue
-        if trade and (text := _stop_text(trade, near)):
+        since = trade.path.unfollowed if trade else None
+        if trade and since and due and since <= due and not trade.path.reason:
+            yield Alert("unfollowed", expression.id, _unfollowed_text(trade, since, SIDES[expression.direction]))
+        elif trade and (text := _stop_text(trade, near)):
             yield Alert("stop near", expression.id, text)
+
+
+def _unfollowed_text(trade: FollowedTrade, since: date, side: int) -> str:
+    stop, text = trade.path.stop, f"unfollowed since {since}: {trade.describe_holes(since)}"
+    if stop is None:
+        return f"is {text}"
+    if trade.seen and trade.seen[0] >= since and side * (trade.seen[1] - stop) <= 0:
+        return f"has its stop {stop:g} passed at {trade.seen[1]:g}, {text}"
+    return f"may have its stop {stop:g} passed, {text}"
 
 
 def _stop_text(trade: FollowedTrade, near: float) -> str:
@@ -105,17 +120,18 @@ def _due(due: Iterable[tuple[View, Forecast]], remembered: Remembered, now: date
             yield Alert("View due", view.id, f"is due on {by}: {forecast.settles.rule}")
 
 
-def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timedelta) -> Iterator[Alert]:
+def _due_session(market: At, wait: timedelta) -> tuple[date, datetime] | None:
+    """Return the day and close of the last session whose bars have to be in the lake, None without a lake."""
     market_lake = market.open_lake()
     try:
         market_lake.head()
     except LakeNotFound:
-        return
-    last = _last_session(market_lake.judged_at(market.as_of) - wait)
-    if last is None:
-        return
-    day, close = last
-    for ticker in _tickers(remembered):
+        return None
+    return _last_session(market_lake.judged_at(market.as_of) - wait)
+
+
+def _late(tickers: Iterable[str], views: Iterable[View], market: At, day: date, close: datetime) -> Iterator[Alert]:
+    for ticker in tickers:
         newest = _newest_bar(ticker, day, market)
         if newest is None or newest < day:
             missing = f"after {newest}" if newest else f"since {day - LOOKBACK}"
@@ -123,9 +139,9 @@ def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timed
     yield from _late_datasets(views, market, close)
 
 
-def _tickers(remembered: Remembered) -> list[str]:
-    """Return the instruments of held Expressions and of the book's own positions."""
-    expressions = held_in(remembered).values()
+def _tickers(remembered: Remembered, unfollowed: Collection[str]) -> list[str]:
+    """Return the instruments of held Expressions, except those that are unfollowed, and of the book's own positions."""
+    expressions = [record for record in held_in(remembered).values() if record.id not in unfollowed]
     book = remembered_book(remembered)
     own = (position.expression for position in book.positions) if book else ()
     tickers = [name for name in own if not KINDS["expressions"].names(name)]
