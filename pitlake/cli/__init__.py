@@ -52,17 +52,16 @@ EXTRAS = {
         "openai",
         "pydantic",
         "pydantic_ai",
-        "skills_ref",
         "yaml",
     ),
+    "platform": ("dagster", "neo4j"),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
     "postgres": ("psycopg2",),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
+    "sync": ("exchange_calendars", "great_expectations", "pandas", "pytz", "selectolax"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
-PLATFORM = ("backfill", "fetch", "reparse", "sync")
-"""Commands that only a checkout has."""
 _GARBAGE = 50_000  # more objects before a look for garbage than by default
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 _PASSWORD = re.compile(r"(?<=://)\S*:\S*(?=@)")
@@ -108,7 +107,7 @@ def load(name: str) -> click.Command:
 def cli(context: click.Context) -> None:
     """Query the lake as of an instant.
 
-    A query as of T cannot see anything that was not public at T, because it is not there.
+    A query as of T cannot see anything that was not public at T, because it is not there. Begin with `pitlake demo`.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -142,8 +141,10 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         if not extras:
             raise
         command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
-        extra = command if command in extras else extras[0]
-        return _complain(f"{error.name} is not installed; install it with pip install 'pitlake[{extra}]'", FAILED)
+        extra = command if command in extras else "web" if command == "demo" else extras[0]
+        again = f"run uvx --from 'pitlake[{extra}]' pitlake {command}"
+        install = again if machine.in_uv_cache() else f"install it with pip install 'pitlake[{extra}]'"
+        return _complain(f"{error.name} is not installed; {install}", FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0
@@ -152,11 +153,6 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "pitlake"
     if isinstance(error, click.exceptions.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
-        if error.command_name in PLATFORM and error.ctx.parent is None:
-            return (
-                f"'{command} {error.command_name}' needs the parts that fill a lake, which are not in the installed "
-                "package; clone pitlake's repository, run `make` there and use its .venv/bin/pitlake"
-            )
         names = error.ctx.command.list_commands(error.ctx)
         return f"there is no command '{command} {error.command_name}'; {choice(error.command_name, names)}"
     return f"{error.format_message().rstrip('.')}; see {command} --help"

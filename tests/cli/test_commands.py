@@ -8,13 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from pitlake import __version__, cli, extensions
-from pitlake.cli import PLATFORM
+from pitlake import __version__, cli
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.storage.signed_cache import caches
 from pitlake.machine import DiskSpace
-from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.cli.conftest import AFTER, BEFORE, CREATED, Said, article, publish
 from tests.every import every
 from tests.object_store import object_store, settings
 
@@ -264,19 +263,23 @@ def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitl
     assert pitlake("search", *arguments, "--as-of", AFTER, "--format", "json").out == "[]\n"
 
 
-@pytest.mark.parametrize("command", PLATFORM)
-def test_a_command_that_only_a_checkout_has_says_where_it_is_found(pitlake, monkeypatch, command):
-    monkeypatch.setattr("pitlake.extensions.entries", lambda kind: {})
-    said = pitlake(command)
-    assert (said.code, said.out) == (2, "")
-    assert f"'pitlake {command}' needs the parts that fill a lake" in said.err
-
-
 def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
     said = pitlake("forge", "fetch", "economic")
     assert (said.code, said.out) == (2, "")
     assert "there is no command 'pitlake forge fetch'" in said.err
 
 
-def test_every_command_of_the_platform_is_named_where_its_absence_is_told():
-    assert set(PLATFORM) == set(extensions.entries("commands")) - {"forge"}
+@pytest.mark.parametrize(
+    ("prefix", "says"),
+    [
+        ("/usr", "starlette is not installed; install it with pip install 'pitlake[web]'"),
+        ("/home/u/.cache/uv/archive-v0/x", "starlette is not installed; run uvx --from 'pitlake[web]' pitlake demo"),
+    ],
+)
+def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, says):
+    def missing(**_):
+        raise ModuleNotFoundError(name="starlette")
+
+    monkeypatch.setattr("sys.prefix", prefix)
+    monkeypatch.setattr(cli.cli, "main", missing)
+    assert pitlake("demo") == Said(1, "", f"pitlake: {says}\n")

@@ -74,6 +74,7 @@ COMMANDS = {
     ("compact",): ("news",),
     ("vacuum",): (),
     ("doctor",): (),
+    ("demo",): ("--into", "public"),
     ("backfill", "earnings"): ("--tickers", "NOG", "--from", "2024-01-01", "--to", "2024-03-31"),
     ("fetch",): ("--source", "fred", "--op", "series", "--query", "GDP", "--pit", T),
     ("reparse",): (),
