@@ -144,6 +144,7 @@ late: $(SET_UP) ## Compare N=10000 answers with those given before later polls o
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
 	@$(BIN)/python -m tests.wall.campaign attack-mounted --n $(N)
+	@$(BIN)/python -m tests.wall.campaign attack-whole --n $(N)
 
 mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee; list those that no test or only long ones notice.
 	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)

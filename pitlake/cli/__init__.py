@@ -27,6 +27,7 @@ COMMANDS = (
     "agents",
     "web",
     "mount",
+    "sealed",
     "datasets",
     "describe",
     "gaps",

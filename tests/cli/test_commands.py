@@ -13,7 +13,7 @@ from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.storage.signed_cache import caches
 from pitlake.machine import DiskSpace
-from tests.cli.conftest import AFTER, BEFORE, CREATED, Said, article, publish
+from tests.cli.conftest import AFTER, BEFORE, BETWEEN, CREATED, Said, article, publish
 from tests.every import every
 from tests.object_store import object_store, settings
 
@@ -283,3 +283,29 @@ def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, sa
     monkeypatch.setattr("sys.prefix", prefix)
     monkeypatch.setattr(cli.cli, "main", missing)
     assert pitlake("demo") == Said(1, "", f"pitlake: {says}\n")
+
+
+SEALED = [
+    (("a.csv",), "--mcp: given with --sql, or neither is"),
+    (("a.csv", "--mcp", "--sql", "SELECT 1"), "--mcp: given with --sql, or neither is"),
+    (("2024-a.csv", "--sql", "SELECT 1"), "FILE: '2024-a' can't name a table; write a name before it, such as mine="),
+    (("a.csv", "b/a.csv", "--sql", "SELECT 1"), "FILE: two files are called a; name one of them, such as mine=b/a.csv"),
+    (("mine=none.csv", "--sql", "SELECT 1"), "none.csv"),
+    (("{csv}", "--as-of", AFTER, "--sql", "SELECT 1"), "available_at: is missing"),
+    (("{csv}", "--sql", "FROM read_csv('{csv}')"), "this session has mine, and nothing else"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), SEALED)
+def test_sealed_tables_say_what_is_wrong(pitlake, tmp_path, arguments, says):
+    (tmp_path / "mine.csv").write_text("a\n1\n")
+    said = pitlake("sealed", *(text.replace("{csv}", str(tmp_path / "mine.csv")) for text in arguments))
+    assert said.code in (1, 2)
+    assert says in said.err
+
+
+def test_sealed_tables_are_asked_as_of_an_instant(pitlake, tmp_path):
+    (tmp_path / "mine.csv").write_text(f"a,seen\n1,{BEFORE}\n2,{AFTER}\n")
+    times = ("--as-of", BETWEEN, "--available-at", "seen")
+    said = pitlake("sealed", f"own={tmp_path / 'mine.csv'}", *times, "--sql", "SELECT a FROM own")
+    assert (said.code, said.out.split()[-1]) == (0, "1"), said

@@ -101,6 +101,7 @@ REFUSED = {
     ("sync",): ((), "--tickers"),
     ("proxy",): (("--as-of", T, "--policy", "none"), "'none'"),
     ("mount",): (("none.parquet", "--name", "own"), "none.parquet"),
+    ("sealed",): (("none.csv", "--sql", "SELECT 1"), "none.csv"),
     ("check",): (("none.py::panel", "--from", "2024-03-01", "--to", "2024-03-08"), "none.py"),
     ("study", "report"): (("none",), "none"),
     ("forge", "adjust"): (("E-001", "--stop", "1"), "is read-only"),
