@@ -28,7 +28,6 @@ SCOPES = {
     "macro_observations": Scope(series=("GDP",)),
     "sec_filings": Scope(ciks=COMPANIES, options={"headers": "none"}),
     "sec_facts": Scope(ciks=COMPANIES),
-    "universe_events": Scope(ciks=COMPANIES, options={"documents": "none"}),
 }
 
 

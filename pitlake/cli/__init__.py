@@ -6,6 +6,7 @@ quickly. Commands raise the errors of `pitlake.errors`; this module turns them i
 
 import gc
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -141,9 +142,10 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         extras = [extra for extra, brings in EXTRAS.items() if error.name in brings]
         if not extras:
             raise
-        command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+        typed = sys.argv[1:] if arguments is None else arguments
+        command = next(iter(typed), "")
         extra = command if command in extras else "web" if command == "demo" else extras[0]
-        again = f"run uvx --from 'pitlake[{extra}]' pitlake {command}"
+        again = f"run uvx --from 'pitlake[{extra}]' pitlake {shlex.join(typed)}"
         install = again if machine.in_uv_cache() else f"install it with pip install 'pitlake[{extra}]'"
         return _complain(f"{error.name} is not installed; {install}", FAILED)
     except OSError as error:

@@ -273,7 +273,10 @@ def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
     ("prefix", "says"),
     [
         ("/usr", "starlette is not installed; install it with pip install 'pitlake[web]'"),
-        ("/home/u/.cache/uv/archive-v0/x", "starlette is not installed; run uvx --from 'pitlake[web]' pitlake demo"),
+        (
+            "/home/u/.cache/uv/archive-v0/x",
+            "starlette is not installed; run uvx --from 'pitlake[web]' pitlake demo --web",
+        ),
     ],
 )
 def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, says):
@@ -282,7 +285,7 @@ def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, sa
 
     monkeypatch.setattr("sys.prefix", prefix)
     monkeypatch.setattr(cli.cli, "main", missing)
-    assert pitlake("demo") == Said(1, "", f"pitlake: {says}\n")
+    assert pitlake("demo", "--web") == Said(1, "", f"pitlake: {says}\n")
 
 
 SEALED = [
