@@ -13,7 +13,7 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.halts import halted_spans
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import KINDS, Settlement, View
+from forge.records import KINDS, Expression, Settlement, View
 from forge.tracking.account import texts_of
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
@@ -140,12 +140,15 @@ def _late(tickers: Iterable[str], views: Iterable[View], market: At, day: date, 
 
 
 def _tickers(remembered: Remembered, unfollowed: Collection[str]) -> list[str]:
-    """Return the instruments of held Expressions, except those that are unfollowed, and of the book's own positions."""
-    expressions = [record for record in held_in(remembered).values() if record.id not in unfollowed]
+    """Return the instruments of held Expressions, except those that are unfollowed, and of the book's other positions,
+    also of what is left of closed Expressions.
+    """
     book = remembered_book(remembered)
-    own = (position.expression for position in book.positions) if book else ()
-    tickers = [name for name in own if not KINDS["expressions"].names(name)]
-    return sorted({*tickers, *(expression.instrument for expression in expressions)})
+    names = {record.id for record in held_in(remembered).values()}
+    names = (names | {position.expression for position in (book.positions if book else ())}) - {*unfollowed}
+    rows = [row for name in names if (row := remembered.newest(KINDS["expressions"].path(name)))]
+    instruments = {cast("Expression", remembered.record(row)).instrument for row in rows}
+    return sorted(instruments | {name for name in names if not KINDS["expressions"].names(name)})
 
 
 def _newest_bar(ticker: str, day: date, market: At) -> date | None:

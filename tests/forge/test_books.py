@@ -169,7 +169,10 @@ class Player:
         self.books.execute(day)
         ended = self.books.close(day)
         remembered = whole_memory(self.memory, at.as_of)
-        nav, (due, _) = valuation.value_account(remembered, at).account.nav, self.books.replayed(day, self.books.live())
+        nav, (due, held) = (
+            valuation.value_account(remembered, at).account.nav,
+            self.books.replayed(day, self.books.live()),
+        )
         self.navs.append((self.memory.read_instant(at.as_of), nav))
         found = {one.expression: (one.status, one.pnl) for one in outcomes}
         yield from [("nav", nav, due)] if abs(nav - due) > TOLERANCE * abs(due) else []
@@ -184,6 +187,10 @@ class Player:
         ]
         unseen = {name for name, (_, _, _, dim) in courses if dim}
         yield from [("unfollowed", alerted, unseen)] if alerted != unseen else []
+        told = {trade.ticker for trade in self.books.trades if trade.name in alerted}
+        told |= {alert.subject for alert in listed if alert.kind == "data late"}
+        late = {ticker for ticker, shares in held.items() if abs(shares) > 1e-9 and day not in self.world[ticker].bars}
+        yield from [("without an alert", late - told)] if late - told else []
         self.seen.update({f"closed by {reason}": 1 for reason, _ in ended.values()})
         self.seen.update(unfollowed=len(unseen), dark=sum(bool(dark) for _, (_, _, dark, _) in courses))
 
