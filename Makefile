@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
+.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build release up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -47,6 +47,9 @@ web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at a
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
 	@$(BIN)/python -m checks.quality
+
+release: $(SET_UP) ## Build wheel and source archive into an empty dist/, and check the wheel in an empty environment.
+	@$(BIN)/python scripts/release.py dist
 
 build: $(SET_UP) ## Build the wheel and the source archive into dist/.
 	@$(BIN)/python -m build --no-isolation --outdir dist .
