@@ -25,7 +25,7 @@ LEAST_PERIOD = 25
 LATE_LOAD = 7
 LEAST_SHARE, LEAST_STEPS = 0.9, 4
 EXITS_A_YEAR, EXPECTED_EXITS = 0.04, 5.0
-"""The share of listed companies that leave a market in a year, and the expected number from which none is odd."""
+"""The share of listed companies that leave a market in a year, and the number that cannot be absent by chance."""
 CENT, WHOLE_CENTS, SOME = 0.01, 0.95, 0.3
 REAL_WEEKENDS = 0.2
 """The share of rows on weekends from which a market has no weekends."""
