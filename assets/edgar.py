@@ -43,7 +43,10 @@ _BY_OTHERS = re.compile(
     r"[345]|144|(SC|SCHEDULE) (13[DG]|TO-T|14D1)|DFAN14A|DEFC14A|PREC14A|PX14A6[GN]|425|25-NSE|CERT.*|EFFECT"
     r"|QUALIF|REVOKED|NO ACT|IRANNOTICE|UPLOAD|LETTER"
 )
-FIRST_YEAR, LAST_YEAR, YEARS_AT_ONCE = 1990, 2199, 10
+FIRST_YEAR, LAST_YEAR = 1990, 2199
+JUNETEENTH_SINCE = 2021
+# The holidays of King, Washington, Memorial Day, Labor Day, Columbus and Thanksgiving: month, earliest day, weekday.
+_BY_WEEKDAY = ((1, 15, 0), (2, 15, 0), (5, 25, 0), (9, 1, 0), (10, 8, 0), (11, 22, 3))
 
 # The forms that keep their day if filed before 22:00, and since when. Statements under Rule 462(b) always did.
 _UNTIL_TEN = (
@@ -145,15 +148,23 @@ def _morning(day: date) -> datetime:
     return datetime.combine(day, MORNING, NEW_YORK).astimezone(timezone.utc)
 
 
-def _holidays(year: int) -> frozenset[date]:
-    return _holidays_from(year // YEARS_AT_ONCE * YEARS_AT_ONCE) if FIRST_YEAR <= year <= LAST_YEAR else frozenset()
-
-
 @cache
-def _holidays_from(first_year: int) -> frozenset[date]:
-    # The import takes half a second, and few questions need it.
-    from pandas.tseries.holiday import USFederalHolidayCalendar
+def _holidays(year: int) -> frozenset[date]:
+    """Return the days of a year on which federal holidays are observed. One may be the New Year's Day of the next."""
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        return frozenset()
+    fixed = [date(year, 1, 1), date(year, 7, 4), date(year, 11, 11), date(year, 12, 25), date(year + 1, 1, 1)]
+    if year >= JUNETEENTH_SINCE:
+        fixed.append(date(year, 6, 19))
+    return frozenset(map(_observed, fixed)) | {_weekday(year, *rule) for rule in _BY_WEEKDAY}
 
-    # New Year's Day may be observed in December.
-    first, last = date(first_year, 1, 1), date(first_year + YEARS_AT_ONCE, 1, 31)
-    return frozenset(stamp.date() for stamp in USFederalHolidayCalendar().holidays(first, last))
+
+def _observed(holiday: date) -> date:
+    """Return the weekday on which a holiday is observed: Friday for Saturday, Monday for Sunday."""
+    return holiday + timedelta(days={5: -1, 6: 1}.get(holiday.weekday(), 0))
+
+
+def _weekday(year: int, month: int, earliest: int, weekday: int) -> date:
+    """Return the first such weekday of a month from a day of it on."""
+    first = date(year, month, earliest)
+    return first + timedelta(days=(weekday - first.weekday()) % 7)

@@ -1,7 +1,6 @@
 """`python -m bench [--full] [--keep FILE] [part …]`: run the parts of the benchmark on one machine. Prints their
 figures and which aims were met or missed, and stores everything in FILE as JSON. `--full` runs each part with its
-arguments FULL: the sizes its aims are stated for, which takes long. `python -m bench.curves FILE` draws the stored
-figures.
+arguments FULL: the sizes its aims are stated for, which takes long.
 """
 
 import argparse
@@ -14,19 +13,7 @@ from pathlib import Path
 
 from bench.figures import Figure, met, show
 
-NO_PARTS = (
-    "__init__",
-    "__main__",
-    "biglake",
-    "bulk_files",
-    "curves",
-    "feast_join",
-    "figures",
-    "panel",
-    "plain",
-    "webserver",
-)
-PARTS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NO_PARTS))
+PARTS = ("extraction", "gate", "publish", "open", "peers", "walk", "search")
 
 
 def main(arguments: list[str]) -> int:

@@ -112,6 +112,8 @@ def build(root: Path, facts: int, news: int, prices: int) -> Lake:
         return lake
     lake.start()
     for name, rows in (("xbrl_facts", facts), ("news", news), ("prices", prices)):
+        if not rows:
+            continue
         items = round(rows / len(MONTHS) / _PER_ITEM_AND_MONTH[name])
         with ThreadPoolExecutor(2) as pool:
             commit(root, name, list(pool.map(partial(_month, root, get(name), items), MONTHS)))

@@ -1,7 +1,6 @@
 """The cost of reading the graph: rows per second through our connection, and to staged rows, against the bare driver's
 stream; and this process's CPU time from the graph to published rows. It uses the sample world on the embedded server in
 `.pitlake/bench`, which is loaded once and kept. The bare driver runs the same query and drops every record.
-`bench.backfill` uses the same world.
 """
 
 import contextlib

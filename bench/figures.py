@@ -18,21 +18,12 @@ _SIGNS = {"≤": operator.le, "≥": operator.ge}
 
 
 def figure(
-    name: str,
-    value: float,
-    unit: str,
-    *,
-    baseline: str = "",
-    ratio: float | None = None,
-    aim: str = "",
-    curve: str = "",
-    at: float = 0,
+    name: str, value: float, unit: str, *, baseline: str = "", ratio: float | None = None, aim: str = ""
 ) -> Figure:
     """A figure: what was measured, its baseline, and the aim for its ratio ("≤ 1.3") or for its value ("≤ 4 s", also if
-    there is no ratio). curve, at: the curve it belongs to, and its position on it.
+    there is no ratio).
     """
-    fields = {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
-    return fields | ({"curve": curve, "at": at} if curve else {})
+    return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
 
 
 def met(figure: Figure) -> bool | None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from bench import biglake
 from bench.figures import Figure, figure, paired, processor
-from bench.wall import LIMITS, T
+from bench.open import LIMITS, T
 from pitlake.datasets import get
 from pitlake.lake import Lake
 from pitlake.lake.tables.query import calculator

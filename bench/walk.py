@@ -1,5 +1,5 @@
 """The cost of a walk through time: 250 trading days with three questions about three datasets on each. One run compares
-three ways on the lake of `bench.wall`: a session for each day, one session that moves, and DuckDB by hand over one
+three ways on the lake of `bench.open`: a session for each day, one session that moves, and DuckDB by hand over one
 Parquet file per table, sorted by company. Each way runs first without caches, then again. Costs are CPU time of all
 processes.
 """

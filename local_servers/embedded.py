@@ -36,7 +36,7 @@ _JVM_OPTIONS = (
 
 
 @contextlib.contextmanager
-def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServer]:
+def embedded_graph(root: Path | str) -> Iterator[GraphServer]:
     """Run a server over the data in `root` (created if missing) during the block.
 
     Processes that name the same root share one server. The last process to leave stops the server, even if that process
@@ -49,7 +49,7 @@ def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServe
     home = Path(root).resolve()
 
     def launch() -> Launch:
-        return _launch(home, heap)
+        return _launch(home)
 
     def ready(server_lease: Lease) -> None:
         server = _server(server_lease.info)
@@ -70,7 +70,7 @@ def _server(info: dict[str, str]) -> GraphServer:
     )
 
 
-def _launch(home: Path, heap: str) -> Launch:
+def _launch(home: Path) -> Launch:
     package = _package()
     home.chmod(0o700)
     info = {
@@ -97,7 +97,7 @@ def _launch(home: Path, heap: str) -> Launch:
     }
     command = [
         str(package / "jre" / "bin" / "java"),
-        f"-Xmx{heap}",
+        "-Xmx1g",
         *_JVM_OPTIONS,
         *(f"-Darcadedb.{name}={value}" for name, value in settings.items()),
         "-cp",

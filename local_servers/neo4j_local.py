@@ -64,7 +64,7 @@ def why_not() -> str:
 
 
 @contextlib.contextmanager
-def local_neo4j(root: Path | str, *, heap: str = "768m") -> Iterator[GraphServer]:
+def local_neo4j(root: Path | str) -> Iterator[GraphServer]:
     """Run Neo4j over the data in `root` (created if missing) during the block; shared like embedded_graph.
 
     Raises:
@@ -76,7 +76,7 @@ def local_neo4j(root: Path | str, *, heap: str = "768m") -> Iterator[GraphServer
     home = Path(root).resolve()
 
     def launch() -> Launch:
-        return _launch(home, heap)
+        return _launch(home)
 
     def ready(server_lease: Lease) -> None:
         _take_over_login(_server(server_lease.info), server_lease, home)
@@ -132,7 +132,7 @@ def _server(info: dict[str, str]) -> GraphServer:
     return GraphServer(uri=uri, database=DATABASE, reader_auth=login, admin_auth=login, kind="neo4j")
 
 
-def _launch(home: Path, heap: str) -> Launch:
+def _launch(home: Path) -> Launch:
     jars = server_jars()
     home.chmod(0o700)
     for name in ("conf", "data", "logs", "run", "import", "plugins"):
@@ -141,7 +141,7 @@ def _launch(home: Path, heap: str) -> Launch:
     (home / "conf" / "neo4j.conf").write_text(_SETTINGS.format(**info))
     command = [
         "java",
-        f"-Xmx{heap}",
+        "-Xmx768m",
         *_JVM_OPTIONS,
         "-cp",
         f"{jars}/*",

@@ -97,7 +97,7 @@ def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) ->
     with closing(forge.opened()) as memory:
         at = At(as_of=config.at, lake=lake.open().root)
         unexecuted = advance_account(memory, at, forge.desk.config.account)
-        outcomes, gaps = close_exits(memory, at, forge.desk.config.account)
+        outcomes, gaps = close_exits(memory, at)
         memory.flush()
     lines = [
         f"{outcome.id} {outcome.expression} {outcome.status} {outcome.pnl:g} %"

@@ -4,9 +4,10 @@
 UTC datetimes in microseconds. Business dates are in other columns. This module does not use the exchange's calendar.
 """
 
+import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pitlake.errors import BadInput, BadInstant
 from pitlake.gate.rules import InstantFault
@@ -17,11 +18,15 @@ OBSERVED_AT = "observed_at"
 NEW_YORK = ZoneInfo("America/New_York")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
+_IN_A_ZONE = re.compile(
+    r"(?P<local>\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?) (?P<zone>[A-Za-z]+([/_+-][A-Za-z0-9]+)*)",
+    re.ASCII,
+)
 _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | date, field: str = "as_of") -> datetime:
-    """Parse strict ISO-8601 text, or check an aware datetime, and return it in UTC.
+    """Parse strict ISO-8601 text or a local time with its zone's name, or check an aware datetime; return it in UTC.
 
     The instant must fall on a day that exists in New York's calendar, from year 1 to 9999.
 
@@ -30,6 +35,8 @@ def instant(text: str | date, field: str = "as_of") -> datetime:
     try:
         if isinstance(text, datetime):
             moment = _utc(text, field)
+        elif isinstance(text, str) and (local := _IN_A_ZONE.fullmatch(text)):
+            moment = _in_zone(local["local"], local["zone"], field)
         else:
             moment = parse_strict(text.isoformat() if isinstance(text, date) else text)
     except InstantFault as fault:
@@ -39,7 +46,25 @@ def instant(text: str | date, field: str = "as_of") -> datetime:
     return moment
 
 
-def past(text: str | datetime, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
+def _in_zone(local: str, name: str, field: str) -> datetime:
+    """Return a local time of a zone in UTC. Raises BadInstant for one that the zone's clocks skip or show twice."""
+    try:
+        zone = ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadInstant(
+            field, "impossible", f"there is no time zone {name!r}, only such as America/New_York"
+        ) from None
+    try:
+        readings = [datetime.fromisoformat(local).replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
+    except ValueError:
+        raise BadInstant(field, "impossible", "no such day or time of day") from None
+    first, second = (_moved(reading, timezone.utc, field) for reading in readings)
+    if first != second:
+        raise BadInstant(field, "impossible", f"clocks in {name} were changed at {local}, which needs an offset")
+    return first
+
+
+def past(text: str | date, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
     """Return `instant`, or raise BadInput if it is in the future, because nothing is known yet about the rows of a
     future instant.
 

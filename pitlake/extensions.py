@@ -1,10 +1,10 @@
 """Extensions of the kernel: commands and rooms of web pages, named in pyproject.toml.
 
 The entry points `pitlake.commands` and `pitlake.rooms` map a name to its location ("module:object"), in a module that
-is quick to import. A wheel contains them too. `tool.pitlake.commands` names the platform's commands, which only a
-checkout has.
+is quick to import. A wheel has the packages that fill a lake in the folder `platform`, and a checkout at its top.
 """
 
+import sys
 import tomllib
 from functools import cache
 from importlib import import_module
@@ -14,6 +14,7 @@ from typing import Any, Literal
 Kind = Literal["commands", "rooms"]
 
 _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+_PLATFORM = Path(__file__).with_name("platform")
 
 
 @cache
@@ -25,6 +26,8 @@ def entries(kind: Kind) -> dict[str, str]:
 def load(kind: Kind, name: str) -> Any:
     """Import an extension: a click command, or a pitlake.web.app.Room."""
     module, _, attribute = entries(kind)[name].partition(":")
+    if _PLATFORM.is_dir() and str(_PLATFORM) not in sys.path:
+        sys.path.insert(0, str(_PLATFORM))  # Before a folder of the user's that is called checks or resources.
     return getattr(import_module(module), attribute)
 
 
@@ -41,10 +44,8 @@ def rooms() -> list[Any]:
 
 
 def _from_pyproject(kind: Kind) -> dict[str, str]:
-    project = tomllib.loads(_PROJECT.read_text())
-    shared: dict[str, str] = project["project"].get("entry-points", {}).get(f"pitlake.{kind}", {})
-    own: dict[str, str] = project.get("tool", {}).get("pitlake", {}).get(kind, {})
-    return shared | own
+    points: dict[str, str] = tomllib.loads(_PROJECT.read_text())["project"]["entry-points"].get(f"pitlake.{kind}", {})
+    return points
 
 
 def _installed(kind: Kind) -> dict[str, str]:

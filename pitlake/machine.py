@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shutil
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +92,11 @@ def require_room(place: str, path: Path) -> None:
     if (free := room(path).free) < LEAST_ROOM:
         problem = f"{os.strerror(errno.ENOSPC)}, or {free >> 10} KiB of it, where a commit takes {LEAST_ROOM >> 10}"
         raise MachineExhausted("disk", place, str(path), problem)
+
+
+def in_uv_cache() -> bool:
+    """Return whether `uvx` made this environment. Its commands are on the path only while it runs."""
+    return "archive-v" in sys.prefix
 
 
 def require(place: str, path: str) -> None:

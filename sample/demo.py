@@ -1,9 +1,9 @@
-"""The demo: it takes the sample world through every step, asks five questions whose answers differ between two
-instants, and makes a decision.
+"""The demo: it asks a question of public figures, takes the sample world through every step, makes a decision, and asks
+four more questions whose answers differ between two instants.
 
 `python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, fills all
-datasets, the last month in one Dagster run, and those built per release in another, lists what is in the lake, asks
-and decides. It owns `.pitlake/demo` and recreates it each time. Progress goes to stderr, findings to stdout.
+datasets, the last month in one Dagster run, and those built per release in another, decides and asks. It owns
+`.pitlake/demo` and recreates it each time. Progress goes to stderr, findings to stdout.
 """
 
 import os
@@ -11,7 +11,6 @@ import shlex
 import shutil
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import date, timedelta
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rich.console import Console
-from rich.table import Table
 
 from assets.graph import all_extractors
 from assets.order import in_order
@@ -29,14 +27,14 @@ from assets.runs import attempt_partitions
 from checks.expectations import expected
 from forge.demo import play
 from local_servers.server import GraphServer
+from pipelines.demo import story
+from pipelines.demo.lake import built
 from pipelines.earnings import BUNDLES, one_run, tags
 from pipelines.partitions import EARNINGS_SET
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
-from pitlake.errors import CheckFailed, IsolationUnavailable, PitlakeError
-from pitlake.gate.rules import GAP_TYPES
+from pitlake.errors import CheckFailed, PitlakeError
 from pitlake.lake.lake import Lake
-from pitlake.session import Session, connect
 from resources.graph.graph import Graph
 from resources.graph.open import GraphSettings, graph_server
 from sample import outside
@@ -71,14 +69,13 @@ def main() -> int:
     home = HOME.absolute()
     try:
         shutil.rmtree(home, ignore_errors=True)
+        out.print(story.answers(built(home / "public", finished), finished))
         fill(home)
         lake = Lake(home / "lake")
-        out.print(contents(lake))
-        out.print("Figures of the sample world are invented; Apple's of 2009 and 2010 are real.")
-        apple, *others = outside.QUESTIONS
-        for demonstration in (apple, DEMO_QUESTION, DEMO_RESTATEMENT, *others):
-            show(lake, demonstration)
         decision = play(home, lake, partial(out.print, markup=False, highlight=False, soft_wrap=True))
+        out.print("\nThe figures of these companies are invented.")
+        for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS[1:]):
+            show(lake, demonstration)
     except PitlakeError as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
@@ -190,27 +187,6 @@ def publish(
         raise PitlakeError(f"the run failed ({errors})")
 
 
-def contents(lake: Lake) -> Table:
-    """Tabulate each published dataset: rows, gaps by type, and the lake version that published it."""
-    versions = {entry.dataset: entry.version for entry in reversed(list(lake.versions()))}
-    with asking(lake, as_of=None) as session:
-        rows = dict(session.sql("SELECT dataset, rows FROM lake_info ORDER BY dataset").rows())
-        counted = session.sql("SELECT dataset, gap_type, count(*) FROM gaps GROUP BY ALL").rows()
-    gaps = Counter({(dataset, kind): count for dataset, kind, count in counted})
-    table = Table("dataset", title=f"The lake at version {lake.head()}")
-    for column in ("rows", *GAP_TYPES, "lake version"):
-        table.add_column(column, justify="right")
-    for dataset, count in rows.items():
-        if dataset not in versions:
-            continue  # The run sent no request to its source.
-        by_type = (f"{gaps[dataset, kind]:,}" for kind in GAP_TYPES)
-        table.add_row(dataset, f"{count:,}", *by_type, str(versions.get(dataset, "")))
-    totals = (f"{sum(gaps[dataset, kind] for dataset in rows):,}" for kind in GAP_TYPES)
-    table.add_section()
-    table.add_row("in all", f"{sum(rows.values()):,}", *totals, str(lake.head()))
-    return table
-
-
 def show(lake: Lake, demonstration: Demonstration) -> None:
     """Ask one question as of two instants. Raises PitlakeError if an answer differs from the sample's manifest."""
     out.print(f"\n{demonstration.title}", style="bold")
@@ -219,22 +195,13 @@ def show(lake: Lake, demonstration: Demonstration) -> None:
         demonstration.after: demonstration.answer_after,
     }
     for as_of, answer in expected.items():
-        with asking(lake, as_of) as session:
+        with story.asking(lake, as_of, finished) as session:
             value, _, teller = session.sql(demonstration.sql).rows()[0]
         text = f"{value:,}".removesuffix(".0")
         out.print(f"  as of {as_of}  {text:>18}  from {demonstration.told_by} {teller}")
         if value != answer:
             raise PitlakeError(f"the manifest of the sample world expects {answer:,} as of {as_of}")
     out.print(f"  They differ because {demonstration.because}.")
-
-
-def asking(lake: Lake, as_of: str | None) -> Session:
-    """Open a session on the demo's lake: sealed, or in this process if the system can't seal one."""
-    try:
-        return connect(as_of, lake=lake, open_mode=as_of is None)
-    except IsolationUnavailable as reason:
-        finished(str(reason))
-        return connect(as_of, lake=lake, open_mode=as_of is None, isolation="in_process")
 
 
 def show_next_steps(home: Path, decision: str) -> None:

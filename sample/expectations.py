@@ -50,30 +50,3 @@ class Expectation:
     def name(self) -> str:
         """Return a short unique name: number, dataset and title."""
         return f"{self.quirk:02d} {self.dataset}: {self.title}"
-
-
-def row(
-    quirk: int, title: str, dataset: str, key: Values, values: Values, available_at: str | None, locator: str = ""
-) -> Expectation:
-    """Expect exactly one row."""
-    return Expectation(quirk, title, dataset, ROW, key, values, available_at, locator)
-
-
-def gap(
-    quirk: int, title: str, dataset: str, locator: str, reason: str, available_at: str | None, no_data: bool = False
-) -> Expectation:
-    """Expect a gap: `unverifiable`, or `no_data` if the record is empty."""
-    gap_type = "no_data" if no_data else "unverifiable"
-    return Expectation(
-        quirk, title, dataset, GAP, available_at=available_at, locator=locator, gap_type=gap_type, reason=reason
-    )
-
-
-def absent(quirk: int, title: str, dataset: str, key: Values | None = None, locator: str = "") -> Expectation:
-    """Expect neither row nor gap."""
-    return Expectation(quirk, title, dataset, ABSENT, key or {}, locator=locator)
-
-
-def revised(quirk: int, title: str, dataset: str, key: Values, *revisions: Revision) -> Expectation:
-    """Expect several rows of one key, oldest first."""
-    return Expectation(quirk, title, dataset, REVISIONS, key, revisions=revisions)

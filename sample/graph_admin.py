@@ -1,11 +1,11 @@
-"""Creates and fills a graph that we own: constraints, loading, wiping. It is for the sample world and the tests, never
-for assets.
+"""Creates and changes a graph that we own: constraints, statements, wiping. It is for the sample world and the tests,
+never for assets.
 
 It refuses every server whose admin login we do not have, such as the server of NEO4J_URI. ArcadeDB and Neo4j differ in
 a few statements, all of which are here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import neo4j
@@ -15,8 +15,6 @@ from local_servers.server import GraphServer
 from pitlake.errors import BadInput
 from resources.graph.faults import translated
 
-_BATCH_ROWS = 5000
-_BATCH_CHARACTERS = 8_000_000
 _HTTP_SECONDS = 30
 
 Row = Mapping[str, object]
@@ -77,29 +75,6 @@ class GraphAdmin:
             else:
                 self.write(f"CREATE INDEX {title} IF NOT EXISTS {target} ON (n.{_name(name)})")
 
-    def load_nodes(self, label: str, key: str, rows: Iterable[Row]) -> int:
-        """Merge nodes by `key` and set their properties; null leaves a property absent. Returns the rows written."""
-        statement = f"UNWIND $rows AS row MERGE (n:{_name(label)} {{{_name(key)}: row.{_name(key)}}}) SET n += row"
-        return self._load(statement, rows)
-
-    def load_edges(self, kind: str, start: tuple[str, str], end: tuple[str, str], rows: Iterable[Row]) -> int:
-        """Merge one edge of `kind` per row, between existing nodes.
-
-        Args:
-            kind: the relationship type.
-            start, end: (label, key property) of the two sides.
-            rows: mappings with `start` and `end` (the keys' values) and, if wanted, `properties` (a mapping).
-
-        Returns:
-            The rows given; a row whose nodes do not both exist writes nothing.
-        """
-        statement = (
-            f"UNWIND $rows AS row MATCH (a:{_name(start[0])} {{{_name(start[1])}: row.start}}) "
-            f"MATCH (b:{_name(end[0])} {{{_name(end[1])}: row.end}}) "
-            f"MERGE (a)-[r:{_name(kind)}]->(b) SET r += coalesce(row.properties, {{}})"
-        )
-        return self._load(statement, rows)
-
     def write(self, cypher: str, params: Row | None = None) -> list[dict[str, Any]]:
         """Run one statement in its own transaction and return its rows. Auto-commit is not used, because ArcadeDB would
         commit row by row, which is slow and not atomic.
@@ -132,13 +107,6 @@ class GraphAdmin:
         """Remove this database and everything in it from an ArcadeDB server."""
         self._command(f"drop database {self.server.database}")
 
-    def _load(self, statement: str, rows: Iterable[Row]) -> int:
-        count = 0
-        for batch in _batched(rows):
-            self.write(statement, {"rows": batch})
-            count += len(batch)
-        return count
-
     def _indexed(self) -> set[tuple[str, str]]:
         entries = self.write("SHOW INDEXES YIELD labelsOrTypes, properties")
         single = [entry for entry in entries if entry["labelsOrTypes"] and entry["properties"]]
@@ -159,17 +127,3 @@ class GraphAdmin:
 
 def _name(identifier: str) -> str:
     return "`" + identifier.replace("`", "``") + "`"
-
-
-def _batched(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yield the rows in lists of limited count and, because a filing's text can have megabytes, of limited size."""
-    batch: list[Row] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += sum(len(value) for value in row.values() if isinstance(value, str))
-        if len(batch) >= _BATCH_ROWS or size >= _BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

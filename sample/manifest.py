@@ -1,16 +1,15 @@
 """The manifest of the sample world: per planted quirk the expected outcome, and two of the demo's questions.
 
-The modules that plant the quirks state their outcomes, and this module collects them. `EVOLVED` applies after `evolve`
-and a second extraction, and replaces `EXPECTATIONS` for the same records.
+`quirks.yaml` plants the quirks and states their outcomes. `EVOLVED` applies after `evolve` and a second
+extraction, and replaces `EXPECTATIONS` for the same records.
 """
 
 from dataclasses import dataclass
 
-from sample import evolve
 from sample.companies import REVENUES
 from sample.expectations import Expectation, Revision
 from sample.fiscal import NET_INCOME
-from sample.quirks import plant_all
+from sample.quirks import evolved, plant_all
 from sample.shapes import Graph
 
 __all__ = [
@@ -28,7 +27,7 @@ QUIRKS = range(1, 55)
 
 EXPECTATIONS: tuple[Expectation, ...] = plant_all(Graph())
 
-EVOLVED: tuple[Expectation, ...] = tuple(evolve.expectations())
+EVOLVED: tuple[Expectation, ...] = evolved().expectations
 
 # Quirks of the source that no extractor can encounter, with the reason.
 NOT_PLANTED: dict[int, str] = {

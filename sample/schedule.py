@@ -8,7 +8,6 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from random import Random
 
-from pitlake.clock import iso
 from sample.calendar import FIRST_DAY, LAST_DAY, at, on_or_after
 from sample.companies import Company
 from sample.fiscal import Quarter, quarters
@@ -72,11 +71,6 @@ class Filing:
     def period(self) -> date:
         """Return the last day of the filing's facts, or the day of the event it reports."""
         return self.quarter.end if self.quarter else self.accepted.date()
-
-    @property
-    def accepted_utc(self) -> str:
-        """Return the acceptance in UTC with `Z`, as the manifest states instants."""
-        return iso(self.accepted)
 
     @property
     def folder(self) -> str:

@@ -1,4 +1,5 @@
-"""Check the rules of this code base that no linter knows: sizes, `every` in place of `all`, wording.
+"""Check the rules of this code base that no linter knows: sizes, `every` in place of `all`, wording, and the budget of
+lines of each folder in `lines.toml`.
 
 `make check` runs it. It prints a line for each fault and exits with 1 if there are any.
 """
@@ -6,6 +7,7 @@
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,8 @@ PACKAGES = (
 )  # fmt: skip
 FILE_LINES = 450
 FUNCTION_LINES = 70
+BUDGET = "scripts/lines.toml"
+SPARE = 0.05
 UNNATURAL = re.compile(
     r"\bbefell\b|\bof one's own\b|(?<!there )\bis none\b"
     r"|(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|data\b|more\b|less\b|second\b|\w+er\b)\w"
@@ -54,6 +58,17 @@ def wording_faults(text: str) -> Iterator[str]:
             yield f"{number}: {line.strip()}"
 
 
+def budget_faults(root: Path, budget: dict[str, int]) -> Iterator[str]:
+    """Return where a folder's Python has more lines than its budget, or so few that the budget limits nothing."""
+    for folder, limit in budget.items():
+        lines = sum(path.read_text(encoding="utf-8").count("\n") for path in (root / folder).rglob("*.py"))
+        compared = f"{folder} has {lines:,} lines, its budget is {limit:,}"
+        if lines > limit:
+            yield f"{compared}: take lines away, or raise it and say why in the commit"
+        elif lines < limit * (1 - SPARE):
+            yield f"{compared}: lower it"
+
+
 def main() -> int:
     """Print every fault of the checkout and return the exit code."""
     modules = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
@@ -68,6 +83,8 @@ def main() -> int:
         f"{path.relative_to(ROOT)}:{fault}" for paths, check in checked for path in paths
         for fault in check(path.read_text(encoding="utf-8"))
     ]  # fmt: skip
+    budget = tomllib.loads((ROOT / BUDGET).read_text())
+    faults += [f"{BUDGET}: {fault}" for fault in budget_faults(ROOT, budget)]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

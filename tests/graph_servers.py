@@ -95,3 +95,14 @@ def _require_neo4j() -> None:
     if must and wish != "0":
         pytest.fail(f"real Neo4j must be tested here but cannot be: {reason}", pytrace=False)
     pytest.skip(f"NOT tested on real Neo4j: {reason}. {how}.")
+
+
+def create_nodes(admin: GraphAdmin, label: str, nodes: list[dict[str, Any]]) -> None:
+    """Create a node for each mapping of properties."""
+    admin.write(f"UNWIND $nodes AS properties CREATE (n:`{label}`) SET n = properties", {"nodes": nodes})
+
+
+def create_edge(admin: GraphAdmin, kind: str, start: str, end: str, properties: dict[str, Any] | None = None) -> None:
+    """Create an edge between the nodes that have these ids."""
+    cypher = f"MATCH (a {{id: $start}}) MATCH (b {{id: $end}}) CREATE (a)-[r:{kind}]->(b) SET r = $properties"
+    admin.write(cypher, {"start": start, "end": end, "properties": properties or {}})

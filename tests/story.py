@@ -26,9 +26,9 @@ from resources.graph.open import GraphSettings, graph_server, open_graph
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
-from sample.evolve import evolve
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
+from tests.evolve import evolve
 from tests.partitions import run_partitions
 from tests.shared import build_once
 

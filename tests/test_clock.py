@@ -47,12 +47,31 @@ def test_there_is_one_spelling(moment, text):
 
 
 @pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2010-02-01 16:00 America/New_York", "2010-02-01T21:00:00Z"),
+        ("2010-07-01T16:00:30 America/New_York", "2010-07-01T20:00:30Z"),
+        ("2010-07-01T16:00:30.5 Asia/Tokyo", "2010-07-01T07:00:30.500000Z"),
+        ("2010-07-01 16:00 UTC", "2010-07-01T16:00:00Z"),
+        ("2024-11-03 00:59 America/New_York", "2024-11-03T04:59:00Z"),
+        ("2024-11-03 02:00 America/New_York", "2024-11-03T07:00:00Z"),
+    ],
+)
+def test_a_local_time_has_its_zone_s_name(text, utc):
+    assert clock.iso(clock.instant(text)) == utc
+
+
+@pytest.mark.parametrize(
     ("bad", "fault"),
     [
         ("", "empty"), (None, "empty"), (20240215, "empty"),
         ("2024-02-15", "date_only"), (date(2024, 2, 15), "date_only"),
         ("2024-02-15T16:00:00", "naive"), (datetime.fromisoformat("2024-02-15"), "naive"), (pd.NaT, "naive"),
         ("2024-02-30T16:00:00Z", "impossible"), ("2024-02-15 16:00:00Z", "not_iso"),
+        ("2024-03-10 02:30 America/New_York", "impossible"), ("2024-11-03 01:30 America/New_York", "impossible"),
+        ("2024-02-15 16:00 Mars/Olympus", "impossible"), ("2024-02-15 25:00 UTC", "impossible"),
+        ("2024-02-15 16:00 America/", "not_iso"), ("2024-02-15 16:00 ../UTC", "not_iso"),
+        ("0001-01-01 00:00 Asia/Tokyo", "out_of_range"),
         ("2024-02-15T16:00:00.0000001Z", "too_precise"),
         (pd.Timestamp("2024-02-15T16:00:00.000000001Z"), "too_precise"),
         ("9999-12-31T23:59:59-05:00", "out_of_range"), (datetime.max.replace(tzinfo=clock.NEW_YORK), "out_of_range"),

@@ -8,9 +8,6 @@ from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
-from pypdf import PdfReader
-from pypdf.errors import FileNotDecryptedError, PyPdfError
-
 from assets.bounded import LARGEST_FILE, LONGEST_TEXT, OutOfBounds, bounded
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
@@ -44,6 +41,9 @@ def of_pdf(capture: Capture) -> NoteValues:
 
 
 def _read_pdf(body: bytes) -> NoteValues:
+    from pypdf import PdfReader
+    from pypdf.errors import FileNotDecryptedError, PyPdfError
+
     try:
         pdf = PdfReader(BytesIO(body))
         if pdf.is_encrypted and not pdf.decrypt(""):

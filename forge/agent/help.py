@@ -240,7 +240,11 @@ def _signature(parameters: Iterable[catalogue.Parameter]) -> str:
 
 
 def _is_agents(kind: Kind, name: str) -> bool:
-    written_by_code = {"expressions": {*RESULTS} - {"exit_reason"}, "counterfactuals": {*TRACKED, "status"}}
+    written_by_code = {
+        "views": {"verdict"},
+        "expressions": {*RESULTS} - {"exit_reason"},
+        "counterfactuals": {*TRACKED, "status"},
+    }
     return name not in IGNORED and name not in written_by_code.get(kind.name, ())
 
 

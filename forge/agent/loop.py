@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from forge.agent.conversation import UNSENT, Conversation, End, LoopLimits
 from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
+from forge.agent.tools.write import WRITTEN
 from forge.core.tape import Lane, canonical
 from forge.model.messages import Call, Finish, Model, Results, Returned
 from forge.model.usage import UNKNOWN, Window
@@ -51,10 +52,7 @@ async def loop(
             if not answer.text.strip():
                 return conversation.stop(last, "empty"), "empty"
             return answer.text, "answered"
-        returned = []
-        for call in answer.calls:
-            on_progress(f"{call.name} {canonical(call.arguments)[:100]}")
-            returned.append(Returned(call, await _called(lane, tools, call)))
+        returned = [Returned(call, await _called(lane, tools, call, on_progress)) for call in answer.calls]
         if any(_compacts(result) for result in returned):
             conversation.compact_results()
         conversation.messages.append(Results(tuple(returned)))
@@ -67,14 +65,16 @@ async def loop(
     return conversation.stop(last, "turns"), "turns"
 
 
-async def _called(lane: Lane, tools: Mapping[str, Tool], call: Call) -> str:
+async def _called(lane: Lane, tools: Mapping[str, Tool], call: Call, on_progress: Callable[[str], None]) -> str:
+    on_progress(f"{call.name} {canonical(call.arguments)[:100]}")
     call_id = lane.next_id
-    return await lane.once("tool", [call.name, call.arguments], lambda: run_tool(tools, call, call_id))
+    text = await lane.once("tool", [call.name, call.arguments], lambda: run_tool(tools, call, call_id))
+    if call.name == "write" and not text.startswith(WRITTEN):
+        on_progress(f"refused: {' '.join(text.split())}")
+    return text
 
 
 def _compacts(result: Returned) -> bool:
     arguments = result.call.arguments
-    compacts = (
-        result.call.name == "compact" and isinstance(arguments, dict) and arguments.get("target") == "conversation"
-    )
-    return compacts and FAILED not in result.text
+    of_all = isinstance(arguments, dict) and arguments.get("target") == "conversation"
+    return of_all and result.call.name == "compact" and FAILED not in result.text

@@ -1,4 +1,4 @@
-"""The account: `pitlake forge fills import | book | halt | release`."""
+"""The account: `pitlake forge fills import | fills list | fills void | cash | book | halt | release`."""
 
 import json
 from datetime import datetime
@@ -33,11 +33,54 @@ def import_(file: Path) -> None:
     from forge.desk.commands import add_fills
 
     own = _desk()
-    own.check_capital()
-    counted, gaps = add_fills(own, own.memory(), file, _market_lake(None))
-    click.echo(counted)
-    for gap in gaps:
-        click.echo(gap, err=True)
+    _tell(*add_fills(own, own.memory(), file, _market_lake(None)))
+
+
+@fills.command("list")
+def list_() -> None:
+    """List the fills, with those that are void."""
+    from forge.memory.fills import all_fills
+    from pitlake.clock import iso
+
+    memory = _desk().memory()
+    for fill in all_fills(memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm")):
+        text = f"{fill.id} {iso(fill.filled_at)} {fill.quantity:g} {fill.instrument} at {fill.price:g}"
+        click.echo(" ".join(filter(None, (text, fill.expression, f"void: {fill.reason}" if fill.reason else ""))))
+
+
+@fills.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, help="The reason, which is stored with the fill.")
+def void(name: str, reason: str) -> None:
+    """Undo a wrong fill.
+
+    The fill stays in the record. The account counts without it, from its day on. Code does not execute its Expression
+    again: import the right fill.
+    """
+    from forge.desk.commands import undo_fill
+
+    own = _desk()
+    _tell(*undo_fill(own, own.memory(), name, reason, _market_lake(None)))
+
+
+@click.command()
+@click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest"]))
+@click.argument("amount", type=float)
+@click.option("--on", "day", type=click.DateTime(["%Y-%m-%d"]), help="Day from which it counts [default: today].")
+@click.option("--reason", required=True, help="The reason, which is stored with the entry.")
+def cash(entry: Any, amount: float, day: datetime | None, reason: str) -> None:
+    """Book a deposit, withdrawal, fee or interest, in USD.
+
+    Fees and interest are those that you paid.
+    """
+    from forge.desk.commands import enter_cash
+    from forge.memory.cash import Entry
+    from pitlake.clock import new_york_day
+
+    own = _desk()
+    memory = own.memory()
+    booked_on = day.date() if day else new_york_day(memory.journal.clock.now())
+    _tell(*enter_cash(own, memory, Entry(entry, amount, booked_on, reason), _market_lake(None)))
 
 
 @click.command()
@@ -49,18 +92,18 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
 
     They are computed from the fills and the market's bars as of that time.
     """
-    from forge.memory.fills import fills as booked_fills
     from forge.memory.halts import halted
     from forge.providers.base import At
-    from forge.tracking.valuation import value
+    from forge.tracking.valuation import value_account
     from pitlake import clock
 
     own = _desk()
     own.check_capital()
     memory = own.memory()
+    own.open_account(memory)
     at = clock.past(as_of) if as_of is not None else memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(at, session="pm")
-    valued = value(booked_fills(remembered), own.config.account, At(as_of=at, lake=_market_lake(lake)))
+    valued = value_account(remembered, At(as_of=at, lake=_market_lake(lake)), own.config.account.capital)
     halt = halted(remembered)
     if form == "json":
         click.echo(json.dumps(_account_json(valued, at, halt.reason if halt else None), ensure_ascii=False))
@@ -113,7 +156,7 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
         f"{holding.price:>11,.2f}{holding.value:>13,.0f}{holding.open:>12,.0f}"
         for holding in account.positions
     ]
-    return [*lines, *(f"gap: {gap}" for gap in valued.gaps)]
+    return [*lines, *(f"gap: {gap}" for gap in valued.gaps), *(f"note: {note}" for note in valued.notes)]
 
 
 def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[str, Any]:
@@ -139,7 +182,14 @@ def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[st
         "cash": round(valued.account.cash, DECIMALS),
     }
     sums = {name: round(number, DECIMALS) for name, number in valued.account.sums().items()}
-    return account | sums | {"halted": halted, "positions": positions, "gaps": list(valued.gaps)}
+    gaps = {"gaps": list(valued.gaps), "notes": list(valued.notes)}
+    return account | sums | {"halted": halted, "positions": positions} | gaps
+
+
+def _tell(done: str, gaps: list[str]) -> None:
+    click.echo(done)
+    for gap in gaps:
+        click.echo(gap, err=True)
 
 
 def _market_lake(lake: str | None) -> str | Path:
@@ -154,4 +204,4 @@ def _desk() -> "Desk":
     return desk()
 
 
-COMMANDS = (fills, book, halt, release)
+COMMANDS = (fills, cash, book, halt, release)

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="The reason, which becomes the exit reason of the Outcome.")
 def close(name: str, reason: str) -> None:
-    """Close a held position at the end of the next session."""
+    """Close a held position at the end of the next session.
+
+    Without a bar on that day, it is closed at the next bar's open.
+    """
     from forge.memory.approvals import change_held
 
     own = _desk()
     memory = own.memory()
     changed = change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), {"exit_reason": reason})
     memory.flush()
-    click.echo(f"{name} closes at the end of {changed.expires}")
+    click.echo(f"{name} closes at the end of {changed.expires}, or with the next bar after it")
 
 
 @click.command()

@@ -57,8 +57,8 @@ class LoadedSkill:
 class SkillLoader:
     """The available skills. own: the PM's folder. Raises BadInput with the file of an unreadable skill."""
 
-    def __init__(self, own: Path | None = None, ours: Path = OURS) -> None:
-        folders = (own,) if own and (own / WHOLE).exists() else (ours, own)
+    def __init__(self, own: Path | None = None) -> None:
+        folders = (own,) if own and (own / WHOLE).exists() else (OURS, own)
         skills = [meta for folder in folders if folder and folder.is_dir() for meta in _scanned(folder)]
         self.index = dict(sorted({meta.name: meta for meta in skills}.items()))
 

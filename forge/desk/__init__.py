@@ -13,6 +13,7 @@ from forge.core.config import PROPOSAL, Config, load
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered
+from forge.memory.cash import open_account
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import lake_root, parse_backtest_root
 from pitlake.errors import BadInput
@@ -20,7 +21,7 @@ from pitlake.lake.storage.root import open_store
 
 if TYPE_CHECKING:
     from forge.agent.agent import Agent
-    from forge.core.embedder import Meaning, VectorCache
+    from forge.core.embedder import Meaning
     from forge.model.routing import Routing
     from forge.providers.base import At
     from forge.walk.run import Ground
@@ -76,6 +77,11 @@ class Desk:
         if self.config.account.capital is None:
             raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {self.settings}")
 
+    def open_account(self, memory: Memory) -> None:
+        """Open a memory's account if it is not open and the settings state a capital."""
+        if not self.run:
+            open_account(memory, self.config.account.capital, self.config.account.financing_rate)
+
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it."""
         return Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))
@@ -88,12 +94,12 @@ class Desk:
     def files(self, memory: Memory, remembered: Remembered, actor: str = "agent") -> ForgeFS:
         return ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills, actor)
 
-    def meaning(self, vectors: "VectorCache | None" = None) -> "Meaning":
+    def meaning(self) -> "Meaning":
         """Return the ranking of searches, weighted by the settings."""
         from forge.core.embedder import Meaning, VectorCache, text_model
 
         search = self.config.search
-        vectors = vectors or VectorCache(model=text_model(search.embedding_model))
+        vectors = VectorCache(model=text_model(search.embedding_model))
         return Meaning(vectors, (search.semantic_weight, search.recency_weight))
 
     def agent(self, memory: Memory, lake: str | Path | None) -> "Agent":
@@ -102,6 +108,7 @@ class Desk:
         from forge.core.embedder import VectorCache, text_model
         from forge.providers import all_providers
 
+        self.open_account(memory)
         # A model that can't be used raises an error before a decision is reserved.
         all_providers(self.config.own_providers)
         vectors = VectorCache(model=text_model(self.config.search.embedding_model))

@@ -12,8 +12,9 @@ from forge.core.stops import request_stop
 from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
 from forge.memory import Memory
+from forge.memory.cash import Entry, book_cash
 from forge.memory.effects import CONSTRAINTS, PM
-from forge.memory.fills import import_fills
+from forge.memory.fills import import_fills, void_fill
 from forge.memory.halts import switch
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Halt, View, render
@@ -21,6 +22,7 @@ from forge.records.base import read_reason
 from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW
 from forge.tracking.account import advance_account
+from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 
 LIMITS = tuple(limit.name for limit in fields(Limits) if limit.name != "over")
@@ -68,13 +70,32 @@ def add_fills(own: Desk, memory: Memory, source: Path | str, lake: str | Path) -
     """
     own.check_capital()
     new = import_fills(memory, source)
+    return f"{new} new fill{'' if new == 1 else 's'}", _update_book(own, memory, lake)
+
+
+def undo_fill(own: Desk, memory: Memory, name: str, reason: str, lake: str | Path) -> tuple[str, list[str]]:
+    """Void a fill and update the book. Return what was voided, and the gaps of `add_fills`. Raises BadInput."""
+    fill = void_fill(memory, name, reason)
+    since = new_york_day(fill.filled_at)
+    text = f"{name} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is void; the book counts without it"
+    return f"{text} from {since} on", _update_book(own, memory, lake)
+
+
+def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tuple[str, list[str]]:
+    """Book an entry of the account and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
+    own.check_capital()
+    name = book_cash(memory, entry)
+    return f"{name} {entry.entry} {entry.amount:,.2f} USD on {entry.booked_on}", _update_book(own, memory, lake)
+
+
+def _update_book(own: Desk, memory: Memory, lake: str | Path) -> list[str]:
     now = memory.read_instant(memory.journal.clock.now())
     try:
         gaps = advance_account(memory, At(as_of=now, lake=lake), own.config.account)
     except LakeNotFound:
-        gaps = ["the book does not show them yet: there is no lake to value them with"]
+        gaps = ["the book does not show it yet: there is no lake to value fills with"]
     memory.flush()
-    return f"{new} new fill{'' if new == 1 else 's'}", gaps
+    return gaps
 
 
 def example_view() -> str:

@@ -48,7 +48,7 @@ AGENT, PM, CODE = "agent", "pm", "code"
 FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed", "applied"})
 AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
 """The statuses that an agent may write; the error for `active` has its own next step."""
-RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason")
+RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason", "version", "answer")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
 Followed = Callable[[str], tuple[str, str] | None]
@@ -177,6 +177,8 @@ class Writer:
             closed_at=self._remembered.as_of,
             updated=self._remembered.as_of,
             pnl=closed.pnl,
+            version=closed.version,
+            answer=closed.answer,
             body=f"Entry: {closed.entry_details or 'N/A'}\nExit: {closed.exit_details or 'N/A'}\nPnL: {pnl}",
         )
 
@@ -235,6 +237,9 @@ class Writer:
         status = getattr(record, "status", "")
         if was in FINAL and status != was and not isinstance(record, Outcome):
             raise RecordUnreadable(1, f"{record.id} is {was}, which is final", "write a new record")
+        settled = any(isinstance(text, View) and text.verdict for text in (record, self._at(path)))
+        if settled and self._actor != CODE:
+            raise RecordUnreadable(1, "verdict: is written by code when the question is settled", "write a new View")
         if self._actor == AGENT:
             self._check_agent(record, path)
         if isinstance(record, Expression):

@@ -20,7 +20,8 @@ from forge.memory.effects import CODE, PM
 from forge.memory.journal import WriteCall, Writing, digest
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
-from forge.records import KINDS, Fill, render
+from forge.records import KINDS, Fill, parse, render
+from forge.records.base import read_reason
 from forge.records.kinds import NEW
 from pitlake import clock
 from pitlake.errors import BadInput
@@ -34,11 +35,37 @@ _QUOTED = re.compile(r"[a-z]+(:[\w.\-/]{1,40}){1,2}")
 
 def fills(remembered: Remembered) -> list[Fill]:
     """Return the fills up to an instant, in the order of trading."""
+    return [fill for fill in all_fills(remembered) if fill.status == "booked"]
+
+
+def all_fills(remembered: Remembered) -> list[Fill]:
+    """Return the fills up to an instant with those that are void, in the order of trading."""
     rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["fills"].folder)]
-    booked = [cast("Fill", remembered.record(row)) for row in rows]
+    read = [cast("Fill", remembered.record(row)) for row in rows]
     return sorted(
-        (fill for fill in booked if fill.filled_at <= remembered.as_of), key=lambda fill: (fill.filled_at, fill.id)
+        (fill for fill in read if fill.filled_at <= remembered.as_of), key=lambda fill: (fill.filled_at, fill.id)
     )
+
+
+def void_fill(memory: Memory, name: str, reason: str) -> Fill:
+    """Undo a wrong fill, which stays in the record, and return its new text. Raises BadInput."""
+    now = memory.read_instant(memory.journal.clock.now())
+    call = WriteCall(actor=PM, session=PM, call_id=f"fills:{os.urandom(10).hex()}", after=clock.micros(now))
+    path, reason = KINDS["fills"].path(name), read_reason(reason, "--reason")
+
+    def work(writing: Writing) -> None:
+        row = writing.newest(path)
+        if row is None:
+            raise BadInput(
+                "ID", f"there is no fill {name[:40]!r}", "give an id such as F-001: pitlake forge fills list"
+            )
+        fill = cast("Fill", parse(KINDS["fills"], row.content))
+        if fill.status == "void":
+            raise BadInput("ID", f"{name} is void: {fill.reason}", "nothing needs to be undone")
+        writing.put(path, render(replace(fill, status="void", reason=reason, updated=now)), based_on=row.seq)
+
+    (row,) = memory.journal.write(call, work)
+    return cast("Fill", parse(KINDS["fills"], row.content))
 
 
 def import_fills(memory: Memory, source: Path | str) -> int:
@@ -103,6 +130,9 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
         ticker = ticker.upper()
         if not _TICKER.fullmatch(ticker):
             raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
+    if ticker.startswith("future:"):
+        step = "the account keeps neither multiplier nor margin; book the result of a future as cash"
+        raise _wrong(line, f"{ticker} is a future, which is not supported", step)
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
     quantity, price = _number(line, row, "quantity"), _number(line, row, "price")

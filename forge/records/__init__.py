@@ -3,7 +3,7 @@
 `kinds` defines each kind, `values` reads and writes field values, `text` reads and writes whole records.
 """
 
-from forge.records.account import Fill, Halt
+from forge.records.account import Cash, Fill, Halt
 from forge.records.base import Record
 from forge.records.drafts import read_draft
 from forge.records.judged import Band, Calibration, Cell, Mark, Settlement, Settles
@@ -37,6 +37,7 @@ __all__ = [
     "Approval",
     "Band",
     "Calibration",
+    "Cash",
     "Cell",
     "Constraints",
     "Counterfactual",

@@ -1,7 +1,7 @@
-"""Records of the account: purchases and sales, and whether trading is halted."""
+"""Records of the account: purchases and sales, cash, and whether trading is halted."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal
 
 from forge.records.base import Positive, Record
@@ -15,19 +15,38 @@ class Fill(Record):
     """A purchase or sale, as traded on its day.
 
     quantity: shares, negative for a sale; price: USD per share; fees: USD; expression: the Expression it executes, ""
-    where it executes none; source: `import` for the PM's own, `code` for an approved Expression executed by code.
+    where it executes none; source: `import` for the PM's own, `code` for an approved Expression executed by code;
+    reason: why it is void.
     """
 
     instrument: str
     quantity: float
     price: Price
     filled_at: datetime
-    status: Literal["booked"] = "booked"
+    status: Literal["booked", "void"] = "booked"
     updated: datetime | None = None
     links: tuple[str, ...] = ()
     fees: Positive = 0.0
     expression: str = ""
     source: Literal["import", "code"] = "import"
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cash(Record):
+    """A change of the account's cash or of its terms, which counts from a day on.
+
+    amount: USD, in the direction that the entry says; of a rate, percent a year on borrowed cash. The opening, and the
+    first rate, count from the account's first day on.
+    """
+
+    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate"]
+    amount: Positive
+    booked_on: date
+    status: Literal["booked"] = "booked"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

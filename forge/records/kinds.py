@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from forge.records.account import Fill, Halt
+from forge.records.account import Cash, Fill, Halt
 from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share
 from forge.records.judged import Calibration, Mark, Settlement, Settles, cases, column_of, holds_all
 from forge.records.values import PERCENT, Bounds
@@ -71,7 +71,10 @@ class Leg:
 
 @dataclass(frozen=True, kw_only=True)
 class View(Record):
-    """A view of the future with probabilities. An active View has scenarios and the question that judges it."""
+    """A view of the future with probabilities. An active View has scenarios and the question that judges it.
+
+    verdict: how its question was settled, written by code.
+    """
 
     scope: str
     category: Category
@@ -83,6 +86,7 @@ class View(Record):
     scenarios: tuple[Scenario, ...] = ()
     settles: Settles | None = None
     invalidation: tuple[Invalidation, ...] = ()
+    verdict: Literal["", "came_true", "failed"] = ""
 
     def contradictions(self) -> Iterator[RecordFault]:
         """Yield faults between fields that are each valid."""
@@ -131,7 +135,8 @@ class Expression(Record):
     """A trade that expresses a View. Numbers in percent of capital; duration in years.
 
     adjusts: the id of a held Expression that this one would change. It changes the target, stop and last day, or, with
-    an exit_reason, closes the position. The change is applied once the PM approves it. legs: of a spread or an option.
+    an exit_reason, closes the position. The change is applied once the PM approves it. version, answer: the lake's
+    version and the SHA-256 of its answer, from which the result is computed. legs: of a spread or an option.
     capped_from: the notional before code cut the trade to the limits.
     """
 
@@ -155,6 +160,8 @@ class Expression(Record):
     pnl: Percent | None = None
     rejection_reason: str = ""
     adjusts: str = ""
+    version: Count | None = None
+    answer: str = ""
     legs: tuple[Leg, ...] = ()
     capped_from: Percent | None = None
 
@@ -204,7 +211,10 @@ class ProcessKnowledge(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Record):
-    """The outcome of an Expression. status: the reason it was closed; pnl: in percent of capital."""
+    """The outcome of an Expression.
+
+    status: the reason it was closed; pnl: in percent of capital. version, answer: as in the Expression.
+    """
 
     view: str
     expression: str
@@ -214,6 +224,8 @@ class Outcome(Record):
     updated: datetime | None = None
     links: tuple[str, ...] = ()
     pnl: Percent | None = None
+    version: Count | None = None
+    answer: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,6 +397,7 @@ KINDS = {
         Kind("portfolio", Portfolio, "/portfolio/", ids="state"),
         Kind("constraints", Constraints, "/portfolio/", ids="constraints"),
         Kind("fills", Fill, "/portfolio/fills/", "F"),
+        Kind("cash", Cash, "/portfolio/cash/", "C"),
         Kind("halts", Halt, "/portfolio/", ids="halt"),
         Kind("sessions", SessionRecord, "/sessions/", ids="sess_[0-9A-Za-z]{1,64}"),
         Kind("approvals", Approval, "/approvals/", "A"),

@@ -2,7 +2,7 @@
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
 whole shares, for its notional's share of the previous evening's net asset value. Its stop, target or last day closes
-it. If one of the PM's own fills names an Expression, code does not execute that Expression.
+it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not execute it.
 """
 
 from collections.abc import Iterable
@@ -15,20 +15,21 @@ from forge.core import config
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.book import HELD, PORTFOLIO, held_in
-from forge.memory.effects import CODE
-from forge.memory.fills import book_fills, fills
+from forge.memory.cash import cash, open_account
+from forge.memory.effects import CODE, PM
+from forge.memory.fills import all_fills, book_fills, fills
 from forge.memory.guardrails import Guardrails, trade_of
 from forge.memory.halts import halted, halted_spans, switch
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Expression, Fill, Halt, Portfolio, Position, render
+from forge.records import Cash, Expression, Fill, Halt, Portfolio, Position, render
 from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable
 from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held
-from forge.tracking.valuation import value
+from forge.tracking.valuation import value, value_account
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -51,16 +52,18 @@ class Due(NamedTuple):
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Execute due entries and exits, update the book, and halt trading if a limit is exceeded.
 
-    Return the reasons for trades that were not executed. Does nothing if the settings state no capital.
+    Return the reasons for trades that were not executed. Opens the account by the settings' capital, and does nothing
+    without one. A book of the PM's own stays as it is until there is a fill.
     """
-    if settings.capital is None:
+    open_account(memory, settings.capital, settings.financing_rate)
+    if not cash(whole_memory(memory, at.as_of)):
         return []
     gaps = execute(memory, at, settings)
     remembered = whole_memory(memory, at.as_of)
-    booked = fills(remembered)
-    if not booked and remembered.newest(PORTFOLIO):
+    row = remembered.newest(PORTFOLIO)
+    if row and row.actor == PM and not fills(remembered):
         return gaps
-    valued = value(booked, settings, at)
+    valued = value_account(remembered, at)
     write_book(memory, remembered, valued.account, guardrails(config.Limits(), at))
     if halted(remembered) is None and (halt := loss_halt(remembered, valued.account, settings)):
         switch(memory, halt)
@@ -73,8 +76,8 @@ def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[st
     Return the reasons for those that could not be booked.
     """
     remembered, gaps = whole_memory(memory, at.as_of), list[str]()
-    booked = fills(remembered)
-    own = {fill.expression for fill in booked if fill.source == "import"}
+    booked, entries = fills(remembered), cash(remembered)
+    own = {fill.expression for fill in all_fills(remembered) if fill.source == "import" or fill.status == "void"}
     due = list[Due]()
     for path, expression in expressions(remembered):
         if expression.id in own:
@@ -84,10 +87,8 @@ def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[st
         except (NotFollowable, BadInput) as problem:
             gaps.append(f"{expression.id} is not executed: {problem}")
             continue
-        if trade and trade.path.gap and expression.status in HELD:
-            gaps.append(
-                f"{expression.id} is not executed: there is no bar of {expression.instrument} on {trade.path.gap}"
-            )
+        if trade and trade.path.entry_price is None and trade.path.holes and expression.status in HELD:
+            gaps.append(f"{expression.id} is not executed: {trade.describe_holes()}")
         if trade is None or trade.path.entry_price is None:
             continue
         legs = sum(fill.expression == expression.id for fill in booked)
@@ -96,7 +97,7 @@ def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[st
         if trade.path.reason and legs < len(("entry", "exit")):
             due.append(Due(trade.path.marks[-1].day, "exit", expression, trade))
     for item in sorted(due, key=lambda item: (item.day, item.leg == "exit", item.expression.id)):
-        fill = _fill(item, booked, settings, at)
+        fill = _fill(item, booked, entries, settings, at)
         if isinstance(fill, str):
             gaps.append(fill)
         elif fill:
@@ -155,21 +156,24 @@ def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.
     """Return the halt that the account's losses require, or None. Losses count from the last release."""
     spans = halted_spans(remembered)
     released = spans[-1][1] if spans else None
-    curve = [nav for day, nav in account.curve if released is None or day >= new_york_day(released)]
-    start = account.capital if released is None or not curve else curve[0]
-    highest = max([start, *curve])
+    levels = [level for day, level in account.growth() if released is None or day >= new_york_day(released)]
+    if not levels:
+        return None
+    start = 1.0 if released is None else levels[0]
     for name, limit, base in (
         ("loss", settings.max_loss, start),
-        ("drawdown", settings.max_drawdown, highest),
+        ("drawdown", settings.max_drawdown, max([start, *levels])),
     ):
-        lost = (1 - account.nav / base) * PERCENT
+        lost = (1 - levels[-1] / base) * PERCENT
         if limit is not None and lost > limit:
             reason = f"a {name} of {lost:.2f} % is beyond the limit of {limit:g} %"
             return Halt(id="halt", by=CODE, reason=reason, lost=round(lost, 6), limit=limit)
     return None
 
 
-def _fill(item: Due, booked: list[Fill], settings: config.AccountSettings, at: At) -> Fill | str | None:
+def _fill(
+    item: Due, booked: list[Fill], entries: list[Cash], settings: config.AccountSettings, at: At
+) -> Fill | str | None:
     expression, path = item.expression, item.trade.path
     hours = session(item.day)
     if hours is None:
@@ -180,7 +184,7 @@ def _fill(item: Due, booked: list[Fill], settings: config.AccountSettings, at: A
         price = cast("float", path.entry_price)
         evening = item.day - timedelta(days=1)
         earlier = [fill for fill in booked if new_york_day(fill.filled_at) <= evening]
-        nav = dict(value(earlier, settings, at).account.curve)[evening] if earlier else cast("float", settings.capital)
+        nav = value(earlier, entries, at, evening).account.nav
         side = -1 if expression.direction == "short" else 1
         quantity = float(side * floor(abs(expression.notional) / PERCENT * nav / price + WHOLE))
         filled_at = hours.open

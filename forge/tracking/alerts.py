@@ -1,9 +1,10 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-The book is over a limit, a stop is near, a View's question is due, or data that a position or a View needs is late.
+The book is over a limit, a stop is near, a position is not followed, a View's question is due, or data that a position
+or a View needs is late.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal, cast
@@ -13,9 +14,10 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.effects import CONSTRAINTS
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted_spans
+from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import KINDS, Constraints, Settlement, View
+from forge.records import KINDS, Constraints, Expression, Settlement, View
 from forge.tracking.account import texts_of
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.risk import guardrails
@@ -35,7 +37,7 @@ LOOKBACK = timedelta(days=14)
 class Alert:
     """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
-    kind: Literal["over limit", "stop near", "View due", "data late"]
+    kind: Literal["over limit", "stop near", "unfollowed", "View due", "data late"]
     subject: str
     text: str
 
@@ -48,12 +50,15 @@ def alerts(remembered: Remembered, market: At, settings: config.Config) -> list[
         market: The viewpoint on the lake.
         settings: The limits and the thresholds.
     """
-    due, thresholds = _open_views(remembered), settings.alerts
+    thresholds = settings.alerts
+    due, last = _open_views(remembered), _due_session(market, timedelta(hours=thresholds.data_late_hours))
+    positions = list(_positions(remembered, market, thresholds.stop_near, last[0] if last else None))
+    unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
     return [
         *_over(remembered, guardrails(settings.guardrails, market)),
-        *_stops(remembered, market, thresholds.stop_near),
+        *positions,
         *_due(due, remembered, market.as_of, thresholds.view_due_days),
-        *_late(remembered, (view for view, _ in due), market, timedelta(hours=thresholds.data_late_hours)),
+        *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
     ]
 
 
@@ -66,19 +71,32 @@ def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
             yield Alert("over limit", figure.rule, f"is {figure.actual:.4g}, beyond the limit of {figure.limit:g}")
 
 
-def _stops(remembered: Remembered, market: At, near: float) -> Iterator[Alert]:
+def _positions(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:
+    """Yield the alerts of held Expressions. due: the last session whose bars have to be in the lake."""
     halts = halted_spans(remembered)
     for path, expression in held_in(remembered).items():
-        if not expression.stop:
-            continue
         try:
             trade = follow_held(texts_of(remembered, path), market, halts)
         except (NotFollowable, BadInput, LakeNotFound) as problem:
             reason = "there is no lake" if isinstance(problem, LakeNotFound) else problem
-            yield Alert("stop near", expression.id, f"has a stop {expression.stop} that can't be followed: {reason}")
+            if expression.stop:
+                text = f"has a stop {expression.stop} that can't be followed: {reason}"
+                yield Alert("stop near", expression.id, text)
             continue
-        if trade and (text := _stop_text(trade, near)):
+        since = trade.path.unfollowed if trade else None
+        if trade and since and due and since <= due and not trade.path.reason:
+            yield Alert("unfollowed", expression.id, _unfollowed_text(trade, since, SIDES[expression.direction]))
+        elif trade and (text := _stop_text(trade, near)):
             yield Alert("stop near", expression.id, text)
+
+
+def _unfollowed_text(trade: FollowedTrade, since: date, side: int) -> str:
+    stop, text = trade.path.stop, f"unfollowed since {since}: {trade.describe_holes(since)}"
+    if stop is None:
+        return f"is {text}"
+    if trade.seen and trade.seen[0] >= since and side * (trade.seen[1] - stop) <= 0:
+        return f"has its stop {stop:g} passed at {trade.seen[1]:g}, {text}"
+    return f"may have its stop {stop:g} passed, {text}"
 
 
 def _stop_text(trade: FollowedTrade, near: float) -> str:
@@ -118,17 +136,18 @@ def _due(due: Iterable[tuple[View, Forecast]], remembered: Remembered, now: date
             yield Alert("View due", view.id, f"is due on {by}: {forecast.settles.rule}")
 
 
-def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timedelta) -> Iterator[Alert]:
+def _due_session(market: At, wait: timedelta) -> tuple[date, datetime] | None:
+    """Return the day and close of the last session whose bars have to be in the lake, None without a lake."""
     market_lake = market.open_lake()
     try:
         market_lake.head()
     except LakeNotFound:
-        return
-    last = _last_session(market_lake.judged_at(market.as_of) - wait)
-    if last is None:
-        return
-    day, close = last
-    for ticker in _tickers(remembered):
+        return None
+    return _last_session(market_lake.judged_at(market.as_of) - wait)
+
+
+def _late(tickers: Iterable[str], views: Iterable[View], market: At, day: date, close: datetime) -> Iterator[Alert]:
+    for ticker in tickers:
         newest = _newest_bar(ticker, day, market)
         if newest is None or newest < day:
             missing = f"after {newest}" if newest else f"since {day - LOOKBACK}"
@@ -136,13 +155,16 @@ def _late(remembered: Remembered, views: Iterable[View], market: At, wait: timed
     yield from _late_datasets(views, market, close)
 
 
-def _tickers(remembered: Remembered) -> list[str]:
-    """Return the instruments of held Expressions and of the book's own positions."""
-    expressions = held_in(remembered).values()
+def _tickers(remembered: Remembered, unfollowed: Collection[str]) -> list[str]:
+    """Return the instruments of held Expressions, except those that are unfollowed, and of the book's other positions,
+    also of what is left of closed Expressions.
+    """
     book = remembered_book(remembered)
-    own = (position.expression for position in book.positions) if book else ()
-    tickers = [name for name in own if not KINDS["expressions"].names(name)]
-    return sorted({*tickers, *(expression.instrument for expression in expressions)})
+    names = {record.id for record in held_in(remembered).values()}
+    names = (names | {position.expression for position in (book.positions if book else ())}) - {*unfollowed}
+    rows = [row for name in names if (row := remembered.newest(KINDS["expressions"].path(name)))]
+    instruments = {cast("Expression", remembered.record(row)).instrument for row in rows}
+    return sorted(instruments | {name for name in names if not KINDS["expressions"].names(name)})
 
 
 def _newest_bar(ticker: str, day: date, market: At) -> date | None:

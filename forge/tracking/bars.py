@@ -3,7 +3,8 @@
 The bars of a quoted instrument are made from its quotes, see `forge.tracking.quotes`.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -19,77 +20,70 @@ from pitlake.exchange import session
 from pitlake.questions import catalogue
 
 PER_SHARE = "USD per share"
+LEAD = timedelta(days=14)
 
 
 class NotFollowable(ValueError):
-    """The lake lacks data that is needed to follow a position."""
+    """Code can't follow a position."""
 
 
 @dataclass(frozen=True)
 class Traded:
-    """Prices of one security.
+    """Prices of one security, as traded.
 
-    bars: the bars by day. answer: SHA-256 of the lake's answers. version: the version of the lake.
+    bars: by day. prices: the closes, splits and dividends. unproven: the days on which the price may have moved by an
+    unrecorded split. gaps: what is left out. answer: SHA-256 of the lake's answers. version: the version of the lake.
     """
 
     bars: dict[date, Bar]
+    prices: Prices
     answer: str
     version: int | None
+    unproven: frozenset[date] = frozenset()
+    gaps: tuple[str, ...] = ()
 
 
 def traded_bars(ticker: str, since: date, at: At) -> Traded:
-    """Return the bars from a day on, as of an instant. Bars whose split basis is unknown are left out.
+    """Return the bars from two weeks before a day on, as of an instant.
 
-    ticker: of a security, or the name of a quoted instrument. Raises NotFollowable for a dividend in another currency,
-    BadInput for an unknown ticker.
+    A dividend that is not in USD is left out, which `gaps` says. Splits and dividends count from the first session of
+    their day on.
+
+    ticker: of a security, or the name of a quoted instrument. Raises BadInput for an unknown ticker.
     """
+    start = since - LEAD
     if quoted := parse_quoted(ticker):
-        answer = _quotes(quoted, since, at)
-        return Traded(quoted_bars(quoted, answer["rows"]), digest(answer["receipts"][0].result_sha256), at.version)
+        answer = _quotes(quoted, start, at)
+        bars = quoted_bars(quoted, answer["rows"])
+        closes = {day: bar.close for day, bar in bars.items()}
+        return Traded(bars, Prices(closes), digest(answer["receipts"][0].result_sha256), at.version)
     queries: dict[str, dict[str, Any]] = {
-        "entity_price_range": {"ticker": ticker, "start_date": str(since)},
-        "bars_adjusted": {"ticker": ticker, "start_date": str(since - timedelta(days=14))},
+        "entity_price_range": {"ticker": ticker, "start_date": str(start)},
+        "bars_adjusted": {"ticker": ticker, "start_date": str(start)},
+        "entity_splits": {"ticker": ticker},
         "entity_dividends": {"ticker": ticker},
     }
     answers = {name: ask(catalogue.get(name), values, at) for name, values in queries.items()}
-    prices, adjusted, paid = (answers[name]["rows"] for name in queries)
-    factors = {_day(row["date"]): row["split_factor"] for row in adjusted}
-    splits = {
-        later: factors[earlier] / factors[later]
-        for earlier, later in pairwise(sorted(factors))
-        if factors[earlier] and factors[later]
+    priced, adjusted, executed, paid = (answers[name]["rows"] for name in queries)
+    bars = {
+        _day(row["date"]): Bar(_day(row["date"]), row["open"], row["high"], row["low"], row["close"])
+        for row in priced
+        if all(row[name] for name in ("open", "high", "low", "close"))
     }
-    dividends = _dividends(paid, since)
-    bars = {}
-    for row in prices:
-        day, prices_of_day = _day(row["date"]), {name: row[name] for name in ("open", "high", "low", "close")}
-        if factors.get(day) and all(prices_of_day.values()):
-            bars[day] = Bar(day=day, split=splits.get(day, 1.0), dividend=dividends.get(day, 0.0), **prices_of_day)
-    return Traded(bars, digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())), at.version)
-
-
-def daily_prices(ticker: str, since: date, at: At) -> Prices:
-    """Return closes, splits and dividends from two weeks before a day on, as of an instant.
-
-    A split is dated by its execution day if its statement is known, otherwise by the first bar after it. Raises the
-    errors of `traded_bars`.
-    """
-    if quoted := parse_quoted(ticker):
-        rows = _quotes(quoted, since - timedelta(days=14), at)["rows"]
-        return Prices({day: bar.close for day, bar in quoted_bars(quoted, rows).items()})
-    start = str(since - timedelta(days=14))
-    bars = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": start}, at)["rows"]
-    split_rows = ask(catalogue.get("entity_splits"), {"ticker": ticker}, at)["rows"]
-    paid = ask(catalogue.get("entity_dividends"), {"ticker": ticker}, at)["rows"]
-    proven = {_day(row["date"]): row for row in bars if row["split_factor"] and row["close"]}
-    executed = sorted(_day(row["execution_date"]) for row in split_rows)
-    splits = {}
-    for earlier, later in pairwise(sorted(proven)):
-        ratio = proven[earlier]["split_factor"] / proven[later]["split_factor"]
-        if ratio != 1:
-            splits[max((day for day in executed if earlier < day <= later), default=later)] = ratio
-    closes = {day: row["close"] * row["split_factor"] for day, row in proven.items()}
-    return Prices(closes, splits, _dividends(paid, since))
+    splits, today = defaultdict[date, float](lambda: 1.0), new_york_day(at.as_of)
+    for row in executed:
+        if row["split_from"] and row["split_to"] and start <= (day := _day(row["execution_date"])) <= today:
+            splits[_session_from(day)] *= row["split_to"] / row["split_from"]
+    dividends, gaps = _dividends([row for row in paid if row["ex_dividend_date"]], since, today)
+    closes = {_day(row["date"]): row["close"] for row in priced if row["close"]}
+    return Traded(
+        bars,
+        Prices(closes, dict(splits), dividends),
+        digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())),
+        at.version,
+        _unproven(adjusted),
+        gaps,
+    )
 
 
 def adjusted_bars(ticker: str, since: date, at: At) -> list[Mapping[str, Any]]:
@@ -114,19 +108,40 @@ def sessions(since: datetime, until: date, now: datetime) -> list[date]:
     return [day for day in days if (hours := session(day)) and hours.open >= since and hours.close <= now]
 
 
+def days_text(days: Sequence[date]) -> str:
+    """Return days as a phrase: on the only one, or on how many from when to when."""
+    return f"on {days[0]}" if len(days) == 1 else f"on {len(days)} days, {days[0]} to {days[-1]}"
+
+
 def _quotes(quoted: Quoted, since: date, at: At) -> dict[str, Any]:
     return ask(catalogue.get("quotes_range"), {**quoted._asdict(), "start_date": str(since)}, at)
 
 
-def _dividends(rows: tuple[Any, ...], since: date) -> dict[date, float]:
-    dividends: dict[date, float] = {}
+def _unproven(adjusted: Iterable[Mapping[str, Any]]) -> frozenset[date]:
+    """Return the first day whose split basis is proven after days whose basis is not."""
+    rows = [(_day(row["date"]), row["split_factor"] is not None) for row in adjusted]
+    return frozenset(day for (_, before), (day, proven) in pairwise(rows) if proven and not before)
+
+
+def _dividends(
+    rows: Iterable[Mapping[str, Any]], since: date, until: date
+) -> tuple[dict[date, float], tuple[str, ...]]:
+    dividends, gaps = defaultdict[date, float](float), list[str]()
     for row in rows:
-        if row["ex_dividend_date"] is None or (day := _day(row["ex_dividend_date"])) < since:
+        if not since <= (day := _day(row["ex_dividend_date"])) <= until:
             continue
         if row["cash_amount"] is None or row["unit"] != PER_SHARE:
-            raise NotFollowable(f"the dividend of {day} is not in USD")
-        dividends[day] = dividends.get(day, 0.0) + row["cash_amount"]
-    return dividends
+            gaps.append(f"the dividend of {day} is not in USD and not counted")
+        else:
+            dividends[_session_from(day)] += row["cash_amount"]
+    return dict(dividends), tuple(gaps)
+
+
+def _session_from(day: date) -> date:
+    """Return the first session on or after a day."""
+    while session(day) is None:
+        day += timedelta(days=1)
+    return day
 
 
 def _day(value: Any) -> date:

@@ -1,9 +1,9 @@
-"""The ledger: cash, positions and P&L from fills and daily prices.
+"""The ledger: cash, positions and P&L from dated entries, fills and daily prices.
 
-On each day, splits and dividends are applied first, to the positions of the evening before; then fills, then the close.
-The cost is the average cost. A sale of more than is held closes the position and opens a short one. A position is
-valued at its last close, adjusted for later splits; before the first close, at the price of its last fill. Borrowed
-cash pays interest at the end of every calendar day.
+On each day, splits and dividends are applied first, to the positions of the evening before; then deposits and other
+entries, then fills, then the close. The cost is the average cost. A sale of more than is held closes the position and
+opens a short one. A position is valued at its last close, adjusted for later splits; before the first close, at the
+price of its last fill. Borrowed cash pays interest at the end of every calendar day.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from forge.records import Fill
+from forge.records import Cash, Fill
 from pitlake.clock import new_york_day
 
 DAYS_A_YEAR = 365
@@ -87,9 +87,10 @@ class Holding:
 class Account:
     """The account as of a day.
 
-    holdings: all holdings, including closed ones. financing: interest paid so far, as a negative amount. curve: the net
-    asset value at the end of each day. missing: by ticker, the sessions on which a held security had no price. Amounts
-    in USD.
+    capital: paid in, less what was withdrawn. holdings: all holdings, including closed ones. financing: interest paid
+    so far, as a negative amount. curve: the net asset value at the end of each day. missing: by ticker, the sessions on
+    which a held security had no price. flows: deposits less withdrawals by day. fees: of the account itself. Amounts in
+    USD.
     """
 
     capital: float
@@ -98,6 +99,8 @@ class Account:
     financing: float
     curve: tuple[tuple[date, float], ...]
     missing: Mapping[str, tuple[date, ...]]
+    flows: Mapping[date, float] = field(default_factory=dict)
+    fees: float = 0.0
 
     @property
     def nav(self) -> float:
@@ -108,51 +111,68 @@ class Account:
     def positions(self) -> list[Holding]:
         return [holding for holding in self.holdings if holding.quantity]
 
+    def growth(self) -> list[tuple[date, float]]:
+        """Return what 1 USD of the start has become by the end of each day, whatever was paid in or withdrawn."""
+        level, before, levels = 1.0, self.capital - sum(self.flows.values()), list[tuple[date, float]]()
+        for day, nav in self.curve:
+            before += self.flows.get(day, 0.0)
+            level *= nav / before if before > 0 else 1.0
+            before = nav
+            levels.append((day, level))
+        return levels
+
     def sums(self) -> dict[str, float]:
-        """Return the totals of all holdings, in USD, and the drawdown from the highest net asset value, in percent."""
-        highest = max((nav for _, nav in self.curve), default=self.nav)
+        """Return the totals of all holdings, in USD, and the drawdown from the highest value of 1 USD, in percent."""
+        levels = [1.0, *(level for _, level in self.growth())]
         return {
             "closed_pnl": sum(holding.closed for holding in self.holdings),
             "open_pnl": sum(holding.open for holding in self.holdings),
             "dividends": sum(holding.income for holding in self.holdings),
-            "fees": sum(holding.fees for holding in self.holdings),
+            "fees": self.fees + sum(holding.fees for holding in self.holdings),
             "financing": self.financing,
-            "drawdown_pct": (1 - self.nav / max(highest, self.capital)) * 100,
+            "drawdown_pct": (1 - levels[-1] / max(levels)) * 100,
         }
 
 
 def keep(
-    capital: float,
+    entries: Sequence[Cash],
     fills: Sequence[Fill],
     prices: Mapping[str, Prices],
     sessions: Collection[date],
     until: date,
-    financing_rate: float = 0.0,
 ) -> Account:
     """Return the account at the end of a day.
 
-    Args: capital: USD at the start. fills: The fills in any order; fills after `until` are ignored. prices: By ticker.
-    sessions: The exchange's completed days, on which a price is expected. until: The last day, for which no interest is
-    due yet. financing_rate: Percent a year on borrowed cash.
+    Args: entries: The account's entries, by day. fills: The fills in any order. What is after `until` is ignored.
+    prices: By ticker. sessions: The exchange's completed days, on which a price is expected. until: The last day, for
+    which no interest is due yet.
     """
-    ledger = _Ledger(capital)
+    ledger = _Ledger(sum(entry.amount for entry in entries if entry.entry == "opening"))
+    ledger.rate = next((entry.amount for entry in entries if entry.entry == "rate"), 0.0)
     by_day: dict[date, list[Fill]] = defaultdict(list)
+    entries_by_day: dict[date, list[Cash]] = defaultdict(list)
     for fill in sorted(fills, key=_order):
         by_day[new_york_day(fill.filled_at)].append(fill)
-    day = min(by_day, default=until)
+    for entry in entries:
+        if entry.entry != "opening":
+            entries_by_day[entry.booked_on].append(entry)
+    day = min([*by_day, *entries_by_day], default=until)
     while day <= until:
         ledger.begin(day, prices)
+        for entry in entries_by_day.get(day, ()):
+            ledger.enter(entry)
         for fill in by_day.get(day, ()):
             ledger.book(fill, prices)
         ledger.mark(day, prices, due=day in sessions)
         if day < until and ledger.cash < 0:
-            interest = ledger.cash * financing_rate / 100 / DAYS_A_YEAR
+            interest = ledger.cash * ledger.rate / 100 / DAYS_A_YEAR
             ledger.cash, ledger.financing = ledger.cash + interest, ledger.financing + interest
         ledger.curve.append((day, ledger.nav))
         day += timedelta(days=1)
     missing = {ticker: tuple(days) for ticker, days in ledger.missing.items()}
+    holdings, curve = tuple(ledger.holdings.values()), tuple(ledger.curve)
     return Account(
-        capital, ledger.cash, tuple(ledger.holdings.values()), ledger.financing, tuple(ledger.curve), missing
+        ledger.capital, ledger.cash, holdings, ledger.financing, curve, missing, dict(ledger.flows), ledger.fees
     )
 
 
@@ -162,7 +182,9 @@ def _order(fill: Fill) -> tuple[datetime, str]:
 
 class _Ledger:
     def __init__(self, capital: float) -> None:
-        self.cash, self.financing = capital, 0.0
+        self.capital = self.cash = capital
+        self.financing = self.fees = self.rate = 0.0
+        self.flows: dict[date, float] = defaultdict(float)
         self.holdings: dict[tuple[str, str], Holding] = {}
         self.curve: list[tuple[date, float]] = []
         self.missing: dict[str, list[date]] = defaultdict(list)
@@ -180,6 +202,20 @@ class _Ledger:
                 holding.split(ratio)
             paid = holding.quantity * history.dividends.get(day, 0.0)
             holding.income, self.cash = holding.income + paid, self.cash + paid
+
+    def enter(self, entry: Cash) -> None:
+        if entry.entry == "rate":
+            self.rate = entry.amount
+            return
+        amount = entry.amount if entry.entry == "deposit" else -entry.amount
+        self.cash += amount
+        if entry.entry == "fee":
+            self.fees -= amount
+        elif entry.entry == "interest":
+            self.financing += amount
+        else:
+            self.capital += amount
+            self.flows[entry.booked_on] += amount
 
     def book(self, fill: Fill, prices: Mapping[str, Prices]) -> None:
         key = fill.instrument, fill.expression

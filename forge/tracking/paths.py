@@ -2,33 +2,34 @@
 
 A position is opened at the open of its first session. In each bar the open comes first: if it is beyond the stop or the
 target, the position is closed at the open. If a bar later touches both, the stop counts, because it is the worse of the
-two. Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session without a bar
-ends the path.
+two. Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session without a bar, or
+with an unproven split, is a hole: the position is followed from the next bar on. A position whose last day was a hole
+is closed at the open of the next bar. If the PM ordered its close and there is no bar for some sessions, it is closed
+at its last price.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
 from forge.records import Mark
+from forge.tracking.ledger import Prices
 
+PATIENCE = 5
+"""The sessions without a bar after which a position that the PM closes is closed at its last price."""
 Reason = Literal["target", "stop", "time"]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One session as traded, in USD. split: new shares per share of the day before; dividend: USD per share, on its ex-
-    day.
-    """
+    """One session as traded, in USD."""
 
     day: date
     open: float
     high: float
     low: float
     close: float
-    split: float = 1.0
-    dividend: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Terms:
     """
 
     since: date
-    changed: Mapping[str, float | date | None]
+    changed: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Trade:
     """A trade.
 
     side: 1 for long, -1 for short. target, stop: levels in USD as of the day before the first session, or None. until:
-    its last day. changes: later terms, in order.
+    its last day. changes: later terms, in order. closing: whether the PM ordered its close on its last day.
     """
 
     side: int
@@ -55,6 +56,7 @@ class Trade:
     stop: float | None
     until: date
     changes: tuple[Terms, ...] = ()
+    closing: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,19 +64,20 @@ class Path:
     """The path of a trade.
 
     entry_price: USD at the open of the first session. marks: the return at each close, as a share of the entry price.
-    reason, price: reason and price of the exit, "" and None before it. gap: the session without a bar, or None. shares:
-    the number of shares that one share of the first session has become. close, stop: close and stop of the last
-    session, as traded on that day.
+    reason, price: reason and price of the exit, "" and None before it. shares: the number of shares that one share of
+    the first session has become. close, stop: last close and stop, adjusted for the splits since. holes: the sessions
+    that it was not followed on. unfollowed: the first of the holes since the last bar, None if there is none.
     """
 
     entry_price: float | None
     marks: tuple[Mark, ...]
     reason: Reason | Literal[""] = ""
     price: float | None = None
-    gap: date | None = None
     shares: float = 1.0
     close: float | None = None
     stop: float | None = None
+    holes: tuple[date, ...] = ()
+    unfollowed: date | None = None
 
     @property
     def total_return(self) -> float:
@@ -82,30 +85,44 @@ class Path:
         return self.marks[-1].value if self.marks else 0.0
 
 
-def follow(trade: Trade, bars: Mapping[date, Bar], sessions: Iterable[date]) -> Path:
-    """Follow a trade. sessions: the completed sessions in which it was held, in order."""
-    entry_price, shares, cash, marks = None, 1.0, 0.0, list[Mark]()
-    terms: dict[str, Any] = {"target": trade.target, "stop": trade.stop, "until": trade.until}
-    changes, close = list(trade.changes), None
+def follow(
+    trade: Trade, bars: Mapping[date, Bar], prices: Prices, sessions: Iterable[date], unproven: Collection[date] = ()
+) -> Path:
+    """Follow a trade.
+
+    sessions: the completed sessions from its first one on, in order. unproven: the days on which a split is unproven.
+    """
+    entry_price, shares, cash, marks, holes = None, 1.0, 0.0, list[Mark](), list[date]()
+    terms: dict[str, Any] = {name: getattr(trade, name) for name in ("target", "stop", "until", "closing")}
+    changes, close, unfollowed = list(trade.changes), None, None
+    reason: Reason | Literal[""] = ""
+    price: float | None = None
     for day in sessions:
-        bar = bars.get(day)
-        if bar is None:
-            return Path(entry_price, tuple(marks), gap=day, shares=shares, close=close, stop=terms["stop"])
         while changes and changes[0].since <= day:
             terms.update(changes.pop(0).changed)
-        terms |= {level: _moved(terms[level], bar.split) for level in ("target", "stop")}
-        if entry_price is None:
-            entry_price = bar.open
+        ratio, bar = prices.splits.get(day, 1.0), None if day in unproven else bars.get(day)
+        terms |= {level: _moved(terms[level], ratio) for level in ("target", "stop")}
+        close = _moved(close, ratio)
+        if entry_price is None and day > terms["until"]:
+            break
+        if entry_price is not None:
+            shares *= ratio
+            cash += shares * prices.dividends.get(day, 0.0)
+        if bar is None:
+            holes.append(day)
+            unfollowed = unfollowed or day
+            if terms["closing"] and sum(hole >= terms["until"] for hole in holes) >= PATIENCE:
+                reason, price = "time", close
         else:
-            shares *= bar.split
-            cash += shares * bar.dividend
-        close = bar.close
-        reason, price = _exit(trade.side, bar, **terms)
-        path_return = trade.side * ((bar.close if price is None else price) * shares + cash - entry_price) / entry_price
-        marks.append(Mark(day=day, value=round(path_return, 9)))
+            entry_price, close, unfollowed = entry_price or bar.open, bar.close, None
+            reason, price = _exit(trade.side, bar, terms["target"], terms["stop"], terms["until"])
+        if entry_price is not None and (bar or price is not None):
+            worth = (close if price is None else price) or 0.0
+            path_return = trade.side * (worth * shares + cash - entry_price) / entry_price
+            marks.append(Mark(day=day, value=round(path_return, 9)))
         if price is not None:
-            return Path(entry_price, tuple(marks), reason, price, None, shares, close, terms["stop"])
-    return Path(entry_price, tuple(marks), shares=shares, close=close, stop=terms["stop"])
+            break
+    return Path(entry_price, tuple(marks), reason, price, shares, close, terms["stop"], tuple(holes), unfollowed)
 
 
 def _exit(
@@ -118,6 +135,8 @@ def _exit(
             return "stop", price or stop
         if target is not None and side * (bar.open if certain else best) >= side * target:
             return "target", price or target
+        if certain and bar.day > until:
+            return "time", bar.open
     return ("time", bar.close) if bar.day >= until else ("", None)
 
 

@@ -3,7 +3,8 @@
 Each question that a View had while active is judged with its first confidence, so that changing the question or the
 confidence later changes no score. A question without an answer is recorded and tried again. The first answer counts, as
 of the instant it became public, because a much later answer may be about another period. A later restatement of the
-figure adds a second settlement; the first stays.
+figure adds a second settlement; the first stays. A View whose present question is answered expires, with the answer as
+its verdict.
 """
 
 import json
@@ -119,7 +120,21 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
             call = f"{forecast.view.id}:{forecast.question}:{len(before)}"
             write = files.write_file(f"{FOLDER}new.md", render(judgement), call_id=call)
             new_settlements.append(cast("Settlement", remembered.record(write.rows[0])))
+    _expire(remembered, files)
     return new_settlements
+
+
+def _expire(remembered: Remembered, files: ForgeFS) -> None:
+    """Give every active View whose present question is answered its verdict, by the first answer."""
+    answers = [each for each in settlements(remembered) if each.status in ANSWERED and not each.restates]
+    verdicts: dict[tuple[str, str], Any] = {(each.view, each.question): each.status for each in answers}
+    for path in remembered.paths(KINDS["views"].folder):
+        if row := remembered.newest(path):
+            view = cast("View", remembered.record(row))
+            question = Forecast(view, remembered.written_at(row), "", "").question if view.settles else ""
+            if view.status == "active" and (verdict := verdicts.get((view.id, question))):
+                expired = replace(view, status="expired", verdict=verdict)
+                files.write_file(path, render(expired), call_id=f"{view.id}:expired:{row.seq}")
 
 
 def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) -> float | None:

@@ -4,30 +4,31 @@ A trade is opened at the open of the first session after the PM's approval. A tr
 option or a target in 32nds, becomes a gap with its reason. Its result is never guessed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from math import prod
-from typing import cast
+from typing import Any, cast
 
-from forge.core import config
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.book import HELD
+from forge.memory.cash import cash
+from forge.memory.chain import Row
 from forge.memory.effects import CODE
 from forge.memory.fills import fills
 from forge.memory.halts import Span, halted_spans
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Expression, Outcome, render
+from forge.records import KINDS, Expression, Fill, Outcome, Record, render
 from forge.records.natural import read_number
 from forge.records.values import Bounds
-from forge.tracking.bars import NotFollowable, sessions, traded_bars
+from forge.tracking.bars import NotFollowable, days_text, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
 from forge.tracking.settlement import whole_memory
-from forge.tracking.valuation import result_of
+from forge.tracking.valuation import Result, result_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
@@ -37,11 +38,27 @@ LAST_DAY = date(2199, 12, 31)
 
 @dataclass(frozen=True)
 class FollowedTrade:
-    """A path and its source. answer: SHA-256 of the lake's answer; version: of the lake."""
+    """A path and its source.
+
+    ticker: its instrument. answer: SHA-256 of the lake's answer; version: of the lake. unpriced: the holes without a
+    bar. seen: the last hole whose split is unproven, and its close. gaps: what the lake's answer leaves out.
+    """
 
     path: Path
+    ticker: str
     answer: str
     version: int | None
+    unpriced: tuple[date, ...] = ()
+    seen: tuple[date, float] | None = None
+    gaps: tuple[str, ...] = ()
+
+    def describe_holes(self, since: date | None = None) -> str:
+        """Return what is missing from a day on, as a phrase, "" if nothing is."""
+        missing = [day for day in self.unpriced if since is None or day >= since]
+        unproven = self.seen and (since is None or self.seen[0] >= since)
+        parts = [f"there is no bar of {self.ticker} {days_text(missing)}" if missing else ""]
+        parts.append(f"the split of {self.seen[0]} is unproven" if self.seen and unproven else "")
+        return "; ".join(filter(None, (*parts, *self.gaps)))
 
 
 def expressions(remembered: Remembered) -> list[tuple[str, Expression]]:
@@ -57,6 +74,8 @@ def follow_trade(
     at: At,
     changes: tuple[Terms, ...] = (),
     opens: datetime | None = None,
+    *,
+    closing: bool = False,
 ) -> FollowedTrade:
     """Follow an Expression from the first session after an instant, whether it was held or not.
 
@@ -67,6 +86,7 @@ def follow_trade(
         at: The viewpoint.
         changes: Later terms that the PM approved.
         opens: When it may be opened, if that is later than `since`.
+        closing: Whether the PM ordered its close on its last day.
 
     Raises:
         NotFollowable: With the reason.
@@ -75,17 +95,31 @@ def follow_trade(
     side = SIDES.get(expression.direction)
     if side is None:
         raise NotFollowable(f"a trade that is {expression.direction} can't be followed by daily bars")
-    while session(until) is None and until > new_york_day(since):
-        until -= timedelta(days=1)
     prices = traded_bars(expression.instrument, new_york_day(since), at)
-    last_days = [terms.changed["until"] for terms in changes if "until" in terms.changed]
-    last = max([until, *cast("list[date]", last_days)])
-    held_days = sessions(opens or since, last, at.as_of)
-    waited = [day for day in sessions(since, last, at.as_of) if held_days and day < held_days[0]]
-    ratio = prod(prices.bars[day].split for day in waited if day in prices.bars)
+    held_days = sessions(opens or since, LAST_DAY, at.as_of)
+    waited = [day for day in sessions(since, LAST_DAY, at.as_of) if held_days and day < held_days[0]]
+    ratio = prod(prices.prices.splits.get(day, 1.0) for day in waited)
     target, stop = (parse_price(getattr(expression, name), name) for name in ("target", "stop"))
-    trade = Trade(side, target and target / ratio, stop and stop / ratio, until, changes)
-    return FollowedTrade(follow(trade, prices.bars, held_days), prices.answer, prices.version)
+    until = _session_by(until, new_york_day(since))
+    trade = Trade(side, target and target / ratio, stop and stop / ratio, until, changes, closing)
+    path = follow(trade, prices.bars, prices.prices, held_days, prices.unproven)
+    seen = [(day, prices.bars[day].close) for day in path.holes if day in prices.bars]
+    return FollowedTrade(
+        path,
+        expression.instrument,
+        prices.answer,
+        prices.version,
+        tuple(day for day in path.holes if day not in prices.bars),
+        seen[-1] if seen else None,
+        prices.gaps,
+    )
+
+
+def _session_by(day: date, since: date) -> date:
+    """Return the last session up to a day, but no earlier day than `since`."""
+    while session(day) is None and day > since:
+        day -= timedelta(days=1)
+    return day
 
 
 def follow_held(
@@ -109,7 +143,7 @@ def follow_held(
         Terms(_next_open(written_at), _changed_terms(before, text))
         for (_, before), (written_at, text) in pairwise(active)
     )
-    return follow_trade(first, since, first.expires or LAST_DAY, at, changes, opens)
+    return follow_trade(first, since, first.expires or LAST_DAY, at, changes, opens, closing=bool(first.exit_reason))
 
 
 def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> datetime | None:
@@ -127,15 +161,17 @@ def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> date
     return since
 
 
-def _changed_terms(before: Expression, after: Expression) -> dict[str, float | date | None]:
+def _changed_terms(before: Expression, after: Expression) -> dict[str, Any]:
     """Return the terms whose text differs. An unchanged level is still adjusted for the splits since its own day."""
-    changed: dict[str, float | date | None] = {
+    changed: dict[str, Any] = {
         name: parse_price(getattr(after, name), name)
         for name in ("target", "stop")
         if getattr(after, name) != getattr(before, name)
     }
     if after.expires != before.expires:
-        changed["until"] = after.expires or LAST_DAY
+        changed["until"] = _session_by(after.expires or LAST_DAY, date.min)
+    if after.exit_reason:
+        changed["closing"] = True
     return changed
 
 
@@ -146,62 +182,93 @@ def _next_open(moment: datetime) -> date:
     return day if exchange_session and moment <= exchange_session.open else day + timedelta(days=1)
 
 
-def close_exits(
-    memory: Memory, now: At, settings: config.AccountSettings | None = None
-) -> tuple[list[Outcome], list[str]]:
-    """Close positions that reached their target, stop or last day.
+def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
+    """Close positions that reached their target, stop or last day, or that a fill of the PM's closed.
 
     Return the Outcomes, and the reasons for positions that can't be followed.
 
-    With an account, the P&L comes from the fills. Otherwise it comes from the path, for the whole notional and without
-    costs.
+    With an account, the P&L comes from the fills; fills that are booked or void later restate the Outcome. Otherwise it
+    comes from the path, for the whole notional and without costs.
     """
+    now = now.pinned()
     remembered = whole_memory(memory, now.as_of)
     files, outcomes, gaps = ForgeFS(memory, remembered, actor=CODE), list[Outcome](), list[str]()
-    halts, booked = halted_spans(remembered), fills(remembered)
+    halts, booked, entries = halted_spans(remembered), fills(remembered), cash(remembered)
     for path, expression in expressions(remembered):
+        if expression.status == "closed" and entries:
+            _restate(files, expression, lambda name: result_of(name, booked, entries, now), now)
         if expression.status not in HELD:
             continue
         texts = [
             (remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)
         ]
-        try:
-            course = follow_held(texts, now, halts)
-            if course is None:
-                continue
-            closed = _closed(expression, course, now)
-            if isinstance(closed, Expression) and settings and settings.capital is not None:
-                result = result_of(expression.id, booked, settings, now)
-                details = f"{closed.exit_details}; {result.describe()}"
-                closed = replace(closed, pnl=round(result.percent, 9), exit_details=details)
-        except (NotFollowable, BadInput) as problem:
-            gaps.append(f"{expression.id}: {problem}")
+        closed, gap = _closed(expression, texts, now, halts)
+        own = any((fill.expression, fill.source) == (expression.id, "import") for fill in booked)
+        result = result_of(expression.id, booked, entries, now) if entries and (closed or own) else None
+        if closed is None and own and result and not any(holding.quantity for holding in result.holdings):
+            closed = replace(expression, exit_reason=expression.exit_reason or "fill")
+        if closed is None:
+            gaps += [f"{expression.id}: {gap}"] if gap else []
             continue
-        if isinstance(closed, str):
-            gaps.append(f"{expression.id}: {closed}")
-        elif closed:
-            write = files.write_file(path, render(closed), call_id=f"{expression.id}:exit")
-            outcomes += [cast("Outcome", remembered.record(row)) for row in write.rows[1:]]
+        closed = replace(closed, status="closed", version=now.version)
+        if result:
+            details = "; ".join(filter(None, (closed.exit_details, result.describe())))
+            answer = closed.answer or result.answer
+            closed = replace(closed, pnl=round(result.percent, 9), exit_details=details, answer=answer)
+        write = files.write_file(path, render(closed), call_id=f"{expression.id}:exit")
+        outcomes += [cast("Outcome", remembered.record(row)) for row in write.rows[1:]]
     return outcomes, gaps
 
 
-def _closed(expression: Expression, trade: FollowedTrade, now: At) -> Expression | str | None:
-    """Return the closed Expression, the reason if a bar is missing, or None while it is open."""
-    path, over = trade.path, expression.expires and expression.expires < new_york_day(now.as_of)
-    if path.reason == "" and (path.gap or not over):
-        return f"there is no bar of {expression.instrument} on {path.gap}" if path.gap else None
+def _restate(files: ForgeFS, expression: Expression, result_of_fills: Callable[[str], Result], now: At) -> None:
+    """Write the result of a closed Expression again if one of its fills was booked or void after its Outcome."""
+    changed = [row for row, fill in _newest(files, "fills") if cast("Fill", fill).expression == expression.id]
+    for row, record in _newest(files, "outcomes") if changed else ():
+        outcome = cast("Outcome", record)
+        later = [files.remembered.record(fill).id for fill in changed if fill.seq > row.seq]
+        if outcome.expression == expression.id and later:
+            result = result_of_fills(expression.id)
+            body = f"{outcome.body}\nRestated after {', '.join(later)}: {result.describe()}"
+            pnl = round(result.percent, 9)
+            restated = replace(outcome, pnl=pnl, version=now.version, answer=result.answer, body=body)
+            files.write_file(row.path, render(restated), call_id=f"{outcome.id}:{row.seq}")
+
+
+def _newest(files: ForgeFS, kind: str) -> list[tuple[Row, Record]]:
+    """Return the current text of every record of a kind."""
+    rows = filter(None, map(files.remembered.newest, files.remembered.paths(KINDS[kind].folder)))
+    return [(row, files.remembered.record(row)) for row in rows]
+
+
+def _closed(
+    expression: Expression, texts: Sequence[tuple[datetime, Expression]], now: At, halts: tuple[Span, ...]
+) -> tuple[Expression | None, str]:
+    """Return the Expression with the result of its exit, None while it is open, and why it can't be followed."""
+    over = bool(expression.expires and expression.expires < new_york_day(now.as_of))
+    ordered = over and bool(expression.exit_reason)
+    try:
+        trade = follow_held(texts, now, halts)
+    except (NotFollowable, BadInput) as problem:
+        closed = replace(expression, exit_details=f"no result by bars: {problem}")
+        return closed if ordered else None, "" if ordered else str(problem)
+    if trade is None:
+        return None, ""
+    path, holes = trade.path, trade.describe_holes()
+    never_opened = over and path.entry_price is None and (ordered or not path.holes)
+    if not path.reason and not never_opened:
+        return None, trade.describe_holes(path.unfollowed) if path.unfollowed else ""
     if expression.notional is None:
-        return "its notional is missing"
+        return None, "its notional is missing"
     at = f"{path.reason} at {path.price:g} on {path.marks[-1].day}" if path.reason else "no session left to open in"
     entry = f"opened at {path.entry_price:g} on {path.marks[0].day}; " if path.entry_price else ""
+    details = f"{entry}{at}; {holes + '; ' if holes else ''}return {path.total_return:.6f}"
     return replace(
         expression,
-        status="closed",
         exit_reason=path.reason if path.reason in ("stop", "target") else expression.exit_reason or "time",
-        exit_details=f"{entry}{at}; return {path.total_return:.6f}; lake version {trade.version}, answer "
-        f"{trade.answer}",
-        pnl=round(abs(expression.notional) * path.total_return, 9),
-    )
+        exit_details=f"{details}; lake version {trade.version}, answer {trade.answer}",
+        pnl=round(abs(expression.notional) * path.total_return, 9) if path.reason or not path.holes else None,
+        answer=trade.answer,
+    ), ""
 
 
 def active_since(remembered: Remembered, path: str) -> datetime | None:

@@ -165,7 +165,7 @@ def _trade(remembered: Remembered, record: Counterfactual, since: datetime, now:
         total_return=path.total_return if path.marks else None,
         exit_reason=path.reason,
         marks=path.marks,
-        problem=f"there is no bar of {expression.instrument} on {path.gap}" if path.gap else "",
+        problem=trade.describe_holes(path.unfollowed) if path.unfollowed else "",
         version=trade.version,
         answer=trade.answer,
     )

@@ -1,13 +1,17 @@
 """Values fills by the lake's bars: the account as of an instant, and the P&L of one Expression."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 
-from forge.core import config
+from forge.memory.cash import cash
+from forge.memory.fills import all_fills, fills
+from forge.memory.journal import digest
+from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Fill
+from forge.records import Cash, Fill
 from forge.tracking import ledger
-from forge.tracking.bars import NotFollowable, daily_prices, sessions
+from forge.tracking.bars import days_text, sessions, traded_bars
 from forge.tracking.ledger import Holding, Prices
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
@@ -17,47 +21,77 @@ PERCENT = 100
 
 @dataclass(frozen=True)
 class Valued:
-    """An account, with the reasons why some positions are not valued by a price of the last session."""
+    """An account.
+
+    gaps: why some positions are not valued by a price of the last session. answer: SHA-256 of the lake's answers.
+    notes: what changed it after the fact.
+    """
 
     account: ledger.Account
     gaps: tuple[str, ...]
+    answer: str = ""
+    notes: tuple[str, ...] = ()
 
 
-def value(booked: Iterable[Fill], settings: config.AccountSettings, at: At) -> Valued:
-    """Return the account of these fills as of an instant. Raises LakeNotFound; needs `settings.capital`."""
-    traded = list(booked)
-    if settings.capital is None:
-        raise BadInput("account.capital", "is not set", "write it to the settings: [account] capital = 1000000")
-    until = new_york_day(at.as_of)
+def value_account(remembered: Remembered, at: At, capital: float | None = None) -> Valued:
+    """Return the account of a memory as of an instant. capital: that of the settings. Raises LakeNotFound, BadInput."""
+    entries = cash(remembered)
+    notes = [
+        f"{fill.id} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is void: {fill.reason}; the account counts "
+        f"without it from {new_york_day(fill.filled_at)} on"
+        for fill in all_fills(remembered)
+        if fill.status == "void"
+    ]
+    start = next((entry.amount for entry in entries if entry.entry == "opening"), None)
+    if capital not in (None, start) and start is not None:
+        notes.append(
+            f"the account was opened with {start:,.0f} USD, and the settings name {capital:,.0f}, which changes "
+            "nothing; book the difference: pitlake forge cash deposit"
+        )
+    return replace(value(fills(remembered), entries, at), notes=tuple(notes))
+
+
+def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date | None = None) -> Valued:
+    """Return the account of these fills and entries at the end of a day (default: that of the instant).
+
+    Raises LakeNotFound, and BadInput if the account is not open.
+    """
+    traded, until = list(booked), until or new_york_day(at.as_of)
+    if not entries:
+        raise BadInput("account", "is not open as of this instant", "see [account] capital in the settings")
     if not traded:
-        return Valued(ledger.keep(settings.capital, (), {}, (), until), ())
+        return Valued(ledger.keep(entries, (), {}, (), until), ())
     first = min(fill.filled_at for fill in traded)
-    prices, gaps = dict[str, Prices](), list[str]()
+    prices, gaps, answers = dict[str, Prices](), list[str](), list[str]()
     for ticker in sorted({fill.instrument for fill in traded}):
         try:
-            prices[ticker] = daily_prices(ticker, new_york_day(first), at)
-        except (NotFollowable, BadInput) as problem:
+            answer = traded_bars(ticker, new_york_day(first), at)
+        except BadInput as problem:
             gaps.append(f"{ticker}: {problem}")
+            continue
+        prices[ticker] = answer.prices
+        answers.append(answer.answer)
+        gaps += [f"{ticker}: {gap}" for gap in answer.gaps]
     due = sessions(first, until, at.as_of)
-    account = ledger.keep(settings.capital, traded, prices, set(due), until, settings.financing_rate)
+    account = ledger.keep(entries, traded, prices, set(due), until)
     for ticker, days in account.missing.items():
         if ticker in prices and days:
-            what = f"no bar on {days[0]}" if len(days) == 1 else f"no bar on {len(days)} days, {days[0]} to {days[-1]}"
             still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
-            gaps.append(f"{ticker}: {what}{'; valued at its last close' if still else ''}")
-    return Valued(account, tuple(gaps))
+            gaps.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
+    return Valued(account, tuple(gaps), digest(*answers))
 
 
 @dataclass(frozen=True)
 class Result:
     """The P&L of the fills of Expressions.
 
-    usd: in USD. percent: in percent of the account's capital. holdings: by instrument.
+    usd: in USD. percent: in percent of the account's capital. holdings: by instrument. answer: as in `Valued`.
     """
 
     usd: float
     percent: float
     holdings: tuple[Holding, ...]
+    answer: str = ""
 
     def describe(self) -> str:
         rest = [
@@ -66,10 +100,10 @@ class Result:
         return "; ".join([f"{self.usd:+.2f} USD by its fills", *rest]) if self.holdings else "no fill"
 
 
-def result_of(expression: str, booked: Iterable[Fill], settings: config.AccountSettings, at: At) -> Result:
+def result_of(expression: str, booked: Iterable[Fill], entries: Sequence[Cash], at: At) -> Result:
     """Return the P&L of an Expression's fills as of an instant. Raises as `value`."""
-    valued = value((fill for fill in booked if fill.expression == expression), settings, at)
-    return sum_results([expression], valued.account)
+    valued = value((fill for fill in booked if fill.expression == expression), entries, at)
+    return replace(sum_results([expression], valued.account), answer=valued.answer)
 
 
 def sum_results(expressions: Collection[str], account: ledger.Account) -> Result:

@@ -19,7 +19,7 @@ def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Confi
     """
     gaps = advance_account(memory, at, settings.account)
     settled = settle(memory, at, cut_offs)
-    closed, unfollowed = close_exits(memory, at, settings.account)
+    closed, unfollowed = close_exits(memory, at)
     tracked, missing = track_untaken(memory, at, settings.counterfactuals)
     changes = [
         f"{answer.id} {answer.view} {answer.status.replace('_', ' ')} {answer.value or answer.reason}"

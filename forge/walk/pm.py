@@ -56,7 +56,7 @@ def advance(
     for lesson in waiting_lessons(memory):
         decide_lesson(memory, lesson.record.id, lesson.sha256, NAME)
     settled = settle(memory, at, cut_offs)
-    closed, gaps = close_exits(memory, at, account)
+    closed, gaps = close_exits(memory, at)
     followed, missing = track_untaken(memory, at, settings.counterfactuals)
     calibrate(memory, at.as_of)
     if not keeps_account:

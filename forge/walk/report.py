@@ -17,14 +17,14 @@ from markupsafe import Markup
 
 from forge.core.tape import MAIN, WORK, Tape
 from forge.memory import Remembered
-from forge.memory.fills import fills
+from forge.memory.cash import cash
 from forge.model.budget import total_spent
 from forge.providers.base import At
 from forge.records import KINDS, Calibration, Outcome, Portfolio, Settlement, View
-from forge.tracking.bars import NotFollowable, daily_prices
+from forge.tracking.bars import traded_bars
 from forge.tracking.ledger import Account
 from forge.tracking.settlement import ANSWERED, settlements, whole_memory
-from forge.tracking.valuation import value
+from forge.tracking.valuation import value_account
 from forge.walk.plan import Walk
 from forge.walk.run import Ground, pinned_version, receipts
 from pitlake.charts import FULL_WIDTH, Level, Svg, line_chart
@@ -187,11 +187,11 @@ def _asked_and_answered(tape: Tape, decision: str) -> tuple[str, str]:
 
 def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
     """Return the run's account as of its end, or the reason why there is none."""
-    settings, at = ground.config.account, At(as_of=walk.ends, lake=ground.lake, version=pinned_version(walk, ground))
-    if settings.capital is None:
+    at = At(as_of=walk.ends, lake=ground.lake, version=pinned_version(walk, ground))
+    if not cash(remembered):
         return "No account was kept: the settings name no capital."
-    valued = value(fills(remembered), settings, at)
-    curve = [(day, nav / settings.capital * PERCENT) for day, nav in valued.account.curve]
+    valued = value_account(remembered, at)
+    curve = [(day, level * PERCENT) for day, level in valued.account.growth()]
     highest, worst = PERCENT, 0.0
     for _, level in curve:
         highest = max(highest, level)
@@ -203,8 +203,8 @@ def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
 def _benchmark(walk: Walk, at: At) -> float | None:
     """Return the benchmark's return over the run's days, in percent of the close before them, without dividends."""
     try:
-        prices = daily_prices(BENCHMARK, walk.since, at)
-    except (NotFollowable, BadInput):
+        prices = traded_bars(BENCHMARK, walk.since, at).prices
+    except BadInput:
         return None
     days = [day for day in sorted(prices.closes) if day <= walk.until]
     first = max((day for day in days if day < walk.since), default=next(iter(days), None))

@@ -22,12 +22,15 @@ from forge.desk.commands import (
     backtests_under_way,
     constrain,
     decisions_under_way,
+    enter_cash,
     example_view,
     state_view,
     stop,
     switch_trading,
+    undo_fill,
 )
 from forge.memory.approvals import change_held
+from forge.memory.cash import ENTRIES, Entry
 from forge.memory.halts import halted
 from forge.records.kinds import NEW
 from forge.tracking.calibration import calibrate
@@ -35,6 +38,7 @@ from forge.tracking.receipts import recorded_cut_offs
 from forge.tracking.work import describe, settle_due
 from forge.web.day import Day
 from forge.web.desk import DeskPages
+from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, PitlakeError
 from pitlake.web.app import form
 
@@ -63,6 +67,8 @@ class Commands:
             "/desk/halt": partial(_switch, "halted"),
             "/desk/release": partial(_switch, "released"),
             "/desk/fills": _fills,
+            "/desk/void": _void,
+            "/desk/cash": _cash,
         }
         posts = [Route(path, partial(self._order, order), methods=["POST"]) for path, order in orders.items()]
         return [Route("/desk/commands", self.commands), *posts]
@@ -104,6 +110,7 @@ class Commands:
             text=refused.get("text") or example_view(),
             once=os.urandom(8).hex(),
             fills=refused.get("fills", ""),
+            entries=ENTRIES,
             halt=halted(day.remembered),
             running=[*backtests_under_way(day.desk), *decisions_under_way(day.desk)],
         )
@@ -124,11 +131,8 @@ def _own_view(day: Day, fields: Fields) -> list[str]:
 
 def _adjust(day: Day, fields: Fields) -> list[str]:
     terms: dict[str, object] = {name: value for name in ("stop", "target") if (value := fields.get(name, "").strip())}
-    if last_day := fields.get("expires", "").strip():
-        try:
-            terms["expires"] = date.fromisoformat(last_day)
-        except ValueError:
-            raise BadInput("expires", f"{last_day[:40]!r} is not a day", "give a day such as 2024-06-28") from None
+    if last_day := _day(fields, "expires"):
+        terms["expires"] = last_day
     if not terms:
         raise BadInput("stop", "no change is given", "give a stop, a target or a last day")
     name = fields.get("id", "")
@@ -141,7 +145,7 @@ def _close(day: Day, fields: Fields) -> list[str]:
     name, terms = fields.get("id", ""), {"exit_reason": fields.get("reason", "")}
     changed = change_held(day.memory, name, getpass.getuser(), day.guardrails, terms)
     day.memory.flush()
-    return [f"{name} closes at the end of {changed.expires}"]
+    return [f"{name} closes at the end of {changed.expires}, or with the next bar after it"]
 
 
 def _settle(day: Day, _fields: Fields) -> list[str]:
@@ -169,8 +173,29 @@ def _fills(day: Day, fields: Fields) -> list[str]:
     return [counted, *gaps]
 
 
-def _number(fields: Fields, name: str) -> float:
+def _void(day: Day, fields: Fields) -> list[str]:
+    text, gaps = undo_fill(day.desk, day.memory, fields.get("id", ""), fields.get("reason", ""), day.lake.root)
+    return [text, *gaps]
+
+
+def _cash(day: Day, fields: Fields) -> list[str]:
+    booked_on = _day(fields, "on") or new_york_day(day.memory.journal.clock.now())
+    entry = Entry(fields.get("entry", ""), _number(fields, "amount"), booked_on, fields.get("reason", ""))
+    text, gaps = enter_cash(day.desk, day.memory, entry, day.lake.root)
+    return [text, *gaps]
+
+
+def _day(fields: Fields, name: str) -> date | None:
+    text = fields.get(name, "").strip()
     try:
-        return float(fields[name])
+        return date.fromisoformat(text) if text else None
     except ValueError:
-        raise BadInput(name, f"{fields[name][:40]!r} is not a number", "give a number from 0") from None
+        raise BadInput(name, f"{text[:40]!r} is not a day", "give a day such as 2024-06-28") from None
+
+
+def _number(fields: Fields, name: str) -> float:
+    text = fields.get(name, "")
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(name, f"{text[:40]!r} is not a number", "give a number from 0") from None

@@ -16,7 +16,7 @@ from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
 from forge.memory.book import held_in, remembered_book, with_approved
-from forge.memory.fills import fills
+from forge.memory.cash import cash
 from forge.memory.guardrails import Figure, Guardrails
 from forge.memory.halts import halted_spans
 from forge.memory.lessons import Lesson, lessons
@@ -41,7 +41,7 @@ from forge.tracking.bars import NotFollowable
 from forge.tracking.risk import Risk, risk
 from forge.tracking.settlement import settlements
 from forge.tracking.trades import FollowedTrade, follow_held
-from forge.tracking.valuation import Result, Valued, sum_results, value
+from forge.tracking.valuation import Result, Valued, sum_results, value_account
 from forge.web.decisions import Decision, DecisionStart, decision, decision_start
 from pitlake import clock
 from pitlake.clock import iso
@@ -192,11 +192,10 @@ class Day:
     @cached_property
     def account(self) -> Valued | str:
         """The account by its fills, or the reason why there is none."""
-        settings = self.desk.config.account
-        if settings.capital is None:
-            return "No account is kept: the settings name no capital."
+        if not cash(self.remembered):
+            return "No account is open. Name a capital in the settings; the first fill or question opens it."
         try:
-            return value(fills(self.remembered), settings, self.market)
+            return value_account(self.remembered, self.market, self.desk.config.account.capital)
         except LakeNotFound:
             return "There is no lake to value the fills with."
 

@@ -6,6 +6,7 @@ pipelines.sync decides the requests and their order.
 import os
 from collections.abc import Sequence
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -15,6 +16,9 @@ from pitlake.cli.options import lake_option
 from pitlake.errors import BadInput
 
 FIRST_YEAR = 1993
+SECOND_CHECK = "great_expectations"
+NOTIFY = "PITLAKE_NOTIFY"
+"""The variable of `resources.notifier`, which needs Dagster."""
 HEADERS = ("none", "earnings", "undecided", "all")
 
 
@@ -65,6 +69,8 @@ def command(
     if everything != bool(paths):
         raise BadInput("--all", "goes with --from", "give both: --all --from companyfacts.zip,submissions.zip")
     prices = _prices(texts["prices"], split_basis)
+    if find_spec(SECOND_CHECK) is None:  # Publishing would miss it, after all requests.
+        raise ModuleNotFoundError(name=SECOND_CHECK)
     from pipelines.sync.run import Asked, sync, version
     from pitlake.lake.lake import Lake
 
@@ -94,9 +100,9 @@ def command(
 
 def _alert(failures: Sequence[str]) -> None:
     """Send failures to the alert channels, if any is configured, because the terminal may be unattended."""
-    from resources.notifier import VARIABLE, Notifier
+    if os.environ.get(NOTIFY):
+        from resources.notifier import Notifier
 
-    if os.environ.get(VARIABLE):
         Notifier().send(f"pitlake: {len(failures)} failures of a sync", "\n".join(failures))
 
 

@@ -17,14 +17,9 @@ from typing import Any
 from pitlake import __version__
 from pitlake.agents import kit, settings
 from pitlake.errors import BadInput, PitlakeError
-from pitlake.extensions import entries
 
 RECORD = ".claude/pitlake-kit.json"
 PYTHON = ".claude/pitlake-python"
-WITHOUT_A_CHECKOUT = (
-    "the agents of outside sources (alphavantage, benzinga, perplexity, yahoo) use `pitlake fetch`, which needs a "
-    "checkout; without one they answer with a gap"
-)
 WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"query": "CREATE (n)"}}
 
 
@@ -40,8 +35,8 @@ class Record:
     created: list[str]
 
 
-def install(project: Path) -> list[str]:
-    """Install or update the kit in a project; return notes for the user.
+def install(project: Path) -> None:
+    """Install or update the kit in a project.
 
     Raises BadInput with the project's own files that conflict; then nothing is written.
     """
@@ -75,7 +70,6 @@ def install(project: Path) -> list[str]:
         _write(project / name, text)
     for name, content in whole.items():
         _write(project / name, _json(content))
-    return [] if "fetch" in entries("commands") else [WITHOUT_A_CHECKOUT]
 
 
 def uninstall(project: Path) -> list[str]:

@@ -37,6 +37,8 @@ def differences(
         until: Compare only the rows dated at or before this instant.
     """
     left_rows, right_rows = past_rows(left, right, time, until)
+    if left_rows == right_rows:
+        return {}
     names = list(dict.fromkeys([*left.columns, *right.columns]))
     key = _key((left, left_rows), (right, right_rows), names, time)
     pairs, left_only, right_only = _matched(left_rows, right_rows, key)

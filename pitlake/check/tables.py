@@ -71,20 +71,23 @@ def public_from(values: Sequence[Any]) -> list[datetime | None]:
     Midnights are days unless the column has other clock times, which are read as UTC if they have no zone. A day is in
     the past from its end in New York.
     """
+    names = [repr(value) for value in values]
+    distinct = dict(zip(names, values, strict=True))
     zoned = [
-        value.replace(tzinfo=timezone.utc)
-        if isinstance(value, datetime) and value.tzinfo is None and value.time() != time()
-        else value
-        for value in values
+        _in_utc(value) if isinstance(value, datetime) and value.time() != time() else value
+        for value in distinct.values()
     ]
     try:
-        return read_column(zoned)
+        instants = read_column(zoned)
     except MixedMidnights:
-        utc = [
-            value.replace(tzinfo=timezone.utc) if isinstance(value, datetime) and value.tzinfo is None else value
-            for value in zoned
-        ]
-        return read_column(utc, midnights=INSTANTS)
+        instants = read_column([_in_utc(value) for value in distinct.values()], midnights=INSTANTS)
+    of = dict(zip(distinct, instants, strict=True))
+    return [of[name] for name in names]
+
+
+def _in_utc(value: Any) -> Any:
+    naive = isinstance(value, datetime) and value.tzinfo is None
+    return value.replace(tzinfo=timezone.utc) if naive else value
 
 
 def _dates(values: Sequence[Any]) -> set[Any]:

@@ -6,6 +6,7 @@ quickly. Commands raise the errors of `pitlake.errors`; this module turns them i
 
 import gc
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -27,6 +28,7 @@ COMMANDS = (
     "agents",
     "web",
     "mount",
+    "sealed",
     "datasets",
     "describe",
     "gaps",
@@ -37,6 +39,7 @@ COMMANDS = (
     "receipts",
     "replay",
     "check",
+    "audit",
     "study",
     "compact",
     "retract",
@@ -51,17 +54,16 @@ EXTRAS = {
         "openai",
         "pydantic",
         "pydantic_ai",
-        "skills_ref",
         "yaml",
     ),
+    "platform": ("dagster", "neo4j"),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
     "postgres": ("psycopg2",),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
+    "sync": ("exchange_calendars", "great_expectations", "pandas", "pytz", "selectolax"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
-PLATFORM = ("backfill", "fetch", "reparse", "sync")
-"""Commands that only a checkout has."""
 _GARBAGE = 50_000  # more objects before a look for garbage than by default
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 _PASSWORD = re.compile(r"(?<=://)\S*:\S*(?=@)")
@@ -107,7 +109,7 @@ def load(name: str) -> click.Command:
 def cli(context: click.Context) -> None:
     """Query the lake as of an instant.
 
-    A query as of T cannot see anything that was not public at T, because it is not there.
+    A query as of T cannot see anything that was not public at T, because it is not there. Begin with `pitlake demo`.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -140,9 +142,12 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         extras = [extra for extra, brings in EXTRAS.items() if error.name in brings]
         if not extras:
             raise
-        command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
-        extra = command if command in extras else extras[0]
-        return _complain(f"{error.name} is not installed; install it with pip install 'pitlake[{extra}]'", FAILED)
+        typed = sys.argv[1:] if arguments is None else arguments
+        command = next(iter(typed), "")
+        extra = command if command in extras else "web" if command == "demo" else extras[0]
+        again = f"run uvx --from 'pitlake[{extra}]' pitlake {shlex.join(typed)}"
+        install = again if machine.in_uv_cache() else f"install it with pip install 'pitlake[{extra}]'"
+        return _complain(f"{error.name} is not installed; {install}", FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0
@@ -151,11 +156,6 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "pitlake"
     if isinstance(error, click.exceptions.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
-        if error.command_name in PLATFORM and error.ctx.parent is None:
-            return (
-                f"'{command} {error.command_name}' needs the parts that fill a lake, which are not in the installed "
-                "package; clone pitlake's repository, run `make` there and use its .venv/bin/pitlake"
-            )
         names = error.ctx.command.list_commands(error.ctx)
         return f"there is no command '{command} {error.command_name}'; {choice(error.command_name, names)}"
     return f"{error.format_message().rstrip('.')}; see {command} --help"

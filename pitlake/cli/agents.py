@@ -32,13 +32,11 @@ def install(project: Path) -> None:
     """Install or update the kit in a project. The project's own files are never overwritten."""
     from pitlake.agents import install as kit
 
-    notes = kit.install(project.resolve())
+    kit.install(project.resolve())
     record = kit.recorded(project.resolve())
     click.echo(
         f"{len(record.files) if record else 0} files, the hooks and the server pitlake are in {project.resolve()}"
     )
-    for line in notes:
-        click.echo(f"note: {line}", err=True)
     _check(project)
 
 

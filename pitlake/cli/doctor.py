@@ -72,9 +72,10 @@ def libraries() -> Diagnosis:
 
 
 def filling() -> Diagnosis:
-    """Check the libraries that fill the lake, which querying does not need."""
+    """Check the libraries of Dagster and the graph, which querying does not need."""
     missing = [name for name in PLATFORM if find_spec(name) is None]
-    says = f"not installed: {', '.join(missing)}; querying works without; to fill a lake, run `make demo` in a checkout"
+    install = "querying and `pitlake sync` work without; pip install 'pitlake[platform]' installs it"
+    says = f"not installed: {', '.join(missing)}; {install}"
     return Diagnosis("platform", not missing, says if missing else _versions(PLATFORM), required=False)
 
 

@@ -6,7 +6,7 @@ Unknown arguments are refused too, because a misspelt `pit` must not return an a
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
@@ -209,7 +209,7 @@ def tools(service: QueryService) -> list[Tool]:
     return [strict_tool(method) for method in (box.query, box.run_query, box.search, box.gaps, box.describe)]
 
 
-def strict_tool(function: Callable[..., CallToolResult | Awaitable[CallToolResult]]) -> Tool:
+def strict_tool(function: Callable[..., Any]) -> Tool:
     """Make a function a read-only tool. Its docstring is the description; unknown arguments are refused."""
     title, text = function.__name__.replace("_", " ").capitalize(), " ".join((function.__doc__ or "").split())
     tool = PlainTool.from_function(function, title=title, description=text, annotations=READS_ONLY)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 def connect(  # noqa: PLR0913 - all that a session is asked for
-    as_of: str | datetime | None = None,
+    place: "str | date | Path | Lake | None" = None,
+    /,
+    as_of: str | date | None = None,
     *,
     version: int | None = None,
     known_by: str | datetime | None = None,
@@ -37,27 +39,33 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     limits: Limits | None = None,
     catalogue: Catalogue | None = None,
 ) -> Session:
-    """Open a session on a lake as of an instant.
+    """Open a session on a lake as of an instant: `connect(T)`, or `connect(LAKE, T)`.
 
-    Args: as_of: ISO-8601 with an offset, or an aware datetime. version: A lake version (default: the newest). known_by:
-    Use the version that was the newest at this instant, without what this lake collected later. lake: The lake or its
-    root (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted
-    code. datasets: The datasets to bind (default: all). open_mode: Query without an instant; includes outcomes.
-    hindsight: "omit" leaves out the columns that could not be known at available_at, such as today's tickers. limits:
-    Bounds of time, memory and results. catalogue: Contracts and views to use in place of those of this installation and
-    of mounted tables. Macros over the installation's datasets are then left out.
+    Args: as_of: ISO-8601 with an offset or the name of a zone, or an aware datetime. version: A lake version (default:
+    the newest). known_by: Use the version that was the newest at this instant, without what this lake collected later.
+    lake: The lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed;
+    "in_process" is for trusted code. datasets: The datasets to bind (default: all). open_mode: Query without an
+    instant; includes outcomes. hindsight: "omit" leaves out the columns that could not be known at available_at, such
+    as today's tickers. limits: Bounds of time, memory and results. catalogue: Contracts and views to use in place of
+    those of this installation and of mounted tables. Macros over the installation's datasets are then left out.
 
     Raises:
         BadInput, BadInstant: For an argument that can't be used.
         LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable: See `pitlake.errors`.
     """
+    if isinstance(place, str | date) and as_of is None and not open_mode:
+        place, as_of = None, place
+    if place is not None and lake is not None:
+        raise BadInput("lake", f"given twice, {place} and {lake}", "give one of them")
+    if isinstance(place, date):
+        raise BadInput("as_of", f"given twice, {place} and {as_of}", "give one of them")
     viewpoint = Viewpoint.parse(
         as_of,
         open_mode=open_mode,
         version=version,
         known_by=known_by,
         hindsight=hindsight,
-        lake=lake,
+        lake=lake if place is None else place,
         isolation=isolation,
     )
     return open_session(viewpoint, datasets=datasets, limits=limits, catalogue=catalogue)

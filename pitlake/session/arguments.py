@@ -35,12 +35,14 @@ _MISSING_COLUMN = re.compile(
     r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(\w+)"'
 )
 _MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
+_OUTSIDE = (
+    "a session can't read files: mount a table with `pitlake mount`, or load() its rows",
+    "a session can read only its own views: SELECT * FROM lake_info lists them",
+)
 _STEPS = {
     "^MachineClock": "use now() or as_of(), which return T",
-    "Cannot access file|working directory": (
-        "a session can't read files: mount a table with `pitlake mount`, or load() its rows"
-    ),
-    "^PermissionException": "a session can read only its own views: SELECT * FROM lake_info lists them",
+    "Cannot access file|working directory": _OUTSIDE[0],
+    "^PermissionException": _OUTSIDE[1],
     'syntax error at or near ":"': "write a parameter as $name, not :name",
 }
 LOADED = 'SELECT * FROM lake_info lists the views; in Python, session.load("mine", frame) adds a frame'
@@ -171,8 +173,9 @@ def hint(
 ) -> str:
     """Return the next step after a failure, or "" if DuckDB's message is enough. left_out: hindsight columns."""
     spelled = f"{failure.kind}: {failure.message}"
+    only = "" if contracts else f"this session has {', '.join(bound)}, and nothing else"
     if step := next((step for pattern, step in _STEPS.items() if re.search(pattern, spelled)), ""):
-        return step
+        return only if only and step in _OUTSIDE else step
     column = _MISSING_COLUMN.search(failure.message)
     absent = "" if column is None else next(filter(None, column.groups()), "").lower()
     if absent in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
@@ -185,7 +188,7 @@ def hint(
         return f"this session was opened without {name}; open one with it in datasets"
     if meant(name) in bound:
         return f"{name} is called {meant(name)} here: SELECT * FROM {meant(name)}"
-    return LOADED if name else ""
+    return (only or LOADED) if name else ""
 
 
 def _as_arrow(rows: Any) -> pa.Table:

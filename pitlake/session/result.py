@@ -152,6 +152,11 @@ class Result:
         """Return the names of the columns, in order."""
         return list(self._table.column_names)
 
+    @property
+    def description(self) -> list[tuple[Any, ...]]:
+        """Return the names of the columns as a cursor does, for libraries that read cursors."""
+        return [(name, *[None] * 6) for name in self.columns]
+
     def __len__(self) -> int:
         return int(self._table.num_rows)
 

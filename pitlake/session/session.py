@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pitlake.session.arguments import Params, Rows
 
 OTHER_NAMES = dict.fromkeys(("register", "from_df"), 'load a frame with session.load("mine", frame)') | {
-    "execute": "session.sql(query, parameters) answers a query",
+    "cursor": "session.sql(query, parameters) answers a query",
     "tables": "session.datasets are the names of its views",
     "panel": "`pitlake panel` makes one",
 }
@@ -102,6 +102,8 @@ class Session:
     ) -> Result:
         """Run SQL and return the result of its last statement. See `ask`."""
         return self.ask(query, params, max_rows=max_rows, max_bytes=max_bytes)
+
+    execute = sql  # For `pl.read_database` and hands that are used to DuckDB's.
 
     def run(self, name: str, /, *places: Any, **values: Any) -> Result:
         """Run a catalogue query by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
@@ -42,7 +42,7 @@ class Viewpoint:
     @classmethod
     def parse(
         cls,
-        as_of: str | datetime | None = None,
+        as_of: str | date | None = None,
         *,
         open_mode: bool = False,
         version: Any = None,
@@ -92,7 +92,7 @@ class Viewpoint:
         )
         return viewpoint if as_of is None else viewpoint.at(as_of, field("as_of"))
 
-    def at(self, as_of: str | datetime, field: str = "as_of") -> "Viewpoint":
+    def at(self, as_of: str | date, field: str = "as_of") -> "Viewpoint":
         """Return the same viewpoint as of another instant. Raises BadInput for an instant in the future."""
         return replace(self, as_of=past(as_of, field, lambda: self.open_lake().now()))
 

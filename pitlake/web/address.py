@@ -51,15 +51,14 @@ class Move:
     to: datetime
 
 
-def parse_address(query: Mapping[str, str], names: tuple[str, str] = ("as_of", "ticker")) -> Address:
+def parse_address(query: Mapping[str, str]) -> Address:
     """Parse an address. Raises BadInstant, and BadInput if the instant is in the future or the ticker is missing."""
-    field, _ = names
-    if field not in query:
-        raise BadInput(field, "missing", f"give a time, such as ?{field}=2024-05-22T16:30:00-04:00&ticker=NVDA")
-    moment = instant(query[field], field)
+    if "as_of" not in query:
+        raise BadInput("as_of", "missing", "give a time, such as ?as_of=2024-05-22T16:30:00-04:00&ticker=NVDA")
+    moment = instant(query["as_of"], "as_of")
     moved = any(query.get(name) for name in _MOVED)
     at = _moved_to(moment, query) if moved else moment
-    clock.past(at, field)
+    clock.past(at, "as_of")
     ticker = query.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
         raise BadInput("ticker", "is missing or not a ticker", "give letters, digits, dots and hyphens, such as NVDA")

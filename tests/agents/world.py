@@ -12,13 +12,11 @@ from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from pitlake.clock import new_york_day
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from tests import kit
 
 T = datetime(2024, 5, 29, 21, tzinfo=timezone.utc)
 PIT = "2024-05-29T17:00:00-04:00"
@@ -63,19 +61,11 @@ def build(root: Path) -> Lake:
 
 def publish(lake: Lake, dataset: Dataset) -> None:
     """One run's publish of one dataset: rows and gaps on both sides of T."""
-    by_day: dict[Any, list[dict[str, Any]]] = {}
-    for row in rows(dataset):
-        by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-    later = T + timedelta(days=3)
     gaps = (
         StagedGap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
-        StagedGap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", later),
+        StagedGap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", T + timedelta(days=3)),
     )
-    with lake.stage(_unlimited(dataset), f"run-{dataset.name}") as stage:
-        for day, listed in by_day.items():
-            stage.add(day, pa.Table.from_pylist(listed, schema=staged_schema(dataset)), extracted=len(listed))
-        stage.add(None, gaps=gaps, extracted=len(gaps))
-        lake.publish(stage)
+    kit.publish(lake, _unlimited(dataset), rows(dataset), f"run-{dataset.name}", gaps)
 
 
 def _unlimited(dataset: Dataset) -> Dataset:

@@ -4,6 +4,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from itertools import product
 
 import pytest
+from pandas.tseries.holiday import USFederalHolidayCalendar
 
 from assets import edgar
 from assets.edgar import MOST_DAYS_UNRELEASED, SHUT_BY_ORDER, days_unreleased, is_business_day, released
@@ -185,13 +186,10 @@ def test_the_offices_were_shut_by_order_on_these_days(day):
     assert len(SHUT_BY_ORDER) == 17
 
 
-@pytest.mark.parametrize("decade", range(1990, 2200, 10))
-def test_a_decade_has_its_first_and_its_last_holidays(decade):
-    for day in (date(decade, 1, 1), date(decade + 9, 12, 25)):
-        assert not is_business_day(day)
-    mondays = [date(decade, 1, day) for day in range(15, 22)]
-    assert not is_business_day(next(day for day in mondays if day.weekday() == 0))  # Martin Luther King's
-    assert is_business_day(next(day for day in mondays if day.weekday() == 1))
+def test_the_holidays_are_those_of_pandas():
+    theirs = USFederalHolidayCalendar().holidays(date(edgar.FIRST_YEAR, 1, 1), date(edgar.LAST_YEAR, 12, 31))
+    ours = set().union(*map(edgar._holidays, range(edgar.FIRST_YEAR, edgar.LAST_YEAR + 1)))
+    assert {stamp.date() for stamp in theirs} == {day for day in ours if day.year <= edgar.LAST_YEAR}
 
 
 def test_orders_name_weekdays_that_are_no_holidays_anyway():

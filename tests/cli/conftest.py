@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from pitlake import cli
-from pitlake.clock import new_york_day
-from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing.publish import Published
-from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap
+from tests.kit import publish
 
 ROOT = Path(__file__).resolve().parents[2]
 CREATED = datetime(2024, 2, 14, 21, 30, tzinfo=timezone.utc)
@@ -38,28 +35,21 @@ def article(number: int, title: str, created: datetime, updated: datetime | None
     }
 
 
-def publish(
-    lake: Lake, run_id: str, articles: list[dict], gaps: tuple[StagedGap, ...] = (), observed_at: datetime | None = None
-) -> Published:
-    news = get("news")
-    by_day: dict = {}
-    for row in articles:
-        by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-    with lake.stage(news, run_id) as stage:
-        for day, rows in by_day.items():
-            stage.add(day, pa.Table.from_pylist(rows, schema=staged_schema(news)), extracted=len(rows))
-        stage.add(None, gaps=gaps, extracted=len(gaps))
-        return lake.publish(stage, observed_at)
-
-
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two articles; the first was rewritten a day later. One record without a date."""
     lake = Lake(tmp_path_factory.mktemp("cli") / "lake")
     late = CREATED + timedelta(days=1)
     lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_9", CREATED)
-    publish(lake, "first", [article(1, "Draft [red]headline", CREATED), article(2, "Other", CREATED)], (lost,), CREATED)
-    publish(lake, "second", [article(1, "Final headline", CREATED, late)])
+    publish(
+        lake,
+        "news",
+        [article(1, "Draft [red]headline", CREATED), article(2, "Other", CREATED)],
+        "first",
+        (lost,),
+        CREATED,
+    )
+    publish(lake, "news", [article(1, "Final headline", CREATED, late)], "second")
     return lake.root
 
 

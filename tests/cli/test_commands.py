@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from pitlake import __version__, cli, extensions
-from pitlake.cli import PLATFORM
+from pitlake import __version__, cli
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.storage.signed_cache import caches
 from pitlake.machine import DiskSpace
-from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.cli.conftest import AFTER, BEFORE, BETWEEN, CREATED, Said, article
 from tests.every import every
+from tests.kit import publish
 from tests.object_store import object_store, settings
 
 
@@ -140,7 +140,7 @@ def test_doctor_names_an_object_store_s_lake_by_its_address(pitlake, monkeypatch
         for name, value in (settings(url) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
             monkeypatch.setenv(name, value)
         found = {}
-        publish(Lake("s3://lakes/here"), "run", [article(1, "Title", CREATED)])
+        publish(Lake("s3://lakes/here"), "news", [article(1, "Title", CREATED)], "run")
         for root in ("s3://lakes/here", "s3://lakes/none", "s3://absent/none"):
             said = pitlake("doctor", "--format", "json", "--lake", root)
             (lake,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
@@ -191,7 +191,7 @@ def test_the_version_is_the_packages(pitlake):
 def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
     lake = Lake(tmp_path / "lake")
     for number, days in enumerate((0, 1, 40)):
-        publish(lake, f"run-{number}", [article(number, "News", CREATED + timedelta(days=days))])
+        publish(lake, "news", [article(number, "News", CREATED + timedelta(days=days))], f"run-{number}")
     said = pitlake("compact", "--lake", lake.location, "news", "nosuch")
     assert (said.code, lake.head()) == (2, 3)
     assert "nosuch" in said.err
@@ -264,19 +264,52 @@ def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitl
     assert pitlake("search", *arguments, "--as-of", AFTER, "--format", "json").out == "[]\n"
 
 
-@pytest.mark.parametrize("command", PLATFORM)
-def test_a_command_that_only_a_checkout_has_says_where_it_is_found(pitlake, monkeypatch, command):
-    monkeypatch.setattr("pitlake.extensions.entries", lambda kind: {})
-    said = pitlake(command)
-    assert (said.code, said.out) == (2, "")
-    assert f"'pitlake {command}' needs the parts that fill a lake" in said.err
-
-
 def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
     said = pitlake("forge", "fetch", "economic")
     assert (said.code, said.out) == (2, "")
     assert "there is no command 'pitlake forge fetch'" in said.err
 
 
-def test_every_command_of_the_platform_is_named_where_its_absence_is_told():
-    assert set(PLATFORM) == set(extensions.entries("commands")) - {"forge"}
+@pytest.mark.parametrize(
+    ("prefix", "says"),
+    [
+        ("/usr", "starlette is not installed; install it with pip install 'pitlake[web]'"),
+        (
+            "/home/u/.cache/uv/archive-v0/x",
+            "starlette is not installed; run uvx --from 'pitlake[web]' pitlake demo --web",
+        ),
+    ],
+)
+def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, says):
+    def missing(**_):
+        raise ModuleNotFoundError(name="starlette")
+
+    monkeypatch.setattr("sys.prefix", prefix)
+    monkeypatch.setattr(cli.cli, "main", missing)
+    assert pitlake("demo", "--web") == Said(1, "", f"pitlake: {says}\n")
+
+
+SEALED = [
+    (("a.csv",), "--mcp: given with --sql, or neither is"),
+    (("a.csv", "--mcp", "--sql", "SELECT 1"), "--mcp: given with --sql, or neither is"),
+    (("2024-a.csv", "--sql", "SELECT 1"), "FILE: '2024-a' can't name a table; write a name before it, such as mine="),
+    (("a.csv", "b/a.csv", "--sql", "SELECT 1"), "FILE: two files are called a; name one of them, such as mine=b/a.csv"),
+    (("mine=none.csv", "--sql", "SELECT 1"), "none.csv"),
+    (("{csv}", "--as-of", AFTER, "--sql", "SELECT 1"), "available_at: is missing"),
+    (("{csv}", "--sql", "FROM read_csv('{csv}')"), "this session has mine, and nothing else"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), SEALED)
+def test_sealed_tables_say_what_is_wrong(pitlake, tmp_path, arguments, says):
+    (tmp_path / "mine.csv").write_text("a\n1\n")
+    said = pitlake("sealed", *(text.replace("{csv}", str(tmp_path / "mine.csv")) for text in arguments))
+    assert said.code in (1, 2)
+    assert says in said.err
+
+
+def test_sealed_tables_are_asked_as_of_an_instant(pitlake, tmp_path):
+    (tmp_path / "mine.csv").write_text(f"a,seen\n1,{BEFORE}\n2,{AFTER}\n")
+    times = ("--as-of", BETWEEN, "--available-at", "seen")
+    said = pitlake("sealed", f"own={tmp_path / 'mine.csv'}", *times, "--sql", "SELECT a FROM own")
+    assert (said.code, said.out.split()[-1]) == (0, "1"), said

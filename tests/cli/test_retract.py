@@ -7,7 +7,8 @@ import pytest
 from pitlake.answers import receipts
 from pitlake.lake import Lake
 from pitlake.session import connect
-from tests.cli.conftest import AFTER, CREATED, article, publish
+from tests.cli.conftest import AFTER, CREATED, article
+from tests.kit import publish
 
 TITLES = "SELECT title FROM news ORDER BY title"
 
@@ -22,11 +23,11 @@ def test_a_retracted_run_is_gone_but_for_older_versions(tmp_path, pitlake):
             result.keep()
             return [row["title"] for row in result.arrow().to_pylist()], result.receipt
 
-    publish(lake, "good", [article(1, "Right", CREATED)])
-    publish(lake, "bad", [article(2, "Wrong", CREATED), article(3, "Also seen", CREATED)])
+    publish(lake, "news", [article(1, "Right", CREATED)], "good")
+    publish(lake, "news", [article(2, "Wrong", CREATED), article(3, "Also seen", CREATED)], "bad")
     held_at = lake.now()
     before = titles()[1]
-    publish(lake, "later", [article(3, "Also seen", CREATED)])
+    publish(lake, "news", [article(3, "Also seen", CREATED)], "later")
     command = ("retract", "--lake", str(lake.root), "--run", "bad", "--reason", "a renamed label")
     dry = pitlake(*command, "--dry-run", "--format", "json")
     assert json.loads(dry.out)[0]["rows"] == {"news": 2}

@@ -13,8 +13,9 @@ from rich.cells import cell_len
 
 import pitlake
 from pitlake.lake import Lake
-from tests.cli.conftest import AFTER, CREATED, ROOT, article, publish
+from tests.cli.conftest import AFTER, CREATED, ROOT, article
 from tests.every import every
+from tests.kit import publish
 
 WIDTHS = (80, 100, 160)
 
@@ -49,7 +50,9 @@ def _read(terminal: int) -> bytes:
 def titled_lake(tmp_path_factory):
     """A lake with a long title and a stored receipt: its location, and the receipt's id."""
     made = Lake(tmp_path_factory.mktemp("terminal") / "lake")
-    publish(made, "a-run-with-a-long-name-1", [article(1, "A headline that goes on " * 9, CREATED)], (), CREATED)
+    publish(
+        made, "news", [article(1, "A headline that goes on " * 9, CREATED)], "a-run-with-a-long-name-1", (), CREATED
+    )
     with pitlake.connect(as_of=AFTER, lake=str(made.root)) as session:
         kept = session.sql("SELECT count(*) AS articles FROM news").keep()
     return made.root, kept

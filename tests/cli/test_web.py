@@ -10,12 +10,13 @@ import pytest
 
 from pitlake import cli
 from pitlake.lake.lake import Lake
-from tests.cli.conftest import CREATED, ROOT, article, publish
+from tests.cli.conftest import CREATED, ROOT, article
+from tests.kit import publish
 
 
 def test_it_serves_until_interrupted(tmp_path):
     root = Lake(tmp_path / "lake").root
-    publish(Lake(root), "run", [article(1, "Title", CREATED)])
+    publish(Lake(root), "news", [article(1, "Title", CREATED)], "run")
     line = [sys.executable, "-m", "pitlake", "web", "--lake", str(root), "--port", "0", "--isolation", "in_process"]
     line += ["--as-of", "2024-05-29T17:00:00-04:00", "--ticker", "A"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
@@ -41,7 +42,7 @@ def test_it_serves_until_interrupted(tmp_path):
     ],
 )
 def test_what_it_refuses_it_refuses_at_once(capsys, tmp_path, options, told):
-    publish(Lake(tmp_path / "lake"), "run", [article(1, "Title", CREATED)])
+    publish(Lake(tmp_path / "lake"), "news", [article(1, "Title", CREATED)], "run")
     assert cli.invoke(["web", "--lake", str(tmp_path / "lake"), *options]) in (1, 2)
     err = capsys.readouterr().err
     assert told in err

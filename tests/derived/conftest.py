@@ -5,13 +5,10 @@ needs.
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-import pyarrow as pa
 import pytest
 
-from pitlake.clock import new_york_day
-from pitlake.datasets import get
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.stage import staged_schema
+from tests.kit import publish
 
 Put = Callable[..., None]
 CIK, OTHER = "0000000777", "0000000888"
@@ -23,17 +20,7 @@ def utc(text: str) -> datetime:
 
 
 def put_rows(lake: Lake, dataset: str, *rows: dict) -> None:
-    contract = get(dataset)
-    tag = {"available_at_source": contract.source_tag}
-    named = [
-        tag | {"evidence": f"{dataset}:{row['available_at']:%Y%m%d%H%M%S}:{index}"} | row
-        for index, row in enumerate(rows)
-    ]
-    with lake.stage(contract, "put") as stage:
-        for row in named:
-            day = new_york_day(row["available_at"])
-            stage.add(day, pa.Table.from_pylist([row], staged_schema(contract)), extracted=1)
-        lake.publish(stage, OBSERVED)
+    publish(lake, dataset, rows, "put", observed_at=OBSERVED)
 
 
 def ticker(cik, tickers, at, source="edgar_tickers"):

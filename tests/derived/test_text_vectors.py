@@ -2,17 +2,14 @@
 
 import json
 
-import pyarrow as pa
 import pytest
 
 import pitlake
 from assets.derived import text_vectors
-from pitlake.clock import new_york_day
-from pitlake.datasets import get
-from pitlake.lake.publishing.stage import staged_schema
 from pitlake.questions import searches
 from pitlake.questions.embedding import MODEL, own
 from tests.derived.conftest import OBSERVED, utc
+from tests.kit import publish
 
 EARLY, LATE = utc("2024-03-01T12:00:00Z"), utc("2024-03-05T12:00:00Z")
 
@@ -30,12 +27,7 @@ def spoken(text, at=EARLY):
 
 def looked(lake, dataset, row, at):
     """Publish a row as a look at an instant finds it."""
-    contract = get(dataset)
-    named = row | {"available_at_source": contract.source_tag, "evidence": f"{dataset}:{row['id']}"}
-    with lake.stage(contract, "look") as stage:
-        table = pa.Table.from_pylist([named], staged_schema(contract))
-        stage.add(new_york_day(at), table, extracted=1)
-        lake.publish(stage, at)
+    publish(lake, dataset, [row | {"evidence": f"{dataset}:{row['id']}"}], "look", observed_at=at)
 
 
 def derive(lake, run="vectors", **more):

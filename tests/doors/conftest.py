@@ -3,18 +3,17 @@ one spring.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from pitlake.clock import instant, new_york_day
-from pitlake.datasets import get
+from pitlake.clock import instant
 from pitlake.lake import Lake
-from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap
+from tests.kit import publish
 
 AS_OF = "2024-05-01T00:00:00Z"
 START = datetime(2024, 1, 2, 15, tzinfo=timezone.utc)
@@ -109,28 +108,6 @@ def reports() -> Iterator[dict[str, Any]]:
 
 def sections() -> Iterator[dict[str, Any]]:
     return filings("Section", section_name="RiskFactors", content=lambda n, _: f"Prices of oil may fall {n}. " * 40)
-
-
-def publish(
-    lake: Lake,
-    name: str,
-    rows: Iterable[dict[str, Any]],
-    run_id: str,
-    gaps: tuple[StagedGap, ...] = (),
-    observed_at: datetime | None = None,
-) -> None:
-    """Publish one dataset in one run, by default observed now."""
-    dataset = get(name)
-    by_day: dict[date, list[dict[str, Any]]] = {}
-    for row in rows:
-        tagged = {"available_at_source": dataset.source_tag} | row
-        by_day.setdefault(new_york_day(row["available_at"]), []).append(tagged)
-    with lake.stage(dataset, run_id) as stage:
-        for day, listed in by_day.items():
-            table = pa.Table.from_pylist(listed, schema=staged_schema(dataset))
-            stage.add(day, table, extracted=len(listed))
-        stage.add(None, gaps=gaps, extracted=len(gaps))
-        lake.publish(stage, observed_at)
 
 
 LOST = (

@@ -54,11 +54,12 @@ def test_what_changed_of_a_company_is_told_by_its_rows_alone(session):
 
 
 def test_a_row_of_a_known_key_is_revised(tmp_path):
-    from tests.cli.conftest import AFTER, BEFORE, BETWEEN, CREATED, article, publish
+    from tests.cli.conftest import AFTER, BEFORE, BETWEEN, CREATED, article
+    from tests.kit import publish
 
     lake = pitlake.Lake(tmp_path / "lake")
-    publish(lake, "first", [article(1, "Draft", CREATED)], observed_at=CREATED)
-    publish(lake, "second", [article(1, "Final", CREATED, instant(AFTER)), article(2, "Other", instant(AFTER))])
+    publish(lake, "news", [article(1, "Draft", CREATED)], "first", observed_at=CREATED)
+    publish(lake, "news", [article(1, "Final", CREATED, instant(AFTER)), article(2, "Other", instant(AFTER))], "second")
     with pitlake.connect(AFTER, lake=lake, datasets=["news"]) as session:
         for since, told in ((BEFORE, (2, 1)), (BETWEEN, (1, 1))):
             (change,) = changes(session, instant(since))

@@ -11,6 +11,7 @@ import pytest
 
 import pitlake
 from pitlake.errors import PitlakeError
+from pitlake.lake.lake import Lake
 
 T = "2024-05-29T17:00:00-04:00"
 MINE = pd.DataFrame({"symbol": ["NOG"], "weight": [0.5]})
@@ -109,7 +110,7 @@ SAYS = [
     ("s.from_df(None)", r"session\.load"),
     ("s.tables()", r"session\.datasets"),
     ("s.panel(['NOG'], ['close'])", r"pitlake panel"),
-    ("s.execute('SELECT 1')", r"session\.sql"),
+    ("s.cursor()", r"session\.sql"),
     ("s['price']", r"did you mean prices"),
     ("s.run('news')", r"choose one of"),
     ("s.run('news_latest', 'NOG', ticker='NOG')", r"once, by its name"),
@@ -120,6 +121,11 @@ SAYS = [
     ("pitlake.connect('2024-05-29')", r"a date without time and offset is not an instant"),
     ("pitlake.connect(date(2024, 5, 29))", r"a date without time and offset is not an instant"),
     ("pitlake.connect(pd.Timestamp('2024-05-29 17:00'))", r"has no time zone"),
+    ("pitlake.connect('2024-05-29T17:00 America/Newyork')", r"there is no time zone 'America/Newyork'"),
+    ("pitlake.connect('2024-03-10 02:30 America/New_York')", r"clocks in America/New_York were changed at"),
+    ("pitlake.connect('/data/lake', '2024-05-29')", r"a date without time and offset is not an instant"),
+    ("pitlake.connect('/data/lake', T, lake='/data')", r"given twice, /data/lake and /data"),
+    ("pitlake.connect(datetime.fromisoformat(T), T)", r"as_of: given twice"),
     ("pitlake.connect('/data/lake')", r"expected YYYY-MM-DD.* with Z or an offset"),
 ]
 
@@ -127,11 +133,27 @@ SAYS = [
 @pytest.mark.parametrize(("question", "words"), SAYS, ids=[question for question, _ in SAYS])
 def test_what_does_not_work_says_what_to_type(s, r, question, words):
     with pytest.raises((PitlakeError, AttributeError, KeyError), match=words) as raised:
-        eval(question, {"s": s, "r": r, "pitlake": pitlake, "date": date, "pd": pd})
+        eval(question, {"s": s, "r": r, "pitlake": pitlake, "date": date, "datetime": datetime, "pd": pd, "T": T})
     assert not {"date_only", "not_iso", "pg_index"} & set(str(raised.value).split())
 
 
-def test_an_instant_of_pandas_with_a_zone_opens_a_session(market_lake):
-    moment = pd.Timestamp("2024-05-29 17:00", tz="America/New_York")
-    with pitlake.connect(moment, lake=market_lake, isolation="in_process", datasets=["news"]) as session:
-        assert session.as_of == moment
+OPENS = [
+    "connect(pd.Timestamp('2024-05-29 17:00', tz='America/New_York'), lake=lake, **options)",
+    "connect('2024-05-29T17:00 America/New_York', lake=lake, **options)",
+    "connect(str(lake.root), '2024-05-29 17:00:00 America/New_York', **options)",
+    "connect(lake, T, **options)",
+    "connect(lake.root, as_of=T, **options)",
+    "connect(as_of=T, lake=lake, **options)",
+]
+
+
+@pytest.mark.parametrize("call", OPENS)
+def test_a_lake_and_an_instant_open_a_session(market_lake, call):
+    lake, options = Lake(market_lake), {"isolation": "in_process", "datasets": ["news"]}
+    with eval(call, {"connect": pitlake.connect, "pd": pd, "lake": lake, "T": T, "options": options}) as session:
+        assert session.as_of == datetime.fromisoformat(T)
+
+
+def test_polars_reads_a_session_as_a_database(s):
+    frame = pl.read_database("SELECT symbol, close FROM prices ORDER BY date LIMIT 3", s)
+    assert frame.equals(s.execute("SELECT symbol, close FROM prices ORDER BY date LIMIT 3").pl())

@@ -7,10 +7,11 @@ from datetime import datetime
 import pytest
 
 from forge.core import config
+from forge.desk import desk
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held, pending
 from forge.memory.book import remembered_book
-from forge.memory.fills import fills, import_fills
+from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, switch
 from forge.providers.base import At
@@ -20,7 +21,7 @@ from forge.tracking.ledger import Account, Holding
 from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
-from forge.tracking.valuation import value
+from forge.tracking.valuation import value_account
 from forge.web import room
 from pitlake import cli
 from pitlake.clock import NEW_YORK
@@ -63,7 +64,7 @@ def switched(memory, status, reason):
 
 
 def valued(memory, now):
-    return value(fills(whole_memory(memory, now.as_of)), SETTINGS, now)
+    return value_account(whole_memory(memory, now.as_of), now)
 
 
 def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(memory, lake, tmp_path):
@@ -106,6 +107,7 @@ def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
         ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
+        ("future:CL:2024-12,1,80,2024-03-01T12:00:00-05:00,,\n", "line 3: future:CL:2024-12 is a future, which is not"),
         ("NOG,10\n", "line 3: its number of values differs"),
     ],
 )
@@ -141,7 +143,7 @@ def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, l
     path = approved_expression(memory, lake, target="110", stop="90", notional=9.99)
     now = at(memory, lake, DAYS[5])
     advance_account(memory, now, SETTINGS)
-    (outcome,), gaps = close_exits(memory, now, SETTINGS)
+    (outcome,), gaps = close_exits(memory, now)
     entry, leave = fills(whole_memory(memory, now.as_of))
     made = 199 * (55 - 50) + 199 * 0.25 - entry.fees - leave.fees  # 199.8 shares are 199
     assert (entry.quantity, leave.quantity, gaps) == (199.0, -199.0, [])
@@ -154,7 +156,7 @@ def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
     approved_expression(memory, lake, target="110", stop="90", notional=0.01)
     now = at(memory, lake, DAYS[5])
     assert advance_account(memory, now, SETTINGS) == ["E-001 is not executed: its notional buys no whole share"]
-    (outcome,), _ = close_exits(memory, now, SETTINGS)
+    (outcome,), _ = close_exits(memory, now)
     assert (outcome.pnl, fills(whole_memory(memory, now.as_of))) == (0.0, [])
 
 
@@ -165,7 +167,7 @@ def test_fills_of_the_pms_own_count_and_what_is_still_held_says_so(memory, lake,
     imported(memory, tmp_path, line(DAYS[3], 40, 50).rstrip("\n") + f"{name}\n")
     now = at(memory, lake, DAYS[5])
     advance_account(memory, now, SETTINGS)
-    (outcome,), _ = close_exits(memory, now, SETTINGS)
+    (outcome,), _ = close_exits(memory, now)
     assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
     expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))
     assert "40 NOG still held" in expression.exit_details
@@ -182,7 +184,9 @@ def test_shares_held_over_a_split_are_all_sold(memory, lake):
 def test_what_no_bar_follows_is_not_executed_and_says_why(memory, lake):
     approved_expression(memory, lake, instrument="TY", target="", stop="")
     now = at(memory, lake, DAYS[3])
-    assert advance_account(memory, now, SETTINGS) == [f"E-001 is not executed: there is no bar of TY on {DAYS[2]}"]
+    assert advance_account(memory, now, SETTINGS) == [
+        f"E-001 is not executed: there is no bar of TY on 2 days, {DAYS[2]} to {DAYS[3]}"
+    ]
     assert fills(whole_memory(memory, now.as_of)) == []
 
 
@@ -255,40 +259,172 @@ def test_a_drawdown_counts_from_the_highest_value_and_a_loss_from_the_start(memo
     assert (halt and halt.reason) == reason
 
 
-def test_the_account_on_the_command_line(lake, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORGE_LAKE", "FORGE_JOURNAL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
-    (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[4], 100, 50))
-
-    def command(*arguments):
-        code = cli.invoke(["forge", *arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    assert command("book")[0] == 2
-    (tmp_path / ".pitlake").mkdir(exist_ok=True)
-    (tmp_path / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 100000\n")
-    code, out, err = command("fills", "import", "fills.csv")
+def test_the_account_on_the_command_line(lake, opened_desk, capsys):
+    opened_desk.write_text("")
+    assert command(capsys, "book")[0] == 2
+    opened_desk.write_text("[account]\ncapital = 100000\n")
+    opened_desk.parent.parent.joinpath("fills.csv").write_text(HEADER + line(DAYS[4], 100, 50))
+    code, out, err = command(capsys, "fills", "import", "fills.csv")
     assert (code, out) == (0, "1 new fill\n"), err
-    code, out, err = command("book", "--format", "json")
+    code, out, err = command(capsys, "book", "--format", "json")
     answer = json.loads(out)
     assert (code, answer["nav"], answer["open_pnl"], answer["halted"]) == (0, 100_399.0, 400.0, None), err
     assert "valued at its last close" in answer["gaps"][0]
-    out = command("book")[1]
+    out = command(capsys, "book")[1]
     assert [row for row in out.splitlines() if len(row) > 80 and not row.startswith("gap: ")] == []
     assert "NOG" in out
-    assert command("halt", "--reason", "drill")[:2] == (0, "trading is halted\n")
-    assert "TRADING IS HALTED" in command("book")[1]
-    assert command("release", "--reason", "over")[:2] == (0, "trading is released\n")
-    code, _, err = command("portfolio", "import", "fills.csv")
+    assert command(capsys, "halt", "--reason", "drill")[:2] == (0, "trading is halted\n")
+    assert "TRADING IS HALTED" in command(capsys, "book")[1]
+    assert command(capsys, "release", "--reason", "over")[:2] == (0, "trading is released\n")
+    code, _, err = command(capsys, "portfolio", "import", "fills.csv")
     assert (code, "follows your fills" in err) == (2, True)
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text
         for text in ("The account", "100,399.00 USD", ">NOG<", "valued at its last close"):
             assert text in page
-        assert "No account is kept" not in page
+        assert "No account is open" not in page
     memory = Memory()
     assert remembered_book(memory.hydrate(memory.journal.clock.now())).nav == 100_399.0
     memory.close()
+
+
+def command(capsys, *arguments):
+    code = cli.invoke(["forge", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def opened_desk(lake, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORGE_LAKE", "FORGE_JOURNAL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
+    (tmp_path / ".pitlake").mkdir()
+    settings = tmp_path / ".pitlake" / "forge.toml"
+    settings.write_text("[account]\ncapital = 100000\n")
+    (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[4], 100, 50) + line(DAYS[5], 10, 54))
+    return settings
+
+
+def booked(capsys, *arguments):
+    code, out, err = command(capsys, "book", "--format", "json", *arguments)
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_the_settings_capital_opens_the_account_once_and_later_money_is_dated(opened_desk, capsys):
+    assert booked(capsys)["nav"] == 100_000
+    for arguments, text in (
+        (("deposit", "5000", "--on", "2024-03-08"), "C-003 deposit 5,000.00 USD on 2024-03-08\n"),
+        (("withdrawal", "1000", "--on", "2024-03-11"), "C-004 withdrawal 1,000.00 USD on 2024-03-11\n"),
+        (("fee", "20"), "C-005 fee 20.00 USD on "),
+        (("interest", "5"), "C-006 interest 5.00 USD on "),
+    ):
+        code, out, err = command(capsys, "cash", *arguments, "--reason", "by wire")
+        assert (code, out.startswith(text)) == (0, True), err
+    account = booked(capsys)
+    assert (account["nav"], account["fees"], account["financing"]) == (103_975, 20, -5)
+    assert (account["drawdown_pct"], account["notes"]) == (pytest.approx(25 / 104_000 * 100, abs=1e-5), [])
+    opened_desk.write_text("[account]\ncapital = 900000\n")
+    changed = booked(capsys)
+    assert changed["nav"] == 103_975
+    assert "opened with 100,000 USD, and the settings name 900,000" in changed["notes"][0]
+    assert command(capsys, "book", "--as-of", "2024-03-08T00:00:00Z")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("deposit", "0"), "AMOUNT: 0 is not above 0"),
+        (("deposit", "nan"), "AMOUNT: nan is not above 0"),
+        (("deposit", "inf"), "AMOUNT: inf is not above 0"),
+        (("deposit", "5", "--on", "2044-01-04"), "--on: 2044-01-04 is in the future"),
+        (("bonus", "5"), "'bonus' is not one of"),
+    ],
+)
+def test_an_impossible_entry_is_refused(opened_desk, capsys, arguments, problem):
+    code, _, err = command(capsys, "cash", *arguments, "--reason", "x")
+    assert (code, problem in err) == (2, True), err
+
+
+def test_a_changed_rate_counts_from_its_day_on(memory, lake, tmp_path):
+    now = at(memory, lake, DAYS[0])
+    imported(memory, tmp_path, line(DAYS[0], 2000, 100))
+    advance_account(memory, now, replace(SETTINGS, financing_rate=3.65))
+    night = valued(memory, at(memory, lake, DAYS[1])).account.financing
+    assert night == pytest.approx(-100_001 * 0.0001 * (DAYS[1] - DAYS[0]).days, rel=1e-3)
+    advance_account(memory, at(memory, lake, DAYS[1]), replace(SETTINGS, financing_rate=0.0))
+    assert valued(memory, at(memory, lake, DAYS[3])).account.financing == night
+
+
+def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys):
+    assert command(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
+    before = booked(capsys)["nav"]
+    code, out, err = command(capsys, "fills", "void", "F-002", "--reason", "not ours")
+    text = f"F-002 (10 NOG at 54) is void; the book counts without it from {DAYS[5]} on\n"
+    assert (code, out) == (0, text), err
+    account = booked(capsys)
+    assert (before - 100_399, account["nav"]) == (-1, 100_399)
+    assert account["notes"] == [
+        f"F-002 (10 NOG at 54) is void: not ours; the account counts without it from {DAYS[5]} on"
+    ]
+    assert command(capsys, "fills", "import", "fills.csv")[1] == "0 new fills\n"
+    listed = command(capsys, "fills", "list")[1].splitlines()
+    assert (len(listed), listed[1].endswith("10 NOG at 54 void: not ours")) == (2, True)
+    for name, problem in (("F-002", "F-002 is void: not ours"), ("F-009", "there is no fill 'F-009'")):
+        code, _, err = command(capsys, "fills", "void", name, "--reason", "x")
+        assert (code, problem in err) == (2, True), err
+    with Memory().journal.database.reading() as execute:
+        texts = execute("SELECT content FROM forge_journal WHERE path = '/portfolio/fills/F-002.md' ORDER BY seq")
+    assert ["status: void" in text for (text,) in texts] == [False, True]
+
+
+def test_a_trade_whose_fill_is_void_is_not_executed_again(memory, lake):
+    approved_expression(memory, lake, target="110", stop="90")
+    now = at(memory, lake, DAYS[2])
+    advance_account(memory, now, SETTINGS)
+    void_fill(memory, "F-001", "the broker did not fill it")
+    for day in (DAYS[2], DAYS[5]):
+        advance_account(memory, at(memory, lake, day, 21), SETTINGS)
+    assert fills(whole_memory(memory, at(memory, lake, DAYS[5], 22).as_of)) == []
+    (outcome,), _ = close_exits(memory, at(memory, lake, DAYS[5], 22))
+    assert (outcome.status, outcome.pnl) == ("target", 0.0)
+
+
+def test_a_new_account_has_a_book_of_zero_that_the_limits_read(opened_desk):
+    own = desk()
+    memory = own.memory()
+    own.agent(memory, None)
+    book = remembered_book(memory.hydrate(memory.read_instant(memory.journal.clock.now())))
+    assert (book.gross, book.net, book.duration, book.nav, book.positions) == (0.0, 0.0, 0.0, 100_000.0, ())
+    assert Guardrails().check(replace(HELD, id="E-001", status="proposed"), book, None) == ()
+
+
+def test_a_fill_that_is_booked_or_void_after_an_outcome_restates_it(memory, lake, tmp_path):
+    path = approved_expression(memory, lake, target="110", stop="90")
+    at(memory, lake, DAYS[3])
+    imported(memory, tmp_path, line(DAYS[3], 40, 50).rstrip("\n") + "E-001\n")
+    now = at(memory, lake, DAYS[5])
+    (outcome,), _ = close_exits_of_account(memory, now)
+    assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
+    for number, (change, made) in enumerate(
+        (
+            (lambda: imported(memory, tmp_path, line(DAYS[5], -40, 60, hour=15).rstrip("\n") + "E-001\n"), 40 * 10 - 2),
+            (lambda: void_fill(memory, "F-002", "it was sold at 55"), 40 * 4 - 1),
+            (lambda: imported(memory, tmp_path, line(DAYS[5], -40, 55, hour=16).rstrip("\n") + "E-001\n"), 40 * 5 - 2),
+        )
+    ):
+        change()
+        for hour in (21, 22):
+            assert close_exits_of_account(memory, at(memory, lake, DAYS[6 + number], hour))[0] == []
+        rows = standing(memory).remembered.all("/memory/outcomes/OUT-001.md")
+        restated = standing(memory).remembered.record(rows[-1])
+        assert (len(rows), restated.pnl) == (number + 2, pytest.approx(made / 100_000 * 100))
+        assert restated.body.splitlines()[-1].startswith(f"Restated after F-00{(2, 2, 3)[number]}: ")
+    assert standing(memory).remembered.record(standing(memory).remembered.newest(path)).status == "closed"
+
+
+def close_exits_of_account(memory, now):
+    advance_account(memory, now, SETTINGS)
+    return close_exits(memory, now)

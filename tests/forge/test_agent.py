@@ -21,7 +21,7 @@ from forge.records import render
 from forge.tracking.receipts import cut_off, exposure
 from pitlake.clock import instant
 from pitlake.errors import BadInput
-from tests.forge.world import NEW_VIEW
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW
 
 T = "2014-05-29T12:29:59Z"
 
@@ -69,6 +69,15 @@ def test_a_view_is_written_read_and_found_in_its_own_turn(desk):
     assert "/memory/views/V-001.md\n# V-001" in answers[2]
     assert answers[3].startswith("# V-001")
     assert answers[4].startswith("[FETCH FAILED | economic] ")
+
+
+def test_what_a_limit_refuses_is_shown_while_it_is_asked(desk):
+    trade = render(replace(NEW_EXPRESSION, status="proposed", max_loss_pct=9.0))
+    script = [say("", WRITE), say("", ("write", {"path": "/memory/expressions/new.md", "content": trade})), say("done")]
+    lines = []
+    ask(desk(script), on_progress=lines.append)
+    (refused,) = [line for line in lines if line.startswith("refused: ")]
+    assert refused.startswith("refused: GUARDRAIL VIOLATIONS: [hard] max_single_risk: 9 (limit: 5) ")
 
 
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])

@@ -92,13 +92,14 @@ def late(tmp_path_factory):
     return made
 
 
-def test_data_is_late_when_a_session_has_no_bar_and_its_wait_is_over(memory, late):
+def test_a_position_is_unfollowed_when_a_session_has_no_bar_and_its_wait_is_over(memory, late):
     held(memory, stop="")
-    assert of("data late", alert_texts(memory, at(memory, late, DAYS[1]), data_late_hours=4)) == []
-    waited = at(memory, late, DAYS[2], hour=19)  # three hours after the third day's close
-    assert of("data late", alert_texts(memory, waited, data_late_hours=4)) == []
-    listed = of("data late", alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4))
-    assert listed == [("NOG", f"has no bar after {DAYS[1]}; the last session was {DAYS[2]}")]
+    for day, hour in (DAYS[1], 20), (DAYS[2], 19):  # the second is three hours after the third day's close
+        now = at(memory, late, day, hour)
+        assert [alert for alert in alert_texts(memory, now, data_late_hours=4) if alert.kind != "View due"] == []
+    listed = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
+    text = f"is unfollowed since {DAYS[2]}: there is no bar of NOG on {DAYS[2]}"
+    assert (of("unfollowed", listed), of("data late", listed)) == ([("E-001", text)], [])
 
 
 def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):

@@ -111,6 +111,8 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         "/desk/halt": {"reason": "fire drill"},
         "/desk/release": {"reason": "over"},
         "/desk/fills": {"fills": FILLS},
+        "/desk/void": {"id": "F-002", "reason": "not ours"},
+        "/desk/cash": {"entry": "deposit", "amount": "250", "on": "2024-03-01", "reason": "wire"},
     }
     done = {
         "/desk/constrain": "<li>max_gross 150</li>",
@@ -122,6 +124,8 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         "/desk/halt": "<li>trading is halted</li>",
         "/desk/release": "<li>trading is released</li>",
         "/desk/fills": "<li>2 new fills</li>",
+        "/desk/void": "<li>F-002 (-50 fx:EURUSD at 1.08) is void; the book counts without it from 2024-02-15 on</li>",
+        "/desk/cash": "<li>C-003 deposit 250.00 USD on 2024-03-01</li>",
     }
     before = memory.journal.head()
     for path, fields in sent.items():
@@ -138,7 +142,6 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
     assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [
         ("NVDA", 100.0, "import"),
-        ("fx:EURUSD", -50.0, "import"),
     ]
     assert "<li>0 new fills</li>" in client.post("/desk/fills", data=sent["/desk/fills"], headers=UNLOCKED).text
     before = memory.journal.head()
@@ -183,6 +186,10 @@ def test_fills_need_a_capital(client, memory, home):
         ("halt", {"reason": " "}, "is empty"),
         ("halt", {"reason": "fire\x07"}, "--reason"),
         ("release", {"reason": "over"}, "trading is not halted"),
+        ("void", {"id": "F-009", "reason": "x"}, "there is no fill"),
+        ("cash", {"entry": "bonus", "amount": "5", "reason": "x"}, "&#39;bonus&#39; is not an entry"),
+        ("cash", {"entry": "fee", "amount": "5", "on": "soon", "reason": "x"}, "&#39;soon&#39; is not a day"),
+        ("cash", {"entry": "fee", "amount": "5", "reason": " "}, "--reason"),
         ("fills", {"fills": "ticker,price\nNVDA,1"}, "the text has no column quantity"),
         ("fills", {"fills": f"{FILLS}NVDA,0,1,2024-02-15T10:30:00-05:00,,\n"}, "line 4: quantity is 0"),
     ],

@@ -6,12 +6,13 @@
 import random
 import sys
 from collections import Counter
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
-from forge.records import Fill
+from forge.records import Cash, Fill
 from forge.tracking.ledger import Prices, keep
 from pitlake.clock import NEW_YORK
 from pitlake.exchange import session
@@ -31,8 +32,10 @@ def fill(number, day, ticker="NOG", quantity=100, price=10.0, fees=0.0, expressi
     )  # fmt: skip
 
 
-def ledger_of(fills, prices, until=SESSIONS[9], rate=0.0, capital=100_000.0):
-    return keep(capital, fills, prices, SESSIONS, until, rate)
+def ledger_of(fills, prices, until=SESSIONS[9], rate=0.0, capital=100_000.0, cash=()):
+    opening = Cash(id="C-001", entry="opening", amount=capital, booked_on=until)
+    entries = (opening, replace(opening, id="C-002", entry="rate", amount=rate), *cash)
+    return keep(entries, fills, prices, SESSIONS, until)
 
 
 def flat(price, days=SESSIONS):

@@ -77,10 +77,12 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
-    (positions,) = blocks("a-day.md", "csv")
-    (tmp_path / "positions.csv").write_text(positions)
+    for name, text_of_file in zip(("positions.csv", "fills.csv"), blocks("a-day.md", "csv"), strict=True):
+        (tmp_path / name).write_text(text_of_file)
     said, decision, sha256 = [], "", ""
     for line in "".join(blocks("a-day.md", "sh")).splitlines():
+        if line.startswith("pitlake forge fills import"):
+            (tmp_path / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 1000000\n")
         words = shlex.split(line.replace("DECISION", decision).replace("HASH", sha256))
         assert (words[0], cli.invoke(words[1:])) == ("pitlake", 0), (line, capsys.readouterr().err)
         told = capsys.readouterr()
@@ -94,3 +96,9 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
     assert said[10] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
     assert f"{decision} → V-001 (wrote)" in said[11]
     assert said[12] == "Growth slows: V-001.\n"
+    assert said[13:16] == [
+        "1 new fill\n",
+        "F-001 (100 NVDA at 720.5) is void; the book counts without it from 2024-02-15 on\n",
+        "C-003 deposit 250,000.00 USD on 2024-03-01\n",
+    ]
+    assert "net asset value       1,248,800.00 USD" in said[17]

@@ -7,23 +7,27 @@ from fractions import Fraction
 
 import pytest
 
-from forge.tracking.paths import Bar, Trade, follow
+from forge.tracking.ledger import Prices
+from forge.tracking.paths import PATIENCE, Bar, Trade, follow
 
 DAY = date(2024, 3, 1)
 FOREVER = date(2199, 12, 31)
 
 
 def bars(*told, first=DAY):
-    """Bars of consecutive days: open, high, low, close, and by name split and dividend."""
-    made = [
-        Bar(first + timedelta(days=number), *one[:4], **(one[4] if one[4:] else {})) for number, one in enumerate(told)
-    ]
-    return {bar.day: bar for bar in made}
+    """Bars of consecutive days: open, high, low, close, and by name split and dividend; and these by day."""
+    days = [first + timedelta(days=number) for number in range(len(told))]
+    events = {day: one[4] if one[4:] else {} for day, one in zip(days, told, strict=True)}
+    splits, dividends = (
+        {day: named[what] for day, named in events.items() if what in named} for what in ("split", "dividend")
+    )
+    return {day: Bar(day, *one[:4]) for day, one in zip(days, told, strict=True)}, Prices({}, splits, dividends)
 
 
-def path(trade, known, missing=()):
-    days = sorted(known)
-    return follow(trade, {day: bar for day, bar in known.items() if day not in missing}, days)
+def path(trade, world, missing=(), unproven=()):
+    known, prices = world
+    seen = {day: bar for day, bar in known.items() if day not in missing}
+    return follow(trade, seen, prices, sorted(known), unproven)
 
 
 @pytest.mark.parametrize(
@@ -49,79 +53,117 @@ def test_o2_a_trade_is_left_in_the_order_a_bar_allows(side, told, reason, price,
     assert (found.reason, found.price, found.total_return) == (reason, price, made)
 
 
-def test_o2_a_trade_is_left_at_the_close_of_its_last_day_and_not_followed_over_a_missing_bar():
-    known = bars(*[(100, 101, 99, 100 + number) for number in range(4)])
-    timed = path(Trade(1, None, None, DAY + timedelta(days=2)), known)
+def later(days):
+    return DAY + timedelta(days=days)
+
+
+def test_o2_a_trade_is_left_at_the_close_of_its_last_day():
+    timed = path(Trade(1, None, None, later(2)), bars(*[(100, 101, 99, 100 + number) for number in range(4)]))
     assert (timed.reason, timed.price, timed.total_return, len(timed.marks)) == ("time", 102, 0.02, 3)
-    gone = path(Trade(1, 200.0, None, FOREVER), known, missing=[DAY + timedelta(days=1)])
-    assert (gone.reason, gone.gap, len(gone.marks)) == ("", DAY + timedelta(days=1), 1)
-    assert path(Trade(1, 200.0, None, FOREVER), known, missing=[DAY]).entry_price is None
 
 
-def oracle(trade, known, days):
+FALL = [(100, 101, 99, 100), (100, 101, 99, 100), (60, 62, 58, 61), (61, 62, 60, 61)]
+
+
+@pytest.mark.parametrize(
+    ("trade", "missing", "unproven", "reason", "price", "day"),
+    [
+        (Trade(1, None, 95.0, FOREVER), [1], [], "stop", 60, 2),
+        (Trade(1, None, 95.0, FOREVER), [], [2], "stop", 61, 3),
+        (Trade(-1, 95.0, None, FOREVER), [1], [], "target", 60, 2),
+        (Trade(1, None, 95.0, FOREVER), [0], [], "stop", 60, 2),
+        (Trade(1, None, None, later(1)), [1], [], "time", 60, 2),
+        (Trade(1, None, None, later(0)), [0], [], "", None, None),
+        (Trade(1, None, 40.0, FOREVER), [1, 2], [], "", None, None),
+    ],
+)
+def test_o2_a_hole_ends_nothing_and_what_was_passed_in_it_fills_at_the_next_open(
+    trade, missing, unproven, reason, price, day
+):
+    made = path(trade, bars(*FALL), [later(one) for one in missing], [later(one) for one in unproven])
+    assert (made.reason, made.price) == (reason, price)
+    assert made.holes == tuple(later(one) for one in [*missing, *unproven])
+    assert (made.marks[-1].day if reason else None) == (None if day is None else later(day))
+
+
+def test_o2_what_the_pm_closes_ends_without_a_bar_and_what_is_not_closed_waits():
+    world = bars(*[(100, 101, 99, 100 + 2 * number) for number in range(3 + PATIENCE)])
+    gone = [later(number) for number in range(3, 3 + PATIENCE)]
+    for closing in (True, False):
+        made = path(Trade(1, None, None, later(3), closing=closing), world, missing=gone)
+        assert (made.reason, made.price) == (("time", 104) if closing else ("", None))
+        assert (made.unfollowed, made.holes) == (later(3), tuple(gone))
+    split = bars(*FALL[:2], (0, 0, 0, 0, {"split": 2.0, "dividend": 3.0}), (51, 52, 50, 51))
+    made = path(Trade(1, None, 45.0, later(3)), split, missing=[later(2)])
+    assert (made.price, made.stop, made.total_return) == (51, 22.5, pytest.approx(0.02 + 0.06))
+
+
+def oracle(trade, known, prices, days):
     """By fractions: every price is brought back to the eve's shares and held against the levels as they were told."""
-    scale, held, paid, first = Fraction(1), Fraction(1), Fraction(0), None
+    scale, held, paid, first, left, made = Fraction(1), Fraction(1), Fraction(0), None, None, Fraction(0)
     for day in days:
         bar = known.get(day)
+        split = Fraction(str(prices.splits.get(day, 1)))
+        scale *= split
+        if first is not None:
+            held *= split
+            paid += held * Fraction(str(prices.dividends.get(day, 0)))
         if bar is None:
-            return first, "", None, day
-        scale *= Fraction(str(bar.split))
-        if first is None:
-            first = Fraction(str(bar.open))
-        else:
-            held *= Fraction(str(bar.split))
-            paid += held * Fraction(str(bar.dividend))
-        prices = {name: Fraction(str(getattr(bar, name))) for name in ("open", "high", "low", "close")}
+            continue
+        if first is None and day > trade.until:
+            return None, "", None
+        first = first or Fraction(str(bar.open))
+        traded = {name: Fraction(str(getattr(bar, name))) for name in ("open", "high", "low", "close")}
         bad, good = ("low", "high") if trade.side > 0 else ("high", "low")
-        left = None
         for moment in ("open", bad, good):
-            at = prices[moment] * scale
+            at = traded[moment] * scale
             stopped = trade.stop is not None and trade.side * (at - Fraction(str(trade.stop))) <= 0
             taken = trade.target is not None and trade.side * (at - Fraction(str(trade.target))) >= 0
             for reason, level, due in (("stop", trade.stop, stopped), ("target", trade.target, taken)):
                 if left is None and due and moment != (good if reason == "stop" else bad):
-                    left = reason, prices["open"] if moment == "open" else Fraction(str(level)) / scale
+                    left = reason, traded["open"] if moment == "open" else Fraction(str(level)) / scale
+            if left is None and moment == "open" and day > trade.until:
+                left = "time", traded["open"]
         if left is None and day >= trade.until:
-            left = "time", prices["close"]
+            left = "time", traded["close"]
+        made = trade.side * ((left[1] if left else traded["close"]) * held + paid - first) / first
         if left:
-            made = trade.side * (left[1] * held + paid - first) / first
-            return first, left[0], made, None
-    made = trade.side * (prices["close"] * held + paid - first) / first if first else Fraction(0)
-    return first, "", made, None
+            return first, left[0], made
+    return first, "", made
 
 
 def random_world(rng):
     """A random walk with gaps over night, splits, dividends and now and then a missing bar."""
-    price, known = rng.uniform(20, 200), {}
+    price, known, splits, dividends = rng.uniform(20, 200), {}, {}, {}
     days = [DAY + timedelta(days=number) for number in range(rng.randint(1, 40))]
     level = price
     for day in days:
-        split = rng.choice((2.0, 3.0, 0.5)) if rng.random() < 0.03 else 1.0
+        split = splits[day] = rng.choice((2.0, 3.0, 0.5)) if rng.random() < 0.03 else 1.0
         price = max(1.0, price / split * rng.uniform(0.94, 1.06))
         ends = [price, price * rng.uniform(0.97, 1.03)]
         high, low = max(ends) * rng.uniform(1, 1.03), min(ends) * rng.uniform(0.97, 1)
-        dividend = round(rng.uniform(0.1, 2), 3) if rng.random() < 0.05 else 0.0
+        dividends[day] = round(rng.uniform(0.1, 2), 3) if rng.random() < 0.05 else 0.0
         figures = [round(one, 2) for one in (ends[0], high, low, ends[1])]
-        known[day] = Bar(day, *figures, split=split, dividend=dividend)
+        known[day] = Bar(day, *figures)
         price = ends[1]
     side = rng.choice((1, -1))
     wide = lambda: level * rng.uniform(0.02, 0.25)  # noqa: E731
     target = round(level + side * wide(), 2) if rng.random() < 0.8 else None
     stop = round(level - side * wide(), 2) if rng.random() < 0.8 else None
     trade = Trade(side, target, stop, DAY + timedelta(days=rng.randint(3, 60)))
-    if rng.random() < 0.1:
-        known.pop(rng.choice(days))
-    return trade, known, days
+    for day in rng.sample(days, min(len(days), rng.choice((0, 0, 1, 3)))):
+        known.pop(day)
+    return trade, known, Prices({}, splits, dividends), days
 
 
 def test_o2_hundreds_of_random_paths_are_those_of_the_oracle():
     tally = Counter()
     for seed in range(600):
-        trade, known, days = random_world(random.Random(f"paths/{seed}"))
-        found, (first, reason, made, gap) = follow(trade, known, days), oracle(trade, known, days)
-        assert (found.reason, found.gap) == (reason, gap), seed
+        trade, *world, days = random_world(random.Random(f"paths/{seed}"))
+        found, (first, reason, made) = follow(trade, *world, days), oracle(trade, *world, days)
+        assert found.reason == reason, seed
         assert found.entry_price == (None if first is None else float(first)), seed
         if made is not None:
             assert found.total_return == pytest.approx(float(made), abs=2e-9), seed
-        tally[reason or ("gap" if gap else "held")] += 1
-    assert min(tally[one] for one in ("stop", "target", "time", "held", "gap")) >= 10
+        tally.update([reason or "held", "holes" if found.holes else "whole"])
+    assert min(tally[one] for one in ("stop", "target", "time", "held", "holes")) >= 10

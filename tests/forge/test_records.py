@@ -113,7 +113,7 @@ def test_f2_ids_have_their_prefixes_and_may_grow_past_999():
     prefixes = {name: kind.prefix for name, kind in KINDS.items() if kind.prefix and name != "approvals"}
     assert prefixes == {
         "views": "V", "expressions": "E", "observations": "O", "linkages": "L", "pk": "PK", "outcomes": "OUT",
-        "counterfactuals": "CF", "proposals": "SEP", "reviews": "R", "settlements": "S", "fills": "F",
+        "counterfactuals": "CF", "proposals": "SEP", "reviews": "R", "settlements": "S", "fills": "F", "cash": "C",
     }  # fmt: skip
     right, wrong = (
         ("V-001", "V-999", "V-1000", "V-123456789"),

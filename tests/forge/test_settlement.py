@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from forge.agent.prompt import worst_calibration
+from forge.agent.prompt import system_prompt, worst_calibration
 from forge.core.clock import Simulated
 from forge.memory import Memory
 from forge.providers.base import At, ask
@@ -21,12 +21,14 @@ from forge.records import KINDS, Calibration, Settlement, Settles, parse, render
 from forge.tracking.calibration import calibrate, measure_category
 from forge.tracking.settlement import settle, settlements
 from pitlake.clock import NEW_YORK
+from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
 from tests.forge.world import NEW_VIEW, turn, wrote
 
 STATED, SERIES = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), ("GDP", "CPI", "PCE")
+ASKED = {"query": "macro_series", "params": {"series": "GDP", "limit": 1}, "rule": "value > 1"}
 NEWEST = {"query": "macro_series", "rule": "value < 17120", "by": date(2014, 5, 31)}
 END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
 
@@ -87,6 +89,27 @@ def test_o2_a_restated_figure_is_a_second_settlement_beside_the_first(memory, la
     assert settled(memory, lake, 2014, 8, 1) == []
     (mark,) = calibrate(memory, END)
     assert mark.forecasts == 1
+
+
+def test_a_settled_view_expires_with_its_verdict_and_leaves_the_prompt(memory, lake):
+    view(memory)
+    moved = view(memory, rule="value > 17120")
+    later = replace(newest(memory, moved), settles=Settles(**{**ASKED, "by": date(2014, 9, 30)}))
+    wrote(standing(memory), moved, later, "moved")
+    assert "VIEWS: 2 active" in system_prompt(standing(memory), 1, None)
+    assert [made.view for made in settled(memory, lake, 2014, 6, 2)] == ["V-001", "V-002"]
+    first, second = (newest(memory, f"/memory/views/V-00{number}.md") for number in (1, 2))
+    assert [(one.status, one.verdict) for one in (first, second)] == [("expired", "came_true"), ("active", "")]
+    assert "VIEWS: 1 active: V-002" in system_prompt(standing(memory), 1, None)
+    (restated,) = [made for made in settled(memory, lake, 2014, 7, 1) if made.view == "V-001"]
+    assert (restated.restates, newest(memory, "/memory/views/V-001.md")) == ("S-001", first)
+    for changed in ({"status": "active"}, {"confidence": 0.9}, {"verdict": ""}):
+        with pytest.raises(BadInput, match=r"V-001 is expired, which is final|verdict: is written by code"):
+            wrote(standing(memory), "/memory/views/V-001.md", replace(first, **changed), str(changed))
+
+
+def newest(memory, path):
+    return standing(memory).remembered.record(standing(memory).remembered.newest(path))
 
 
 def test_o2_what_many_views_ask_is_asked_once(memory, lake, monkeypatch):

@@ -104,7 +104,7 @@ def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(mem
     [
         ({"direction": "option"}, "a trade that is option can't be followed by daily bars"),
         ({"target": "115-00"}, "target '115-00' is not a price in USD"),
-        ({"instrument": "TY"}, f"there is no bar of TY on {DAYS[0]}"),
+        ({"instrument": "TY"}, f"there is no bar of TY on 10 days, {DAYS[0]} to {DAYS[9]}"),
     ],
 )
 def test_o2_what_bars_cant_say_is_a_gap_with_its_reason(memory, lake, changed, reason):

@@ -25,7 +25,7 @@ from forge.model.scripted import Scripted
 from forge.providers.base import At
 from forge.records import KINDS, render
 from forge.tracking.settlement import settlements, whole_memory
-from forge.tracking.valuation import value
+from forge.tracking.valuation import value_account
 from forge.walk.plan import Walk
 from forge.walk.report import EXPOSURES, page
 from forge.walk.run import Ground, run, run_all
@@ -113,7 +113,7 @@ def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_rep
     figures = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", text))
     with closing(ground.memory(DAYS, DAYS.ends)) as memory:
         known = whole_memory(memory, DAYS.ends)
-        valued = value(fills(known), settings.account, At(as_of=DAYS.ends, lake=lake)).account
+        valued = value_account(known, At(as_of=DAYS.ends, lake=lake)).account
     assert figures["Net asset value"].startswith(f"{valued.nav:,.2f} USD")
     assert figures["Costs"] == f"{sum(holding.fees for holding in valued.holdings):,.2f} USD"
     highest = worst = 0.0

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from pitlake import __version__
 from tests.cli.conftest import ROOT
 
 (BLOCK,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL | re.MULTILINE)
@@ -35,3 +36,8 @@ def test_a_file_and_a_test_run_by_name_and_long_tests_only_if_asked_for():
     by_default = passed("-m", "pytest", long_file[-1], "-k", "right_after_its_log_entry")
     assert by_default[0] == 0
     assert passed(*long_file, "-k", "right_after_its_log_entry")[0] == 1
+
+
+def test_the_changelog_begins_with_the_version():
+    heading = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert heading[1] == __version__

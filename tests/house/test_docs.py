@@ -33,6 +33,7 @@ ELSEWHERE = {
     "check.md": "tests/check/test_pages.py",
     "forge/a-day.md": "tests/forge/test_pages.py",
     "mount.md": "tests/mounting/test_page.py",
+    "sealed.md": "tests/doors/test_sealed_page.py",
     "proxy.md": "tests/proxy/test_page.py",
     "real-lake.md": "tests/pipelines/sync/test_page.py",
     "study.md": "tests/check/test_pages.py",

@@ -20,6 +20,7 @@ def targets(root) -> set[str]:
 def test_bare_make_lists_every_target_with_its_purpose(root):
     listed = re.findall(r"^  make (\w+) +\S", make(root).stdout, flags=re.MULTILINE)
     assert set(listed) == targets(root)
+    assert re.findall(r"^(\w+)$", make(root).stdout, flags=re.MULTILINE) == ["Use", "Run", "Develop", "Prove"]
 
 
 def test_readme_names_only_targets_that_exist(root):

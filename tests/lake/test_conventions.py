@@ -26,7 +26,8 @@ from resources.http.client import HttpClient
 from resources.lake import BARS_VARIABLE, FILINGS_VARIABLE, LakeResource
 from tests.answers import captured
 from tests.assets.test_filings import report
-from tests.cli.conftest import CREATED, article, publish
+from tests.cli.conftest import CREATED, article
+from tests.kit import publish
 from tests.partitions import run_partitions
 
 EVENING, MORNING = "2024-05-24T18:00:00-04:00", "2024-05-28T07:30:00-04:00"
@@ -180,7 +181,8 @@ def test_freshness_is_judged_no_later_than_the_end_of_the_lake_s_world(tmp_path,
     lake = Lake(tmp_path / "lake")
     if after is not None:
         lake.end_at(CREATED + after)
-    (check,) = (one for one in publish(lake, "run", [article(1, "Title", CREATED)]).checks if one.name == "freshness")
+    published = publish(lake, "news", [article(1, "Title", CREATED)])
+    (check,) = (one for one in published.checks if one.name == "freshness")
     assert check.passed is fresh
     assert ("news" not in dict(stale_datasets(lake, clock.now()))) is fresh
     (news,) = (one for one in site.read(lake).shown if one.dataset.name == "news")

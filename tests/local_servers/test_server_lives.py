@@ -54,7 +54,7 @@ def read_one(server):
 def test_the_last_to_leave_stops_the_server_and_its_data_can_be_opened_again(tmp_path):
     with embedded_graph(tmp_path) as server, GraphAdmin(server) as admin:
         admin.create_schema({"A": "id"})
-        admin.load_nodes("A", "id", [{"id": "kept"}])
+        admin.write("CREATE (:A {id: 'kept'})")
         assert len(servers_over(tmp_path)) == 1
     assert servers_over(tmp_path) == []
     with embedded_graph(tmp_path) as again:
@@ -123,7 +123,7 @@ def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
     with embedded_graph(tmp_path) as server:
         with GraphAdmin(server) as admin:
             admin.create_schema({"A": "id"})
-            admin.load_nodes("A", "id", [{"id": "committed"}])
+            admin.write("CREATE (:A {id: 'committed'})")
         with Graph(server.uri, server.reader_auth, retry_seconds=0) as graph:
             (process,) = servers_over(tmp_path)
             supervisor = process.parent()

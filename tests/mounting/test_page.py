@@ -29,7 +29,6 @@ SHOWN = {
     7: ["0.41", "0.42", "observed", "1 new"],
     8: ["3 unchanged", "watching: checks every 2 seconds", "no longer watched"],
     9: ['name = "estimates"', "# estimates: Mounted table estimates"],
-    10: ["[('NOG', 0.41)]"],
 }
 PATIENCE_SECONDS = 120
 

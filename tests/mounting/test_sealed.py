@@ -1,12 +1,16 @@
-"""Anybody's SQL over tables of one's own, sealed, without a lake."""
+"""Untrusted SQL over tables of one's own, sealed, without a lake: whole tables, and as of an instant."""
 
+from types import SimpleNamespace
+
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import pitlake
-from pitlake.errors import BadInput, LimitExceeded, PitlakeError, SessionLost
+from pitlake.errors import BadInput, LimitExceeded, PitlakeError, QueryFailed, SessionLost
 from pitlake.session import Limits
+from tests.wall import whole
 from tests.wall.attacks import CLASSES, FOLDER
 
 LIMITS = Limits(seconds=5.0)
@@ -73,6 +77,59 @@ def test_hostile_sql_gets_nothing_of_the_future(tmp_path, kind):
     assert asked > 5
 
 
+def test_whole_tables_keep_their_columns_and_rows(tmp_path):
+    pq.write_table(pa.table({"Order ID": [1, 2], "nested": [{"a": 1}, None], "raw": [b"x", b"y"]}), tmp_path / "o.pq")
+    tables = {"orders": tmp_path / "o.pq", "users": [{"id": 7}], "own": table(PAST, FUTURE)}
+    with pitlake.sealed(tables, limits=LIMITS) as session:
+        assert session["orders"].rows() == [(1, {"a": 1}, b"x"), (2, None, b"y")]
+        assert session["orders"].columns == ["Order ID", "nested", "raw"]
+        assert session.sql("SELECT count(*) FROM own, users").rows() == [(5,)]
+        assert session.datasets == ("orders", "users", "own")
+        with pytest.raises(QueryFailed, match="this session has orders, users, own, and nothing else"):
+            session.sql("FROM others")
+
+
+def test_whole_tables_have_limits():
+    rows = {"a": list(range(1000))}
+    with pitlake.sealed({"own": pa.table(rows)}, limits=Limits(seconds=0.5, rows=10)) as session:
+        for sql, limit in (("FROM own", "rows"), ("SELECT sum(a.a * b.a) FROM own a, own b, own c, own d", "seconds")):
+            with pytest.raises(LimitExceeded) as caught:
+                session.sql(sql)
+            assert caught.value.limit == limit
+
+
+def test_attacks_on_whole_tables_reach_nothing_outside(tmp_path):
+    report = whole.attack(0, tmp_path, count=40, every=10)
+    assert report.statements > 60
+    assert report.findings == []
+
+
+def test_the_attacks_on_whole_tables_succeed_without_a_seal(tmp_path, monkeypatch):
+    monkeypatch.setattr(whole, "opened", Unsealed)
+    found = {finding.kind for finding in whole.attack(0, tmp_path, count=200, every=2).findings}
+    assert {"value", "write"} <= found
+
+
+class Unsealed:
+    """DuckDB as it comes, over the same tables."""
+
+    def __init__(self):
+        self.connection = duckdb.connect()
+        self.connection.register(whole.NAME, whole.ROWS)
+        self.connection.register(f"{whole.NAME}_revisions", whole.ROWS)
+
+    def ask(self, sql, _values, *, max_rows):
+        try:
+            rows = self.connection.sql(sql)
+            rows = pa.table({}) if rows is None else rows.limit(max_rows).to_arrow_table()
+        except (duckdb.Error, RuntimeError, ValueError) as error:
+            raise PitlakeError(str(error)) from None
+        return SimpleNamespace(arrow=lambda: rows, receipt=SimpleNamespace(result_sha256=""))
+
+    def close(self):
+        self.connection.close()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -80,6 +137,11 @@ def test_hostile_sql_gets_nothing_of_the_future(tmp_path, kind):
         ({"available_at": {"other": "at"}}, "available_at: does not name a column of own"),
         ({"available_at": "when"}, "available_at: the table has no column 'when'"),
         ({"as_of": "2024-02-12"}, "as_of: a date without time and offset"),
+        ({"as_of": None}, "available_at: needs an instant"),
+        ({"as_of": None, "available_at": None, "lag": "1 day"}, "lag: needs an instant"),
+        ({"available_at": None}, "available_at: is missing"),
+        ({"as_of": None, "available_at": None, "tables": {"gaps": [{"a": 1}]}}, "'gaps' can't name loaded rows"),
+        ({"as_of": None, "available_at": None, "tables": {"own": "none.csv"}}, "none.csv"),
         (
             {"tables": {"own": pa.table({"row": [1], "at": ["2024-01-01"]})}},
             "columns: row identifies rows",

@@ -29,7 +29,8 @@ from pitlake.errors import NotifyFailed
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
 from resources.notifier import Notifier
-from tests.cli.conftest import article, publish
+from tests.cli.conftest import article
+from tests.kit import publish
 from tests.providers.server import Loopback, Reply
 
 
@@ -249,12 +250,12 @@ def test_a_stale_dataset_is_told_once_until_it_moves(tmp_path, webhook, instance
     hook, arrived, _ = webhook
     lake = Lake(tmp_path / "lake")
     old = clock.now() - timedelta(days=30)
-    publish(lake, "one", [article(1, "Old", old)])
+    publish(lake, "news", [article(1, "Old", old)], "one")
     assert [name for name, _ in stale_datasets(lake, clock.now())] == ["news"]
     cursor = None
     for day in (0, 0, 20):
         if day:
-            publish(lake, "two", [article(2, "Newer", old + timedelta(days=day))])
+            publish(lake, "news", [article(2, "Newer", old + timedelta(days=day))], "two")
         with dg.build_sensor_context(
             instance=instance,
             cursor=cursor,
@@ -263,5 +264,5 @@ def test_a_stale_dataset_is_told_once_until_it_moves(tmp_path, webhook, instance
             tell_of_stale_datasets(context)
             cursor = context.cursor
     assert len(arrived) == 2
-    publish(lake, "three", [article(3, "Fresh", clock.now() - timedelta(hours=1))])
+    publish(lake, "news", [article(3, "Fresh", clock.now() - timedelta(hours=1))], "three")
     assert list(stale_datasets(lake, clock.now())) == []

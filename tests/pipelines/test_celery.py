@@ -18,7 +18,8 @@ import yaml
 
 from local_servers.server import free_port
 from pitlake.lake.lake import Lake
-from tests.cli.conftest import article, publish
+from tests.cli.conftest import article
+from tests.kit import publish
 from tests.pipelines import meeting
 
 pytestmark = [
@@ -90,10 +91,9 @@ def worker(root, name, app="dagster_celery.app"):
 def test_a_worker_takes_the_run_from_the_broker_and_commits_to_the_lake(environment, root, tmp_path, monkeypatch):
     lake = Lake(tmp_path / "lake")
     for number in range(3):
-        publish(
-            lake, f"run-{number}", [article(number, "Title", datetime(2024, 2, 1 + number, 12, tzinfo=timezone.utc))]
-        )
-    publish(lake, "later", [article(9, "Title", datetime(2024, 3, 1, 12, tzinfo=timezone.utc))])
+        at = datetime(2024, 2, 1 + number, 12, tzinfo=timezone.utc)
+        publish(lake, "news", [article(number, "Title", at)], f"run-{number}")
+    publish(lake, "news", [article(9, "Title", datetime(2024, 3, 1, 12, tzinfo=timezone.utc))], "later")
     launch = [PROGRAMS / "dagster", "job", "launch", "--workspace", "workspace.yaml", "--job", "maintenance"]
     with broker(environment, tmp_path), running(worker(root, "worker@%h"), environment, root) as process:
         subprocess.run(launch, cwd=root, env=environment, capture_output=True, timeout=200, check=True)

@@ -10,15 +10,16 @@ from pitlake.cli import invoke
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.lake import LakeResource
-from tests.cli.conftest import AFTER, CREATED, article, publish
+from tests.cli.conftest import AFTER, CREATED, article
+from tests.kit import publish
 
 
 @pytest.fixture
 def lake(tmp_path):
     lake = Lake(tmp_path / "lake")
     for number in range(3):
-        publish(lake, f"run-{number}", [article(number, "Title", CREATED + timedelta(days=number))])
-    publish(lake, "next-month", [article(9, "Title", CREATED + timedelta(days=40))])
+        publish(lake, "news", [article(number, "Title", CREATED + timedelta(days=number))], f"run-{number}")
+    publish(lake, "news", [article(9, "Title", CREATED + timedelta(days=40))], "next-month")
     return lake
 
 

@@ -9,9 +9,9 @@ import pytest
 from assets.graph import all_extractors
 from pitlake.datasets import get
 from sample.manifest import EVOLVED, EXPECTATIONS, NOT_PLANTED
-from sample.verdicts import Outcomes
 from tests.every import every
 from tests.story import FIRST, TOUCHED, WHOLE, began
+from tests.verdicts import Outcomes
 
 pytestmark = [pytest.mark.timeout(1200)]
 DATASETS = sorted(all_extractors())

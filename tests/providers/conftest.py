@@ -11,9 +11,10 @@ from assets.edgar import Release
 from assets.external import all_feeds
 from assets.extraction import Gap, Row, RunFacts
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import collect_unit, outcomes
+from assets.feeds.runs import RunReport, collect_unit, outcomes, run_feed
 from pitlake import clock
 from pitlake.datasets._shared import BY_FILING_DATE
+from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from resources.http.provider import Provider
@@ -76,6 +77,19 @@ class Accepted:
 
     def silent_around(self, ticker: str, day: date) -> bool:
         return False
+
+
+def run_once(name: str, lake: Lake, run_id: str = "run", mode: str = "live", **scope: object) -> RunReport:
+    """Run a feed over the network into a lake, for its example or another scope."""
+    feed = all_feeds()[name]
+    with HttpClient(hasty(feed.provider), CaptureStore.of(lake.root), mode, pause=lambda _: None) as client:
+        asked = replace(SCOPES[name], **scope)
+        return run_feed(feed, asked, client, lake, run_id=run_id, releases=Accepted())
+
+
+@pytest.fixture
+def lake(tmp_path) -> Lake:
+    return Lake(tmp_path / "lake")
 
 
 @dataclass

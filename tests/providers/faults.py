@@ -62,11 +62,11 @@ def always(case: Case) -> Fault:
 
 
 def at_first(case: Case) -> Fault:
-    """The fault for the first time that each question is put."""
+    """The fault for the first time that each question is put; Yahoo's cookie and crumb are none."""
     met: set[object] = set()
 
     def fault(ask: Ask, reply: Reply) -> Reply:
-        if ask.what in met:
+        if ask.what in met or ask.path in ("", "v1/test/getcrumb"):
             return reply
         met.add(ask.what)
         return case.change(ask, reply)
@@ -127,6 +127,7 @@ FALSE_EMPTY = Case(
 CASES = [
     TOO_MANY,
     Case("429", lambda ask, reply: Reply(429, b"slow down")),
+    Case("500", lambda ask, reply: Reply(500, b"")),
     Case("503", lambda ask, reply: Reply(503, HTML, {"content-type": "text/html"})),
     Case("timeout", lambda ask, reply: replace(reply, hold=True)),
     Case("connection broken", lambda ask, reply: replace(reply, missing=100)),
@@ -140,6 +141,15 @@ CASES = [
         lambda ask, reply: Reply(200, HTML, {"content-type": "text/html"}),
         recovers=lambda feed: feed not in CAN_BE_HTML,
     ),
+    *(
+        Case(f"{name} instead", lambda ask, reply, body=body: said(body), recovers=lambda feed: False)
+        for name, body in {
+            "another object": {"unexpected": {"shape": 1}},
+            "a list of oddities": [None, 7, "x", [], {"id": {}}],
+            "null": None,
+        }.items()
+    ),
+    Case("nothing instead", lambda ask, reply: replace(reply, body=b""), recovers=lambda feed: False),
     Case("refusal in 200", _instead(REFUSALS), recovers=lambda feed: False, applies=_in(REFUSALS)),
     Case("pause in 200", _instead(PAUSES), applies=_in(PAUSES)),
     Case("unknown in 200", _instead(UNKNOWN), recovers=lambda feed: False, applies=_in(UNKNOWN)),

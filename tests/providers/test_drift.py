@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from assets.derived import drift
 from assets.derived.drift import FieldDrift, measure, wilson
 from assets.external import all_feeds
-from assets.feeds.runs import run_feed
 from pitlake import clock
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
-from tests.providers.conftest import hasty
+from tests.providers.conftest import hasty, run_once
 from tests.providers.scopes import SCOPES
 
 NAME = "av_earnings"
@@ -26,13 +25,8 @@ NAME = "av_earnings"
 def lake(tmp_path, server) -> Lake:
     """What Alpha Vantage said first."""
     lake = Lake(tmp_path / "lake")
-    fill(lake, "first", "live")
+    run_once(NAME, lake, "first")
     return lake
-
-
-def fill(lake, run_id, mode):
-    with HttpClient(hasty(all_feeds()[NAME].provider), CaptureStore.of(lake.root), mode) as client:
-        return run_feed(all_feeds()[NAME], SCOPES[NAME], client, lake, run_id=run_id)
 
 
 def rewrite(ask, reply):
@@ -75,7 +69,7 @@ def test_first_seen_values_stay_what_the_past_shows(lake, server):
     server.behave(rewrite)
     again(lake)
     assert rows_as_of(lake, clock.now()) == before, "measuring publishes nothing of what it heard"
-    fill(lake, "second", "refresh")
+    run_once(NAME, lake, "second", "refresh")
     assert rows_as_of(lake, at) == before
     assert rows_as_of(lake, clock.now()) != before
 

@@ -1,4 +1,5 @@
-"""Schema drift: a field gone, renamed or of another type, for every field of every bundled answer of every source.
+"""Schema drift: a field gone, renamed, of another type, strange, stated twice or in odd company, for every field of
+every bundled answer of every source.
 
 Whatever a provider does to one field, its answer is rows that pass the gate and typed gaps, never an exception, and a
 record whose container is as it was is still told, as one or the other.
@@ -12,8 +13,11 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assets.external import all_feeds
 from assets.extraction import Gap, Row, RunFacts
@@ -26,7 +30,10 @@ from tests.providers.scopes import SCOPES
 from tests.providers.test_faults import is_sound
 
 FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
-KINDS = ("gone", "renamed", "retyped")
+ODD = {"null": None, "true": True, "a number": 7.5, "a word": "x", "an object": {"raw": 1}, "a list": ["x"]}
+"""What stands where a list or an object was."""
+KINDS = ("gone", "renamed", "retyped", "strange", "repeated", "joined", *ODD)
+STRANGE = (None, True, 0, -1, 7.5, 10**30, "", "x", "2024-02-30", "20240501", " 2024-05-01 ", [], ["x"], {}, {"raw": 1})
 Change = Callable[[bytes], bytes]
 
 
@@ -39,11 +46,16 @@ def changed(value: Any, name: str, kind: str) -> Any:
     rest = {key: changed(inner, name, kind) for key, inner in value.items() if key != name}
     if name not in value or kind == "gone":
         return rest
-    return rest | ({f"{name}_v2": value[name]} if kind == "renamed" else {name: other_type(value[name])})
-
-
-def other_type(value: Any) -> Any:
-    return {"value": value} if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    was = value[name]
+    if kind == "renamed":
+        return rest | {f"{name}_v2": was}
+    if kind in ("repeated", "joined"):
+        return rest | {name: [*(was[:1] if kind == "repeated" else [7]), *was] if isinstance(was, list) else was}
+    if kind in ODD:
+        return rest | {name: ODD[kind] if isinstance(was, list | dict) else was}
+    strange = STRANGE[crc32(name.encode()) % len(STRANGE)]
+    scalar = {"value": was} if isinstance(was, (str, int, float, bool, type(None))) else str(was)
+    return rest | {name: strange if kind == "strange" else scalar}
 
 
 def names(value: Any) -> set[str]:
@@ -61,14 +73,15 @@ def changes(body: bytes) -> Iterator[tuple[str, Change]]:
         return
     for name in sorted(names(content)):
         for kind in KINDS:
-            yield f"{name} {kind}", lambda _, name=name, kind=kind: json.dumps(changed(content, name, kind)).encode()
+            if (drifted := changed(content, name, kind)) != content:
+                yield f"{name} {kind}", lambda _, drifted=drifted: json.dumps(drifted).encode()
 
 
 def column_changes(body: bytes) -> Iterator[tuple[str, Change]]:
     lines = list(csv.reader(io.StringIO(body.decode("utf-8", "replace"))))
     header = lines[0] if lines and len(lines[0]) > 2 else []
     for place, name in enumerate(header):
-        for kind in KINDS:
+        for kind in KINDS[:3]:
             told = [[*line[:place], *cell(line[place:], kind, first=not row), *line[place + 1 :]]
                     for row, line in enumerate(lines)]  # fmt: skip
             yield f"{name} {kind}", lambda _, told=told: written(told)
@@ -146,3 +159,17 @@ def test_a_dating_field_that_is_gone_leaves_no_row(name, field, reason):
     assert reason in {one.reason for one in found if isinstance(one, Gap)}
     first = {one.evidence.split("&item")[0] for one in found if isinstance(one, Row)}
     assert not any(evidence.endswith(sha256(captures[0].body).hexdigest()) for evidence in first)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", all_feeds())
+@settings(max_examples=20)
+@given(st.data())
+def test_an_answer_that_is_torn_anywhere_breaks_nothing(name, data):
+    _, captures = outcomes_with_change(name)
+    which = data.draw(st.integers(0, len(captures) - 1))
+    body = captures[which].body
+    cut, length = data.draw(st.integers(0, len(body))), data.draw(st.integers(0, 12))
+    torn = body[:cut] + data.draw(st.sampled_from((b"", b",", b"\n", b'"', b"x"))) + body[cut + length :]
+    found, _ = outcomes_with_change(name, which, lambda _: torn)
+    is_sound(all_feeds()[name], found)

@@ -9,13 +9,14 @@ import pytest
 from local_servers.server import GraphServer
 from pitlake.cli.web import command as web
 from pitlake.clock import instant
-from pitlake.errors import IsolationUnavailable, PitlakeError
+from pitlake.errors import PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.web.address import Address
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step
-from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article
+from tests.kit import publish
 
 COUNT = Demonstration(
     title="Articles",
@@ -33,16 +34,8 @@ COUNT = Demonstration(
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("demo") / "lake")
-    publish(lake, "run", [article(1, "Title", CREATED)])
+    publish(lake, "news", [article(1, "Title", CREATED)], "run")
     return lake
-
-
-def test_contents_names_every_dataset_with_its_rows_and_version(lake):
-    table = demo.contents(lake)
-    cells = {column.header: list(column.cells) for column in table.columns}
-    news = cells["dataset"].index("news")
-    assert (cells["rows"][news], cells["lake version"][news]) == ("1", "1")
-    assert cells["rows"][-1] == "1"
 
 
 def test_a_question_is_asked_as_of_both_instants(lake, capsys):
@@ -55,20 +48,6 @@ def test_a_question_is_asked_as_of_both_instants(lake, capsys):
 def test_a_wrong_answer_fails_the_demo(lake):
     with pytest.raises(PitlakeError, match="manifest"):
         demo.show(lake, replace(COUNT, answer_after=2.0))
-
-
-def test_a_system_without_a_seal_is_told_so(lake, monkeypatch, capsys):
-    sealed = demo.connect
-
-    def connect(as_of, *, isolation="process", **settings):
-        if isolation == "process":
-            raise IsolationUnavailable("no Landlock")
-        return sealed(as_of, isolation=isolation, **settings)
-
-    monkeypatch.setattr(demo, "connect", connect)
-    with demo.asking(lake, AFTER) as session:
-        assert session.sql("SELECT count(*) FROM news").rows() == [(1,)]
-    assert "no Landlock" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("question", [DEMO_QUESTION, DEMO_RESTATEMENT], ids=lambda question: question.ticker)

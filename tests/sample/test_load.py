@@ -6,12 +6,13 @@ import pytest
 
 from local_servers.server import GraphServer
 from pitlake.errors import BadInput
-from sample.evolve import arrivals, changes, evolve
 from sample.graph_admin import GraphAdmin
 from sample.load import LABELS, load_world
+from sample.quirks import evolved
+from tests.evolve import evolve
 
 pytestmark = [pytest.mark.timeout(1200)]
-MOVED, ARRIVED = {change.node_id for change in changes()}, arrivals()
+MOVED, ARRIVED = {change.name for change in evolved().changes}, evolved().arrivals
 
 
 def test_everything_is_written(story, admin, nodes, edges):
@@ -71,8 +72,8 @@ def test_a_server_that_is_not_ours_is_refused():
 
 def test_moving_on_changes_what_it_says_and_again_nothing(admin):
     before = admin.write("MATCH (n) RETURN count(n) AS n")
-    for change in changes():
-        found = admin.write(f"MATCH (n:{change.label} {{id: $id}}) RETURN properties(n) AS p", {"id": change.node_id})
+    for change in evolved().changes:
+        found = admin.write(f"MATCH (n:{change.label} {{id: $id}}) RETURN properties(n) AS p", {"id": change.name})
         assert found[0]["p"].items() >= change.properties.items()
     evolve(admin)
     assert admin.write("MATCH (n) RETURN count(n) AS n") == before

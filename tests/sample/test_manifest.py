@@ -8,8 +8,9 @@ import pytest
 
 from pitlake import datasets
 from pitlake.gate.rules import parse_instant
-from sample import evolve, manifest
+from sample import manifest
 from sample.expectations import ABSENT, GAP, REVISIONS, ROW
+from sample.quirks import evolved, plant_all
 from sample.shapes import Graph
 
 STATED = [*manifest.EXPECTATIONS, *manifest.EVOLVED]
@@ -94,8 +95,6 @@ def test_a_locator_names_what_the_world_holds(expectation, nodes, edges):
 
 
 def test_the_oddities_are_the_same_however_often_they_are_planted():
-    from sample.quirks import plant_all
-
     assert plant_all(Graph()) == manifest.EXPECTATIONS
 
 
@@ -111,7 +110,7 @@ def test_the_demo_asks_before_and_after(demo):
 
 
 def test_what_evolves_is_in_the_world(nodes):
-    for change in evolve.changes():
-        before = nodes[change.label][change.node_id]
+    for change in evolved().changes:
+        before = nodes[change.label][change.name]
         assert before | change.properties != before
-    assert nodes["Report"].keys().isdisjoint(evolve.arrivals().nodes["Report"])
+    assert nodes["Report"].keys().isdisjoint(evolved().arrivals.nodes["Report"])

@@ -2,63 +2,70 @@
 
 from datetime import date, datetime, timezone
 
-import pyarrow as pa
 import pytest
 
-from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing.stage import StagedGap, staged_schema
-from sample.expectations import Expectation, Revision, absent, gap, revised, row
-from sample.verdicts import Outcomes
+from pitlake.lake.publishing.stage import StagedGap
+from sample.expectations import ABSENT, GAP, REVISIONS, ROW, Expectation, Revision
+from tests.kit import publish
+from tests.verdicts import Outcomes
 
 DAY, CLOSE = date(2024, 6, 10), datetime(2024, 6, 10, 20, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 KEY = {"ticker": "NVDA"}
 VALUES = {"execution_date": DAY, "split_to": 10.0}
-AT, EVIDENCE = "2024-06-10T20:00:00Z", "neo4j:Split:1"
+AT, EVIDENCE, UNDATED = "2024-06-10T20:00:00Z", "neo4j:Split:1", "neo4j:Split:2"
+
+
+def stated(kind, *, dataset="splits", at=None, **fields):
+    """Return the outcome of one case of quirk 1."""
+    return Expectation(1, "", dataset, kind, available_at=at, **fields)
+
+
+def row(key=KEY, values=VALUES, at=AT, locator=""):
+    return stated(ROW, key=key, values=values, at=at, locator=locator)
+
+
+def gap(locator=UNDATED, reason="no date node", at=None):
+    return stated(GAP, locator=locator, gap_type="unverifiable", reason=reason, at=at)
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    lake, dataset = Lake(tmp_path_factory.mktemp("lake")), get("splits")
+    lake = Lake(tmp_path_factory.mktemp("lake"))
     split = {"split_id": "1", "ticker": "NVDA", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0}
     split |= {"available_at": CLOSE}
-    rows = [split | {"available_at_source": "time_series_timestamp", "evidence": EVIDENCE}]
-    missing = [StagedGap("unverifiable", "no date node", "neo4j:Split:2", OBSERVED)]
-    with lake.stage(dataset, "run") as stage:
-        stage.add(DAY, pa.Table.from_pylist(rows, staged_schema(dataset)), missing, extracted=2)
-        lake.publish(stage, OBSERVED)
+    missing = [StagedGap("unverifiable", "no date node", UNDATED, OBSERVED)]
+    publish(lake, "splits", [split | {"evidence": EVIDENCE}], gaps=missing, observed_at=OBSERVED)
     return Outcomes(lake.snapshot(), OBSERVED)
 
 
 def test_what_is_as_stated_has_no_fault(outcomes):
     right = [
-        row(1, "", "splits", KEY, VALUES, AT, EVIDENCE),
-        gap(1, "", "splits", "neo4j:Split:2", "no date node", None),
-        absent(1, "", "splits", {"ticker": "AAPL"}, "neo4j:Split:3"),
-        absent(1, "", "news", {"id": "1"}),
+        row(locator=EVIDENCE),
+        gap(),
+        stated(ABSENT, key={"ticker": "AAPL"}, locator="neo4j:Split:3"),
+        stated(ABSENT, dataset="news", key={"id": "1"}),
     ]
     assert [fault for expectation in right for fault in outcomes.faults(expectation)] == []
 
 
-WRONG: list[tuple[Expectation, str]] = [
-    (row(1, "value", "splits", KEY, VALUES | {"split_to": 4.0}, AT), "split_to is 10.0"),
-    (row(1, "instant", "splits", KEY, VALUES, "2024-06-10T21:00:00Z"), "available at 2024-06-10T20:00:00Z"),
-    (row(1, "observed", "splits", KEY, VALUES, None), "instead of the observation"),
-    (row(1, "evidence", "splits", KEY, VALUES, AT, "neo4j:Split:3"), "evidence"),
-    (row(1, "missing", "splits", {"ticker": "AAPL"}, {}, AT), "0 rows"),
-    (gap(1, "reason", "splits", "neo4j:Split:2", "no ticker", None), "no date node"),
-    (gap(1, "shown", "splits", "neo4j:Split:2", "no date node", AT), "available at 2026"),
-    (gap(1, "row", "splits", EVIDENCE, "no date node", None), "the gaps are []"),
-    (absent(1, "row", "splits", KEY), "there are rows"),
-    (absent(1, "evidence", "splits", locator=EVIDENCE), "it is a row"),
-    (absent(1, "gap", "splits", locator="neo4j:Split:2"), "it is a gap"),
-    (revised(1, "once", "splits", KEY, Revision({}, AT), Revision({}, AT)), "1 rows instead of 2"),
-]
+WRONG = {
+    "value": (row(values=VALUES | {"split_to": 4.0}), "split_to is 10.0"),
+    "instant": (row(at="2024-06-10T21:00:00Z"), "available at 2024-06-10T20:00:00Z"),
+    "observed": (row(at=None), "instead of the observation"),
+    "evidence": (row(locator="neo4j:Split:3"), "evidence"),
+    "missing row": (row(key={"ticker": "AAPL"}, values={}), "0 rows"),
+    "reason": (gap(reason="no ticker"), "no date node"),
+    "gap shown": (gap(at=AT), "available at 2026"),
+    "gap that is a row": (gap(locator=EVIDENCE), "the gaps are []"),
+    "absent row": (stated(ABSENT, key=KEY), "there are rows"),
+    "absent evidence": (stated(ABSENT, locator=EVIDENCE), "it is a row"),
+    "absent gap": (stated(ABSENT, locator=UNDATED), "it is a gap"),
+    "revisions": (stated(REVISIONS, key=KEY, revisions=(Revision({}, AT),) * 2), "1 rows instead of 2"),
+}
 
 
-@pytest.mark.parametrize(("expectation", "fault"), WRONG, ids=[one.title for one, _ in WRONG])
-def test_what_differs_is_told(outcomes, expectation, fault):
-    found = outcomes.faults(expectation)
-    assert found
-    assert fault in found[0]
+@pytest.mark.parametrize(("expectation", "fault"), [*WRONG.values()], ids=[*WRONG])
+def test_a_difference_is_a_fault(outcomes, expectation, fault):
+    assert fault in outcomes.faults(expectation)[0]

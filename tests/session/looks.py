@@ -6,12 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing.stage import staged_schema
+from tests.kit import publish
 
 
 def lake_of(root: Path, said: Mapping[str, Iterable[Mapping[str, Any]]], looks: Sequence[datetime]) -> Lake:
@@ -21,11 +18,6 @@ def lake_of(root: Path, said: Mapping[str, Iterable[Mapping[str, Any]]], looks: 
         dataset, every = get(name), list(rows)
         for since, looked in pairwise(looks):
             seen = [row for row in every if since <= row["available_at"] < looked]
-            by_day: dict[object, list[Mapping[str, Any]]] = {}
-            for row in {tuple(one[key] for key in dataset.identity): one for one in seen}.values():
-                by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-            with lake.stage(dataset, f"look-of-{looked:%Y-%m-%d}") as stage:
-                for day, listed in by_day.items():
-                    stage.add(day, pa.Table.from_pylist(listed, staged_schema(dataset)), extracted=len(listed))
-                lake.publish(stage, looked)
+            newest = {tuple(one[key] for key in dataset.identity): one for one in seen}
+            publish(lake, dataset, newest.values(), f"look-of-{looked:%Y-%m-%d}", observed_at=looked)
     return lake

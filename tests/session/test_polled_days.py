@@ -2,7 +2,6 @@
 
 from datetime import date, datetime, timedelta, timezone
 
-import pyarrow as pa
 import pytest
 
 from pitlake import connect
@@ -11,6 +10,7 @@ from pitlake.lake.publishing.stage import staged_schema
 from pitlake.questions.polled_days import common, union, without
 from tests.assets.external.figures.test_proven_splits import FETCHED, World, split
 from tests.assets.external.test_replays import Archive
+from tests.kit import publish
 
 CLOSES = {date(2020, 8, 6): 455.6, date(2020, 8, 7): 444.4, date(2020, 8, 28): 499.2, date(2020, 8, 31): 129.0}
 
@@ -32,12 +32,9 @@ def made(tmp_path):
         {"ticker": "AAA", "cash_amount": 0.82, "declaration_date": "2020-07-30", "dividend_type": "CD",
          "ex_dividend_date": "2020-08-07", "frequency": 4}]}, at=FETCHED)  # fmt: skip
     archive.replay(world.lake)
-    contract = get("own_bars")
-    names = staged_schema(contract).names
+    names = staged_schema(get("own_bars")).names
     rows = [{name: value for name, value in bar(*one).items() if name in names} for one in CLOSES.items()]
-    with world.lake.stage(contract, "bars") as stage:
-        stage.add(None, pa.Table.from_pylist(rows, staged_schema(contract)), extracted=len(rows))
-        world.lake.publish(stage, FETCHED)
+    publish(world.lake, "own_bars", rows, "bars", observed_at=FETCHED)
     return world.lake
 
 

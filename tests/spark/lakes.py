@@ -7,15 +7,12 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from pitlake.clock import new_york_day
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.stage import staged_schema
 from pitlake.lake.storage.log import LOG
 from tests.agents import world
+from tests.kit import publish
 
 
 def build(root: Path) -> tuple[Lake, list[int]]:
@@ -29,13 +26,7 @@ def build(root: Path) -> tuple[Lake, list[int]]:
             world.publish(lake, dataset)
     versions = [lake.head()]
     for dataset in every:
-        by_day: dict[date, list[dict[str, Any]]] = {}
-        for row in revised(dataset):
-            by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-        with lake.stage(dataset, f"revise-{dataset.name}") as stage:
-            for day, listed in by_day.items():
-                stage.add(day, pa.Table.from_pylist(listed, schema=staged_schema(dataset)), extracted=len(listed))
-            lake.publish(stage)
+        publish(lake, dataset, revised(dataset), f"revise-{dataset.name}")
     versions.append(lake.head())
     for dataset in every:
         lake.compact(dataset)

@@ -19,7 +19,8 @@ from pitlake.lake import Lake
 from pitlake.session.session import Session
 from pitlake.studies import Study, study
 from pitlake.studies.holdouts import report
-from tests.cli.conftest import CREATED, article, publish
+from tests.cli.conftest import CREATED, article
+from tests.kit import publish
 
 SHARE, STEPS = 25, 18
 FIRST = date(2024, 3, 4)
@@ -285,7 +286,7 @@ def share(seed: int) -> tuple[int, list[str]]:
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="study-") as scratch:
         lake = Lake(Path(scratch) / "lake")
-        publish(lake, "first", [article(1, "Draft", CREATED), article(2, "Other", CREATED)], (), CREATED)
+        publish(lake, "news", [article(1, "Draft", CREATED), article(2, "Other", CREATED)], "first", (), CREATED)
         for number in range(seed * SHARE, (seed + 1) * SHARE):
             failures += Sequence(f"s{number}", lake.root, random.Random(number)).run()
     return SHARE, failures

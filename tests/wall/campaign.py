@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.studies import sequences
-from tests.wall import fuzz, mounted, truth
+from tests.wall import fuzz, mounted, truth, whole
 from tests.wall.distinguish import Report, distinguish
 from tests.wall.late import judge, orders
 from tests.wall.late.looks import lived
@@ -140,6 +140,7 @@ SHARES = {
     "late-mounted": (partial(judged_share, mounted.late), _describe_late),
     "study": (sequences.share, lambda result: result),
     "attack-mounted": (partial(judged_share, mounted.attack), _describe_attack),
+    "attack-whole": (partial(judged_share, whole.attack), _describe_attack),
 }
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pitlake.clock import end_of_new_york_day
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from tests import kit
 
 FIRST, DAYS = date(2020, 1, 1), 400
 RATIOS = (2.0, 4.0, 1.5, 0.1)
@@ -106,7 +107,7 @@ def publish(lake: Lake, companies: list[Company], seen: Poll, number: int) -> No
 
 def name(lake: Lake, companies: list[Company]) -> None:
     """Publish the tickers of companies with several, one statement for each change."""
-    contract, rows = get("names"), []
+    rows = []
     for one in companies:
         for since in sorted({first for _, first, _ in one.tickers}):
             borne = [ticker for ticker, first, last in one.tickers if first <= since <= last]
@@ -116,9 +117,7 @@ def name(lake: Lake, companies: list[Company]) -> None:
                 "statement": str(at), "evidence": f"made:{one.cik}/{since}", "available_at": at + timedelta(hours=6),
                 "available_at_source": "provider_metadata",
             })  # fmt: skip
-    with lake.stage(contract, "names") as stage:
-        stage.add(None, pa.Table.from_pylist(rows, staged_schema(contract)), extracted=len(rows))
-        lake.publish(stage, datetime(2026, 1, 1, tzinfo=timezone.utc))
+    kit.publish(lake, "names", rows, "names", observed_at=datetime(2026, 1, 1, tzinfo=timezone.utc))
 
 
 class Figure(NamedTuple):

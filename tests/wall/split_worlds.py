@@ -13,16 +13,13 @@ from itertools import combinations, pairwise, product
 from math import isclose, prod
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from assets.derived import earnings_outcomes
 from assets.derived.earnings_bundles import Event
-from pitlake.clock import end_of_new_york_day, new_york_day
-from pitlake.datasets import get
+from pitlake.clock import end_of_new_york_day
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.stage import staged_schema
 from pitlake.questions import catalogue
 from pitlake.session import connect
+from tests.kit import publish
 
 DAYS = [date(2024, 6, day) for day in (3, 4, 5, 6, 7, 10, 11)]
 RATIOS = (3.0, 2.0, 1.5, 0.5, 0.1)
@@ -157,26 +154,14 @@ def statements(world: World):
 def lake_of(asked: list[World], root) -> Lake:
     """A lake that holds these worlds."""
     lake = Lake(root)
-    look(lake, "prices", [bar(world, day) for world in asked for day in range(len(DAYS))], OBSERVED)
+    publish(lake, "prices", [bar(world, day) for world in asked for day in range(len(DAYS))], observed_at=OBSERVED)
     again = [told for world in asked for told in restated(world)]
     for at in sorted({at for at, _ in again}):
-        look(lake, "prices", [row for when, row in again if when == at], at)
+        publish(lake, "prices", [row for when, row in again if when == at], observed_at=at)
     recorded = [told for world in asked for told in statements(world)]
     for dataset in ("splits", "polygon_splits"):
-        look(lake, dataset, [row for name, row in recorded if name == dataset], OBSERVED)
+        publish(lake, dataset, [row for name, row in recorded if name == dataset], observed_at=OBSERVED)
     return lake
-
-
-def look(lake: Lake, dataset: str, rows: list[dict], observed_at: datetime) -> None:
-    """Publish rows as one look at their source saw them."""
-    contract, days = get(dataset), {}
-    for number, row in enumerate(rows):
-        proof = {"available_at_source": contract.source_tag, "evidence": f"{dataset}:{number}"}
-        days.setdefault(new_york_day(row["available_at"]), []).append(row | proof)
-    with lake.stage(contract, "run") as stage:
-        for day, own in days.items():
-            stage.add(day, pa.Table.from_pylist(own, staged_schema(contract)), extracted=len(own))
-        lake.publish(stage, observed_at)
 
 
 class Judge:

@@ -9,15 +9,16 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-
-from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from assets.bounded import LARGEST_FILE, LONGEST_TEXT, OutOfBounds, bounded
 from assets.external.web._claims import Candidate, Claim
 from pitlake import outside_json
 from resources.http.capture import Capture
+
+if TYPE_CHECKING:  # An extra brings it, and the order of all feeds needs no page.
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 HTML = ("text/html", "application/xhtml+xml")
 ARTICLES = frozenset({"article", "newsarticle", "blogposting", "report", "webpage", "reportagenewsarticle"})
@@ -62,6 +63,8 @@ def read(capture: Capture, url: str) -> Sequence[Candidate]:
 
 
 def _read(page: str, url: str) -> Candidate:
+    from selectolax.lexbor import LexborHTMLParser
+
     tree = LexborHTMLParser(page)
     claims = [*_json_ld(tree, page, url), *_tags(tree, page), *_times(tree, page)]
     heading = tree.css_first("title") or tree.css_first("h1")
@@ -72,7 +75,7 @@ def _read(page: str, url: str) -> Candidate:
     return Candidate(url, title or None, text or None, (*claims, *_notes(text)))
 
 
-def _json_ld(tree: LexborHTMLParser, page: str, url: str) -> Iterator[Claim]:
+def _json_ld(tree: "LexborHTMLParser", page: str, url: str) -> Iterator[Claim]:
     for script in tree.css('script[type="application/ld+json"]'):
         try:
             body = outside_json.loads(script.text(deep=True))
@@ -117,7 +120,7 @@ def _path(url: str) -> str:
         return ""
 
 
-def _tags(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
+def _tags(tree: "LexborHTMLParser", page: str) -> Iterator[Claim]:
     tags = [(_name(node), (node.attributes.get("content") or "").strip()) for node in tree.css("meta")]
     raw = _META.findall(_closed(page))
     for ranked, kind in ((PUBLISHED_TAGS, "published"), (MODIFIED_TAGS, "modified")):
@@ -127,12 +130,12 @@ def _tags(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
                     yield _claim(kind, content, _tag(raw, tag, content), f"meta {tag}")
 
 
-def _name(node: LexborNode) -> str:
+def _name(node: "LexborNode") -> str:
     attributes = node.attributes
     return (attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or "").strip().lower()
 
 
-def _times(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
+def _times(tree: "LexborHTMLParser", page: str) -> Iterator[Claim]:
     raw = _TIME.findall(_closed(page))
     for node in tree.css("time[datetime]"):
         about, time_text = (
@@ -177,7 +180,7 @@ def _closed(page: str) -> str:
     return page[: page.rfind(">") + 1]
 
 
-def _visible_text(tree: LexborHTMLParser) -> str:
+def _visible_text(tree: "LexborHTMLParser") -> str:
     """Return the visible text, one line per block."""
     body = tree.body
     if body is None:

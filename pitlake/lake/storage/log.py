@@ -68,11 +68,11 @@ class Entry:
             raise ValueError("not a log entry") from problem
 
 
-def not_kept(field: str = "known_by") -> BadInput:
+def not_kept() -> BadInput:
     """Return the error for an instant before the lake was made. It is the same if a vacuum removed the version, so that
     it reveals nothing of the lake's later state.
     """
-    return BadInput(field, "this lake has no state of that time", "give a later instant, or none for the newest")
+    return BadInput("known_by", "this lake has no state of that time", "give a later instant, or none for the newest")
 
 
 class LakeLog:
@@ -102,17 +102,17 @@ class LakeLog:
             raise LakeNotFound(f"the lake has no version {version}; the newest is {head.version}")
         return self._read(version)
 
-    def entry_at(self, moment: datetime, field: str = "known_by") -> Entry:
+    def entry_at(self, moment: datetime) -> Entry:
         """Return the entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant in the
         future or before the lake was made.
         """
         newest = self.head()
-        clock.past(moment, field, self.now)
+        clock.past(moment, "known_by", self.now)
         if newest.committed_at <= moment:
             return newest
         entry = self._read(0)
         if moment < entry.committed_at:
-            raise not_kept(field)
+            raise not_kept()
         after = newest.version
         while after - entry.version > 1:
             middle = self._read((entry.version + after) // 2)

@@ -3,7 +3,6 @@
 import json
 from datetime import date, datetime, timedelta, timezone
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,15 +16,14 @@ from assets.feeds.feed import Scope
 from assets.feeds.releases import Filing, LakeReleases, _known_at
 from assets.feeds.runs import collect_unit, run_feed
 from pitlake import clock
-from pitlake.datasets import get
 from pitlake.datasets._shared import BY_ACCEPTANCE
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.stage import staged_schema
 from pitlake.session import connect
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import FETCHED, Played, captured
+from tests.kit import publish
 
 CIK, TEN_K = "0001104485", "0001104485-24-000011"
 COMPANY = Scope(ciks=("1104485",))
@@ -99,23 +97,12 @@ def test_a_release_read_at_once_is_known_as_one_by_one(lake):
 
 
 def test_a_statement_counts_from_its_first_observation(tmp_path):
-    lake, reports = Lake(tmp_path / "lake"), get("reports")
+    lake = Lake(tmp_path / "lake")
     accepted = at("2024-02-23T13:05:41")
     corrected, days = accepted + timedelta(minutes=5), [accepted + timedelta(days=day) for day in (1, 2, 3)]
     for observed, created in zip(days, (accepted, corrected, accepted), strict=True):
-        row = {
-            "cik": CIK,
-            "accession_no": TEN_K,
-            "form_type": "8-K",
-            "created": created,
-            "available_at": created,
-            "available_at_source": reports.source_tag,
-            "evidence": TEN_K,
-            "release_rule": BY_ACCEPTANCE,
-        }
-        with lake.stage(reports, "observed") as stage:
-            stage.add(date(2024, 2, 23), pa.Table.from_pylist([row], staged_schema(reports)), extracted=1)
-            lake.publish(stage, observed)
+        row = {"cik": CIK, "accession_no": TEN_K, "form_type": "8-K", "release_rule": BY_ACCEPTANCE, "evidence": TEN_K}
+        publish(lake, "reports", [row | {"created": created, "available_at": created}], observed_at=observed)
     assert [LakeReleases(lake).at(day).release(TEN_K, CIK).at for day in days] == [accepted] * 3
 
 

@@ -14,13 +14,14 @@ from assets.external.sec_edgar.sec_filings import FEED as FILINGS
 from assets.external.sec_edgar.sec_filings import PARSERS as FILING_PARSERS
 from assets.external.sec_edgar.sec_fulltext_hits import FEED as HITS
 from assets.external.sec_edgar.sec_fulltext_hits import PARSERS as HIT_PARSERS
-from assets.extraction import Gap, Row, RunFacts
+from assets.extraction import Gap
 from assets.feeds.feed import Scope
-from assets.feeds.runs import collect_unit, outcomes
+from assets.feeds.runs import collect_unit
 from pitlake.errors import BadInput, Unreadable
 from resources.http.capture import Request
 from resources.http.providers.sec_edgar import PROVIDER, judge
-from tests.answers import FETCHED, FOLDER, Played, captured
+from tests import answers
+from tests.answers import FOLDER, Played, captured, gaps, rows
 from tests.every import every
 
 CIK, EIGHT_K, TEN_K, AMENDED = "0001104485", "0001104485-24-000010", "0001104485-24-000011", "0001104485-24-000021"
@@ -48,21 +49,11 @@ class Known:
 
 
 def happened(feed, scope, played=None, releases=None):
-    run = RunFacts(observed_at=FETCHED, releases=releases)
-    fetch = (played or Played(PROVIDER)).fetch
-    return [
-        outcome
-        for unit in feed.units(scope)
-        for outcome, _ in outcomes(feed, unit, *collect_unit(feed, unit, fetch), run)
-    ]
-
-
-def rows(outcomes):
-    return [row for row in outcomes if isinstance(row, Row)]
+    return answers.happened(feed, scope, (played or Played(PROVIDER)).fetch, releases=releases)
 
 
 def reasons(outcomes):
-    return Counter((gap.type, gap.reason) for gap in outcomes if isinstance(gap, Gap))
+    return Counter(gaps(outcomes))
 
 
 def with_body(file, change):
@@ -124,8 +115,8 @@ def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, h
 def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
     as_form = f'"{form}"'.encode()
     letters = with_body("submissions_NOG.json", lambda body: body.replace(b'"4"', as_form))
-    gaps = [gap for gap in happened(FILINGS, COMPANY, letters) if isinstance(gap, Gap)]
-    assert [gap.available_at for gap in gaps if gap.reason == "made public after its acceptance"] == [None]
+    withheld = [gap for gap in happened(FILINGS, COMPANY, letters) if isinstance(gap, Gap)]
+    assert [gap.available_at for gap in withheld if gap.reason == "made public after its acceptance"] == [None]
     releases = Known({TEN_K: at("2024-02-23T13:05:41")})
     hits = with_body("search_hits.json", lambda body: body.replace(b'"form": "10-K"', b'"form": ' + as_form))
     assert rows(happened(HITS, Scope(queries=("hedging",)), hits, releases)) == []

@@ -5,7 +5,7 @@ import pytest
 
 from pitlake.errors import GraphLoginFailed, GraphQueryFailed, GraphUnavailable
 from resources.graph.graph import Graph
-from tests.graph_servers import rows
+from tests.graph_servers import create_edge, create_nodes, rows
 
 NEWS = [
     {"id": "bzNews_1", "created": "2024-02-15T16:00:00-05:00", "title": "One"},
@@ -17,14 +17,16 @@ NEWS = [
 @pytest.fixture
 def news(graph_admin, graph):
     graph_admin.create_schema({"News": "id", "Company": "cik"}, indexes=[("News", "created")])
-    graph_admin.load_nodes("News", "id", NEWS)
-    graph_admin.load_nodes("Company", "cik", [{"cik": "0000000001", "ticker": "AA"}, {"cik": "0000000002"}])
-    edges = [
-        {"start": "bzNews_1", "end": "0000000001", "properties": {"daily_stock": 5.06}},
-        {"start": "bzNews_1", "end": "0000000002", "properties": {"daily_stock": float("nan")}},
-        {"start": "bzNews_3", "end": "0000000001"},
-    ]
-    graph_admin.load_edges("INFLUENCES", ("News", "id"), ("Company", "cik"), edges)
+    create_nodes(graph_admin, "News", NEWS)
+    create_nodes(
+        graph_admin, "Company", [{"id": "1", "cik": "0000000001", "ticker": "AA"}, {"id": "2", "cik": "0000000002"}]
+    )
+    for start, end, properties in (
+        ("bzNews_1", "1", {"daily_stock": 5.06}),
+        ("bzNews_1", "2", {"daily_stock": float("nan")}),
+        ("bzNews_3", "1", {}),
+    ):
+        create_edge(graph_admin, "INFLUENCES", start, end, properties)
     return graph
 
 

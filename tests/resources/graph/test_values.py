@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from tests.graph_servers import rows
+from tests.graph_servers import create_edge, create_nodes, rows
 
 
 def only(graph, cypher, **params):
@@ -47,7 +47,7 @@ def test_a_parameter_comes_back_as_it_went(graph, value):
 )
 def test_a_property_is_stored_as_it_was_given(graph, graph_admin, value):
     graph_admin.create_schema({"Thing": "id"})
-    graph_admin.load_nodes("Thing", "id", [{"id": "first", "value": 1}, {"id": "second", "value": value}])
+    create_nodes(graph_admin, "Thing", [{"id": "first", "value": 1}, {"id": "second", "value": value}])
     back = only(graph, "MATCH (t:Thing {id: 'second'}) RETURN t.value")
     assert back == value
     assert type(back) is type(value)
@@ -55,10 +55,10 @@ def test_a_property_is_stored_as_it_was_given(graph, graph_admin, value):
 
 def test_an_edge_keeps_doubles_lists_and_integers_of_one_property(graph, graph_admin):
     graph_admin.create_schema({"A": "id"})
-    graph_admin.load_nodes("A", "id", [{"id": str(n)} for n in range(4)])
+    create_nodes(graph_admin, "A", [{"id": str(n)} for n in range(4)])
     values = [0.25, [1.5, 2.5], 7]
-    edges = [{"start": "3", "end": str(n), "properties": {"w": value}} for n, value in enumerate(values)]
-    graph_admin.load_edges("R", ("A", "id"), ("A", "id"), edges)
+    for number, value in enumerate(values):
+        create_edge(graph_admin, "R", "3", str(number), {"w": value})
     back = [value for (value,) in rows(graph, "MATCH (:A)-[r:R]->(b:A) RETURN r.w AS w ORDER BY b.id")]
     assert back == values
     assert [type(value) for value in back] == [float, list, int]
@@ -66,7 +66,7 @@ def test_an_edge_keeps_doubles_lists_and_integers_of_one_property(graph, graph_a
 
 def test_nan_survives_and_is_not_null(graph, graph_admin):
     graph_admin.create_schema({"A": "id"})
-    graph_admin.load_nodes("A", "id", [{"id": "1", "x": float("nan")}, {"id": "2"}])
+    create_nodes(graph_admin, "A", [{"id": "1", "x": float("nan")}, {"id": "2"}])
     (nan,), (missing,) = rows(graph, "MATCH (a:A) RETURN a.x AS x ORDER BY a.id")
     assert math.isnan(nan)
     assert missing is None
@@ -75,12 +75,12 @@ def test_nan_survives_and_is_not_null(graph, graph_admin):
 def test_a_five_megabyte_text_survives(graph, graph_admin):
     text = "päragraph " * 500_000
     graph_admin.create_schema({"Filing": "id"})
-    graph_admin.load_nodes("Filing", "id", [{"id": "1", "content": text}])
+    create_nodes(graph_admin, "Filing", [{"id": "1", "content": text}])
     assert only(graph, "MATCH (f:Filing) RETURN f.content") == text
 
 
 def test_an_aware_datetime_is_the_same_instant(graph, graph_admin):
     at = datetime(2024, 2, 15, 16, 0, 0, 123456, tzinfo=timezone(timedelta(hours=-5)))
     graph_admin.create_schema({"Event": "id"})
-    graph_admin.load_nodes("Event", "id", [{"id": "1", "at": at}])
+    create_nodes(graph_admin, "Event", [{"id": "1", "at": at}])
     assert only(graph, "MATCH (e:Event) RETURN e.at AS at").to_native() == at

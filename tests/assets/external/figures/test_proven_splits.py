@@ -2,15 +2,13 @@
 
 from datetime import date, datetime, timedelta, timezone
 
-import pyarrow as pa
 import pytest
 
 from assets.splits import LakeSplits
 from pitlake import connect
-from pitlake.datasets import get
 from pitlake.errors import LakeError
 from pitlake.lake.publishing import publish
-from pitlake.lake.publishing.stage import staged_schema
+from tests import kit
 from tests.assets.external.test_replays import Archive
 
 REPORTED, SPLIT = "2020-07-30", "2020-08-31"
@@ -38,11 +36,7 @@ def split(ticker="AAA", day=SPLIT, before=1, after=4):
 
 def stage(lake, name, rows, at=BEFORE):
     """Publish rows as a run that was observed at an instant."""
-    contract = get(name)
-    full = [{"available_at_source": contract.source_tag, "evidence": f"made:{n}"} | row for n, row in enumerate(rows)]
-    with lake.stage(contract, f"run-{name}-{at:%Y%m%d%H}") as stage:
-        stage.add(None, pa.Table.from_pylist(full, staged_schema(contract)), extracted=len(full))
-        lake.publish(stage, at)
+    kit.publish(lake, name, rows, f"run-{name}-{at:%Y%m%d%H}", observed_at=at)
 
 
 def tickers(cik, *names, at=datetime(2019, 1, 2, tzinfo=timezone.utc)):

@@ -1,0 +1,94 @@
+"""The account's dated entries: its opening, deposits, withdrawals, fees, interest and the rate of borrowed cash.
+
+Settings open the account once. Later changes of them change nothing that was recorded before.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from typing import NamedTuple, cast
+
+from forge.memory.book import PORTFOLIO
+from forge.memory.effects import CODE, PM
+from forge.memory.journal import WriteCall, Writing
+from forge.memory.memory import Memory
+from forge.memory.remembered import Remembered
+from forge.records import KINDS, Cash, Portfolio, parse, render
+from forge.records.base import read_reason
+from forge.records.kinds import NEW
+from forge.records.values import TOO_LARGE
+from pitlake import clock
+from pitlake.errors import BadInput, choice
+
+ENTRIES = ("deposit", "withdrawal", "fee", "interest")
+"""The entries that the PM books."""
+
+
+class Entry(NamedTuple):
+    """What the PM books, as in `Cash`."""
+
+    entry: str
+    amount: float
+    booked_on: date
+    reason: str
+
+
+def cash(remembered: Remembered) -> list[Cash]:
+    """Return the account's entries up to an instant, in the order of their days."""
+    rows = filter(None, map(remembered.newest, remembered.paths(KINDS["cash"].folder)))
+    entries = [cast("Cash", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq)]
+    return sorted(entries, key=lambda entry: entry.booked_on)
+
+
+def open_account(memory: Memory, capital: float | None, financing_rate: float) -> None:
+    """Open the account with a book of zero if there is none, and record a changed rate of borrowed cash.
+
+    Does nothing without a capital.
+    """
+
+    def work(writing: Writing) -> None:
+        if capital is None:
+            return
+        entries = [cast("Cash", parse(KINDS["cash"], row.content)) for row in reversed(writing.all_of("cash"))]
+        today = clock.new_york_day(now)
+        if not any(entry.entry == "opening" for entry in entries):
+            _put(writing, Cash(id=NEW, entry="opening", amount=capital, booked_on=today, updated=now))
+            if writing.newest(PORTFOLIO) is None:
+                zero = Portfolio(id="state", gross=0.0, net=0.0, duration=0.0, nav=capital, factor_exposures={})
+                writing.put(PORTFOLIO, render(replace(zero, updated=now)))
+        rates = [entry.amount for entry in entries if entry.entry == "rate"]
+        if [financing_rate] != rates[-1:]:
+            _put(writing, Cash(id=NEW, entry="rate", amount=financing_rate, booked_on=today, updated=now))
+
+    if capital is None:
+        return
+    now = memory.read_instant(memory.journal.clock.now())
+    _write(memory, CODE, work)
+
+
+def book_cash(memory: Memory, typed: Entry) -> str:
+    """Book a deposit, withdrawal, fee or interest of the PM's, and return its id. Raises BadInput."""
+    now = memory.read_instant(memory.journal.clock.now())
+    if typed.entry not in ENTRIES:
+        raise BadInput("entry", f"{typed.entry[:40]!r} is not an entry", choice(typed.entry, ENTRIES))
+    if typed.booked_on > clock.new_york_day(now):
+        raise BadInput("--on", f"{typed.booked_on} is in the future", "give a day up to today")
+    if not 0 < typed.amount < TOO_LARGE:
+        raise BadInput("AMOUNT", f"{typed.amount:g} is not above 0", "give USD; the entry says in which direction")
+    reason, names = read_reason(typed.reason, "--reason"), list[str]()
+    entry = Cash(id=NEW, **{**typed._asdict(), "reason": reason}, updated=now)
+    _write(memory, PM, lambda writing: names.append(_put(writing, entry)))
+    return names[0]
+
+
+def _put(writing: Writing, entry: Cash) -> str:
+    numbered = replace(entry, id=writing.next_id("cash"))
+    writing.put(KINDS["cash"].path(numbered.id), render(numbered))
+    return numbered.id
+
+
+def _write(memory: Memory, actor: str, work: Callable[[Writing], None]) -> None:
+    now = memory.read_instant(memory.journal.clock.now())
+    call_id = f"cash:{os.urandom(10).hex()}"
+    memory.journal.write(WriteCall(actor=actor, session=PM, call_id=call_id, after=clock.micros(now)), work)

@@ -1,0 +1,86 @@
+"""The result of an audit: what was found, what was looked at, and what could not be looked at."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pitlake.audit.rules import RULES, Finding, NotChecked
+from pitlake.audit.table import Table, read
+from pitlake.times.sql import DEFAULT_ZONE
+
+BADGE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="look-ahead: {text}">'
+    '<rect width="78" height="20" fill="#555"/><rect x="78" width="{rest}" height="20" fill="{colour}"/>'
+    '<g fill="#fff" font-family="Verdana,sans-serif" font-size="11"><text x="6" y="14">look-ahead</text>'
+    '<text x="84" y="14">{text}</text></g></svg>\n'
+)
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What an audit of one table says.
+
+    Attributes:
+        table: The table's name.
+        rows: The number of its rows.
+        roles: The column of each meaning, by the meaning.
+        findings: Rows with hindsight, by rule.
+        clean: The rules that found nothing.
+        skipped: Why other rules were not applied, by rule.
+    """
+
+    table: str
+    rows: int
+    roles: dict[str, str]
+    findings: tuple[Finding, ...]
+    clean: tuple[str, ...]
+    skipped: dict[str, str]
+
+    def __str__(self) -> str:
+        count, rules = len(self.findings), len(self.clean)
+        looked = f"{rules + len({each.rule for each in self.findings})} of {len(RULES)} rules applied"
+        if not count:
+            return f"{self.table}: no hindsight found in {self.rows:,} rows; {looked}"
+        return f"{self.table}: {count} kind{'s' * (count > 1)} of hindsight in {self.rows:,} rows; {looked}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self)
+
+    def badge(self) -> str:
+        """Return an SVG badge."""
+        text = f"{len(self.findings)} found" if self.findings else "none found"
+        rest = 12 + 7 * len(text)
+        return BADGE.format(text=text, rest=rest, width=78 + rest, colour="#c33" if self.findings else "#383")
+
+
+def audit(table: Any, *, timezone: str = DEFAULT_ZONE, **columns: str | None) -> AuditReport:
+    """Return how much of the future a table holds, from its own columns and without a lake.
+
+    Args:
+        table: A CSV, Parquet or JSON lines file, a URL, or a frame of pandas, polars or Arrow.
+        timezone: The zone of timestamps without one.
+        columns: Names of columns where a guess would be wrong, by meaning: known, period, row_date, entity, loaded, …
+
+    Raises:
+        BadInput: For a table that can't be read or has no column of times, and for an unknown column.
+    """
+    contents = read(table, timezone=timezone, columns=columns)
+    findings, clean, skipped = list[Finding](), list[str](), dict[str, str]()
+    for name, (_, rule) in RULES.items():
+        try:
+            of_rule = rule(contents)
+        except NotChecked as reason:
+            skipped[name] = str(reason)
+            continue
+        findings += of_rule
+        if not of_rule:
+            clean.append(name)
+    return AuditReport(contents.label, len(contents.rows), _shown(contents), tuple(findings), tuple(clean), skipped)
+
+
+def _shown(table: Table) -> dict[str, str]:
+    """Return the roles that the rules use, without meanings that say the same of one column."""
+    first: dict[str, str] = {}
+    for role, name in table.roles.items():
+        first.setdefault(name, role)
+    return {role: name for name, role in first.items()}

@@ -1,0 +1,449 @@
+"""The rules of an audit: each finds rows that hold what nobody could know at the row's own time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pitlake import exchange
+from pitlake.audit.history import FIRST_DAYS, SPLITS
+from pitlake.audit.table import Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORST = 10
+DAY = 86_400_000_000
+"""A day in microseconds."""
+SOONEST_REPORT = 10
+"""The days after a period's end before which hardly any company reports."""
+LEAST_PERIOD = 25
+"""The days between two periods from which they are months, quarters or years. Shorter ones may be known at once."""
+LATE_LOAD = 7
+LEAST_SHARE, LEAST_STEPS = 0.9, 4
+EXITS_A_YEAR, EXPECTED_EXITS = 0.04, 5.0
+"""The share of listed companies that leave a market in a year, and the number that cannot be absent by chance."""
+CENT, WHOLE_CENTS, SOME = 0.01, 0.95, 0.3
+REAL_WEEKENDS = 0.2
+"""The share of rows on weekends from which a market has no weekends."""
+FUNDAMENTAL = {"eps", "revenue", "sales", "income", "profit", "earnings", "ebit", "ebitda", "dividend", "margin"} | {
+    "assets", "equity", "book", "debt", "cash", "liabilities", "shares", "capex", "fcf", "roe", "roa", "pe", "pb"
+}  # fmt: skip
+"""Words in the names of columns of company figures."""
+
+
+class NotChecked(Exception):
+    """A rule that a table gives no basis for; its text says what is missing."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Rows with hindsight.
+
+    Attributes:
+        rule: The rule's name.
+        title: What was found, in a few words.
+        count: The number of rows.
+        of: The number of rows that were looked at.
+        meaning: Why the rows lie about the past.
+        next_step: What to do.
+        columns: The names of the columns of the worst rows.
+        worst: Up to ten rows, the worst first.
+    """
+
+    rule: str
+    title: str
+    count: int
+    of: int
+    meaning: str
+    next_step: str
+    columns: tuple[str, ...]
+    worst: tuple[tuple[str, ...], ...]
+
+
+def found(
+    table: Table, rule: str, words: tuple[str, str, str], bad: Any, size: Any, columns: list[str]
+) -> list[Finding]:
+    """Return the finding about the rows where `bad` holds; none if there is no such row.
+
+    words: title, meaning and next step; size: how bad each row is; columns: those to show, besides the entity.
+    """
+    bad = np.asarray(bad, bool)
+    if not bad.any():
+        return []
+    places = np.flatnonzero(bad)
+    worst = places[np.argsort(-np.asarray(size, float)[places], kind="stable")][:WORST]
+    entity = table.roles.get("entity")
+    shown = list(dict.fromkeys([*([entity] if entity else []), *columns, *table.figures[:2]]))
+    cells = [tuple(_cell(table.rows[name].iloc[place]) for name in shown) for place in worst]
+    return [Finding(rule, words[0], int(bad.sum()), len(bad), words[1], words[2], tuple(shown), tuple(cells))]
+
+
+def _cell(value: Any) -> str:
+    text = str(value)
+    return text.removesuffix(" 00:00:00") if text != "NaT" else ""
+
+
+def _need(column: Column | None, what: str) -> Column:
+    if column is None:
+        raise NotChecked(f"no column of {what}")
+    return column
+
+
+def _days_between(later: Column, earlier: Column) -> Any:
+    return (later.day - earlier.day).dt.total_seconds() / 86_400
+
+
+def future_stamps(table: Table) -> list[Finding]:
+    """Rows of a panel with a value whose own stamp is after the row."""
+    if not table.is_panel:
+        raise NotChecked("rows have no date beside the stamps of their values")
+    used, findings = _need(table.time("row_date"), "row dates"), list[Finding]()
+    for role in ("known", "accepted", "filed", "announced"):
+        stamp = table.time(role)
+        if stamp is None or stamp.name == used.name or any(stamp.name in each.columns for each in findings):
+            continue
+        later = stamp.day > used.day
+        both = stamp.has_clock & used.has_clock
+        later = later.mask(both, stamp.start > used.start).fillna(value=False)
+        words = (
+            f"{stamp.name} is later than {used.name}",
+            f"The row's values became public after the row: at {used.name} nobody had them.",
+            f"Join by {stamp.name} (the last value public before the row), not by period or by position.",
+        )
+        findings += found(table, "future_stamps", words, later, _days_between(stamp, used), [used.name, stamp.name])
+    return findings
+
+
+def same_day(table: Table) -> list[Finding]:
+    """Rows that use a value on the day that its stamp names, though the stamp has no clock time."""
+    stamps = [table.time(role) for role in ("known", "accepted", "filed", "announced")]
+    stamp = next((each for each in stamps if each is not None and not each.has_clock.any()), None)
+    if not table.is_panel:
+        return _midnights(table)
+    used = _need(table.time("row_date"), "row dates")
+    if stamp is None or stamp.name == used.name:
+        raise NotChecked("no stamp of values that is a day")
+    same = (stamp.day == used.day) & ~used.has_clock
+    words = (
+        f"{stamp.name} is a day, and the row uses it on that day",
+        "A day does not say when. Most results come after the close, so the row's price was made without them.",
+        f"Use values from the session after {stamp.name}, or store the instant at which they became public.",
+    )
+    return found(table, "same_day", words, same.fillna(value=False), np.ones(len(same)), [used.name, stamp.name])
+
+
+def _midnights(table: Table) -> list[Finding]:
+    """Timestamps that are days: a program that compares them counts each from its first second."""
+    known = _need(table.time("known"), "stamps that say when values became known")
+    if not known.is_timestamp:
+        raise NotChecked(f"{known.name} has days, which say nothing wrong by themselves; count each at its end")
+    if known.has_clock.any():
+        return []
+    words = (
+        f"{known.name} has days stored as midnights",
+        "A comparison with a time counts each row from its day's first second, up to 24 hours before it was public.",
+        f"Store the instant, or count {known.name} at the end of its day; `pitlake mount` does.",
+    )
+    return found(table, "same_day", words, known.day.notna(), np.ones(len(known.day)), [known.name])
+
+
+def filing_day(table: Table) -> list[Finding]:
+    """Rows dated by the day of a filing that was accepted later than the day's start."""
+    accepted = table.time("accepted")
+    filed = table.time("filed")
+    if accepted is None or filed is None or not accepted.has_clock.any():
+        raise NotChecked("no filing dates beside times of acceptance")
+    known = table.time("known")
+    if table.is_panel or known is None or (known.name != filed.name and not _is_copy(known, filed)):
+        return []
+    early = (accepted.start > filed.start) & ~filed.has_clock & accepted.has_clock
+    words = (
+        f"{known.name} is used although {accepted.name} is later",
+        "A filing's date says nothing of its hour; EDGAR accepts filings until 22:00, most after the close.",
+        f"Date the rows by {accepted.name}.",
+    )
+    size = (accepted.start - filed.start) / DAY
+    return found(table, "filing_day", words, early.fillna(value=False), size, [known.name, accepted.name])
+
+
+def _is_copy(known: Column, filed: Column) -> bool:
+    return not known.has_clock.any() and bool((known.day == filed.day).mean() > LEAST_SHARE)
+
+
+def period_end(table: Table) -> list[Finding]:
+    """Rows whose figures count from the end of their period, or before it."""
+    if "estimate" in table.roles:
+        raise NotChecked(f"{table.roles['estimate']} is about a period before its end")
+    period = table.time("period")
+    if period is None:
+        return _steps(table) if table.is_panel and not table.has_bars else _steps_of_bars(table)
+    if _typical_gap(table, period) < LEAST_PERIOD:
+        raise NotChecked(f"{period.name} is shorter than a month, so its values may be known at once")
+    used = table.used
+    if used is None:
+        words = (
+            f"{period.name} is the only date",
+            "No row says when it became public. Who joins by the end of the period uses figures weeks before anybody.",
+            "Add the instant at which each figure became public, such as the acceptance of its filing.",
+        )
+        return found(table, "period_end", words, period.day.notna(), np.ones(len(period.day)), [period.name])
+    lag = _days_between(used, period)
+    early = lag < (SOONEST_REPORT if table.is_panel else 1)
+    words = (
+        f"figures of a period count from its end ({used.name} against {period.name})",
+        "A period's figures are published weeks after its end; before that nobody had them.",
+        "Date each figure by the filing or the release that first stated it.",
+    )
+    return found(table, "period_end", words, early.fillna(value=False), -lag.fillna(0), [used.name, period.name])
+
+
+def _typical_gap(table: Table, period: Column) -> float:
+    """Return the median number of days between two periods of one entity; of all rows if there is no entity."""
+    import pandas as pd
+
+    entities = table.values("entity")
+    keys = pd.Series("", index=period.day.index) if entities is None else entities.astype(str)
+    unique = pd.DataFrame({"key": keys, "day": period.day}).dropna().drop_duplicates().sort_values(["key", "day"])
+    gaps = unique.groupby("key")["day"].diff().dropna().dt.days
+    return float(gaps.median()) if len(gaps) else float("inf")
+
+
+def _steps_of_bars(table: Table) -> list[Finding]:
+    if table.used is None or not table.has_bars:
+        raise NotChecked("no column of period ends")
+    return _steps(table)
+
+
+def _steps(table: Table) -> list[Finding]:
+    """Fundamental figures of a daily panel that change on the first row of a calendar quarter: joined by period end."""
+    used = _need(table.used, "dates")
+    names = [name for name in table.figures if set(name.lower().replace("-", "_").split("_")) & FUNDAMENTAL]
+    if not names:
+        raise NotChecked("no column of period ends, nor of figures of companies")
+    entities = table.values("entity")
+    frame = table.rows[names].assign(_day=used.day, _key="" if entities is None else entities.astype(str))
+    frame = frame.dropna(subset=["_day"]).sort_values(["_key", "_day"], kind="stable")
+    quarter = frame["_day"].dt.to_period("Q")
+    same = frame["_key"].eq(frame["_key"].shift())
+    turns = same & quarter.ne(quarter.shift())
+    for name in names:
+        change = same & frame[name].ne(frame[name].shift()) & frame[name].notna() & frame[name].shift().notna()
+        steps = int(change.sum())
+        if steps >= LEAST_STEPS and steps < len(frame) / LEAST_STEPS and (change & turns).sum() >= LEAST_SHARE * steps:
+            bad = (change & turns).reindex(table.rows.index, fill_value=False)
+            words = (
+                f"{name} changes on the first day of each quarter",
+                "Companies publish a quarter's figures weeks after its end, each on its own day.",
+                "Join figures by the instant at which they became public.",
+            )
+            return found(table, "period_end", words, bad, np.ones(len(bad)), [used.name, name])
+    return []
+
+
+def restated(table: Table) -> list[Finding]:
+    """Different values of one figure under one stamp: a restatement that is dated as its first value."""
+    import pandas as pd
+
+    period, known, entities = table.time("period"), table.time("known"), table.values("entity")
+    if period is None or known is None or entities is None or not table.figures or table.is_panel:
+        raise NotChecked("no figures with a company, a period and a stamp")
+    frame = pd.DataFrame({"key": entities.astype(str), "period": period.day, "known": known.start})
+    concept = table.values("concept")
+    frame["concept"] = "" if concept is None else concept.astype(str)
+    keys = ["key", "period", "concept", "known"]
+    content = pd.util.hash_pandas_object(table.rows[table.figures].round(9), index=False)
+    frame["content"] = content.to_numpy()
+    several = frame.dropna().groupby(keys)["content"].transform("nunique").reindex(frame.index, fill_value=1) > 1
+    words = (
+        f"several values of one figure under one {known.name}",
+        "A restated value stands under the stamp of the first one, so the past shows what was stated only later.",
+        "Give each value the stamp of the filing that stated it.",
+    )
+    return found(table, "restated", words, several, np.ones(len(several)), [period.name, known.name])
+
+
+def loaded_late(table: Table) -> list[Finding]:
+    """Rows that entered the table long after the time they are dated."""
+    loaded = _need(table.time("loaded"), "times of loading")
+    stamp = table.time("known") or table.used
+    if stamp is None or stamp.name == loaded.name:
+        raise NotChecked("no stamps beside the times of loading")
+    late = (loaded.start - stamp.start) / DAY
+    words = (
+        f"{loaded.name} is more than {LATE_LOAD} days after {stamp.name}",
+        "The row was not in the table at the time it is dated. Its value may be a later reading of its source.",
+        f"Use {loaded.name} where the source can't prove the earlier date.",
+    )
+    return found(
+        table, "loaded_late", words, (late > LATE_LOAD).fillna(value=False), late.fillna(0), [stamp.name, loaded.name]
+    )
+
+
+def later_tickers(table: Table) -> list[Finding]:
+    """Rows under a ticker that the company took later."""
+    entities, used = table.values("entity"), table.used or table.time("period")
+    if entities is None or used is None:
+        raise NotChecked("no column of tickers")
+    import pandas as pd
+
+    first = pd.to_datetime(entities.astype(str).str.upper().map({name: day for name, (day, _) in FIRST_DAYS.items()}))
+    early = (first - used.day).dt.days
+    bad = (early > 0).fillna(value=False)
+    names = sorted({*entities[bad].astype(str).str.upper()})
+    changes = ", ".join(f"{name} was {FIRST_DAYS[name][1]} until {FIRST_DAYS[name][0]}" for name in names[:3])
+    words = (
+        "today's tickers on old rows",
+        f"{changes}: the names were written later, and with them the choice of companies.",
+        "Key rows by CIK, or by the ticker of their day.",
+    )
+    return found(table, "later_tickers", words, bad, early.fillna(0), [used.name])
+
+
+def adjusted_bars(table: Table) -> list[Finding]:
+    """Prices in the terms of splits and dividends that came after their day."""
+    import pandas as pd
+
+    used, adjusted, close = table.used, table.values("adjusted"), table.values("close")
+    if used is None or (adjusted is None and close is None):
+        raise NotChecked("no closing prices")
+    prices = pd.to_numeric(close if close is not None else adjusted, errors="coerce")
+    if adjusted is not None and close is not None:
+        apart = (pd.to_numeric(adjusted, errors="coerce") / prices - 1).abs()
+        name = table.roles["adjusted"]
+        words = (
+            f"{name} is adjusted for what came after its day",
+            "The factor of a later split or dividend is in the price, so its level tells of the future.",
+            "Take returns from it, never levels; or adjust as of each day.",
+        )
+        return found(
+            table,
+            "adjusted_bars",
+            words,
+            (apart > CENT / 10).fillna(value=False),
+            apart.fillna(0),
+            [used.name, table.roles["close"], name],
+        )
+    entities = table.values("entity")
+    keys = pd.Series("", index=prices.index) if entities is None else entities.astype(str).str.upper()
+    bad = pd.Series(data=False, index=prices.index)
+    in_order = pd.DataFrame({"key": keys, "day": used.day, "price": prices}).dropna().sort_values("day")
+    for key, group in in_order.groupby("key"):
+        for split in SPLITS.get(str(key), ()):
+            bad |= _smooth(group, split.day, split.ratio).reindex(bad.index, fill_value=False)
+        bad |= _broken_cents(group).reindex(bad.index, fill_value=False)
+    words = (
+        "prices adjusted for later splits",
+        "A price from before a split stands in the terms after it: its level, and every ratio with it, knows it.",
+        "Store prices as traded and the splits beside them, each with its day.",
+    )
+    age = (used.day.max() - used.day).dt.days.fillna(0)
+    return found(
+        table, "adjusted_bars", words, bad, age, [used.name, table.roles["adjusted" if close is None else "close"]]
+    )
+
+
+def _smooth(group: "pd.DataFrame", day: date, ratio: float) -> "pd.Series[Any]":
+    """Return the rows before a split, if the price does not fall at it as a price as traded does."""
+    import pandas as pd
+
+    before, after = (group[group["day"] < pd.Timestamp(day)], group[group["day"] >= pd.Timestamp(day)])
+    nothing = pd.Series(data=False, index=group.index)
+    if before.empty or after.empty or (after["day"].iloc[0] - before["day"].iloc[-1]).days > SOONEST_REPORT:
+        return nothing
+    fall = before["price"].iloc[-1] / after["price"].iloc[0]
+    return (
+        nothing.mask(group["day"] < pd.Timestamp(day), other=True) if abs(np.log(fall)) < np.log(ratio) / 2 else nothing
+    )
+
+
+def _broken_cents(group: "pd.DataFrame") -> "pd.Series[Any]":
+    """Return early rows with fractions of a cent, if the late rows have whole cents, as all prices as traded do."""
+    import pandas as pd
+
+    nothing = pd.Series(data=False, index=group.index)
+    cents = group["price"] / CENT
+    whole = (cents - cents.round()).abs() < CENT
+    third = len(group) // 3
+    dear = group["price"] >= 1
+    is_mixed = third >= WORST and whole[-third:].mean() >= WHOLE_CENTS and (~whole & dear)[:third].mean() >= SOME
+    return nothing.mask(~whole & dear, other=True) if is_mixed else nothing
+
+
+def survivors(table: Table) -> list[Finding]:
+    """A table of many companies over years in which none ever leaves."""
+    entities, used = table.values("entity"), table.used or table.time("period")
+    if entities is None or used is None:
+        raise NotChecked("no column of companies")
+    frame = used.day.groupby(entities.astype(str)).agg(["min", "max"]).dropna()
+    years = ((frame["max"] - frame["min"]).dt.days / 365.25).sum()
+    end = frame["max"].max()
+    leaving = frame["max"] < end - timedelta(days=120)
+    expected = EXITS_A_YEAR * years
+    if expected < EXPECTED_EXITS:
+        raise NotChecked(f"{len(frame)} companies over {years:.0f} years together are too few to tell")
+    if leaving.any():
+        return []
+    words = (
+        "only survivors",
+        f"Of {len(frame)} companies none left, where about {expected:.0f} would: the list was made at the end.",
+        "Take the members of the index or market as of each day, with those that were delisted.",
+    )
+    every = np.ones(len(table.rows), bool)
+    return found(table, "survivors", words, every, -used.start.fillna(0), [used.name])
+
+
+def closed_days(table: Table) -> list[Finding]:
+    """Prices of days, or of hours, on which the exchange was closed."""
+    if not table.has_bars or table.used is None:
+        raise NotChecked("no prices of days")
+    used = table.used
+    days = used.day.dropna().dt.date
+    weekend = used.day.dt.day_of_week >= 5
+    if weekend.mean() >= REAL_WEEKENDS:
+        raise NotChecked("the market is open on weekends")
+    closed = days.map(lambda day: not _is_open(day)).reindex(used.day.index, fill_value=False)
+    after = used.has_clock & used.start.notna()
+    for place in np.flatnonzero(after & ~closed):
+        close = _close(days.iloc[place])
+        closed.iloc[place] = close is not None and used.start.iloc[place] > close and _is_half(days.iloc[place])
+    words = (
+        "prices of times at which the exchange was closed",
+        "No trade made them: they are carried from other days, or stamped with the wrong time.",
+        "Leave out weekends and holidays, and stamp bars of half days with their early close.",
+    )
+    return found(table, "closed_days", words, closed, np.ones(len(closed)), [used.name])
+
+
+@cache
+def _is_open(day: date) -> bool:
+    return not exchange.FIRST_YEAR <= day.year <= exchange.LAST_YEAR or exchange.session(day) is not None
+
+
+@cache
+def _close(day: date) -> float | None:
+    session = exchange.session(day)
+    return None if session is None else session.close.timestamp() * 1_000_000
+
+
+@cache
+def _is_half(day: date) -> bool:
+    session = exchange.session(day)
+    return session is not None and (session.close - session.open) < timedelta(hours=6)
+
+
+RULES: dict[str, tuple[str, Callable[[Table], list[Finding]]]] = {
+    "future_stamps": ("values later than their row", future_stamps),
+    "period_end": ("figures from the end of their period on", period_end),
+    "same_day": ("days used on their day", same_day),
+    "filing_day": ("filing dates used as acceptance", filing_day),
+    "restated": ("restated values under first dates", restated),
+    "loaded_late": ("rows loaded later than dated", loaded_late),
+    "later_tickers": ("today's tickers on old rows", later_tickers),
+    "adjusted_bars": ("bars adjusted for later splits", adjusted_bars),
+    "survivors": ("survivors only", survivors),
+    "closed_days": ("weekends, holidays and half days", closed_days),
+}

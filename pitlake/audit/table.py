@@ -1,0 +1,221 @@
+"""A table as an audit sees it: its rows, the times they state, and what its columns mean."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pitlake.errors import BadInput, choice
+from pitlake.lake.mounting.source import Source, opened
+from pitlake.times import ISO, zone_named
+from pitlake.times.sql import DEFAULT_ZONE, ColumnForm, in_sql, part
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 5_000_000
+READABLE = 0.9
+"""The share of a column's values that must be times."""
+COMPACT = "%Y%m%d"
+NAMES = {
+    "known": (
+        "available_at available_on available knowledge_time knowledge_date known_at known_since known "
+        "public_at pit_date published_at publication_date published_on published accepted_at accepted "
+        "acceptance_datetime acceptance_date_time acceptance_time accepted_date announced_at "
+        "announcement_date announce_date announced_on announced anndats release_date released_at released rdq "
+        "report_date reported_at reported_date date_reported filing_date filed_at filed_on filed file_date "
+        "filed_date"
+    ),
+    "accepted": "accepted_at accepted acceptance_datetime acceptance_date_time acceptance_time accepted_date",
+    "filed": "filing_date filed_at filed_on filed file_date filed_date",
+    "announced": "announced_at announcement_date announce_date announced_on announced anndats rdq report_date",
+    "period": (
+        "period_end period_end_date periodend period_ending period fiscal_period_end fiscal_date_ending "
+        "fiscal_period fiscal_quarter_end fiscal_year_end report_period period_of_report quarter_end "
+        "quarter_ending quarter datadate fpedats end_date reference_date reference_period observation_date "
+        "valid_at"
+    ),
+    "loaded": (
+        "loaded_at loaded load_date load_time inserted_at insert_time db_insert_time ingested_at ingest_time "
+        "ingestion_time created_at created fetched_at downloaded_at etl_at etl_time stored_at first_seen "
+        "first_seen_at observed_at"
+    ),
+    "row_date": (
+        "date day trade_date trading_date trading_day session timestamp datetime time ts dt asof as_of as_of_date"
+    ),
+    "entity": (
+        "ticker symbol tic cik permno gvkey isin cusip figi sedol ric secid security_id company_id instrument "
+        "asset company entity issuer series_id series id name"
+    ),
+    "concept": "concept field metric item line_item tag measure variable indicator fact account form_item",
+    "close": "close close_price closing_price px_last px_close price_close price prc last",
+    "adjusted": "adj_close adjclose adj_closing_price adjusted_close close_adj close_adjusted adj_price adjusted_price",
+    "estimate": "eps_estimate estimate consensus forecast guidance expected",
+}
+"""The names of columns with a meaning, the likeliest first. Every mark between words counts as an underscore."""
+TIMES = ("known", "accepted", "filed", "announced", "period", "loaded", "row_date")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of times: its name, whether its type has clock times, and for each row the day, the instant at which a
+    program would take the value to stand (a day's start), and whether it states a clock time; midnights are days.
+    """
+
+    name: str
+    is_timestamp: bool
+    day: "pd.Series[Any]"
+    start: "pd.Series[Any]"
+    has_clock: "pd.Series[Any]"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's rows with its roles: the names of the columns by their meaning."""
+
+    label: str
+    rows: "pd.DataFrame"
+    roles: Mapping[str, str]
+    times: Mapping[str, Column]
+
+    def time(self, role: str) -> Column | None:
+        """Return the column of times with this meaning; None if there is none."""
+        return self.times.get(self.roles.get(role, ""))
+
+    def values(self, role: str) -> "pd.Series[Any] | None":
+        """Return the values of the column with this meaning; None if there is none."""
+        name = self.roles.get(role)
+        return None if name is None else self.rows[name]
+
+    @cached_property
+    def used(self) -> Column | None:
+        """The column that says when a row is used: its own date if it also names when its values became known."""
+        return self.time("row_date") or self.time("known")
+
+    @cached_property
+    def is_panel(self) -> bool:
+        """Whether rows are dated by their own day and carry the stamps of what was joined to them."""
+        return self.time("row_date") is not None
+
+    @cached_property
+    def has_bars(self) -> bool:
+        """Whether the rows are prices of days."""
+        return bool({"close", "adjusted"} & self.roles.keys()) and self.used is not None
+
+    @cached_property
+    def figures(self) -> list[str]:
+        """The columns of numbers that are neither names nor times."""
+        import pandas as pd
+
+        taken = {*self.roles.values(), *self.times}
+        return [
+            str(name)
+            for name, kind in self.rows.dtypes.items()
+            if name not in taken and pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+        ]
+
+
+def read(table: Any, *, timezone: str = DEFAULT_ZONE, columns: Mapping[str, str | None] | None = None) -> Table:
+    """Read a table for an audit.
+
+    Args:
+        table: As for `pitlake.mount`: a path, a URL or a frame.
+        timezone: The zone of timestamps without one.
+        columns: The names of columns by their meaning, where a guess would be wrong.
+
+    Raises:
+        BadInput: For a table that can't be read, that has no column of times, or an unknown column or zone.
+    """
+    try:
+        zone_named(timezone)
+    except LookupError as problem:
+        raise BadInput("timezone", str(problem), "name one such as America/New_York or UTC") from None
+    with opened(table) as source:
+        ((count,),) = source.connection.sql(f"SELECT count(*) FROM {source.rows}").fetchall()
+        if count > MOST_ROWS:
+            raise BadInput("the table", f"has {count:,} rows", f"give at most {MOST_ROWS:,}, such as one year of it")
+        chosen = {role: name for role, name in (columns or {}).items() if name is not None}
+        for role, name in chosen.items():
+            if name not in source.types:
+                raise BadInput(role, f"the table has no column {name!r}", choice(name, source.types))
+        forms = {name: form for name in source.types if (form := _form(source, name, timezone)) is not None}
+        if not forms:
+            raise BadInput("the table", "has no column of dates or times", "an audit needs one; see --available-at")
+        roles = _roles(source.types, forms) | chosen
+        for role in set(chosen) & {*TIMES}:
+            if chosen[role] not in forms:
+                raise BadInput(role, f"{chosen[role]} does not hold times", f"name one of {', '.join(forms)}")
+        if not {"known", "row_date", "period"} & roles.keys():
+            spare = next(name for name in forms if name not in roles.values() or len(forms) == 1)
+            roles["row_date"] = spare
+        return _table(source, roles, forms)
+
+
+def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
+    """Return how a column spells times; None if it does not hold times."""
+    kind = source.types[name]
+    is_number = kind in ("INTEGER", "BIGINT")
+    if is_number and not any(_plain(name) in _names(role) for role in TIMES):
+        return None
+    if not is_number and kind not in ("DATE", "VARCHAR") and not kind.startswith("TIMESTAMP"):
+        return None
+    form = ColumnForm(kind, COMPACT if is_number else ISO, timezone, source.zones.get(name, ""))
+    survey = source.survey(name, form)
+    read_values = survey.days + survey.midnights + survey.clock_times
+    return form if read_values and read_values >= READABLE * (read_values + survey.unreadable) else None
+
+
+def _roles(types: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> dict[str, str]:
+    """Return the column of each meaning, by its name."""
+    by_name = {_plain(name): name for name in types}
+    roles: dict[str, str] = {}
+    for role in NAMES:
+        for name in _names(role):
+            column = by_name.get(name)
+            if column is not None and (column in forms) == (role in TIMES):
+                roles[role] = column
+                break
+    return roles
+
+
+def _table(source: Source, roles: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> Table:
+    parts = ", ".join(
+        f"coalesce({part('day', name)}, timezone('{form.zone}', {part('instant', name)})::DATE)::TIMESTAMP "
+        f"AS {part('day', name)}, "
+        f"{part('has_clock', name)} AND {part('end', name)} IS NULL AS {part('has_clock', name)}, "
+        f"epoch_us(CASE WHEN {part('has_clock', name)} THEN {part('instant', name)} ELSE {_start(name, form)} END) "
+        f"AS {part('start', name)}"
+        for name, form in forms.items()
+    )
+    plain = ", ".join('"' + name.replace('"', '""') + '"' for name in source.types)
+    frame = source.connection.sql(f"SELECT {plain}, {parts} FROM {in_sql(source.rows, forms)}").df()
+    times = {
+        name: Column(
+            name,
+            form.kind.startswith("TIMESTAMP"),
+            frame[_bare("day", name)],
+            frame[_bare("start", name)],
+            frame[_bare("has_clock", name)].fillna(value=False).astype(bool),
+        )
+        for name, form in forms.items()
+    }
+    return Table(source.label, frame[[*source.types]], roles, times)
+
+
+def _start(name: str, form: ColumnForm) -> str:
+    return f"timezone('{form.zone}', {part('day', name)}::TIMESTAMP)"
+
+
+def _bare(name: str, column: str) -> str:
+    return part(name, column)[1:-1].replace('""', '"')
+
+
+def _names(role: str) -> list[str]:
+    return NAMES[role].split()
+
+
+def _plain(name: str) -> str:
+    """Return a name in lower case with an underscore between its words."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")

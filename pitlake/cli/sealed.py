@@ -1,0 +1,79 @@
+"""`pitlake sealed`: untrusted SQL over files, in a process that can do nothing else."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pitlake.errors import BadInput
+
+if TYPE_CHECKING:
+    from pitlake.session import Session
+
+
+@click.command("sealed")
+@click.argument("files", nargs=-1, required=True, metavar="[NAME=]FILE...")
+@click.option("--mcp", is_flag=True, help="Serve an agent over the Model Context Protocol, by stdio.")
+@click.option("--sql", metavar="SQL", help="Run this SQL and print the rows of its last statement.")
+@click.option("--as-of", metavar="T", help="Leave out rows that became known after this time; needs --available-at.")
+@click.option("--available-at", metavar="COLUMN", help="The column that says when a row became known.")
+@click.option("--seconds", default=60.0, show_default=True, help="Longest time of a query.")
+@click.option("--memory", default=8.0, show_default=True, metavar="GIB", help="Most memory of the process.")
+@click.option("--rows", default=10_000_000, show_default=True, help="Most rows of an answer.")
+def command(
+    files: tuple[str, ...],
+    mcp: bool,
+    sql: str | None,
+    as_of: str | None,
+    available_at: str | None,
+    seconds: float,
+    memory: float,
+    rows: int,
+) -> None:
+    """Run untrusted SQL over your files, sealed.
+
+    A file is a table of its own name, or of NAME. SQL can read these tables and nothing else: no file, no network, no
+    extension. Nothing is stored.
+
+    \b
+    pitlake sealed orders.parquet users.csv --sql "SELECT count(*) FROM orders"
+    pitlake sealed orders.parquet users.csv --mcp
+    """
+    if mcp == (sql is not None):
+        raise BadInput("--mcp", "given with --sql, or neither is", "give one of them")
+    from pitlake.session.limits import GIB, Limits
+    from pitlake.session.sealing import read, sealed
+
+    tables = {name: read(path) for name, path in _names(files).items()}
+    limits = Limits(seconds=seconds, memory=int(memory * GIB), rows=rows)
+
+    def open_session() -> "Session":
+        return sealed(tables, as_of=as_of, available_at=available_at, limits=limits)
+
+    if sql is not None:
+        from pitlake.cli import render
+
+        with open_session() as session:
+            render.write(session.sql(sql).arrow(), "table", None)
+        return
+    from contextlib import closing
+
+    from pitlake.mcp.sealed import SealedTools, server
+
+    with closing(SealedTools(open_session)) as tools:
+        server(tools).run("stdio")
+
+
+def _names(files: tuple[str, ...]) -> dict[str, str]:
+    """Return each file by the name of its table."""
+    tables: dict[str, str] = {}
+    for text in files:
+        named = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text)
+        name, path = named.groups() if named else (Path(text).name.partition(".")[0], text)
+        if not name.isidentifier():
+            raise BadInput("FILE", f"{name!r} can't name a table", f"write a name before it, such as mine={path}")
+        if name in tables:
+            raise BadInput("FILE", f"two files are called {name}", f"name one of them, such as mine={path}")
+        tables[name] = path
+    return tables

@@ -1,0 +1,64 @@
+"""Builds the wheel and the source archive and checks them as their users will meet them.
+
+`python scripts/release.py DIST` makes both in an empty folder, installs the wheel into an empty environment, runs the
+demo there, and writes the checksums and a bill of materials (CycloneDX) beside them. It publishes nothing.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+LARGEST_WHEEL = 8 << 20
+
+
+def main(arguments: list[str]) -> int:
+    """Build, check and describe. Return the exit code."""
+    dist = Path(arguments[0]).absolute()
+    if dist.exists() and any(dist.iterdir()):
+        print(f"release: {dist} is not empty; remove it first", file=sys.stderr)
+        return 2
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, ".")
+    (wheel,) = dist.glob("*.whl")
+    if wheel.stat().st_size > LARGEST_WHEEL:
+        print(f"release: {wheel.name} has {wheel.stat().st_size:,} bytes, more than {LARGEST_WHEEL:,}", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:
+        site = installed(wheel, Path(folder) / "env")
+        run(Path(folder) / "env/bin/pitlake", "demo", "--into", Path(folder) / "lake")
+        parts = bill(metadata.distributions(path=[str(site)]))
+    (dist / "sbom.cdx.json").write_text(json.dumps(parts, indent=1) + "\n")
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in sorted(dist.iterdir())]
+    (dist / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+    print(f"{dist} is ready: uv publish {dist}/pitlake-*, then mcp-publisher publish")
+    return 0
+
+
+def installed(wheel: Path, environment: Path) -> Path:
+    """Install a wheel and what it needs from the package index; return the folder of its packages."""
+    run(sys.executable, "-m", "uv", "venv", "--quiet", environment)
+    run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", environment / "bin/python", wheel)
+    return next(environment.glob("lib/python*/site-packages"))
+
+
+def bill(distributions: Iterable[metadata.Distribution]) -> dict[str, object]:
+    """Return the bill of materials of installed packages, in CycloneDX's form."""
+    found = sorted((part.name, part.version, part.metadata.json.get("license_expression")) for part in distributions)
+    components = [
+        {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name.lower()}@{version}"}
+        | ({"licenses": [{"expression": licence}]} if licence else {})
+        for name, version, licence in found
+    ]
+    return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
+
+
+def run(*command: object) -> None:
+    subprocess.run([*map(str, command)], check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

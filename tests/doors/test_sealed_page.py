@@ -1,0 +1,86 @@
+"""docs/sealed.md: its commands and its Python are typed, and the protocol's own client asks its server."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.cli.conftest import ROOT
+from tests.every import every
+from tests.house.test_docs import blocks
+
+PAGE = ROOT / "docs/sealed.md"
+SHOWN = {"sh": [["Ada", "13.0"]], "python": [["[(2,)]"], ["[('NOG', 0.41)]"]]}
+ENV = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+HARM = [
+    "FROM read_csv('/etc/passwd')",
+    "FROM glob('/*')",
+    "COPY orders TO 'orders.csv'",
+    "ATTACH 'x.db'",
+    "INSTALL httpfs",
+    "FROM read_csv('http://127.0.0.1:9/x.csv')",
+    "SELECT getenv('HOME')",
+    "FROM nothing",
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The folder in which the page was typed."""
+    place, typed = tmp_path_factory.mktemp("sealed"), {"sh": [], "python": []}
+    for block in blocks(PAGE):
+        if block.language in typed and block.runs:
+            command = ["sh", "-e"] if block.language == "sh" else [sys.executable, "-"]
+            said = subprocess.run(
+                command, input=block.text, cwd=place, env=ENV, capture_output=True, text=True, check=True
+            )
+            typed[block.language].append(said.stdout)
+    for language, texts in typed.items():
+        for said, words in zip(texts, SHOWN[language], strict=True):
+            assert every(word in said for word in words), said
+    return place
+
+
+def talk(place, *calls):
+    (text,) = [block.text for block in blocks(PAGE) if block.language == "json"]
+    server = json.loads(text)["mcpServers"]["tables"]
+
+    async def conversation():
+        parameters = StdioServerParameters(command=server["command"], args=server["args"], env=ENV, cwd=place)
+        async with Client(parameters) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(conversation)
+
+
+def test_an_agent_asks_and_can_do_no_harm(place):
+    before = {path: path.read_bytes() for path in place.iterdir()}
+    spent = "SELECT sum(amount) AS spent FROM orders"
+    listed, asked, cut, unknown, deleted, again, *harm = talk(
+        place,
+        ("tables", {}),
+        ("query", {"sql": spent}),
+        ("query", {"sql": "FROM range(5000)", "max_rows": 2}),
+        ("query", {"sql": spent, "table": "orders"}),
+        ("query", {"sql": "WITH gone AS (DELETE FROM orders RETURNING *) SELECT count(*) FROM gone"}),
+        ("query", {"sql": spent}),
+        *(("query", {"sql": sql}) for sql in HARM),
+    )
+    tables = listed.structured_content["tables"]
+    assert tables == {
+        "orders": {"id": "BIGINT", "customer": "BIGINT", "amount": "DOUBLE"},
+        "users": {"id": "BIGINT", "name": "VARCHAR"},
+    }
+    assert asked.structured_content == {"columns": ["spent"], "rows": [[25.0]], "truncated": False}
+    assert (cut.structured_content["rows"], cut.structured_content["truncated"]) == ([[0], [1]], True)
+    assert unknown.content[0].text == "table: query takes no such argument; it takes sql, max_rows"
+    assert not deleted.is_error
+    assert again.structured_content == asked.structured_content
+    assert every(answer.is_error for answer in harm)
+    assert "this session has orders, users, and nothing else" in harm[-1].content[0].text
+    assert {path: path.read_bytes() for path in place.iterdir()} == before

@@ -1,0 +1,235 @@
+"""Random securities and a slow ledger of an account on them, which share no code with Forge."""
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from math import floor
+
+from pitlake.clock import NEW_YORK, end_of_new_york_day
+from pitlake.exchange import session
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+
+FIRST, CAPITAL, COSTS, PATIENCE = date(2024, 1, 2), 1_000_000.0, 7.0, 5
+DAYS = [FIRST + timedelta(days=number) for number in range(110)]
+SESSIONS = [day for day in DAYS if session(day)]
+TICKERS = [f"T{letter}{other}" for letter in "ABCDEF" for other in "ABCDE"]
+
+
+def evening(day, hour=20):
+    return datetime(day.year, day.month, day.day, hour, tzinfo=NEW_YORK)
+
+
+@dataclass
+class Security:
+    """What happened to one: bars as traded, and by the day on which it counts, what a holder meets."""
+
+    bars: dict = field(default_factory=dict)
+    splits: dict = field(default_factory=dict)
+    dividends: dict = field(default_factory=dict)
+    jump: date | None = None
+
+
+def security(ticker):
+    """A random security, with the rows of the lake that say so."""
+    rng, made, level = random.Random(f"books/{ticker}"), Security(), random.Random(ticker).uniform(20, 300)
+    dark = {day for start in rng.sample(range(len(SESSIONS)), 3) for day in SESSIONS[start : start + rng.randint(1, 4)]}
+    if rng.random() < 0.2:
+        dark |= set(SESSIONS[rng.randrange(30, len(SESSIONS)) :])
+    acts = dict(zip(rng.sample(DAYS[12:], 2), rng.sample((2.0, 3.0, 0.5), 2), strict=True))
+    jumps, facts = rng.choice(((), (SESSIONS[rng.randrange(20, 60)],))), defaultdict(list)
+    paid = FIRST - timedelta(days=99)
+    for day in DAYS:
+        counts = next((later for later in SESSIONS if later >= day), None)
+        if (ratio := acts.get(day)) and counts and day not in jumps:
+            made.splits[counts] = made.splits.get(counts, 1.0) * ratio
+            level /= ratio
+            told = {"split_id": f"{ticker}{day}", "ticker": ticker, "execution_date": day, "split_from": 1.0}
+            facts["splits"].append(told | {"split_to": ratio, "available_at": end_of_new_york_day(FIRST)})
+        if rng.random() < 0.04 and counts and day - paid > timedelta(days=6):
+            paid = day  # The lake takes two payments within a week for one.
+            currency, amount = rng.choice(("USD", "USD", "CAD")), round(level * 0.01, 3)
+            if currency == "USD":
+                made.dividends[counts] = made.dividends.get(counts, 0.0) + amount
+            told = {"ticker": ticker, "declaration_date": day - timedelta(days=30), "ex_dividend_date": day}
+            told |= {"cash_amount": amount, "currency": currency, "dividend_type": "Regular"}
+            told["dividend_id"] = f"{ticker}{day}"
+            facts["dividends"].append(told | {"available_at": end_of_new_york_day(FIRST)})
+        if day not in SESSIONS:
+            continue
+        level *= rng.uniform(0.96, 1.04) * (rng.choice((0.5, 1.9)) if day in jumps else 1)
+        if day in dark and day not in jumps:
+            continue
+        if day in jumps:
+            made.jump = day
+        first, last = level, level * rng.uniform(0.98, 1.02)
+        high, low = max(first, last) * rng.uniform(1, 1.02), min(first, last) * rng.uniform(0.98, 1)
+        made.bars[day] = tuple(round(price, 2) for price in (first, high, low, last))
+        bar = dict(zip(("open", "high", "low", "close"), made.bars[day], strict=True)) | {"volume": 1000.0}
+        bar |= {"entity_kind": "company", "entity_id": ticker, "symbol": ticker, "date": day}
+        facts["prices"].append(bar | {"available_at": session(day).close})
+        level = last
+    return made, facts
+
+
+def market(root):
+    """A lake of these securities, and what happened to them."""
+    made, facts = {}, defaultdict(list)
+    for ticker in TICKERS:
+        made[ticker], rows = security(ticker)
+        for dataset, of_ticker in rows.items():
+            facts[dataset] += of_ticker
+    lake = Lake(root)
+    for dataset, rows in facts.items():
+        put_rows(lake, dataset, *rows)
+    return lake, made
+
+
+class Trade:
+    """An Expression as the PM gave it: terms by the day from which they count, and how it ended."""
+
+    def __init__(self, name, ticker, side, notional, approved, terms):
+        self.name, self.ticker, self.side, self.notional, self.approved = name, ticker, side, notional, approved
+        self.terms, self.status, self.made = [(approved, terms)], "active", None
+
+    @property
+    def newest(self):
+        return self.terms[-1][1]
+
+    def change(self, day, **changed):
+        self.terms.append((day + timedelta(days=1), {**self.newest, **changed}))
+
+    def course(self, world, today):
+        """Where it was opened, left and unseen by an evening, price by price."""
+        one, levels = world[self.ticker], dict(self.terms[0][1])
+        rest, entry, shares, last, dark, dim = list(self.terms[1:]), None, 1.0, None, [], []
+        for day in SESSIONS:
+            if day <= self.approved or day > today:
+                continue
+            while rest and rest[0][0] <= day:
+                before = self.terms[len(self.terms) - len(rest) - 1][1]
+                levels |= {name: value for name, value in rest.pop(0)[1].items() if value != before[name]}
+            ratio = one.splits.get(day, 1.0)
+            for name in ("stop", "target"):
+                levels[name] = levels[name] and levels[name] / ratio
+            last = last and last / ratio
+            if entry is None and levels["until"] and day > levels["until"]:
+                break
+            shares = shares * ratio if entry else 1.0
+            prices = None if day == one.jump else one.bars.get(day)
+            if prices is None:
+                dark, dim = [*dark, day], [*dim, day]
+                overdue = [hole for hole in dark if levels["until"] and hole >= levels["until"]]
+                if entry and levels["reason"] and len(overdue) >= PATIENCE:
+                    return entry, (day, "time", last, shares), dark, dim
+                continue
+            dim, first = [], prices[0]
+            entry, last = entry or (day, first), prices[3]
+            leave = self.leave(levels, prices, day)
+            if leave:
+                return entry, (day, *leave, shares), dark, dim
+        return entry, None, dark, dim
+
+    def leave(self, levels, prices, day):
+        """Why and at which price it is left in a bar: the open first, then the worse side, then the better."""
+        first, high, low, last = prices
+        worse, better = (low, high) if self.side > 0 else (high, low)
+        stop, target, until = levels["stop"], levels["target"], levels["until"]
+        for moment, price in (("open", first), ("stop", worse), ("target", better)):
+            stopped = stop is not None and moment != "target" and (stop - price) * self.side >= 0
+            taken = target is not None and moment != "stop" and (price - target) * self.side >= 0
+            if stopped:
+                return "stop", first if moment == "open" else stop
+            if taken:
+                return "target", first if moment == "open" else target
+            if moment == "open" and until and day > until:
+                return "time", first
+        return ("time", last) if until and day >= until else None
+
+
+class Books:
+    """The slow ledger: every evening anew, from the first day on."""
+
+    def __init__(self, world):
+        self.world, self.fills, self.cash, self.rates, self.trades = world, [], [], [], []
+
+    def booked(self, by, ticker, quantity, price, at, fees=0.0, trade=""):
+        self.fills.append(
+            {"id": len(self.fills), "by": by, "ticker": ticker, "quantity": quantity, "price": price, "at": at}
+            | {"fees": fees, "trade": trade, "void": False}
+        )
+
+    def live(self, trade=None):
+        return [one for one in self.fills if not one["void"] and trade in (None, one["trade"])]
+
+    def replayed(self, until, fills, *, alone=False):
+        """Cash and value at the end of a day. alone: what these fills made, without the account's money."""
+        cash = 0.0 if alone else CAPITAL
+        held, prices = defaultdict(float), {}
+        ordered = sorted(fills, key=lambda one: (one["at"], one["id"]))
+        for day in (day for day in DAYS if day <= until):
+            for ticker, one in self.world.items():
+                ratio = one.splits.get(day, 1.0)
+                held[ticker] *= ratio
+                prices[ticker] = prices.get(ticker, 0.0) / ratio
+                cash += held[ticker] * one.dividends.get(day, 0.0)
+            cash += 0.0 if alone else sum(amount for on, amount, _ in self.cash if on == day)
+            for fill in (one for one in ordered if one["at"].date() == day):
+                held[fill["ticker"]] += fill["quantity"]
+                cash -= fill["quantity"] * fill["price"] + fill["fees"]
+            prices |= {ticker: one.bars[day][3] for ticker, one in self.world.items() if day in one.bars}
+            rate = next((rate for on, rate in reversed(self.rates) if on <= day), self.rates[0][1])
+            if not alone and day < until and cash < 0:
+                cash += cash * rate / 100 / 365
+        return cash + sum(shares * prices[ticker] for ticker, shares in held.items()), held
+
+    def execute(self, today):
+        """What code buys and sells for the approved by this evening."""
+        own = {one["trade"] for one in self.fills if one["by"] == "pm" or one["void"]}
+        due = []
+        for trade in self.trades:
+            entry, leave, _, _ = trade.course(self.world, today)
+            legs = len(self.live(trade.name))
+            if trade.name in own or entry is None:
+                continue
+            due += [(entry[0], 0, trade, entry, leave)] if not legs else []
+            due += [(leave[0], 1, trade, entry, leave)] if leave and legs < 2 else []
+        for day, leaves, trade, entry, leave in sorted(due, key=lambda one: (one[0], one[1], one[2].name)):
+            if leaves:
+                bought = self.live(trade.name)
+                if not bought:
+                    continue
+                price, quantity, at = leave[2], -bought[0]["quantity"] * leave[3], session(day).close
+            else:
+                before = day - timedelta(days=1)
+                nav, _ = self.replayed(before, [one for one in self.live() if one["at"].date() <= before])
+                price, at = entry[1], session(day).open
+                quantity = trade.side * floor(trade.notional / 100 * nav / price + 1e-9)
+            if quantity:
+                fees = round(abs(quantity) * price * COSTS / 10_000, 6)
+                self.booked("code", trade.ticker, quantity, price, at.astimezone(NEW_YORK), fees, trade.name)
+
+    def close(self, today):
+        """What ends by this evening, with its reason and result."""
+        ended = {}
+        for trade in self.trades:
+            if trade.status != "active":
+                continue
+            entry, leave, dark, _ = trade.course(self.world, today)
+            until, ordered = trade.newest["until"], trade.newest["reason"]
+            fills = self.live(trade.name)
+            made, held = self.replayed(today, fills, alone=True)
+            none_left = fills and all(abs(shares) < 1e-9 for shares in held.values())
+            if leave:
+                reason = leave[1] if leave[1] != "time" else ordered or "time"
+            elif until and until < today and entry is None and (ordered or not dark):
+                reason = ordered or "time"
+            elif none_left and any(one["by"] == "pm" for one in fills):
+                reason = ordered or "fill"
+            else:
+                continue
+            paid_in = CAPITAL + sum(amount for on, amount, flows in self.cash if flows and on <= today)
+            trade.status, trade.made = "closed", made / paid_in * 100
+            ended[trade.name] = reason, trade.made
+        return ended

@@ -1,0 +1,274 @@
+"""Quarters of random accounts on bars with holes, against a slow ledger that shares no code with Forge.
+
+Halts, delistings, splits in holes, jumps that nothing proves, dividends in other currencies, stops moved and positions
+closed by the PM, fills that are partial, closing, late or void, deposits, fees and changed settings. On every evening
+the net asset value, and the status and result of every position; no position is unfollowed without an alert.
+`python -m tests.forge.test_books 300 0` plays so many, from this seed on.
+"""
+
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache, lru_cache
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from forge.core.clock import Simulated
+from forge.core.config import AccountSettings, Alerts, Config
+from forge.memory import Memory
+from forge.memory.approvals import approve, change_held
+from forge.memory.cash import Entry, book_cash
+from forge.memory.fills import import_fills, void_fill
+from forge.memory.guardrails import Guardrails
+from forge.providers.base import At
+from forge.records import KINDS, content_hash, parse
+from forge.tracking import alerts, trades, valuation
+from forge.tracking.account import advance_account
+from forge.tracking.ledger import Prices
+from forge.tracking.paths import follow
+from forge.tracking.settlement import whole_memory
+from forge.tracking.trades import close_exits
+from pitlake.clock import NEW_YORK
+from pitlake.errors import PitlakeError
+from tests.forge.books import CAPITAL, COSTS, DAYS, FIRST, SESSIONS, TICKERS, Books, Trade, evening, market
+from tests.forge.test_untaken import HELD, standing
+from tests.forge.world import NEW_VIEW, reviewed, wrote
+
+TOLERANCE = 1e-6
+
+
+class Player:
+    """A random PM, who does the same to Forge and to the slow ledger."""
+
+    def __init__(self, memory, lake, world, seed):
+        self.rng, self.memory, self.lake, self.world = random.Random(f"books/{seed}"), memory, lake, world
+        self.books, self.seen, self.settings = Books(world), Counter(), AccountSettings(capital=CAPITAL, costs_bp=COSTS)
+        self.tickers, self.navs = self.rng.sample(TICKERS, 5), []
+
+    def close_of(self, ticker, day):
+        bars = self.world[ticker].bars
+        last = max((one for one in bars if one <= day), default=None)
+        if last is None:
+            return None
+        price = bars[last][3]
+        for on, ratio in self.world[ticker].splits.items():
+            price /= ratio if last < on <= day else 1.0
+        return round(price, 2)
+
+    def approves(self, day):
+        ticker, side = self.rng.choice(self.tickers), self.rng.choice((1, 1, -1))
+        price = self.close_of(ticker, day)
+        if not price:
+            return
+        stop, target = (round(price * (1 + side * way * self.rng.uniform(0.03, 0.2)), 2) for way in (-1, 1))
+        until = self.rng.choice((None, None, *SESSIONS[-60:]))
+        until = until if until and until > day else None
+        record = replace(
+            HELD, instrument=ticker, direction="long" if side > 0 else "short", expires=until, notional=4.0,
+            stop=f"{stop:g}", target=f"{target:g}", factor_exposures={"rates": 0.0},
+        )  # fmt: skip
+        call = f"e{self.memory.journal.head()[0]}"
+        name = wrote(standing(self.memory), "/memory/expressions/new.md", record, call)[-8:-3]
+        record = standing(self.memory).remembered.record(
+            standing(self.memory).remembered.newest(KINDS["expressions"].path(name))
+        )
+        reviewed(self.memory, record)
+        approve(self.memory, name, content_hash(record), "pm", Guardrails(), confirmed=True)
+        terms = {"stop": stop, "target": target, "until": until, "reason": ""}
+        self.books.trades.append(Trade(name, ticker, side, 4.0, day, terms))
+
+    def one_held(self):
+        return self.rng.choice([trade for trade in self.books.trades if trade.status == "active"] or [None])
+
+    def adjusts(self, day):
+        trade = self.one_held()
+        price = trade and self.close_of(trade.ticker, day)
+        if price and not trade.newest["reason"]:
+            stop = round(price * (1 - trade.side * self.rng.uniform(0.02, 0.1)), 2)
+            change_held(self.memory, trade.name, "pm", Guardrails(), {"stop": f"{stop:g}"})
+            trade.change(day, stop=float(f"{stop:g}"))
+
+    def closes(self, day):
+        trade = self.one_held()
+        if trade and not trade.newest["reason"]:
+            change_held(self.memory, trade.name, "pm", Guardrails(), {"exit_reason": "thesis"})
+            following = next(one for one in [*SESSIONS, DAYS[-1]] if one > day)
+            trade.change(day, reason="thesis", until=min(following, trade.newest["until"] or following))
+
+    def fills(self, day):
+        trade = self.one_held() if self.rng.random() < 0.5 else None
+        on = self.rng.choice([one for one in SESSIONS if one <= day][-3:])
+        ticker = trade.ticker if trade else self.rng.choice(self.tickers)
+        price, quantity = self.close_of(ticker, on), self.rng.choice((-1, 1)) * self.rng.randint(1, 300)
+        if not price:
+            return
+        if trade:
+            on = day
+            _, held = self.books.replayed(day, self.books.live(trade.name), alone=True)
+            left = held[ticker]
+            quantity = -left if left and self.rng.random() < 0.6 else -round(left / 3) or quantity
+            self.seen["closing fills" if quantity == -left else "partial fills"] += 1
+        at, fees = evening(on, 12) + timedelta(seconds=len(self.books.fills)), self.rng.choice((0.0, 1.25))
+        row = f"{ticker},{quantity!r},{price!r},{at.isoformat()},{fees},{trade.name if trade else ''}\n"
+        assert import_fills(self.memory, f"ticker,quantity,price,filled_at,fees,expression\n{row}") == 1
+        self.books.booked("pm", ticker, float(quantity), price, at, fees, trade.name if trade else "")
+
+    def voids(self, _day):
+        live = self.books.live()
+        if live:
+            one = self.rng.choice(live)
+            void_fill(self.memory, f"F-{one['id'] + 1:03d}", "wrong")
+            one["void"] = True
+
+    def pays(self, day):
+        kind, amount = self.rng.choice(("deposit", "withdrawal", "fee", "interest")), self.rng.randint(1, 90_000)
+        on = self.rng.choice([one for one in DAYS if one <= day][-9:])
+        book_cash(self.memory, Entry(kind, amount / 1, on, "by wire"))
+        self.books.cash.append((on, amount if kind == "deposit" else -amount, kind in ("deposit", "withdrawal")))
+
+    def sets(self, day):
+        self.settings = replace(
+            self.settings, capital=self.rng.choice((5e5, 2e6)), financing_rate=self.rng.choice((0.0, 4.0, 9.0))
+        )
+
+    def plays(self):
+        """Play the quarter; the differences of each evening."""
+        acts = (self.approves,) * 4 + (self.fills,) * 3 + (self.adjusts, self.closes, self.voids, self.pays, self.sets)
+        number, wrong = 0, []
+        while number < len(SESSIONS) - 1:
+            day = SESSIONS[number]
+            self.memory.journal.clock.move(evening(day, 19))
+            for act in self.rng.choices(acts, k=self.rng.randint(0, 3)) if number else ():
+                try:
+                    act(day)
+                    self.seen[act.__name__] += 1
+                except PitlakeError:
+                    self.seen["refused"] += 1
+            self.memory.journal.clock.move(evening(day))
+            wrong += [(str(day), *one) for one in self.differences(day)]
+            number += self.rng.randint(1, 4)
+        for at, nav in self.rng.sample(self.navs, 2):
+            then = valuation.value_account(self.memory.hydrate(at), At(as_of=at, lake=self.lake.root)).account.nav
+            wrong += [(str(at), "the past", then, nav)] if abs(then - nav) > TOLERANCE * abs(nav) else []
+        return wrong
+
+    def differences(self, day):
+        at = At(as_of=self.memory.read_instant(evening(day)), lake=self.lake.root)
+        rate = self.settings.financing_rate
+        if not self.books.rates or self.books.rates[-1][1] != rate:
+            self.books.rates.append((day, rate))
+        advance_account(self.memory, at, self.settings)
+        outcomes, _ = close_exits(self.memory, at)
+        self.books.execute(day)
+        ended = self.books.close(day)
+        remembered = whole_memory(self.memory, at.as_of)
+        nav, (due, held) = (
+            valuation.value_account(remembered, at).account.nav,
+            self.books.replayed(day, self.books.live()),
+        )
+        self.navs.append((self.memory.read_instant(at.as_of), nav))
+        found = {one.expression: (one.status, one.pnl) for one in outcomes}
+        yield from [("nav", nav, due)] if abs(nav - due) > TOLERANCE * abs(due) else []
+        for name in found.keys() | ended.keys():
+            here, there = found.get(name), ended.get(name)
+            if not here or not there or here[0] != there[0] or abs(here[1] - there[1]) > TOLERANCE:
+                yield name, here, there
+        listed = alerts.alerts(remembered, at, Config(alerts=Alerts(data_late_hours=4)))
+        alerted = {alert.subject for alert in listed if alert.kind == "unfollowed"}
+        courses = [
+            (trade.name, trade.course(self.world, day)) for trade in self.books.trades if trade.status == "active"
+        ]
+        unseen = {name for name, (_, _, _, dim) in courses if dim}
+        yield from [("unfollowed", alerted, unseen)] if alerted != unseen else []
+        told = {trade.ticker for trade in self.books.trades if trade.name in alerted}
+        told |= {alert.subject for alert in listed if alert.kind == "data late"}
+        late = {ticker for ticker, shares in held.items() if abs(shares) > 1e-9 and day not in self.world[ticker].bars}
+        yield from [("without an alert", late - told)] if late - told else []
+        self.seen.update({f"closed by {reason}": 1 for reason, _ in ended.values()})
+        self.seen.update(unfollowed=len(unseen), dark=sum(bool(dark) for _, (_, _, dark, _) in courses))
+
+
+def answers(lake):
+    """The lake's answers of every evening. They are asked of its end and cut at the evening, which a sample proves."""
+    bars, rows = trades.traded_bars, alerts.adjusted_bars
+    end = At(as_of=evening(DAYS[-1]), lake=lake.root, version=lake.head())
+    whole, of_all = (lru_cache(maxsize=None)(lambda ticker, ask=ask: ask(ticker, FIRST, end)) for ask in (bars, rows))
+
+    @cache
+    def cut(ticker, day):
+        one = whole(ticker)
+        until = [{on: value for on, value in by.items() if on <= day} for by in (one.bars, *vars(one.prices).values())]
+        made = replace(one, bars=until[0], prices=Prices(*until[1:]), unproven={on for on in one.unproven if on <= day})
+        if random.Random(f"{ticker}{day}").random() < 0.01:
+            asked = bars(ticker, FIRST, replace(end, as_of=evening(day)))
+            assert (asked.bars, asked.prices, asked.unproven) == (made.bars, made.prices, made.unproven), (ticker, day)
+        return made
+
+    def newest(ticker, _since, at):
+        return [row for row in of_all(ticker) if row["date"] <= at.as_of.astimezone(NEW_YORK).date()]
+
+    return (lambda ticker, _since, at: cut(ticker, at.as_of.astimezone(NEW_YORK).date())), newest
+
+
+def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
+    """Play so many quarters; the differences and what happened in them."""
+    wrong, seen = [], Counter()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        lake, world = market(Path(folder) / "lake")
+        fast, newest = answers(lake)
+        parsed = lru_cache(maxsize=None)(parse)
+        with (
+            mock.patch.object(trades, "traded_bars", fast),
+            mock.patch.object(valuation, "traded_bars", fast),
+            mock.patch.object(alerts, "adjusted_bars", newest),
+            mock.patch.multiple("forge.memory.remembered", parse=parsed),
+            mock.patch.multiple("forge.memory.book", parse=parsed),
+            mock.patch.multiple("forge.memory.approvals", parse=parsed),
+        ):
+            for seed in range(first, first + count):
+                with closing(Memory(Path(folder) / "forge", clock=Simulated("books", evening(FIRST, 8)))) as memory:
+                    wrote(
+                        standing(memory), "/memory/views/new.md", replace(NEW_VIEW, status="draft", settles=None), "v"
+                    )
+                    player = Player(memory, lake, world, seed)
+                    wrong += [(seed, *one) for one in player.plays()]
+                    seen += player.seen
+                for place in Path(folder).glob("forge*"):
+                    shutil.rmtree(place) if place.is_dir() else place.unlink()
+                on_progress(seed + 1 - first, wrong, seen)
+    return wrong, seen
+
+
+def test_every_evening_of_a_quarter_is_that_of_the_slow_ledger():
+    wrong, seen = campaign(30)
+    assert wrong == []
+    whats = ("stop", "target", "time", "thesis", "fill")
+    assert min(seen[f"closed by {what}"] for what in whats) > 3, seen
+    assert min(seen[what] for what in ("unfollowed", "dark", "voids", "pays", "sets", "partial fills")) > 10, seen
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "mutant"),
+    [
+        (valuation, "fills", valuation.all_fills),
+        (trades, "follow", lambda trade, bars, prices, days, unproven=(): follow(trade, bars, prices, days)),
+    ],
+)
+def test_a_mutant_differs(where, what, mutant):
+    with mock.patch.object(where, what, mutant):
+        assert campaign(3)[0]
+
+
+if __name__ == "__main__":
+
+    def tell(number, differing, tally):
+        print(f"{number} quarters, {len(differing)} differences {differing[-3:]}: {dict(tally)}", flush=True)
+
+    sys.exit(bool(campaign(*map(int, sys.argv[1:]), on_progress=tell)[0]))

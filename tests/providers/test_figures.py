@@ -1,0 +1,65 @@
+"""What whole runs of figures over the network show: the days that polls cover, closes, cookies, pages, fetches."""
+
+import json
+
+import pytest
+
+from pitlake import clock, connect
+from pitlake.lake.publishing import polls
+from pitlake.lake.storage.store import Store
+from tests.every import every
+from tests.providers.conftest import run_once
+from tests.providers.server import Reply
+
+
+@pytest.mark.parametrize(("tickers", "polled"), [(("AAPL",), {"AAPL"}), ((), None)], ids=["one", "every company"])
+def test_a_poll_of_one_company_s_calendar_is_none_of_the_others(server, lake, tickers, polled):
+    run_once("av_earnings_calendar", lake, tickers=tickers)
+    [poll] = polls.read_all(Store(lake.root), "av_earnings_calendar")
+    assert poll.entities == polled
+
+
+def test_bars_are_there_at_their_close_and_not_before(server, lake):
+    run_once("av_daily_bars", lake, tickers=("AAPL",))
+    newest = "SELECT max(date) AS day FROM av_daily_bars"
+    for as_of, day in (("2024-07-03T16:59:59Z", "2024-07-02"), ("2024-07-03T17:00:00Z", "2024-07-03")):
+        with connect(as_of, lake=lake, datasets=["av_daily_bars"]) as session:
+            assert str(session.sql(newest).arrow().to_pylist()[0]["day"]) == day
+
+
+def test_yahoo_is_asked_with_the_cookie_and_the_crumb_it_gave(server, lake, tmp_path):
+    def grants(ask, reply):
+        if ask.path == "":
+            return Reply(404, b"", {"set-cookie": "A1=granted"})
+        if ask.path == "v1/test/getcrumb":
+            return Reply(200, b"crumb/of-tests")
+        return reply if ask.number > 2 else Reply(200, b'{"quoteSummary": {"result": [], "crumb": "crumb/of-tests"}}')
+
+    server.behave(grants)
+    run_once("yahoo_upgrades", lake, tickers=("AAPL",))
+    assert [ask.path for ask in server.asked[:2]] == ["", "v1/test/getcrumb"]
+    assert len(server.asked) == 4
+    assert every(ask.params["crumb"] == "crumb/of-tests" for ask in server.asked[2:])
+    assert [ask.headers.get("Cookie") for ask in server.asked[1:]] == ["A1=granted"] * 3
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and b"crumb/of-tests" in path.read_bytes()] == []
+
+
+def test_another_page_is_never_asked_of_another_host(server, lake):
+    split = {"ticker": "NVDA", "execution_date": "2021-07-20", "split_from": 1, "split_to": 4}
+    page = {"status": "OK", "results": [split], "next_url": "https://elsewhere.example/v3/reference/splits?cursor=abc"}
+    pages = iter([page, {"status": "OK", "results": []}])
+    server.behave(lambda ask, reply: Reply(200, json.dumps(next(pages)).encode()))
+    run_once("polygon_splits", lake, tickers=("NVDA",))
+    assert (server.asked[1].path, server.asked[1].params["cursor"]) == ("v3/reference/splits", "abc")
+
+
+def test_estimates_fetched_later_are_statements_of_their_own(server, lake):
+    run_once("av_estimates", lake)
+    before = clock.now()
+    run_once("av_estimates", lake, "second", "refresh")
+    count = "SELECT count(*) FROM av_estimates_revisions"
+    counts = []
+    for as_of in (before, clock.now()):
+        with connect(as_of, lake=lake, datasets=["av_estimates"]) as session:
+            counts += session.sql(count).rows()
+    assert counts == [(3,), (6,)]

@@ -1,0 +1,102 @@
+"""Attacks on sealed sessions over whole tables: they may read, write and call nothing outside.
+
+Outside are files and a variable with a canary, and a port that counts its callers.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import pitlake
+from pitlake.errors import LimitExceeded, SessionLost
+from pitlake.session import Limits, Session
+from tests.wall import attacks, fuzz
+from tests.wall.distinguish import Finding, Report, digest
+from tests.wall.sealed import answer_text
+from tests.wall.worlds import T, World
+
+CANARY = "CANARYOUTSIDE"
+NAME, LIMITS = "own", Limits(seconds=20.0)
+STATEMENTS, EVERY, A_SESSION = 320, 8, 40
+ROWS = pa.table({
+    "evidence": ["a", "b", "c"],
+    "available_at": pa.array([T, T, None], pa.timestamp("us", "UTC")),
+    "value": [1.5, None, 3.0],
+})  # fmt: skip
+
+
+def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY) -> Report:
+    """Attack one session over two tables. count: generated statements. every: which share of the written attacks, and a
+    tenth of it of the calls of functions.
+    """
+    outside = scratch / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text(CANARY)
+    pq.write_table(pa.table({"evidence": [CANARY], "available_at": [T]}), outside / "secret.parquet")
+    before, report = digest(outside), Report()
+    os.environ["PITLAKE_CANARY"] = CANARY
+    with listening() as (port, callers):
+        asked = [*statements(outside, port, seed, count, every)]
+        for start in range(0, len(asked), A_SESSION):
+            ask(asked[start : start + A_SESSION], report)
+        report.findings += [Finding("call", f"port {port}", caller) for caller in callers]
+    if digest(outside) != before:
+        report.findings.append(Finding("write", str(outside), "one of these statements"))
+    return report
+
+
+def statements(outside: Path, port: int, seed: int, count: int, every: int) -> Iterator[tuple[str, str]]:
+    """Written attacks, calls of every function and generated statements, all aimed at the files outside."""
+    secret = str(outside / "secret.parquet")
+    files = [SimpleNamespace(path=secret, lo=at, hi=at) for at in (T, T + timedelta(days=1))]
+    world = World(outside, SimpleNamespace(files=lambda _: files))
+    written = [(attack.name, attack.sql) for attack in attacks.load(world, NAME, port=port)]
+    yield from written[seed % every :: every]
+    yield from [*fuzz.called(world, NAME)][seed % (10 * every) :: 10 * every]
+    paths = [secret, str(outside / "secret.txt"), str(outside / "new.parquet")]
+    yield from fuzz.generated(world, count, seed * count, paths, {NAME: ROWS.column_names})
+
+
+def ask(asked: list[tuple[str, str]], report: Report) -> None:
+    """Put statements to one session, and note those whose answer has the canary."""
+    session = opened()
+    for name, sql in asked:
+        answer, error = answer_text(session, sql)
+        report.statements += 1
+        report.answered += error is None
+        if CANARY in answer:
+            report.findings.append(Finding("value", name, sql))
+        if isinstance(error, SessionLost | LimitExceeded):
+            session.close()
+            session = opened()
+    session.close()
+
+
+def opened() -> Session:
+    """Open a session over the tables that the statements name."""
+    return pitlake.sealed({NAME: ROWS, f"{NAME}_revisions": ROWS}, limits=LIMITS)
+
+
+@contextmanager
+def listening() -> Iterator[tuple[int, list[str]]]:
+    """Listen on a port of this machine, and note its callers."""
+    callers: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, caller = server.accept()
+                    connection.close()
+                    callers.append(str(caller))
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield server.getsockname()[1], callers
