@@ -175,7 +175,7 @@ def answers(page, calls):
     return answer
 
 
-@pytest.mark.sampled(17)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_hostile_page_changes_no_record_and_speaks_in_nobodys_voice(tmp_path, monkeypatch, name):
     page = PAGES[name]
