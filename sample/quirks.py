@@ -148,9 +148,9 @@ class _Planter:
     def expectation(self, case: Case) -> Expectation:
         """Return the outcome that a case states."""
         [kind] = [kind for kind in (ROW, GAP, ABSENT, REVISIONS) if kind in case]
-        stated = self.resolved(case[kind])
-        revisions = tuple(Revision(each["values"], _iso(each.get("at"))) for each in stated.pop("revisions", ()))
-        more = {"quirk": 0, "gap_type": "unverifiable" if kind == GAP else ""} | stated
+        outcome = self.resolved(case[kind])
+        revisions = tuple(Revision(each["values"], _iso(each.get("at"))) for each in outcome.pop("revisions", ()))
+        more = {"quirk": 0, "gap_type": "unverifiable" if kind == GAP else ""} | outcome
         at = _iso(more.pop("at", None))
         return Expectation(title=case["case"], kind=kind, available_at=at, revisions=revisions, **more)
 
@@ -187,17 +187,17 @@ class _Planter:
 
     def _fact(
         self, filing: str, number: int, period: Sequence[date | None], without: Sequence[str] = (), salt: str = "",
-        **stated: Any,
+        **facts: Any,
     ) -> None:  # fmt: skip
         start, end = period
-        fields: Case = {name: tuple(v) if isinstance(v, list) else v for name, v in stated.items()}
+        fields: Case = {name: tuple(v) if isinstance(v, list) else v for name, v in facts.items()}
         fact, filed = Fact(period=Period(start, end), **fields), self._filings[filing]
         node = add_fact(self.graph, filed, number, fact, tuple(without), salt)
         self._facts[f"{filing} {number}"] = node, filed, fact
 
     def _context(self, fact: str, salt: str = "", members: Sequence[str] = ()) -> None:
-        node, filing, stated = self._facts[fact]
-        context = add_context(self.graph, filing, replace(stated, members=tuple(members)), salt)
+        node, filing, original = self._facts[fact]
+        context = add_context(self.graph, filing, replace(original, members=tuple(members)), salt)
         self.graph.edge(("Fact", "IN_CONTEXT", "Context"), node, context)
 
     def _article(self, name: str, at: datetime, **more: Any) -> None:
