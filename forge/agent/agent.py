@@ -30,7 +30,6 @@ from forge.core.skill_loader import SkillLoader
 from forge.core.tape import Diverged, Lane, Mode, Tape, digest
 from forge.fs import ForgeFS
 from forge.memory import Memory
-from forge.memory.guardrails import Guardrails
 from forge.model import Model
 from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
@@ -39,6 +38,7 @@ from forge.providers import all_providers
 from forge.providers.base import At
 from forge.tracking.followable import Followable
 from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs, exposure
+from forge.tracking.risk import guardrails
 from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
@@ -244,8 +244,9 @@ class Agent:
         skills = keep_skills(self.tape, decision, self.skills, record=mode == "record")
         own_providers = self.config.own_providers
         help_pages = HelpBackend(self._viewpoint(inputs), own_providers)
-        guardrails, followed = Guardrails(self.config.guardrails), Followable(self._viewpoint(inputs)).fault
-        fs = ForgeFS(memory, remembered, guardrails, skills, help_pages=help_pages, followed=followed)
+        at = self._viewpoint(inputs)
+        limits, followed = guardrails(self.config.guardrails, at), Followable(at).fault
+        fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=followed)
         system = system_prompt(
             fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None, own_providers
         )
@@ -287,7 +288,7 @@ class Agent:
             HelpBackend(self._viewpoint(turn.inputs), self.config.own_providers),
             self.config.executor,
             limits,
-            Guardrails(self.config.guardrails),
+            guardrails(self.config.guardrails, self._viewpoint(turn.inputs)),
         )
         crew = Crew(context, turn.fs)
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from forge.agent.tools.fetch import CONTEXT
+from forge.agent.tools.text import CONTEXT
 from forge.core.tape import Tape
 from forge.memory import Memory, Row
 from forge.records import Record, kind_of_path

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Literal
 
+from forge.agent.tools.text import quoted
 from forge.fs import ForgeFS
+from forge.fs.paths import HISTORY
 from forge.memory import Memory, Remembered, WriteCall, Writing
 from forge.memory.effects import CODE
 from forge.memory.journal import digest
@@ -14,7 +16,6 @@ from forge.records import KINDS, SessionRecord, parse, render
 from forge.records.base import UNSTORED
 from pitlake.clock import micros
 
-HISTORY = "/session/turn_history.md"
 MOST_PRIOR = 16_000
 """The characters of earlier turns that a turn sees: about 4,000 tokens."""
 MOST_RECORDED = 20_000
@@ -108,9 +109,9 @@ def record_turn(
         stopped: The reason why the turn ended without an answer, if it did.
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
-    query, result = (UNSTORED.sub("", text) for text in exchange)
-    entry = f"\n## Turn {context.turn_number}\nQuery: {query[:MOST_RECORDED]}\nResult: {result[:MOST_RECORDED]}\n"
-    entry += f"Stopped: {stopped}\n" if stopped else ""
+    query, result = (quoted(UNSTORED.sub("", text)[:MOST_RECORDED]) for text in exchange)
+    entry = f"\n## Turn {context.turn_number}\nQuery: {query}\nResult: {result}\n"
+    entry += f"Stopped: {quoted(stopped)}\n" if stopped else ""
     call = WriteCall(
         actor=CODE,
         session=context.session_id,

@@ -29,8 +29,9 @@ def desk(as_of: str | None, lake: str | None, form: str) -> None:
     own = opened()
     memory = own.memory()
     at = clock.past(as_of) if as_of is not None else memory.read_instant(memory.journal.clock.now())
-    current = alerts(memory.hydrate(at, session="pm"), At(as_of=at, lake=Lake(lake).root), own.config.alerts)
-    waiting = [item.expression.id for item in pending(memory, own.guardrails, at)]
+    market = At(as_of=at, lake=Lake(lake).root)
+    current = alerts(memory.hydrate(at, session="pm"), market, own.config)
+    waiting = [item.expression.id for item in pending(memory, own.guardrails(market), at)]
     if form == "json":
         as_json = [asdict(alert) for alert in current]
         click.echo(json.dumps({"as_of": iso(at), "alerts": as_json, "waiting": waiting}, ensure_ascii=False))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.desk import market_of as _market
+
 if TYPE_CHECKING:
     from forge.desk import Desk
 
@@ -22,7 +24,7 @@ def close(name: str, reason: str) -> None:
 
     own = _desk()
     memory = own.memory()
-    changed = change_held(memory, name, getpass.getuser(), own.guardrails, {"exit_reason": reason})
+    changed = change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), {"exit_reason": reason})
     memory.flush()
     click.echo(f"{name} closes at the end of {changed.expires}, or with the next bar after it")
 
@@ -48,7 +50,7 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
         raise BadInput("--stop", "no change is given", "give --stop, --target or --expires")
     own = _desk()
     memory = own.memory()
-    change_held(memory, name, getpass.getuser(), own.guardrails, changed)
+    change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), changed)
     memory.flush()
     click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
 
@@ -58,6 +60,10 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
 @click.option("--max-gross", type=float, help="Largest gross exposure, in percent of capital.")
 @click.option("--max-duration", type=float, help="Largest duration of one trade, in years.")
 @click.option("--max-factor-conc", type=float, help="Largest exposure to one factor, in percent of capital.")
+@click.option("--max-single-name", type=float, help="Largest exposure to one instrument, in percent of capital.")
+@click.option("--max-total-loss", type=float, help="Largest loss if all stops are hit, in percent of capital.")
+@click.option("--max-net", type=float, help="Largest net exposure, long or short, in percent of capital.")
+@click.option("--max-days-of-volume", type=float, help="Largest size of one trade, in average days of volume.")
 def constrain(**limits: float | None) -> None:
     """Set limits tighter than the settings'.
 

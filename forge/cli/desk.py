@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from pitlake.cli.options import format_option
 if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.memory import Memory
+    from forge.memory.guardrails import Guardrails
     from forge.providers.base import At
     from forge.records import Portfolio, Record
 
@@ -24,6 +26,10 @@ COLUMNS = ("expression", "notional")
 LIST_WAITING = "list the waiting items: pitlake forge approvals"
 lake_option = click.option(
     "--lake", metavar="ROOT", help="Folder or URL of the market's lake [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
+
+by_option = click.option(
+    "--by", metavar="NAME", help="Who decides, one of [approvers] users [default: your user name]."
 )
 
 
@@ -38,11 +44,11 @@ def approvals(form: str, lake: str | None) -> None:
     from forge.memory.approvals import pending
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
-    from forge.tracking.risk import claim_check, risk
+    from forge.tracking.risk import risk
 
     own = _desk()
-    memory, market = own.memory(), _market(lake)
-    waiting = pending(memory, own.guardrails, claims=claim_check(market))
+    memory, market = own.memory(), market_of(lake)
+    waiting = pending(memory, own.guardrails(market))
     risks = {item.expression.id: risk(item.expression, _known(memory), market) for item in waiting}
     if form == "json":
         entries = [
@@ -51,6 +57,8 @@ def approvals(form: str, lake: str | None) -> None:
                 "sha256": item.sha256,
                 "review": item.review.verdict if item.review else None,
                 "problems": list(item.problems),
+                "approved_by": list(item.approved_by),
+                "figures": [asdict(figure) | {"basis": figure.basis} for figure in item.figures],
                 "risk": asdict(risks[item.expression.id]),
                 "text": render(item.expression),
             }
@@ -60,15 +68,21 @@ def approvals(form: str, lake: str | None) -> None:
         return
     lessons = waiting_lessons(memory)
     for item in waiting:
+        first = f"approved by {', '.join(item.approved_by)}; a second person has to\n" if item.approved_by else ""
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
-        click.echo(f"{render(item.expression)}\nreview: {review}\nhash: {item.sha256}")
+        click.echo(f"{indent(render(item.expression), '  ')}\nreview: {review}\nhash: {item.sha256}")
+        for figure in item.figures:
+            click.echo(f"limit: {figure}")
         for line in risks[item.expression.id].lines():
             click.echo(f"risk, computed: {line}")
         for gap in risks[item.expression.id].gaps:
             click.echo(f"risk, not computed: {gap}")
-        click.echo("".join(f"problem: {problem}\n" for problem in item.problems) or "ready to approve\n")
+        ready = "ready to approve, if you --confirm what is only claimed\n" if item.claims else "ready to approve\n"
+        click.echo(first + ("".join(f"problem: {problem}\n" for problem in item.problems) or ready))
     for lesson in lessons:
-        click.echo(f"{render(lesson.record)}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n")
+        click.echo(
+            f"{indent(render(lesson.record), '  ')}\nhash: {lesson.sha256}\na lesson written by {lesson.author}\n"
+        )
     if not waiting and not lessons:
         click.echo("Nothing is waiting for approval.")
 
@@ -82,31 +96,37 @@ def approvals(form: str, lake: str | None) -> None:
     metavar="HASH",
     help="Hash of the text you approve, or its first 8 characters [default: show the text and ask].",
 )
-def approve(name: str, sha256: str | None, lake: str | None) -> None:
+@by_option
+@click.option("--confirm", is_flag=True, help="Confirm the figures that the Expression claims and code can't compute.")
+def approve(name: str, sha256: str | None, lake: str | None, by: str | None, confirm: bool) -> None:
     """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
     from forge.memory import lessons
-    from forge.tracking.risk import claim_check
 
     own = _desk()
     memory = own.memory()
-    typed = sha256 or _typed_hash(own, memory, name)
+    limits = own.guardrails(market_of(lake))
+    typed = sha256 or _typed_hash(limits, memory, name)
+    user, last = by or getpass.getuser(), True
     if name.startswith("PK-"):
-        lessons.decide(memory, name, typed, getpass.getuser())
+        lessons.decide(memory, name, typed, user)
     else:
-        door.approve(memory, name, typed, getpass.getuser(), own.guardrails, claim_check(_market(lake)))
+        approvers = own.config.approvers
+        last = door.approve(memory, name, typed, user, limits, confirmed=confirm, approvers=approvers)
     memory.flush()
-    click.echo(f"{name} is approved: {typed}")
+    click.echo(
+        f"{name} is approved: {typed}" if last else f"{name} is approved by {user}; a second person has to: {typed}"
+    )
 
 
-def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
+def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
     """Show the text to approve and ask for its hash; without a terminal, print the hash to pass."""
     from forge.memory import approvals as door
     from forge.memory.lessons import waiting_lessons
     from forge.records import render
     from pitlake.errors import BadInput
 
-    waiting = door.pending(memory, own.guardrails)
+    waiting = door.pending(memory, limits)
     texts: dict[str, tuple[Record, str]] = {item.expression.id: (item.expression, item.sha256) for item in waiting}
     texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
     if name not in texts:
@@ -114,7 +134,7 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
     record, sha256 = texts[name]
     if not sys.stdin.isatty():
         raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {sha256[:12]}")
-    click.echo(f"{render(record)}\nhash: {sha256}", err=True)
+    click.echo(f"{indent(render(record), '  ')}\nhash: {sha256}", err=True)
     typed: str = click.prompt("Type the first 8 characters of the hash to approve exactly this", err=True)
     return typed.strip()
 
@@ -122,7 +142,8 @@ def _typed_hash(own: "Desk", memory: "Memory", name: str) -> str:
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="The reason, which is stored with the Counterfactual.")
-def reject(name: str, reason: str) -> None:
+@by_option
+def reject(name: str, reason: str, by: str | None) -> None:
     """Reject an Expression or a lesson.
 
     A rejected Expression is tracked as a Counterfactual.
@@ -132,15 +153,15 @@ def reject(name: str, reason: str) -> None:
     from forge.records.base import read_reason
     from pitlake.errors import BadInput
 
-    own = _desk()
+    own, user = _desk(), by or getpass.getuser()
     memory = own.memory()
     if name.startswith("PK-"):
         waiting = {lesson.record.id: lesson.sha256 for lesson in lessons.waiting_lessons(memory)}
         if name not in waiting:
             raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
-        lessons.decide(memory, name, waiting[name], getpass.getuser(), read_reason(reason))
+        lessons.decide(memory, name, waiting[name], user, read_reason(reason))
     else:
-        door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
+        door.reject(memory, name, reason, user, own.guardrails(market_of(None)), own.config.approvers)
     memory.flush()
     click.echo(f"{name} is rejected")
 
@@ -253,7 +274,8 @@ def _desk() -> "Desk":
     return desk()
 
 
-def _market(lake: str | None) -> "At":
+def market_of(lake: str | None) -> "At":
+    """Return the market's lake as of now."""
     from forge.providers.base import At
     from pitlake import clock
     from pitlake.lake.lake import Lake

@@ -24,12 +24,45 @@ ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Risk limits, in percent of capital; duration in years."""
+    """Risk limits, in percent of capital; duration in years, volume in average days.
+
+    over: whether a trade beyond a limit is refused, or cut to the largest size that is within all of them.
+    """
 
     max_single_risk: float = 5.0
     max_gross: float = 200.0
     max_duration: float = 5.0
     max_factor_conc: float = 30.0
+    max_single_name: float = 100.0
+    max_total_loss: float = 100.0
+    max_net: float = 150.0
+    max_days_of_volume: float = 5.0
+    over: str = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.over not in ("refuse", "cap"):
+            raise ValueError(f'over {self.over!r} is unknown; write "refuse" or "cap"')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approvers:
+    """Who approves.
+
+    users: the names that a decision may record; without any, the user of the operating system. second_above: the size
+    in percent of capital above which two of them must approve the same text; None if one is enough.
+    """
+
+    users: tuple[str, ...] = ()
+    second_above: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.second_above is not None and len(self.users) == 1:
+            raise ValueError("second_above needs two users; add another name to users")
+
+    def check(self, name: str) -> None:
+        """Raise BadInput unless a person of this name may decide."""
+        if self.users and name not in self.users:
+            raise BadInput("by", f"{name[:40]!r} is not among [approvers] users", choice(name, self.users))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +265,7 @@ class Config:
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
+    approvers: Approvers = field(default_factory=Approvers)
     account: AccountSettings = field(default_factory=AccountSettings)
     alerts: Alerts = field(default_factory=Alerts)
     context: ContextSettings = field(default_factory=ContextSettings)

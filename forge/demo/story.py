@@ -103,7 +103,10 @@ class _Story:
             review = f"the review says {candidate.review.verdict}" if candidate.review else ""
             self.on_line(f"  {candidate.expression.id} waits: {'; '.join(candidate.problems) or review}")
             if not candidate.problems:
-                approvals.approve(self.memory, candidate.expression.id, candidate.sha256, "pm", Guardrails())
+                self.on_line(f"  confirmed as claimed: {'; '.join(map(str, candidate.claims))}")
+                approvals.approve(
+                    self.memory, candidate.expression.id, candidate.sha256, "pm", Guardrails(), confirmed=True
+                )
             else:
                 approvals.reject(self.memory, candidate.expression.id, REASON, "pm", Guardrails())
         self._print_records()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from forge.agent.agent import Agent
     from forge.core.embedder import Meaning
     from forge.model.routing import Routing
+    from forge.providers.base import At
     from forge.walk.run import Ground
 
 SETTINGS_VARIABLE = "FORGE_CONFIG"
@@ -46,10 +47,11 @@ class Desk:
     skills: Path | None
     run: str = ""
 
-    @property
-    def guardrails(self) -> Guardrails:
-        """The settings' limits, which the PM's constraints can only tighten."""
-        return Guardrails(self.config.guardrails)
+    def guardrails(self, market: "At") -> Guardrails:
+        """Return the settings' limits, which compute from a market. The PM's constraints can only tighten them."""
+        from forge.tracking.risk import guardrails
+
+        return guardrails(self.config.guardrails, market)
 
     @property
     def changed_skills(self) -> Path:
@@ -90,7 +92,7 @@ class Desk:
         return None if inputs["clock"] == LIVE else Simulated(inputs["clock"].partition(":")[2], inputs["as_of"])
 
     def files(self, memory: Memory, remembered: Remembered, actor: str = "agent") -> ForgeFS:
-        return ForgeFS(memory, remembered, self.guardrails, self.skills, actor)
+        return ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills, actor)
 
     def meaning(self) -> "Meaning":
         """Return the ranking of searches, weighted by the settings."""

@@ -3,10 +3,11 @@
 import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from forge.core.config import Limits
 from forge.core.stops import request_stop
 from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
@@ -24,7 +25,7 @@ from forge.tracking.account import advance_account
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 
-LIMITS = ("max_single_risk", "max_gross", "max_duration", "max_factor_conc")
+LIMITS = tuple(limit.name for limit in fields(Limits) if limit.name != "over")
 
 
 def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:

@@ -6,6 +6,9 @@ from forge.core.errors import PathRefused
 
 ROOTS = ("/memory/", "/skills/", "/portfolio/", "/session/", "/help/")
 ARCHIVE = "/memory/.archive/"
+HISTORY = "/session/turn_history.md"
+BY_CODE = (HISTORY, "/session/context/ctx_", "/session/results", "/session/tasks/", "/session/proposed")
+"""The session's files that later prompts read as facts: the conversation, fetched data, and the work of sub-agents."""
 MOST_CHARACTERS = 200
 MOST_PARTS = 8
 _PART = re.compile(r"\.?[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")

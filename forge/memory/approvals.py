@@ -5,16 +5,17 @@ approval of that content, all checked in the transaction that activates it.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from forge.core.config import Approvers
 from forge.core.errors import GuardrailsBroken
 from forge.memory import Memory, Row, Writing
 from forge.memory.book import PORTFOLIO, held_expressions, held_in, with_approved
 from forge.memory.effects import CONSTRAINTS, Writer
-from forge.memory.guardrails import Guardrails, Violation
+from forge.memory.guardrails import Figure, Guardrails
 from forge.memory.halts import HALT
 from forge.memory.lessons import SHORTEST_HASH
 from forge.memory.plausible import wrong_terms
@@ -41,51 +42,47 @@ APPROVING = frozenset({"approve", "approve_with_notes"})
 WAITING = frozenset({"proposed", "review_required"})
 OPEN_VIEWS = frozenset({"draft", "active"})
 SESSION = "pm"
-
-
-Claims = Callable[[Expression], tuple[Violation, ...]]
-"""A check that compares an Expression's claims with figures that code computes from the market's bars."""
-
-
-def unchecked(_expression: Expression) -> tuple[Violation, ...]:
-    """Return no violation, because there is no market data to check against."""
-    return ()
+ANYONE = Approvers()
 
 
 @dataclass(frozen=True)
 class Pending:
     """A pending Expression.
 
-    sha256: the hash of its content. review: the newest review of exactly that content. problems: the reasons that
-    prevent an approval.
+    sha256: the hash of its content. figures: of each limit. review: the newest review of exactly that content.
+    problems: the reasons that prevent an approval. approved_by: who approved it, where a second person has to.
     """
 
     expression: Expression
     sha256: str
-    violations: tuple[Violation, ...]
+    figures: tuple[Figure, ...]
     review: Review | None
     problems: tuple[str, ...]
+    approved_by: tuple[str, ...] = ()
+
+    @property
+    def claims(self) -> tuple[Figure, ...]:
+        """The figures that code can't compute, which the PM has to confirm; none for a closing."""
+        return () if self.expression.exit_reason else tuple(each for each in self.figures if each.basis == "claimed")
 
 
-def pending(
-    memory: Memory, guardrails: Guardrails, at: datetime | None = None, claims: Claims = unchecked
-) -> list[Pending]:
+def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
     """Return the Expressions that wait for the PM, as of an instant (default: now)."""
     remembered = memory.hydrate(at or memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
     rows = [row for path in remembered.paths(KINDS["expressions"].folder) if (row := remembered.newest(path))]
-    reviews = [row for path in remembered.paths(KINDS["reviews"].folder) if (row := remembered.newest(path))]
+    folders = (KINDS[kind].folder for kind in ("reviews", "approvals"))
+    judgements = [row for folder in folders for path in remembered.paths(folder) if (row := remembered.newest(path))]
     expressions = [(row, parse(KINDS["expressions"], row.content)) for row in rows]
     positions = held_in(remembered)
     return [
         _pending(
             row,
             expression,
-            reviews,
+            judgements,
             {path: remembered.newest(path) for path in _related_paths(expression)},
             guardrails,
             positions,
-            claims,
         )
         for row, expression in expressions
         if isinstance(expression, Expression) and expression.status in WAITING
@@ -93,53 +90,84 @@ def pending(
 
 
 def approve(
-    memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, claims: Claims = unchecked
-) -> None:
-    """Make an Expression active. sha256: the hash of exactly the approved content, or its first characters, as in
-    `pending`. Raises BadInput, which states the missing requirement; then nothing is written.
-    """
-    _decide(memory, name, sha256, by, guardrails, "", claims)
-
-
-def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
-    """Reject a pending Expression, which is then tracked as a Counterfactual. Raises BadInput."""
-    _decide(memory, name, "", by, guardrails, read_reason(reason))
-
-
-def _decide(
     memory: Memory,
     name: str,
     sha256: str,
     by: str,
     guardrails: Guardrails,
-    reason: str,
-    claims: Claims = unchecked,
+    *,
+    confirmed: bool = False,
+    approvers: Approvers = ANYONE,
+) -> bool:
+    """Make an Expression active, and record its figures. Return whether it is, or a second person has to approve it.
+
+    Args:
+        memory: The PM's memory.
+        name: Its id.
+        sha256: The hash of exactly the approved content, or its first characters, as in `pending`.
+        by: Who approves.
+        guardrails: The limits, which compute from the market.
+        confirmed: Whether the PM confirms the figures that the Expression claims and code can't compute.
+        approvers: Who may approve, and above which size a second person must.
+
+    Raises:
+        BadInput: A requirement is missing. Nothing is written then.
+    """
+    return _decide(memory, name, by, guardrails, approvers, sha256=sha256, confirmed=confirmed)
+
+
+def reject(
+    memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails, approvers: Approvers = ANYONE
 ) -> None:
+    """Reject a pending Expression, which is then tracked as a Counterfactual. Raises BadInput."""
+    _decide(memory, name, by, guardrails, approvers, reason=read_reason(reason))
+
+
+def _decide(
+    memory: Memory,
+    name: str,
+    by: str,
+    guardrails: Guardrails,
+    approvers: Approvers,
+    *,
+    sha256: str = "",
+    reason: str = "",
+    confirmed: bool = False,
+) -> bool:
+    """Write a decision. Return whether it is the last that the Expression needs."""
+    approvers.check(by)
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
+    decisions = list[str]()
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
         expression = cast("Expression", parse(KINDS["expressions"], row.content))
         related = {path: writing.newest(path) for path in _related_paths(expression)}
         positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
-        candidate = _pending(row, expression, writing.all_of("reviews"), related, guardrails, positions, claims)
+        judgements = [*writing.all_of("reviews"), *writing.all_of("approvals")]
+        candidate = _pending(row, expression, judgements, related, guardrails, positions)
         if reason and row.path in positions:
             raise BadInput("id", f"{name} is held: a position cannot be rejected", f"pitlake forge close {name}")
         if expression.status not in WAITING:
             raise BadInput("id", f"{name} is {expression.status}, not pending", "see pitlake forge approvals")
         if not reason:
-            _check(candidate, sha256)
+            _check(candidate, sha256, confirmed)
         approval = Approval(
             id="new",
             subject=row.path,
             sha256=candidate.sha256,
-            decision="rejected" if reason else "approved",
+            decision="rejected" if reason else _decision(candidate, by, approvers),
             decided_by=by,
             reason=reason,
+            claimed=() if reason else tuple(figure.rule for figure in candidate.claims),
+            body="" if reason else "\n".join(map(str, candidate.figures)),
         )
+        decisions.append(approval.decision)
         if reason:
             return approval, (replace(expression, status="rejected", rejection_reason=reason),)
+        if approval.decision == "first_approved":
+            return approval, ()
         if expression.adjusts:
             target = positions[KINDS["expressions"].path(expression.adjusts)]
             return approval, (replace(expression, status="applied"), adjusted(target, expression, remembered.as_of))
@@ -147,6 +175,18 @@ def _decide(
 
     call_id = f"decide:{os.urandom(10).hex()}"
     Writer(memory.journal, remembered, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
+    return decisions[-1] != "first_approved"
+
+
+def _decision(candidate: Pending, by: str, approvers: Approvers) -> Literal["approved", "first_approved"]:
+    """Return the decision that an approval is. Raises BadInput if its second one is by the same person."""
+    expression, above = candidate.expression, approvers.second_above
+    size = max(abs(expression.notional or 0.0), sum(abs(leg.notional) for leg in expression.legs))
+    if above is None or size <= above or expression.exit_reason:
+        return "approved"
+    if by in candidate.approved_by:
+        raise BadInput("by", f"{by} has approved {expression.id} already", "a second person has to approve it")
+    return "approved" if candidate.approved_by else "first_approved"
 
 
 def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, terms: Mapping[str, object]) -> Expression:
@@ -175,7 +215,7 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
         expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), before.as_of)
         book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), positions.values())
         limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))
-        if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits)):
+        if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits, positions.values())):
             raise GuardrailsBroken(broken)
         changed.append(expression)
         sha256 = content_hash(expression)
@@ -201,6 +241,7 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
             max_loss_pct=proposal.max_loss_pct,
             duration_impact=proposal.duration_impact,
             factor_exposures=proposal.factor_exposures,
+            legs=proposal.legs,
         )
     day = new_york_day(at)
     while (exchange_session := session(day)) is None or exchange_session.close <= at:
@@ -209,13 +250,16 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
     return replace(target, status="active", expires=last_day, exit_reason=proposal.exit_reason)
 
 
-def _check(candidate: Pending, sha256: str) -> None:
+def _check(candidate: Pending, sha256: str, confirmed: bool) -> None:
     if len(sha256) < SHORTEST_HASH or not candidate.sha256.startswith(sha256):
         raise BadInput("hash", f"{candidate.expression.id} has changed", "read it again: pitlake forge approvals")
     if candidate.problems:
         raise BadInput(
             "id", f"{candidate.expression.id} can't be approved: {'; '.join(candidate.problems)}", "fix that first"
         )
+    if candidate.claims and not confirmed:
+        claims = "; ".join(str(figure) for figure in candidate.claims)
+        raise BadInput("id", f"code can't compute {claims}", "check it yourself and confirm it: --confirm")
 
 
 def _related_paths(expression: Expression) -> tuple[str, ...]:
@@ -225,29 +269,27 @@ def _related_paths(expression: Expression) -> tuple[str, ...]:
 def _pending(
     row: Row,
     expression: Expression,
-    reviews: Iterable[Row],
+    judgements: Iterable[Row],
     related: dict[str, Row | None],
     guardrails: Guardrails,
     positions: Mapping[str, Expression],
-    claims: Claims,
 ) -> Pending:
     view_path, book, limits, halt_path = _related_paths(expression)
     portfolio = with_approved(cast("Portfolio | None", _record(related[book])), positions.values())
-    constraints = _record(related[limits])
-    active = replace(expression, status="active")
-    violations = (*guardrails.check(active, portfolio, cast("Constraints | None", constraints)), *claims(expression))
+    constraints, trades = cast("Constraints | None", _record(related[limits])), positions.values()
+    violations = guardrails.check(replace(expression, status="active"), portfolio, constraints, trades)
     sha256 = content_hash(expression)
     # A record that was sent back to review needs a later review, even if its text is unchanged.
     after = row.seq if expression.status == "review_required" else 0
-    newer_reviews = [
-        (review_row.seq, cast("Review", _record(review_row))) for review_row in reviews if review_row.seq > after
-    ]
+    newer = [(judgement.seq, _record(judgement)) for judgement in judgements if judgement.seq > after]
     fitting = [
-        (seq, candidate)
-        for seq, candidate in newer_reviews
-        if (candidate.subject, candidate.sha256) == (row.path, sha256)
+        (seq, record)
+        for seq, record in newer
+        if isinstance(record, Review | Approval) and (record.subject, record.sha256) == (row.path, sha256)
     ]
-    review = max(fitting, key=lambda pair: pair[0])[1] if fitting else None
+    reviews = [(seq, record) for seq, record in fitting if isinstance(record, Review)]
+    review = max(reviews, key=lambda pair: pair[0])[1] if reviews else None
+    firsts = (record for _, record in fitting if isinstance(record, Approval) and record.decision == "first_approved")
     problems = [f"guardrail {violation}" for violation in violations]
     if review is None:
         problems.append("no review of exactly this content")
@@ -261,7 +303,9 @@ def _pending(
     view = _record(related[view_path])
     if not isinstance(view, View) or view.status not in OPEN_VIEWS:
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")
-    return Pending(expression, sha256, violations, review, tuple(problems))
+    figures = guardrails.figures(expression, portfolio, constraints, trades)
+    approved_by = tuple(record.decided_by for record in firsts)
+    return Pending(expression, sha256, figures, review, tuple(problems), approved_by)
 
 
 def _record(row: Row | None) -> Record | None:

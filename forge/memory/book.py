@@ -1,12 +1,12 @@
 """The current book: the PM's positions and the approved Expressions that the PM has not entered yet."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import cast
 
 from forge.memory.chain import Row
 from forge.memory.remembered import Remembered
-from forge.records import KINDS, Approval, Expression, Portfolio, Position, parse
+from forge.records import KINDS, Approval, Expression, Kind, Portfolio, Position, Record, kind_of_path, parse
 
 HELD = frozenset({"active", "review_required"})
 PORTFOLIO = KINDS["portfolio"].path("state")
@@ -21,18 +21,21 @@ def remembered_book(remembered: Remembered) -> Portfolio | None:
 
 def held_in(remembered: Remembered) -> dict[str, Expression]:
     """Return the held Expressions of a turn's memory by path."""
-    return held_expressions(_newest_rows(remembered, "expressions"), _newest_rows(remembered, "approvals"))
+    expression_rows, approval_rows = (_newest_rows(remembered, kind) for kind in ("expressions", "approvals"))
+    return held_expressions(expression_rows, approval_rows, remembered.record)
 
 
-def held_expressions(expression_rows: Iterable[Row], approval_rows: Iterable[Row]) -> dict[str, Expression]:
-    """Return by path the Expressions that the PM approved and that are not closed."""
-    decisions = (cast("Approval", parse(KINDS["approvals"], row.content)) for row in approval_rows)
+def _record(row: Row) -> Record:
+    return parse(cast("Kind", kind_of_path(row.path)), row.content)
+
+
+def held_expressions(
+    expression_rows: Iterable[Row], approval_rows: Iterable[Row], read: Callable[[Row], Record] = _record
+) -> dict[str, Expression]:
+    """Return by path the Expressions that the PM approved and that are not closed. read: parses a row."""
+    decisions = (cast("Approval", read(row)) for row in approval_rows)
     approved = {decision.subject for decision in decisions if decision.decision == "approved"}
-    records = {
-        row.path: cast("Expression", parse(KINDS["expressions"], row.content))
-        for row in expression_rows
-        if row.path in approved
-    }
+    records = {row.path: cast("Expression", read(row)) for row in expression_rows if row.path in approved}
     return {path: record for path, record in records.items() if record.status in HELD}
 
 
@@ -41,7 +44,10 @@ def position_of(expression: Expression) -> Position:
     sign = -1 if expression.direction == "short" else 1
     notional = sign * abs(expression.notional or 0.0)
     return Position(
-        expression=expression.id, notional=notional, factor_exposures=dict(expression.factor_exposures or {})
+        expression=expression.id,
+        notional=notional,
+        factor_exposures=dict(expression.factor_exposures or {}),
+        duration=expression.duration_impact or 0.0,
     )
 
 
@@ -66,7 +72,7 @@ def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) 
         portfolio,
         gross=_plus(portfolio.gross, (abs(position.notional) for position in added)),
         net=_plus(portfolio.net, (position.notional for position in added)),
-        duration=_plus(portfolio.duration, (expression.duration_impact or 0.0 for expression in missing)),
+        duration=_plus(portfolio.duration, (position.duration for position in added)),
         positions=(*portfolio.positions, *added),
         factor_exposures=factors,
     )

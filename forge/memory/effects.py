@@ -90,7 +90,7 @@ class Writer:
         else:
             kind = self._allowed(path)
             record: Record = replace(cast("Any", self._read(kind, path, content)), updated=self._remembered.as_of)
-            self._check(record, path)
+            record = self._check(record, path)
             rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
         self._remembered.take(row for row in rows if self._is_mine(row))
         return rows
@@ -225,7 +225,8 @@ class Writer:
             faults.append(RecordFault(("instrument",), *fault))
         return draft.add(kind, faults).checked()
 
-    def _check(self, record: Record, path: str) -> None:
+    def _check(self, record: Record, path: str) -> Record:
+        """Return the record, cut to the limits where the settings say so. Raises the errors of `write`."""
         if path.rpartition("/")[2] != f"{record.id}.md":
             name_in_path = path.rpartition("/")[2].removesuffix(".md")
             raise RecordUnreadable(
@@ -242,12 +243,13 @@ class Writer:
         if self._actor == AGENT:
             self._check_agent(record, path)
         if isinstance(record, Expression):
-            self._guard(record)
             before = self._remembered.record(old) if old else None
-            if record.status == "active" and not (
-                was == "active" and content_hash(before or record) == content_hash(record)
-            ):
+            unchanged = before is not None and content_hash(before) == content_hash(record)
+            if not (unchanged and record.status == "review_required"):
+                record = self._guard(record)
+            if record.status == "active" and not (was == "active" and unchanged):
                 raise ApprovalNeeded(record.id)
+        return record
 
     def _check_agent(self, record: Record, path: str) -> None:
         """Refuse writes that only code and the PM may make: held positions, results, and the paths of trades not
@@ -285,11 +287,16 @@ class Writer:
         if not record.exit_reason and (fault := next(wrong_terms(position, terms, self._remembered.as_of), None)):
             raise RecordUnreadable(1, f"{fault.fields[0]}: {fault.problem}", fault.next_step)
 
-    def _guard(self, record: Expression) -> None:
+    def _guard(self, record: Expression) -> Expression:
         book, limits = remembered_book(self._remembered), cast("Constraints | None", self._at(CONSTRAINTS))
-        violations = self._guardrails.check(record, book, limits)
-        if violations:
+        trades = held_in(self._remembered).values()
+        violations = self._guardrails.check(record, book, limits, trades)
+        if not violations:
+            return record
+        capped = self._guardrails.cap(record, book, limits, trades) if self._actor == AGENT else None
+        if capped is None:
             raise GuardrailsBroken(violations)
+        return capped
 
     def _at(self, path: str) -> Record | None:
         row = self._remembered.newest(path)

@@ -1,19 +1,83 @@
 """Guardrails: mechanical risk limits, checked by code.
 
-There are four limits in the configuration, which `/portfolio/constraints.md` can only tighten. A missing or invalid
-number is a violation: an unknown value is not within a limit. Closing and rejecting are never blocked.
+The limits are in the configuration, and `/portfolio/constraints.md` can only tighten them. Code computes what it can of
+a trade and of every position; the larger of that and of what the record claims counts. A figure that is neither
+computed nor claimed is a violation, because an unknown value is not within a limit. Closing and rejecting are never
+blocked.
 """
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import floor, isfinite
 from typing import Literal, NamedTuple
 
 from forge.core.config import Limits
-from forge.records import Constraints, Expression, Portfolio
+from forge.memory.plausible import SIDES, price
+from forge.records import Constraints, Expression, Portfolio, Position
 
 UNBLOCKED = frozenset({"draft", "closed", "rejected", "applied"})
 Number = float | Literal["missing"]
 MISSING: Literal["missing"] = "missing"
+HALVINGS, SMALLEST = 30, 0.01
+"""The steps of the search for a size within the limits, and the smallest size in percent of capital."""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What a trade adds to a book, in percent of capital, duration in years.
+
+    names: by instrument, negative if short. loss: at the stops, infinite if unlimited. days_of_volume: its size as a
+    multiple of an average day's volume. None for what is unknown; gaps say why.
+    """
+
+    names: Mapping[str, float] | None = None
+    loss: float | None = None
+    duration: float | None = None
+    factors: Mapping[str, float] | None = None
+    days_of_volume: float | None = None
+    gaps: tuple[str, ...] = ()
+
+
+Compute = Callable[[Expression, float | None], Exposure]
+"""Computes the exposure of a trade from the market, given the net asset value in USD if it is known."""
+
+
+def uncomputed(_trade: Expression, _nav: float | None) -> Exposure:
+    """Return nothing, because there is no market data."""
+    return Exposure()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure and its limit. The larger of what is claimed and what code computes counts.
+
+    claimed, computed: None if the record does not state it, or code can't compute it; infinite if it is unlimited.
+    """
+
+    rule: str
+    limit: float
+    claimed: float | None = None
+    computed: float | None = None
+
+    @property
+    def actual(self) -> float | None:
+        """The figure that counts, or None if it is neither claimed nor computed."""
+        return max((number for number in (self.claimed, self.computed) if number is not None), default=None)
+
+    @property
+    def basis(self) -> Literal["computed", "claimed", "missing"]:
+        """Whether code computed it, the PM has to confirm a claim, or it is missing."""
+        return "computed" if self.computed is not None else MISSING if self.claimed is None else "claimed"
+
+    @property
+    def within(self) -> bool:
+        """Whether the figure that counts is finite and within the limit."""
+        return self.actual is not None and isfinite(self.actual) and self.actual <= self.limit
+
+    def __str__(self) -> str:
+        numbers = (("claimed", self.claimed), ("computed", self.computed))
+        text = ", ".join(f"{name} {number:g}" for name, number in numbers if number is not None)
+        return f"{self.rule}: {text or MISSING} of {self.limit:g}"
 
 
 class Violation(NamedTuple):
@@ -29,43 +93,119 @@ class Violation(NamedTuple):
         return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g})"
 
 
-class Measure(NamedTuple):
-    """An Expression's value for one limit; None if a number it needs is missing."""
+@dataclass
+class _Sums:
+    """The totals of a book; None for a total that the PM's book does not state."""
 
-    rule: str
-    actual: float | None
-    limit: float
-
-    @property
-    def within(self) -> bool:
-        """Whether the value is known and within the limit."""
-        return self.actual is not None and math.isfinite(self.actual) and self.actual <= self.limit
+    gross: float | None = None
+    net: float | None = None
+    duration: float | None = None
+    factors: Mapping[str, float] | None = None
+    names: Mapping[str, float] | None = None
+    loss: float | None = None
 
 
 class Guardrails:
-    """Checks Expressions against limits. limits: from the configuration."""
+    """Checks Expressions against limits. limits: from the configuration. compute: from the market."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed) -> None:
+        self._limits, self._compute = limits or Limits(), compute
 
     def check(
-        self, expression: Expression, portfolio: Portfolio | None, constraints: Constraints | None
+        self,
+        expression: Expression,
+        portfolio: Portfolio | None,
+        constraints: Constraints | None,
+        trades: Iterable[Expression] = (),
     ) -> tuple[Violation, ...]:
-        """Return the limits that an Expression breaks.
+        """Return the limits that an Expression breaks, in a book.
 
-        If the book already has a position in the Expression, the check replaces that position.
+        trades: the held Expressions. If the book already has a position in the Expression, the check replaces it.
         """
-        if expression.status in UNBLOCKED:
+        if expression.status in UNBLOCKED or (expression.adjusts and expression.exit_reason):
             return ()
-        broken = (measure for measure in self.measure(expression, portfolio, constraints) if not measure.within)
-        return tuple(Violation(measure.rule, _number(measure.actual), measure.limit) for measure in broken)
+        figures = self.figures(expression, portfolio, constraints, trades)
+        return tuple(
+            Violation(figure.rule, MISSING if figure.actual is None else figure.actual, figure.limit)
+            for figure in figures
+            if not figure.within
+        )
 
-    def measure(
-        self, expression: Expression, portfolio: Portfolio | None, constraints: Constraints | None
-    ) -> tuple[Measure, ...]:
-        """Return the value of every limit for an Expression, whatever its status."""
-        measurements = self._measurements(expression, portfolio)
-        return tuple(Measure(rule, actual, self.limit(name, constraints)) for rule, name, actual in measurements)
+    def figures(
+        self,
+        expression: Expression,
+        portfolio: Portfolio | None,
+        constraints: Constraints | None,
+        trades: Iterable[Expression] = (),
+    ) -> tuple[Figure, ...]:
+        """Return the figure of every limit for an Expression, whatever its status."""
+        rest = self._sums(portfolio, trades, expression.adjusts or expression.id)
+        claims, computed = claimed(expression), self._compute(expression, portfolio.nav if portfolio else None)
+        names = {*(claims.names or {}), *(computed.names or {})}
+        factors = {*(claims.factors or {}), *(computed.factors or {})}
+        figures: list[tuple[str, str, Callable[[Exposure], float | None]]] = [
+            ("max_single_risk", "max_single_risk", lambda own: own.loss),
+            ("max_gross_exposure", "max_gross", lambda own: _plus(rest.gross, _gross(own.names))),
+            ("max_duration_contribution", "max_duration", lambda own: own.duration),
+            ("max_factor_concentration", "max_factor_conc", lambda own: _largest(rest.factors, own.factors, factors)),
+        ]
+        # A number that is missing is reported once.
+        if names:
+            figures.append(("max_single_name", "max_single_name", lambda own: _largest(rest.names, own.names, names)))
+            figures.append(("max_net_exposure", "max_net", lambda own: _plus(rest.net, _net(own.names))))
+        if claims.loss is not None or computed.loss is not None:
+            figures.append(("max_total_loss", "max_total_loss", lambda own: _plus(rest.loss, own.loss)))
+        if computed.days_of_volume is not None:
+            figures.append(("max_days_of_volume", "max_days_of_volume", lambda own: own.days_of_volume))
+        return tuple(
+            Figure(
+                rule=rule,
+                limit=self.limit(name, constraints),
+                claimed=_size(measured(claims)),
+                computed=_size(measured(computed)),
+            )
+            for rule, name, measured in figures
+        )
+
+    def book(
+        self, portfolio: Portfolio | None, constraints: Constraints | None, trades: Iterable[Expression] = ()
+    ) -> tuple[Figure, ...]:
+        """Return the figures of a book by itself, with every position computed."""
+        sums = self._sums(portfolio, trades, "")
+        totals = {
+            "max_gross": sums.gross,
+            "max_duration": sums.duration,
+            "max_factor_conc": _largest(sums.factors, {}, sums.factors or ()),
+            "max_single_name": _largest(sums.names, {}, sums.names or ()),
+            "max_total_loss": sums.loss,
+            "max_net": sums.net,
+        }
+        return tuple(
+            Figure(rule=name, limit=self.limit(name, constraints), computed=_size(total))
+            for name, total in totals.items()
+        )
+
+    def cap(
+        self,
+        expression: Expression,
+        portfolio: Portfolio | None,
+        constraints: Constraints | None,
+        trades: Iterable[Expression] = (),
+    ) -> Expression | None:
+        """Return an Expression cut to the largest size within all limits, with its earlier notional; None if there is
+        none, or if the settings refuse instead.
+        """
+        if self._limits.over != "cap" or expression.notional is None or expression.adjusts:
+            return None
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            fits = not self.check(sized(expression, middle), portfolio, constraints, trades)
+            low, high = (middle, high) if fits else (low, middle)
+        notional = floor(abs(expression.notional) * low / SMALLEST) * SMALLEST
+        capped = replace(sized(expression, notional / abs(expression.notional)), capped_from=expression.notional)
+        fits = notional > 0 and not self.check(capped, portfolio, constraints, trades)
+        return capped if fits else None
 
     def limit(self, name: str, constraints: Constraints | None) -> float:
         """Return the effective limit: the configuration's, or the PM's if that is tighter."""
@@ -73,44 +213,116 @@ class Guardrails:
         configured: float = getattr(self._limits, name)
         return configured if tighter is None else min(configured, tighter)
 
-    def _measurements(
-        self, expression: Expression, portfolio: Portfolio | None
-    ) -> Iterator[tuple[str, str, float | None]]:
-        replaced_id = expression.adjusts or expression.id
-        positions = (
-            [position for position in portfolio.positions if position.expression == replaced_id] if portfolio else []
+    def _sums(self, portfolio: Portfolio | None, trades: Iterable[Expression], without: str) -> _Sums:
+        """Return the totals of a book without one Expression, with what code computes of the others."""
+        if portfolio is None:
+            return _Sums()
+        sums = _Sums(portfolio.gross, portfolio.net, portfolio.duration, portfolio.factor_exposures, {}, 0.0)
+        by_id = {expression.id: expression for expression in trades}
+        for position in portfolio.positions:
+            trade = trade_of(position, by_id.get(position.expression))
+            gone = position.expression == without
+            counted = Exposure(loss=0.0) if gone else self.counted(trade, portfolio.nav)
+            loss = abs(position.notional) if counted.loss is None or not isfinite(counted.loss) else counted.loss
+            sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
+            sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
+            sums.duration = _plus(sums.duration, counted.duration or 0.0, -position.duration)
+            if sums.factors is not None:
+                sums.factors = _added(_added(sums.factors, position.factor_exposures, -1), counted.factors or {})
+            sums.names, sums.loss = _added(sums.names or {}, counted.names or {}), _plus(sums.loss, loss)
+        return sums
+
+    def counted(self, trade: Expression, nav: float | None) -> Exposure:
+        """Return what counts of a position: the larger of what it claims and what code computes, part by part."""
+        claims, computed = claimed(trade), self._compute(trade, nav)
+        parts = {*(claims.factors or {}), *(computed.factors or {})}
+        factors = {
+            name: _larger((claims.factors or {}).get(name), (computed.factors or {}).get(name)) for name in parts
+        }
+        return replace(
+            computed,
+            names=computed.names if computed.names is not None else claims.names,
+            loss=_larger(claims.loss, computed.loss),
+            duration=_larger(claims.duration, computed.duration),
+            factors={name: share for name, share in factors.items() if share is not None},
         )
-        gross = portfolio.gross if portfolio else None
-        replaced = -sum(abs(position.notional) for position in positions)
-        yield "max_single_risk", "max_single_risk", _size(expression.max_loss_pct)
-        yield "max_gross_exposure", "max_gross", _sum(gross, _size(expression.notional), replaced)
-        yield "max_duration_contribution", "max_duration", _size(expression.duration_impact)
-        book = portfolio.factor_exposures if portfolio else None
-        after = _concentration(expression.factor_exposures, book, [position.factor_exposures for position in positions])
-        yield "max_factor_concentration", "max_factor_conc", after
 
 
-def _concentration(
-    own: Mapping[str, float] | None, book: Mapping[str, float] | None, replaced: list[dict[str, float]]
-) -> float | None:
-    """Return the largest exposure to one of the Expression's factors, once it is in the book."""
-    if own is None or book is None:
-        return None
-    after = (
-        abs(book.get(name, 0) + share - sum(exposures.get(name, 0) for exposures in replaced))
-        for name, share in own.items()
+def claimed(trade: Expression) -> Exposure:
+    """Return what a record claims of itself. Its loss is at least what its own entry and stop imply."""
+    notional = abs(trade.notional or 0.0) or None
+    entry, stop = price(trade.entry_details), price(trade.stop)
+    implied = abs(entry - stop) / entry * notional if entry and stop and notional else None
+    names = dict[str, float]()
+    for leg in trade.legs:
+        names[leg.instrument] = names.get(leg.instrument, 0.0) + (-leg.notional if leg.kind == "put" else leg.notional)
+    if not names and notional:
+        names[trade.instrument] = SIDES.get(trade.direction, 1) * notional
+    return Exposure(
+        names=names if notional else None,
+        loss=_larger(trade.max_loss_pct or None, implied),
+        duration=trade.duration_impact,
+        factors=trade.factor_exposures or None,
     )
-    return max(after, default=0.0)
 
 
-def _number(actual: float | None) -> Number:
-    return MISSING if actual is None or not math.isfinite(actual) else actual
+def trade_of(position: Position, expression: Expression | None) -> Expression:
+    """Return a line of the book as a trade: the held Expression at its present size, or the PM's own without a stop."""
+    side = -1 if position.notional < 0 else 1
+    if expression and expression.notional and SIDES.get(expression.direction, side) == side:
+        return sized(expression, abs(position.notional / expression.notional))
+    instrument = expression.instrument if expression else position.expression
+    direction: Literal["long", "short"] = "short" if side < 0 else "long"
+    return Expression(
+        id=position.expression, view_id="", category="thematic", instrument=instrument, status="active",
+        direction=direction, notional=abs(position.notional), factor_exposures=position.factor_exposures,
+    )  # fmt: skip
+
+
+def sized(trade: Expression, scale: float) -> Expression:
+    """Return a trade at another size."""
+
+    def at_scale(number: float | None) -> float | None:
+        return None if number is None else round(number * scale, ndigits=9)
+
+    factors = {name: share * scale for name, share in (trade.factor_exposures or {}).items()}
+    return replace(
+        trade,
+        notional=at_scale(trade.notional),
+        max_loss_pct=at_scale(trade.max_loss_pct),
+        duration_impact=at_scale(trade.duration_impact),
+        factor_exposures=None if trade.factor_exposures is None else factors,
+        legs=tuple(replace(leg, notional=leg.notional * scale) for leg in trade.legs),
+    )
+
+
+def _added(first: Mapping[str, float], other: Mapping[str, float], sign: int = 1) -> dict[str, float]:
+    return {name: first.get(name, 0.0) + sign * other.get(name, 0.0) for name in {**first, **other}}
+
+
+def _largest(rest: Mapping[str, float] | None, own: Mapping[str, float] | None, names: Iterable[str]) -> float | None:
+    """Return the largest of these sums, None if one part is unknown."""
+    if rest is None or own is None:
+        return None
+    return max((abs(rest.get(name, 0.0) + own.get(name, 0.0)) for name in names), default=0.0)
+
+
+def _gross(names: Mapping[str, float] | None) -> float | None:
+    return None if names is None else sum(abs(share) for share in names.values())
+
+
+def _net(names: Mapping[str, float] | None) -> float | None:
+    return None if names is None else sum(names.values())
+
+
+def _larger(first: float | None, other: float | None) -> float | None:
+    return max((number for number in (first, other) if number is not None), key=abs, default=None)
 
 
 def _size(number: float | None) -> float | None:
     return None if number is None else abs(number)
 
 
-def _sum(*numbers: float | None) -> float | None:
+def _plus(*numbers: float | None) -> float | None:
     present = [number for number in numbers if number is not None]
     return sum(present) if len(present) == len(numbers) else None

@@ -1,7 +1,7 @@
 """Finds impossible contents of a View or an Expression whose fields are each valid.
 
 A View's question must be answerable: by a column of its query, on a day that is not over. A stop must be on the losing
-side of entry and target, and the loss that it implies is at most twice the stated loss.
+side of entry and target.
 """
 
 import re
@@ -19,7 +19,6 @@ from pitlake.errors import BadInput
 from pitlake.questions import catalogue
 
 SIDES = {"long": 1, "short": -1}
-MOST_UNDERSTATED = 2.0
 TERMS = ("direction", "entry_details", "target", "stop", "notional", "max_loss_pct")
 ENDED = frozenset({"closed", "rejected", "applied"})
 _THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
@@ -136,13 +135,3 @@ def _levels(trade: Expression) -> Iterator[RecordFault]:
         yield RecordFault(
             ("target", "entry_details", "direction"), problem, "exchange target and stop, or the direction"
         )
-    if trade.notional is not None and trade.max_loss_pct is not None:
-        distance = abs(entry - stop) / entry
-        implied = abs(trade.notional) * distance
-        if implied > MOST_UNDERSTATED * trade.max_loss_pct:
-            problem = (
-                f"{trade.max_loss_pct:g} is less than half of what the stop implies: {distance * 100:.3g} % {where} "
-                f"the entry on a notional of {abs(trade.notional):g} is {implied:.3g}"
-            )
-            step = f"state {implied:.3g}, or cut the notional"
-            yield RecordFault(("max_loss_pct", "notional", "stop", "entry_details"), problem, step)

@@ -15,7 +15,7 @@ _FENCE = re.compile(r"\s*```[\w-]*\n(.*)\n```\s*", re.DOTALL)
 _FIELD = re.compile(r"(?:[-*] )?\**(?P<name>[A-Za-z_][\w -]{0,40}?)\**\s*:\**(?:\s+(?P<text>.*))?")
 _TITLE = re.compile(r"#+\s*(?P<title>.*?)\s*")
 _BLOCK = frozenset({"", "|", ">", "|-", ">-"})
-IGNORED = frozenset({"updated"})
+IGNORED = frozenset({"updated", "capped_from"})
 """Fields that code sets, whatever a draft contains."""
 
 

@@ -89,9 +89,11 @@ RULES: dict[str, tuple[str, ...]] = {
     "expressions": (
         "view_id is a View that exists",
         "status: draft first, proposed once it is ready for review; only the PM makes it active",
-        "a proposed one needs max_loss_pct, notional, duration_impact and factor_exposures, within the limits",
+        "a proposed one needs notional; and max_loss_pct, duration_impact, factor_exposures if code can't compute them",
         "entry_details, target and stop: one price each; a long's stop is below its entry and target, a short's above",
-        "max_loss_pct is at least half of notional times the distance from entry to stop",
+        "code computes loss at the stop with a gap, factors, beta and duration from bars; the larger figure counts",
+        "a spread or an option has legs; an option's leg has kind, strike and premium, a linear one its own stop",
+        "without a stop the whole notional of a long trade counts as its loss, and that of a short one is unlimited",
         "instrument of a long or short: a ticker with daily bars, or KIND:NAME:TENOR of market_quotes",
         "a curve such as curve:USD:10Y is a zero-coupon bond that pays 100: its levels are prices in USD",
         "code follows decimal prices in USD; the PM follows a spread or an option",

@@ -43,11 +43,30 @@ class Invalidation:
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """A position in the book. notional, factor_exposures: in percent of capital, as they count in the totals."""
+    """A position in the book, as it counts in the totals. notional, factor_exposures: in percent of capital. duration:
+    in years.
+    """
 
     expression: str
     notional: Percent
     factor_exposures: Exposures = field(default_factory=dict)
+    duration: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    """A leg of a spread or an option.
+
+    notional: percent of capital, negative if sold. stop: the level in USD at which the leg is closed. kind, strike,
+    premium: of an option; strike and premium in USD per unit of the instrument, and all legs expire on one day.
+    """
+
+    instrument: str
+    notional: Percent
+    kind: Literal["linear", "call", "put"] = "linear"
+    strike: Positive = 0.0
+    premium: Positive = 0.0
+    stop: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +136,8 @@ class Expression(Record):
 
     adjusts: the id of a held Expression that this one would change. It changes the target, stop and last day, or, with
     an exit_reason, closes the position. The change is applied once the PM approves it. version, answer: the lake's
-    version and the SHA-256 of its answer, from which the result is computed.
+    version and the SHA-256 of its answer, from which the result is computed. legs: of a spread or an option.
+    capped_from: the notional before code cut the trade to the limits.
     """
 
     view_id: str
@@ -142,6 +162,8 @@ class Expression(Record):
     adjusts: str = ""
     version: Count | None = None
     answer: str = ""
+    legs: tuple[Leg, ...] = ()
+    capped_from: Percent | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,6 +301,10 @@ class Constraints(Record):
     status: Literal["current"] = "current"
     updated: datetime | None = None
     links: tuple[str, ...] = ()
+    max_single_name: Positive | None = None
+    max_total_loss: Positive | None = None
+    max_net: Positive | None = None
+    max_days_of_volume: Positive | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,16 +323,21 @@ class SessionRecord(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Approval(Record):
-    """The PM's decision on exactly one content. subject: its path; sha256: its hash."""
+    """The PM's decision on exactly one content; first_approved if a second person has to approve it too.
+
+    subject: its path. sha256: its hash. claimed: the rules whose figure is the agent's claim, which the PM confirmed.
+    body: the figure of each limit.
+    """
 
     subject: str
     sha256: str
-    decision: Literal["approved", "rejected"]
+    decision: Literal["approved", "rejected", "first_approved"]
     decided_by: str
     status: Literal["valid", "withdrawn"] = "valid"
     updated: datetime | None = None
     links: tuple[str, ...] = ()
     reason: str = ""
+    claimed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

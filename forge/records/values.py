@@ -245,8 +245,8 @@ def _part(kind: Any, data: Any) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
-    empty = {field.name for field in fields(value) if field.default == "" == getattr(value, field.name)}
-    return {name: part for name, part in asdict(value).items() if name not in empty}
+    defaults = {field.name: field.default for field in fields(value)}
+    return {name: part for name, part in asdict(value).items() if defaults[name] is MISSING or part != defaults[name]}
 
 
 def _quote(value: Any) -> str:

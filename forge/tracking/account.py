@@ -18,6 +18,7 @@ from forge.memory.book import HELD, PORTFOLIO, held_in
 from forge.memory.cash import cash, open_account
 from forge.memory.effects import CODE, PM
 from forge.memory.fills import all_fills, book_fills, fills
+from forge.memory.guardrails import Guardrails, trade_of
 from forge.memory.halts import halted, halted_spans, switch
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
@@ -25,6 +26,7 @@ from forge.records import Cash, Expression, Fill, Halt, Portfolio, Position, ren
 from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable
+from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held
 from forge.tracking.valuation import value, value_account
@@ -62,7 +64,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
     if row and row.actor == PM and not fills(remembered):
         return gaps
     valued = value_account(remembered, at)
-    write_book(memory, remembered, valued.account)
+    write_book(memory, remembered, valued.account, guardrails(config.Limits(), at))
     if halted(remembered) is None and (halt := loss_halt(remembered, valued.account, settings)):
         switch(memory, halt)
     return [*gaps, *valued.gaps]
@@ -109,16 +111,20 @@ def texts_of(remembered: Remembered, path: str) -> list[tuple[datetime, Expressi
     return [(remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)]
 
 
-def write_book(memory: Memory, remembered: Remembered, account: ledger.Account) -> None:
-    """Write the book of an account, in percent of its net asset value, if it changed."""
-    row, book = remembered.newest(PORTFOLIO), book_of(account, held_in(remembered).values())
+def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, market: Guardrails) -> None:
+    """Write the book of an account, in percent of its net asset value, if it changed. market: computes positions."""
+    row, book = remembered.newest(PORTFOLIO), book_of(account, held_in(remembered).values(), market)
     if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
         files = ForgeFS(memory, remembered, actor=CODE)
         files.write_file(PORTFOLIO, render(book), call_id=f"account:{row.seq if row else 0}")
 
 
-def book_of(account: ledger.Account, expressions: Iterable[Expression]) -> Portfolio:
-    """Return the book of an account. Fills of one Expression are one position; others are one position per ticker."""
+def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
+    """Return the book of an account. Fills of one Expression are one position; others are one position per ticker.
+
+    Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
+    position's is neither claimed nor computed.
+    """
     by_id, nav = {expression.id: expression for expression in expressions}, account.nav
     if nav <= 0:
         return Portfolio(id="state", body="The net asset value is not above 0, so percentages of it have no meaning.")
@@ -126,19 +132,20 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression]) -> Portf
     for holding in account.positions:
         name = holding.expression or holding.instrument
         notionals[name] = notionals.get(name, 0.0) + holding.value / nav * PERCENT
-    exposures, duration, positions = dict[str, float](), 0.0, list[Position]()
+    exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
-        expression = by_id.get(name)
-        factors = dict(expression.factor_exposures or {}) if expression else {}
-        duration += (expression.duration_impact or 0.0) if expression else 0.0
+        position = Position(expression=name, notional=round(notional, 6))
+        counted = market.counted(trade_of(position, by_id.get(name)), nav)
+        factors = {factor: round(share, 6) for factor, share in (counted.factors or {}).items()}
         for factor, share in factors.items():
             exposures[factor] = exposures.get(factor, 0.0) + share
-        positions.append(Position(expression=name, notional=round(notional, 6), factor_exposures=factors))
+        durations.append(counted.duration)
+        positions.append(replace(position, factor_exposures=factors, duration=round(counted.duration or 0.0, 6)))
     return Portfolio(
         id="state",
         gross=sum(abs(position.notional) for position in positions),
         net=sum(position.notional for position in positions),
-        duration=duration,
+        duration=None if None in durations else sum(position.duration for position in positions),
         nav=round(nav, 2),
         positions=tuple(positions),
         factor_exposures=dict(sorted(exposures.items())),

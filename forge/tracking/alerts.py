@@ -1,6 +1,7 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-A stop is near, a position is not followed, a View's question is due, or data that a position or a View needs is late.
+The book is over a limit, a stop is near, a position is not followed, a View's question is due, or data that a position
+or a View needs is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -10,14 +11,18 @@ from typing import Literal, cast
 
 from forge.core import config
 from forge.memory.book import held_in, remembered_book
+from forge.memory.effects import CONSTRAINTS
+from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted_spans
+from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import KINDS, Expression, Settlement, View
+from forge.records import KINDS, Constraints, Expression, Settlement, View
 from forge.tracking.account import texts_of
 from forge.tracking.bars import NotFollowable, adjusted_bars
+from forge.tracking.risk import guardrails
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
-from forge.tracking.trades import SIDES, FollowedTrade, follow_held
+from forge.tracking.trades import FollowedTrade, follow_held
 from pitlake import datasets
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, LakeNotFound
@@ -30,29 +35,40 @@ LOOKBACK = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Alert:
-    """One alert. subject: the Expression, View, ticker or dataset that it is about; text: the rest of the sentence."""
+    """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
-    kind: Literal["stop near", "unfollowed", "View due", "data late"]
+    kind: Literal["over limit", "stop near", "unfollowed", "View due", "data late"]
     subject: str
     text: str
 
 
-def alerts(remembered: Remembered, market: At, settings: config.Alerts) -> list[Alert]:
+def alerts(remembered: Remembered, market: At, settings: config.Config) -> list[Alert]:
     """Return the alerts as of an instant.
 
     Args:
         remembered: The PM's memory as of the instant.
         market: The viewpoint on the lake.
-        settings: The thresholds.
+        settings: The limits and the thresholds.
     """
-    due, last = _open_views(remembered), _due_session(market, timedelta(hours=settings.data_late_hours))
-    positions = list(_positions(remembered, market, settings.stop_near, last[0] if last else None))
+    thresholds = settings.alerts
+    due, last = _open_views(remembered), _due_session(market, timedelta(hours=thresholds.data_late_hours))
+    positions = list(_positions(remembered, market, thresholds.stop_near, last[0] if last else None))
     unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
     return [
+        *_over(remembered, guardrails(settings.guardrails, market)),
         *positions,
-        *_due(due, remembered, market.as_of, settings.view_due_days),
+        *_due(due, remembered, market.as_of, thresholds.view_due_days),
         *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
     ]
+
+
+def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
+    """Yield the limits that the book is over, with every position computed."""
+    row = remembered.newest(CONSTRAINTS)
+    constraints = cast("Constraints | None", remembered.record(row) if row else None)
+    for figure in limits.book(remembered_book(remembered), constraints, held_in(remembered).values()):
+        if figure.actual is not None and not figure.within:
+            yield Alert("over limit", figure.rule, f"is {figure.actual:.4g}, beyond the limit of {figure.limit:g}")
 
 
 def _positions(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:

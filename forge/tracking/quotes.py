@@ -50,6 +50,12 @@ def quoted_bars(quoted: Quoted, rows: Iterable[Mapping[str, Any]]) -> dict[date,
     return {day: bar for day, prices in days.items() if (bar := _bar(day, prices))}
 
 
+def years_of(quoted: Quoted) -> float | None:
+    """Return the tenor of a rate in years; None for other instruments."""
+    tenor = _TENOR.fullmatch(quoted.tenor) if quoted.kind == RATED else None
+    return float(tenor[1]) * _MONTHS[tenor[2]] / 12 if tenor else None
+
+
 def _price(quoted: Quoted, row: Mapping[str, Any]) -> float | None:
     """Return a quote as a price in USD; None if it is not one."""
     unit, value = (row["unit"] or "").lower(), row["value"]
@@ -57,10 +63,9 @@ def _price(quoted: Quoted, row: Mapping[str, Any]) -> float | None:
         return None
     if quoted.kind != RATED:
         return value if unit.split(" ")[0] == "usd" and value > 0 else None
-    tenor = _TENOR.fullmatch(quoted.tenor)
-    if tenor is None or unit != "percent" or row["measure"] not in RATES or value <= -100:
+    years = years_of(quoted)
+    if years is None or unit != "percent" or row["measure"] not in RATES or value <= -100:
         return None
-    years = float(tenor[1]) * _MONTHS[tenor[2]] / 12
     return float(100 / (1 + value / 100) ** years)
 
 

@@ -1,47 +1,57 @@
-"""The risk of a proposed trade, computed from bars as of an instant, to compare with the agent's own figures."""
+"""What code computes of a trade or a position from bars and quotes as of an instant, and the risk shown with it."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import correlation, covariance, mean, stdev, variance
-from typing import cast
+from typing import Any, cast
 
+from forge.analytics import options
+from forge.core.config import Limits
 from forge.memory.book import held_in, remembered_book
-from forge.memory.guardrails import Violation
+from forge.memory.guardrails import Exposure, Guardrails, claimed, trade_of
+from forge.memory.plausible import SIDES, level_price
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import KINDS, Expression
+from forge.records import Expression, Leg
 from forge.tracking.bars import NotFollowable, adjusted_bars
-from forge.tracking.trades import SIDES, parse_price
+from forge.tracking.quotes import Quoted, parse_quoted, years_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 
-INDEX = "SPY"
+INDEX, EQUITY, RATES = "SPY", "equity", "rates"
+EQUITY_BARS = "prices"
+"""The dataset whose tickers are companies and funds of shares."""
 WINDOW, VOLUME_WINDOW = timedelta(days=92), 20
 LEAST_RETURNS = 20
 SESSIONS_A_YEAR = 252
-PERCENT = 100
+PERCENT, BASIS_POINT = 100, 1e-4
+Rows = list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Risk:
     """A trade's risk. None where it can't be computed; gaps say why.
 
-    loss_at_stop: percent of capital lost between the last close and the stop. volatility: the volatility of its daily
-    returns, in percent a year. beta: the beta to the index. concentration: the trade's share of the gross exposure that
-    includes it, in percent. correlation: the correlation of its returns, with the trade's sign, and the returns of the
-    book. days_of_volume: the shares needed, as a multiple of an average day's volume. price: the last close.
+    loss_at_stop: percent of capital lost between the last close and the stop; loss_with_gap: with the largest overnight
+    move against the trade in the last quarter, through the stop. volatility: the volatility of its daily returns, in
+    percent a year. beta: the beta to the index. concentration: the trade's share of the gross exposure that includes
+    it, in percent. correlation: the correlation of its returns, with the trade's sign, and the returns of the book.
+    days_of_volume: the shares needed, as a multiple of an average day's volume. dv01: USD lost if rates rise by a basis
+    point. price: the last close.
     """
 
     price: float | None = None
     loss_at_stop: float | None = None
+    loss_with_gap: float | None = None
     volatility: float | None = None
     beta: float | None = None
     concentration: float | None = None
     correlation: float | None = None
     days_of_volume: float | None = None
+    dv01: float | None = None
     gaps: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
@@ -49,122 +59,201 @@ class Risk:
         figures = (
             ("last close", self.price, "USD"),
             ("loss at stop", self.loss_at_stop, "% of capital"),
+            ("loss with a gap at the stop", self.loss_with_gap, "% of capital"),
             ("volatility", self.volatility, "% a year"),
             (f"beta to {INDEX}", self.beta, ""),
             ("share of gross exposure", self.concentration, "%"),
             ("correlation with the book", self.correlation, ""),
             ("days of volume", self.days_of_volume, ""),
+            ("value of a basis point", self.dv01, "USD"),
         )
         return [f"{name}: {number:.4g} {unit}".rstrip() for name, number, unit in figures if number is not None]
 
 
 @dataclass
-class _Bars:
+class Market:
+    """Computes exposures as of an instant. The lake is asked once for each ticker."""
+
     at: At
-    gaps: list[str] = field(default_factory=list)
+    _rows: dict[str, Rows | str] = field(default_factory=dict)
 
-    def rows(self, ticker: str) -> list[Mapping[str, float]]:
-        start = new_york_day(self.at.as_of) - WINDOW
-        try:
-            rows = adjusted_bars(ticker, start, self.at)
-        except (BadInput, LakeNotFound) as problem:
-            self.gaps.append(f"{ticker}: {problem if isinstance(problem, BadInput) else 'there is no lake'}")
+    def rows(self, ticker: str, gaps: list[str]) -> Rows:
+        """Return the bars of the last quarter whose split basis is proven; none if there is a gap."""
+        if ticker not in self._rows:
+            start = new_york_day(self.at.as_of) - WINDOW
+            try:
+                bars = [row for row in adjusted_bars(ticker, start, self.at) if row["close"]]
+                self._rows[ticker] = bars or f"{ticker}: there is no bar since {start}"
+            except (BadInput, LakeNotFound, NotFollowable) as problem:
+                self._rows[ticker] = f"{ticker}: {problem if isinstance(problem, BadInput) else 'there is no lake'}"
+        rows = self._rows[ticker]
+        if isinstance(rows, str):
+            gaps.append(rows)
             return []
-        proven = [row for row in rows if row["close"]]
-        if not proven:
-            self.gaps.append(f"{ticker}: there is no bar since {start}")
-        return proven
+        return rows
 
-    def returns(self, ticker: str) -> dict[date, float]:
-        return _returns(self.rows(ticker))
+    def compute(self, trade: Expression, nav: float | None) -> Exposure:
+        """Return the exposure of a trade; see `forge.memory.guardrails.Exposure`."""
+        gaps, side = list[str](), SIDES.get(trade.direction)
+        legs = trade.legs
+        if side is not None and trade.notional:
+            legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
+        if not legs or not trade.notional:
+            gaps.append(f"the risk of a trade that is {trade.direction} is computed from its legs, and it has none")
+            return Exposure(gaps=tuple(gaps))
+        if not all(self.rows(leg.instrument, gaps) for leg in legs):
+            return Exposure(gaps=tuple(gaps))
+        names, factors, durations = (
+            claimed(replace(trade, legs=legs)).names or {},
+            dict[str, float](),
+            list[float | None](),
+        )
+        for leg in legs:
+            signed = -leg.notional if leg.kind == "put" else leg.notional
+            factor, unit, years = self._factor(leg.instrument, gaps)
+            factors[factor] = factors.get(factor, 0.0) + signed * unit
+            durations.append(None if years is None else signed / PERCENT * years)
+        volumes = [self._days_of_volume(leg, nav) for leg in legs]
+        return Exposure(
+            names=names,
+            loss=self._loss(legs, gaps),
+            duration=None if None in durations else sum(cast("list[float]", durations)),
+            factors=factors,
+            days_of_volume=max((days for days in volumes if days is not None), default=None),
+            gaps=tuple(dict.fromkeys(gaps)),
+        )
+
+    def beta(self, ticker: str) -> float | None:
+        """Return the beta to the index, None with too few common returns."""
+        if ticker == INDEX:
+            return 1.0
+        return _beta(_returns(self.rows(ticker, [])), _returns(self.rows(INDEX, [])))
+
+    def _factor(self, ticker: str, gaps: list[str]) -> tuple[str, float, float | None]:
+        """Return an instrument's factor, its share of it per share of notional, and its duration if it is computed."""
+        if quoted := parse_quoted(ticker):
+            price, years = self.rows(ticker, gaps)[-1]["close"], years_of(quoted)
+            if years:
+                return RATES, 1.0, years / (100 / price) ** (1 / years)
+            return _family(quoted), 1.0, 0.0
+        beta = self.beta(ticker)
+        if beta is None:
+            gaps.append(f"{ticker}: its beta to {INDEX} is taken as 1, because there are too few common returns")
+        return EQUITY, 1.0 if beta is None else beta, 0.0 if self._is_equity(ticker) else None
+
+    def _is_equity(self, ticker: str) -> bool:
+        return self.rows(ticker, [])[-1].get("source") == EQUITY_BARS
+
+    def _days_of_volume(self, leg: Leg, nav: float | None) -> float | None:
+        rows = self.rows(leg.instrument, [])
+        traded = [row["volume"] / row["split_factor"] for row in rows[-VOLUME_WINDOW:] if row["volume"]]
+        shares = abs(leg.notional) / PERCENT * nav / last_price(rows) if nav else None
+        return shares / mean(traded) if shares and traded else None
+
+    def _loss(self, legs: Iterable[Leg], gaps: list[str]) -> float:
+        """Return the loss of all legs: each at its own stop, options with their underlying at the worst expiry."""
+        loss = 0.0
+        for instrument, together in groupby(sorted(legs, key=lambda leg: leg.instrument), lambda leg: leg.instrument):
+            group = list(together)
+            spot = last_price(self.rows(instrument, gaps))
+            if all(leg.kind == "linear" for leg in group):
+                loss += sum(self._stopped(leg, spot, gaps, gap=True) for leg in group)
+            else:
+                loss += max(0.0, -options.payoff([_option(leg, spot) for leg in group]).least)
+        return loss
+
+    def _stopped(self, leg: Leg, spot: float, gaps: list[str], *, gap: bool) -> float:
+        """Return the loss of a leg at its stop. Without a stop, a long one can lose its notional, a short one more."""
+        side, stop = 1 if leg.notional > 0 else -1, level_price(leg.stop)
+        if stop is None:
+            gaps.append(f"{leg.instrument}: has no stop that code can follow, so its whole value can be lost")
+            return abs(leg.notional) if side > 0 else math.inf
+        through = 1 - side * (overnight(self.rows(leg.instrument, gaps), side) if gap else 0.0)
+        level = min(stop, spot) if side > 0 else max(stop, spot)
+        return max(0.0, side * (spot - level * through)) / spot * abs(leg.notional)
+
+    def at_stop(self, trade: Expression) -> float | None:
+        """Return the loss of a long or short trade at its stop, without a gap; None without a price or a stop."""
+        side, rows = SIDES.get(trade.direction), self.rows(trade.instrument, [])
+        if side is None or not rows or level_price(trade.stop) is None:
+            return None
+        leg = Leg(instrument=trade.instrument, notional=side * abs(trade.notional or 0.0), stop=trade.stop)
+        return self._stopped(leg, last_price(rows), [], gap=False)
+
+
+def guardrails(limits: Limits, at: At) -> Guardrails:
+    """Return guardrails that compute from the market as of an instant."""
+    return Guardrails(limits, Market(at).compute)
 
 
 def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     """Return the risk of a trade as of an instant, with the book of that memory."""
-    bars = _Bars(at)
-    rows = bars.rows(expression.instrument)
-    side, notional = SIDES.get(expression.direction), abs(expression.notional or 0.0)
-    if not rows or side is None or not notional:
-        if side is None:
-            bars.gaps.append(f"the risk of a trade that is {expression.direction} can't be computed from bars")
-        return Risk(gaps=tuple(bars.gaps))
-    price, book = _last_price(rows), remembered_book(remembered)
-    own = _returns(rows)
-    others = _book_returns(expression, remembered, bars)
-    signed = {day: side * change for day, change in own.items()}
-    gross = (book.gross if book else None) or 0.0
-    gross -= (
-        sum(abs(position.notional) for position in book.positions if position.expression == expression.id)
-        if book
-        else 0.0
-    )
-    volumes = [row["volume"] / row["split_factor"] for row in rows[-VOLUME_WINDOW:] if row["volume"]]
-    shares = notional / PERCENT * book.nav / price if book and book.nav else None
+    market, book = Market(at), remembered_book(remembered)
+    nav = book.nav if book else None
+    exposure = market.compute(expression, nav)
+    rows, side = market.rows(expression.instrument, []), SIDES.get(expression.direction)
+    duration = exposure.duration
+    shared: dict[str, Any] = {
+        "loss_with_gap": exposure.loss,
+        "days_of_volume": exposure.days_of_volume,
+        "dv01": duration * nav * BASIS_POINT if duration and nav else None,
+    }
+    if not rows or side is None or not expression.notional:
+        return Risk(gaps=exposure.gaps, **shared)
+    own, notional, gaps = _returns(rows), abs(expression.notional), list(exposure.gaps)
+    positions = [position for position in book.positions if position.expression == expression.id] if book else []
+    gross = ((book.gross if book else None) or 0.0) - sum(abs(position.notional) for position in positions)
     return Risk(
-        price=price,
-        loss_at_stop=loss_at_stop(expression, price, bars.gaps),
+        price=last_price(rows),
+        loss_at_stop=market.at_stop(expression),
         volatility=stdev(own.values()) * math.sqrt(SESSIONS_A_YEAR) * PERCENT if len(own) >= LEAST_RETURNS else None,
-        beta=_beta(own, bars.returns(INDEX)) if expression.instrument != INDEX else 1.0,
+        beta=market.beta(expression.instrument),
         concentration=notional / (gross + notional) * PERCENT,
-        correlation=_correlation(signed, others),
-        days_of_volume=shares / mean(volumes) if shares and volumes else None,
-        gaps=tuple(dict.fromkeys(bars.gaps)),
+        correlation=_correlation(
+            {day: side * change for day, change in own.items()}, _book_returns(expression, remembered, market, gaps)
+        ),
+        gaps=tuple(dict.fromkeys(gaps)),
+        **shared,
     )
 
 
-def loss_at_stop(expression: Expression, price: float, gaps: list[str]) -> float | None:
-    """Return the percent of capital lost between a price and the stop; without a stop, return None and a gap."""
-    try:
-        stop = parse_price(expression.stop, "stop")
-    except NotFollowable as problem:
-        gaps.append(str(problem))
-        return None
-    if stop is None:
-        gaps.append("it has no stop, so its loss is unlimited")
-        return None
-    distance = SIDES[expression.direction] * (price - stop) / price
-    return max(0.0, distance) * abs(expression.notional or 0.0)
+def last_price(rows: Rows) -> float:
+    """Return the last close as traded."""
+    return float(rows[-1]["close"] * rows[-1]["split_factor"])
 
 
-def claim_check(at: At) -> Callable[[Expression], tuple[Violation, ...]]:
-    """Return a check of an Expression's claims: a claimed loss below half of the loss at its stop is a violation."""
-
-    def check(expression: Expression) -> tuple[Violation, ...]:
-        claimed = expression.max_loss_pct
-        if claimed is None or expression.exit_reason or SIDES.get(expression.direction) is None:
-            return ()
-        price = _last_price(_Bars(at).rows(expression.instrument))
-        computed = loss_at_stop(expression, price, []) if price else None
-        if computed is None or claimed >= computed / 2:
-            return ()
-        return (Violation("loss_at_stop_over_twice_the_claim", computed, 2 * claimed),)
-
-    return check
+def overnight(rows: Rows, side: int) -> float:
+    """Return the largest share by which an open was worse for a side than the close before it."""
+    moves = (side * (1 - later["open"] / earlier["close"]) for earlier, later in pairwise(rows) if later["open"])
+    return max(moves, default=0.0) if rows else 0.0
 
 
-def _last_price(rows: list[Mapping[str, float]]) -> float:
-    """Return the last close as traded, 0 without a bar."""
-    return rows[-1]["close"] * rows[-1]["split_factor"] if rows else 0.0
+def _option(leg: Leg, spot: float) -> options.Leg:
+    quantity = leg.notional / spot
+    if leg.kind == "linear":
+        return options.Leg("underlying", spot, quantity)
+    return options.Leg(leg.kind, leg.strike, quantity, leg.premium)
 
 
-def _returns(rows: list[Mapping[str, float]]) -> dict[date, float]:
+def _family(quoted: Quoted) -> str:
+    """Return the factor of a quoted instrument: a future's or a currency pair's own, or that of its kind."""
+    return {"index": EQUITY, "commodity": "commodity"}.get(quoted.kind, quoted.instrument)
+
+
+def _returns(rows: Rows) -> dict[date, float]:
     return {cast("date", later["date"]): later["close"] / earlier["close"] - 1 for earlier, later in pairwise(rows)}
 
 
-def _book_returns(expression: Expression, remembered: Remembered, bars: _Bars) -> dict[date, float]:
+def _book_returns(expression: Expression, remembered: Remembered, market: Market, gaps: list[str]) -> dict[date, float]:
     """Return the daily returns of the book without this trade, as a sum over positions weighted by notional."""
-    book = remembered_book(remembered)
+    book, weights = remembered_book(remembered), dict[str, float]()
     positions_by_id = {position.id: position for position in held_in(remembered).values()}
-    weights = dict[str, float]()
     for position in book.positions if book else ():
-        position_expression = positions_by_id.get(position.expression)
-        is_expression = KINDS["expressions"].names(position.expression)
-        if position.expression == expression.id or (is_expression and position_expression is None):
-            continue
-        ticker = position_expression.instrument if position_expression else position.expression
-        weights[ticker] = weights.get(ticker, 0.0) + position.notional
+        ticker = trade_of(position, positions_by_id.get(position.expression)).instrument
+        if position.expression != expression.id:
+            weights[ticker] = weights.get(ticker, 0.0) + position.notional
     sums, counted = dict[date, float](), dict[date, int]()
-    followed = {ticker: changes for ticker in weights if (changes := bars.returns(ticker))}
+    followed = {ticker: changes for ticker in weights if (changes := _returns(market.rows(ticker, gaps)))}
     for ticker, changes in followed.items():
         for day, change in changes.items():
             sums[day], counted[day] = sums.get(day, 0.0) + weights[ticker] * change, counted.get(day, 0) + 1

@@ -19,6 +19,7 @@ from forge.memory.chain import Row
 from forge.memory.effects import CODE
 from forge.memory.fills import fills
 from forge.memory.halts import Span, halted_spans
+from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Expression, Fill, Outcome, Record, render
@@ -32,7 +33,6 @@ from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
 
-SIDES = {"long": 1, "short": -1}
 LAST_DAY = date(2199, 12, 31)
 
 

@@ -23,7 +23,6 @@ from forge.records import Expression, Portfolio, render
 from forge.tracking.account import advance_account
 from forge.tracking.alerts import alerts
 from forge.tracking.calibration import calibrate
-from forge.tracking.risk import claim_check
 from forge.tracking.settlement import settle, whole_memory
 from forge.tracking.trades import active_since, close_exits, expressions
 from forge.tracking.untaken import track_untaken
@@ -49,10 +48,9 @@ def advance(
     keeps_account = account.capital is not None
     if not keeps_account:
         _update_book(memory, at.as_of)
-    claims = claim_check(at)
-    for waiting in approvals.pending(memory, guardrails, claims=claims):
-        if not waiting.problems:
-            approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails, claims)
+    for waiting in approvals.pending(memory, guardrails):
+        if not waiting.problems and not waiting.claims:
+            approvals.approve(memory, waiting.expression.id, waiting.sha256, NAME, guardrails)
             if not keeps_account:
                 _update_book(memory, at.as_of)
     for lesson in waiting_lessons(memory):
@@ -63,7 +61,7 @@ def advance(
     calibrate(memory, at.as_of)
     if not keeps_account:
         _update_book(memory, at.as_of)
-    current_alerts = alerts(whole_memory(memory, at.as_of), at, settings.alerts)
+    current_alerts = alerts(whole_memory(memory, at.as_of), at, settings)
     memory.flush()
     return {
         **Counter(settlement.status for settlement in settled),

@@ -28,11 +28,11 @@ from forge.core.tape import WORK, Tape
 from forge.evolution.proposing import PREFIX, propose
 from forge.fs import ForgeFS
 from forge.memory import Memory
-from forge.memory.guardrails import Guardrails
 from forge.model import Model
 from forge.model.budget import Meter, Spent, total_spent
 from forge.providers.base import At, moving_sessions
 from forge.tracking.receipts import recorded_cut_offs
+from forge.tracking.risk import guardrails
 from forge.walk.mask import mask_models, mask_of
 from forge.walk.plan import Walk
 from forge.walk.pm import advance
@@ -178,9 +178,9 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
     _move_clock(agent, at)
     if agent.tape.receipt(name) is None:
         agent.tape.begin(name, {"as_of": iso(at)})
-        guardrails = Guardrails(agent.config.guardrails)
         now = At(as_of=at, lake=agent.lake, version=version)
-        done = advance(agent.memory, now, guardrails, recorded_cut_offs(agent.tape), agent.config)
+        limits = guardrails(agent.config.guardrails, now)
+        done = advance(agent.memory, now, limits, recorded_cut_offs(agent.tape), agent.config)
         agent.tape.add_receipt(name, json.dumps(done, sort_keys=True))
 
 

@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Route
 
 from forge.evolution import approve as evolution
 from forge.memory import approvals, lessons
-from forge.tracking.risk import claim_check
 from forge.web.day import Day
 from forge.web.desk import DeskPages
 from pitlake.errors import BadInput
@@ -39,14 +38,12 @@ class Approvals:
     async def approve(self, request: Request) -> Response:
         """Approve an Expression, if its text is still the one shown."""
         fields = await form(request)
-        return await to_thread.run_sync(partial(self._decide, request, fields.get("sha256", ""), None))
+        return await to_thread.run_sync(partial(self._decide, request, fields, None))
 
     async def reject(self, request: Request) -> Response:
         """Reject an Expression with a reason, if its text is still the one shown."""
         fields = await form(request)
-        return await to_thread.run_sync(
-            partial(self._decide, request, fields.get("sha256", ""), fields.get("reason", ""))
-        )
+        return await to_thread.run_sync(partial(self._decide, request, fields, fields.get("reason", "")))
 
     async def approve_lesson(self, request: Request) -> Response:
         """Approve a lesson, if its text is still the one shown."""
@@ -104,18 +101,20 @@ class Approvals:
             raise BadInput("as_of", "is an earlier instant", "go to today's desk to decide")
         return self._pages.day(request)
 
-    def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
-        name = request.path_params["name"]
+    def _decide(self, request: Request, fields: dict[str, str], reason: str | None) -> Response:
+        name, sha256 = request.path_params["name"], fields.get("sha256", "")
         with self._today(request) as day:
             current_hash = next((item.sha256 for item in day.waiting() if item.expression.id == name), "")
             if not current_hash or current_hash != sha256:
                 return self._pages.waiting(request, day, f"{name}: {CHANGED}.", 409)
-            by = getpass.getuser()
+            by, confirmed, approvers = fields.get("by") or getpass.getuser(), "confirmed" in fields, day.approvers
             try:
                 if reason is None:
-                    approvals.approve(day.memory, name, sha256, by, day.desk.guardrails, claim_check(day.market))
+                    approvals.approve(
+                        day.memory, name, sha256, by, day.guardrails, confirmed=confirmed, approvers=approvers
+                    )
                 else:
-                    approvals.reject(day.memory, name, reason, by, day.desk.guardrails)
+                    approvals.reject(day.memory, name, reason, by, day.guardrails, approvers)
             except BadInput as refused:
                 return self._pages.waiting(request, day, str(refused), 409)
             day.memory.flush()

@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
+from forge.memory.plausible import SIDES
 from forge.records import Calibration, Counterfactual, Expression
 from forge.tracking.scores import chance_interval, share_of_interval
-from forge.tracking.trades import SIDES, FollowedTrade, parse_price
+from forge.tracking.trades import FollowedTrade, parse_price
 from pitlake.charts import (
     FULL_WIDTH,
     SQUARE,

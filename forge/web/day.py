@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from forge.agent.lineage import lineage
 from forge.core.clock import Simulated
+from forge.core.config import Approvers
 from forge.core.tape import WORK, Tape
 from forge.desk import Desk, desk
 from forge.evolution.in_force import InForce, in_force
@@ -16,7 +17,7 @@ from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
 from forge.memory.book import held_in, remembered_book, with_approved
 from forge.memory.cash import cash
-from forge.memory.guardrails import Measure
+from forge.memory.guardrails import Figure, Guardrails
 from forge.memory.halts import halted_spans
 from forge.memory.lessons import Lesson, lessons
 from forge.providers.base import At
@@ -37,7 +38,7 @@ from forge.records import (
 )
 from forge.tracking.alerts import Alert, alerts
 from forge.tracking.bars import NotFollowable
-from forge.tracking.risk import Risk, claim_check, risk
+from forge.tracking.risk import Risk, risk
 from forge.tracking.settlement import settlements
 from forge.tracking.trades import FollowedTrade, follow_held
 from forge.tracking.valuation import Result, Valued, sum_results, value_account
@@ -56,14 +57,6 @@ class Text(NamedTuple):
 
     at: datetime
     record: Any
-
-
-class LimitUse(NamedTuple):
-    """How much of a limit the book uses; None if the book does not state it."""
-
-    rule: str
-    actual: float | None
-    limit: float
 
 
 class BookLine(NamedTuple):
@@ -121,11 +114,20 @@ class Day:
         return sorted((text for text in texts if text.at > self.at - since), key=lambda text: text.at, reverse=True)
 
     def waiting(self) -> list[Pending]:
-        return pending(self.memory, self.desk.guardrails, self.at, claim_check(self.market))
+        return pending(self.memory, self.guardrails, self.at)
 
     def risk(self, expression: Expression) -> Risk:
         """Return the risk of a trade, computed from the day's bars."""
         return risk(expression, self.remembered, self.market)
+
+    @cached_property
+    def guardrails(self) -> Guardrails:
+        """The limits, which compute from the day's market."""
+        return self.desk.guardrails(self.market)
+
+    @property
+    def approvers(self) -> Approvers:
+        return self.desk.config.approvers
 
     @property
     def market(self) -> At:
@@ -154,28 +156,19 @@ class Day:
     @cached_property
     def alerts(self) -> list[Alert]:
         """The alerts of the day."""
-        return alerts(self.remembered, self.market, self.desk.config.alerts)
+        return alerts(self.remembered, self.market, self.desk.config)
 
-    def measures(self, expression: Expression) -> tuple[Measure, ...]:
-        """Measure an Expression against each limit, in the book of the day."""
-        return self.desk.guardrails.measure(expression, self._portfolio, self._constraints)
+    def figures(self, expression: Expression) -> tuple[Figure, ...]:
+        """Return an Expression's figure for each limit, in the book of the day."""
+        return self.guardrails.figures(expression, self._portfolio, self._constraints, self.held())
 
-    def room(self) -> list[LimitUse]:
-        """Return the use of each limit that depends on the book alone."""
-        book = self._portfolio
-        shares = book.factor_exposures if book else None
-        values = {
-            "max_gross": book.gross if book else None,
-            "max_duration": abs(book.duration) if book and book.duration is not None else None,
-            "max_factor_conc": None if shares is None else max((abs(share) for share in shares.values()), default=0.0),
-        }
-        return [
-            LimitUse(name, value, self.desk.guardrails.limit(name, self._constraints)) for name, value in values.items()
-        ]
+    def room(self) -> tuple[Figure, ...]:
+        """Return the book's own figure for each limit that depends on it."""
+        return self.guardrails.book(self._portfolio, self._constraints, self.held())
 
-    def limits(self, names: Sequence[str]) -> list[LimitUse]:
-        """Return these limits, including any tightening by the PM. Their use is not measured."""
-        return [LimitUse(name, None, self.desk.guardrails.limit(name, self._constraints)) for name in names]
+    def limits(self, names: Sequence[str]) -> dict[str, float]:
+        """Return these limits, including any tightening by the PM."""
+        return {name: self.guardrails.limit(name, self._constraints) for name in names}
 
     def held(self) -> list[Expression]:
         """Return the held Expressions."""

@@ -84,9 +84,8 @@ class DeskPages:
     def waiting(self, request: Request, day: Day, problem: str = "", status: int = 200) -> Response:
         """Return the page of approvals. problem: why the last decision was not recorded."""
         items = day.waiting()
-        measures = {item.expression.id: day.measures(item.expression) for item in items}
         risks = {item.expression.id: day.risk(item.expression) for item in items}
-        context = {"waiting": items, "measures": measures, "risks": risks, "problem": problem, "lessons": day.lessons()}
+        context = {"waiting": items, "risks": risks, "problem": problem, "lessons": day.lessons()}
         return self.page(request, "approvals.html", day, status, **context)
 
     def calibration(self, request: Request) -> Response:
@@ -137,7 +136,7 @@ class DeskPages:
                 day,
                 texts=texts,
                 expression=expression,
-                measures=day.measures(expression),
+                figures=day.figures(expression),
                 waits=waits,
                 course=course,
                 drawn=[] if isinstance(course, str) else trade_charts(expression, course, day.at),

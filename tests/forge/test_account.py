@@ -14,9 +14,11 @@ from forge.memory.book import remembered_book
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, switch
+from forge.providers.base import At
 from forge.records import Halt, content_hash
-from forge.tracking.account import advance_account, loss_halt
-from forge.tracking.ledger import Account
+from forge.tracking.account import advance_account, book_of, loss_halt
+from forge.tracking.ledger import Account, Holding
+from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value_account
@@ -53,7 +55,7 @@ def approved_expression(memory, lake, day=DAYS[1], hour=20, **changed):
     name = path.rpartition("/")[2].removesuffix(".md")
     expression = fs.remembered.record(fs.remembered.newest(path))
     reviewed(memory, expression)
-    approve(memory, name, content_hash(expression), "pm", Guardrails())
+    approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
     return path
 
 
@@ -79,7 +81,18 @@ def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(m
     book = remembered_book(standing(memory).remembered)
     assert book.nav == round(account.nav, 2)
     assert book.gross == pytest.approx(550 * 50.5 / account.nav * 100, abs=1e-5)
-    assert [position.expression for position in book.positions] == ["NOG"]
+    (own,) = book.positions
+    assert (own.expression, own.factor_exposures) == ("NOG", {"equity": pytest.approx(own.notional)})
+    assert (book.factor_exposures, book.duration) == (own.factor_exposures, 0.0)
+
+
+def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
+    account = Account(
+        100.0, 0.0, (Holding("NOG", "", 1.0, price=60.0), Holding("TLT", "", 1.0, price=40.0)), 0.0, (), {}
+    )
+    view = At(as_of=datetime(2024, 3, 8, 20, tzinfo=NEW_YORK), lake=lake.root)
+    book = book_of(account, (), guardrails(config.Limits(), view))
+    assert (book.duration, book.gross, book.factor_exposures) == (None, 100.0, {"equity": 60.0})
 
 
 @pytest.mark.parametrize(
@@ -187,9 +200,9 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
     (waiting,) = pending(memory, Guardrails())
     reviewed(memory, waiting.expression)
     with pytest.raises(BadInput, match="trading is halted: fire drill"):
-        approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
+        approve(memory, "E-002", waiting.sha256, "pm", Guardrails(), confirmed=True)
     switched(memory, "released", "over")
-    approve(memory, "E-002", waiting.sha256, "pm", Guardrails())
+    approve(memory, "E-002", waiting.sha256, "pm", Guardrails(), confirmed=True)
     now = at(memory, lake, DAYS[4])
     advance_account(memory, now, SETTINGS)
     assert [(fill.expression, fill.price) for fill in fills(whole_memory(memory, now.as_of))] == [

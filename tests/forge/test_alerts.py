@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from forge.core.config import Alerts, from_mapping
+from forge.core.config import Alerts, Config, from_mapping
 from forge.memory import Memory
 from forge.records import Settles
 from forge.tracking.alerts import alerts
@@ -28,7 +28,7 @@ __all__ = ["lake", "memory"]
 
 
 def alert_texts(memory, now, **settings):
-    return alerts(whole_memory(memory, now.as_of), now, Alerts(**settings))
+    return alerts(whole_memory(memory, now.as_of), now, Config(alerts=Alerts(**settings)))
 
 
 def of(kind, listed):

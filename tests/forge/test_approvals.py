@@ -108,7 +108,7 @@ class Door(RuleBasedStateMachine):
             and self.view == "active"
         )
         try:
-            approve(self.memory, "E-001", content_hash(one), "pm", Guardrails())
+            approve(self.memory, "E-001", content_hash(one), "pm", Guardrails(), confirmed=True)
             done = True
         except BadInput:
             done = False
@@ -153,7 +153,7 @@ def test_r1_no_path_makes_an_expression_active_without_all_three():
 
 
 def test_r1_the_machine_finds_a_door_left_open(monkeypatch):
-    monkeypatch.setattr(forge.memory.approvals, "_check", lambda found, sha256: None)
+    monkeypatch.setattr(forge.memory.approvals, "_check", lambda found, sha256, confirmed: None)
     with pytest.raises(AssertionError):
         explored(500, 15, (Phase.generate,))
 

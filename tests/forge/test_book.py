@@ -29,6 +29,9 @@ def memory(tmp_path):
         yield opened
 
 
+LONGS = [replace(LONG, instrument=f"T{number}") for number in range(7)]
+
+
 def propose(memory, *expressions):
     """Write each Expression while nothing is approved yet, so that each alone is within the limits."""
     fs = turn(memory)
@@ -36,17 +39,17 @@ def propose(memory, *expressions):
 
 
 def test_seven_approvals_never_come_to_more_than_the_limits(memory):
-    propose(memory, *[LONG] * 7)
+    propose(memory, *LONGS)
     for number, waiting in enumerate(pending(memory, Guardrails()), start=1):
         reviewed(memory, waiting.expression)
         with nullcontext() if number <= 2 else pytest.raises(BadInput, match="max_gross_exposure"):
-            approve(memory, waiting.expression.id, content_hash(waiting.expression), "pm", Guardrails())
+            approve(memory, waiting.expression.id, content_hash(waiting.expression), "pm", Guardrails(), confirmed=True)
     book = remembered_book(turn(memory).remembered)
     assert (book.gross, book.net, book.factor_exposures) == (170.0, 120.0, {"rates": 24.0})
 
 
 def test_what_waits_and_what_is_written_is_measured_beside_what_was_approved(memory):
-    propose(memory, LONG, LONG, LONG)
+    propose(memory, *LONGS[:3])
     activated(memory, "E-001")
     activated(memory, "E-002")
     (waiting,) = pending(memory, Guardrails())

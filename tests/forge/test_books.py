@@ -21,7 +21,7 @@ from unittest import mock
 import pytest
 
 from forge.core.clock import Simulated
-from forge.core.config import AccountSettings, Alerts
+from forge.core.config import AccountSettings, Alerts, Config
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held
 from forge.memory.cash import Entry, book_cash
@@ -80,7 +80,7 @@ class Player:
             standing(self.memory).remembered.newest(KINDS["expressions"].path(name))
         )
         reviewed(self.memory, record)
-        approve(self.memory, name, content_hash(record), "pm", Guardrails())
+        approve(self.memory, name, content_hash(record), "pm", Guardrails(), confirmed=True)
         terms = {"stop": stop, "target": target, "until": until, "reason": ""}
         self.books.trades.append(Trade(name, ticker, side, 4.0, day, terms))
 
@@ -180,7 +180,7 @@ class Player:
             here, there = found.get(name), ended.get(name)
             if not here or not there or here[0] != there[0] or abs(here[1] - there[1]) > TOLERANCE:
                 yield name, here, there
-        listed = alerts.alerts(remembered, at, Alerts(data_late_hours=4))
+        listed = alerts.alerts(remembered, at, Config(alerts=Alerts(data_late_hours=4)))
         alerted = {alert.subject for alert in listed if alert.kind == "unfollowed"}
         courses = [
             (trade.name, trade.course(self.world, day)) for trade in self.books.trades if trade.status == "active"

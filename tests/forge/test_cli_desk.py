@@ -9,6 +9,9 @@ import pytest
 
 from forge.core.clock import Simulated
 from forge.memory import Memory
+from forge.memory.approvals import pending
+from forge.memory.book import held_in
+from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import waiting_lessons
 from forge.records import KINDS, ProcessKnowledge, parse
 from pitlake import cli
@@ -45,7 +48,10 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     assert (code, out, "no review of exactly this content" in err) == (2, "", True)
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
     assert run_forge(capsys, "approve", "E-001", "--hash", "0" * 64)[0] == 2
-    assert run_forge(capsys, "approve", "E-001", "--hash", sha256)[1] == f"E-001 is approved: {sha256}\n"
+    code, out, err = run_forge(capsys, "approve", "E-001", "--hash", sha256)
+    assert (code, out, "code can't compute max_single_risk: claimed 1 of 5" in err) == (2, "", True)
+    approve = ("approve", "E-001", "--hash", sha256, "--confirm")
+    assert run_forge(capsys, *approve)[1] == f"E-001 is approved: {sha256}\n"
     assert run_forge(capsys, "reject", "E-002", "--reason", " ")[0] == 2
     assert run_forge(capsys, "reject", "E-002", "--reason", "too crowded")[1] == "E-002 is rejected\n"
     assert run_forge(capsys, "approvals")[1] == "Nothing is waiting for approval.\n"
@@ -53,6 +59,39 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     assert run_forge(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
     assert run_forge(capsys, "views", "confidence>=0.7")[1] == ""
     assert "reason: too crowded" in turn(memory).read_file("/memory/counterfactuals/CF-001.md")
+    memory.close()
+
+
+def test_above_a_size_two_named_users_approve_the_same_text(capsys, tmp_path):
+    memory = Memory()
+    (tmp_path / ".pitlake/forge.toml").write_text('[approvers]\nusers = ["anna", "ben"]\nsecond_above = 8.0\n')
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    fs = turn(memory)
+    for name, size in (("large", 10.0), ("small", 5.0)):
+        wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", notional=size), name)
+    for one in pending(memory, Guardrails()):
+        reviewed(memory, one.expression)
+    sha256 = {one.expression.id: one.sha256 for one in pending(memory, Guardrails())}
+
+    def approve(name, by):
+        return run_forge(capsys, "approve", name, "--hash", sha256[name], "--confirm", "--by", by)
+
+    assert "'carl' is not among [approvers] users" in approve("E-001", "carl")[2]
+    assert approve("E-002", "ben")[1] == f"E-002 is approved: {sha256['E-002']}\n"
+    due = f"E-001 is approved by anna; a second person has to: {sha256['E-001']}\n"
+    assert approve("E-001", "anna")[1] == due
+    assert "anna has approved E-001 already" in approve("E-001", "anna")[2]
+    assert list(held_in(turn(memory).remembered)) == ["/memory/expressions/E-002.md"]
+    assert "approved by anna; a second person has to" in run_forge(capsys, "approvals")[1]
+    changed = replace(NEW_EXPRESSION, id="E-001", status="proposed", notional=11.0)
+    wrote(turn(memory), "/memory/expressions/E-001.md", changed, "changed")
+    reviewed(memory, changed)
+    (waiting,) = pending(memory, Guardrails())
+    assert waiting.approved_by == (), "the first approval was of another text"
+    sha256["E-001"] = waiting.sha256
+    assert [approve("E-001", by)[0] for by in ("anna", "ben")] == [0, 0]
+    assert len(held_in(turn(memory).remembered)) == 2
     memory.close()
 
 

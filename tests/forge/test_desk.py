@@ -99,8 +99,10 @@ def test_an_expression_is_held_against_each_limit(desk):
     assert kept == [
         ("max single risk", "a number is missing"),
         ("max gross exposure", "over"),
-        ("max duration contribution", "within"),
-        ("max factor concentration", "within"),
+        ("max duration contribution", "only claimed"),
+        ("max factor concentration", "only claimed"),
+        ("max single name", "over"),
+        ("max net exposure", "over"),
     ]
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -112,10 +113,29 @@ def test_an_expression_is_approved_by_its_hash_from_the_page_alone(desk):
     assert client.post(path, data=shown, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
     assert client.post(path, data=shown, headers=UNLOCKED | {"host": "evil.example"}).status_code == 421
     assert read(memory, "E-001").status == "proposed"
-    done = client.post(path, data=shown, headers=UNLOCKED)
+    unconfirmed = client.post(path, data=shown, headers=UNLOCKED)
+    assert (unconfirmed.status_code, "code can&#39;t compute max_single_risk: claimed 1" in unconfirmed.text) == (
+        409,
+        True,
+    )
+    assert 'name="confirmed" required> I confirm what code can\'t compute: max single risk 1' in unconfirmed.text
+    done = client.post(path, data=shown | {"confirmed": "on"}, headers=UNLOCKED)
     assert (done.status_code, done.headers["location"]) == (303, "/desk/e/E-001")
     assert read(memory, "E-001").status == "active"
     assert memory.journal.rows()[-1].seq == memory.hydrate(memory.journal.clock.now()).head.seq
+
+
+def test_the_page_names_the_users_who_may_approve_and_waits_for_the_second(desk):
+    client, memory = desk
+    settings = Path(f"{memory.lake.root}.toml")
+    settings.write_text('[approvers]\nusers = ["anna", "ben"]\nsecond_above = 5.0\n')
+    page, shown = client.get("/desk/approvals").text, {"sha256": content_hash(read(memory, "E-001")), "confirmed": "on"}
+    assert '<select name="by" required><option value=""></option><option>anna</option><option>ben</option>' in page
+    for by, status in (("carl", "proposed"), ("anna", "proposed"), ("ben", "active")):
+        client.post("/desk/e/E-001/approve", data=shown | {"by": by}, headers=UNLOCKED)
+        assert read(memory, "E-001").status == status
+        if by == "anna":
+            assert "approved by anna; a second person has to" in client.get("/desk/approvals").text
 
 
 def test_what_changed_since_the_page_was_read_is_shown_again_and_not_approved(desk):

@@ -155,8 +155,6 @@ NEVER_RIGHT = {
                                         "stop: "),
     "a target equal to the stop": ("expressions", {"target": "111-00", "stop": "111-00"}, "equal"),
     "a negative loss": ("expressions", {}, "max_loss_pct: -1"),
-    "a loss that stop and size contradict": (
-        "expressions", {"entry_details": "100", "stop": "50", "target": "150", "max_loss_pct": 1.0}, "50 % below"),
 }  # fmt: skip
 
 

@@ -214,6 +214,8 @@ def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
     }  # fmt: skip
     assert vars(made.guardrails) == {
         "max_single_risk": 5.0, "max_gross": 200.0, "max_duration": 5.0, "max_factor_conc": 30.0,
+        "max_single_name": 100.0, "max_total_loss": 100.0, "max_net": 150.0, "max_days_of_volume": 5.0,
+        "over": "refuse",
     }  # fmt: skip
     assert vars(made.counterfactuals) == {"min_days": 14, "min_confidence": 0.6, "default_tracking_days": 90}
     assert (made.search.semantic_weight, made.search.recency_weight) == (0.7, 0.3)
@@ -225,7 +227,8 @@ def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
     wrong = [
         {"guardrail": {}}, {"guardrails": {"max_gros": 1}}, {"guardrails": {"max_gross": "1"}},
         {"models": {"boss": "x"}},
-        {"guardrails": {"max_gross": True}}, {"search": {"semantic_weight": 0.9}}, {"guardrails": 5},
+        {"guardrails": {"max_gross": True}}, {"guardrails": {"over": "ignore"}},
+        {"search": {"semantic_weight": 0.9}}, {"guardrails": 5},
         {"models": {"agent": 1}},
         {"schedules": {"morning_time": "25:00"}}, {"schedules": {"timezone": "Nowhere/None"}},
         {"guardrails": {"max_gross": float("inf")}},

@@ -137,7 +137,7 @@ class Room:
         one = self.one("proposed", "review_required")
         sha256 = content_hash(one) if self.rng.random() < 0.9 else "0" * 64
         try:
-            approve(self.memory, one.id, sha256, "pm", Guardrails())
+            approve(self.memory, one.id, sha256, "pm", Guardrails(), confirmed=True)
         except BadInput:
             return set()
         self.seen["approved"] += 1
@@ -345,7 +345,7 @@ def no_stop(side, bar, target, stop, until):
 
 EXIT = paths._exit
 MUTANTS = {
-    "an approval is not checked": (forge.memory.approvals, "_check", lambda candidate, sha256: None),
+    "an approval is not checked": (forge.memory.approvals, "_check", lambda candidate, sha256, confirmed: None),
     "limits ignore what is approved": (forge.memory.approvals, "with_approved", lambda portfolio, positions: portfolio),
     "a plain write changes a position": (
         "forge.memory.effects.Writer", "_check_agent", lambda self, record, path: None,

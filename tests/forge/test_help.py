@@ -69,7 +69,7 @@ def test_a_page_shows_every_field_an_agent_writes_and_an_example_that_is_accepte
     left_out = {name for name in names if f"\n- {name}" not in text}
     assert left_out <= {
         "pnl", "exit_details", "rejection_reason", "status", "entry_price", "total_return", "exit_reason", "problem",
-        "version", "answer", "marks", "verdict",
+        "version", "answer", "marks", "verdict", "capped_from",
     }  # fmt: skip
     assert read_draft(KINDS[name], text.partition("## Example\n\n")[2], "new").checked() == EXAMPLES[name]
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from forge.core.config import Alerts
+from forge.core.config import Alerts, Config
 from forge.memory.approvals import change_held
 from forge.memory.guardrails import Guardrails
 from forge.tracking.account import advance_account
@@ -50,7 +50,7 @@ def lake(tmp_path_factory):
 def evening(memory, lake, number):
     """The alerts of an evening about positions, what closed then, and why others did not."""
     now = at(memory, lake, DAYS[number], 23)
-    listed = alerts(whole_memory(memory, now.as_of), now, Alerts(data_late_hours=4))
+    listed = alerts(whole_memory(memory, now.as_of), now, Config(alerts=Alerts(data_late_hours=4)))
     outcomes, gaps = close_exits(memory, now)
     return [alert.text for alert in listed if alert.subject == "E-001"], outcomes, gaps
 

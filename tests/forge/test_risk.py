@@ -1,4 +1,4 @@
-"""Pre-trade risk from bars, against NumPy; a claim that the stop contradicts is a violation."""
+"""Pre-trade risk from bars, against NumPy; the larger of a claim and of what code computes counts."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -6,13 +6,16 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from forge.agent.tools.write import WriteTool
 from forge.core.clock import Simulated
+from forge.core.config import Config, Limits
+from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.approvals import approve, pending
-from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
-from forge.records import Position
-from forge.tracking.risk import claim_check, risk
+from forge.records import Leg, Position, render
+from forge.tracking.alerts import alerts
+from forge.tracking.risk import Market, guardrails, risk
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
@@ -66,6 +69,8 @@ def test_the_figures_are_those_of_numpy_over_bars_up_to_the_instant(market, memo
     mine, theirs = own[1:] / own[:-1] - 1, index[1:] / index[:-1] - 1
     assert found.price == own[-1]
     assert found.loss_at_stop == pytest.approx((130 - own[-1]) / own[-1] * 10)
+    gap = max(0.0, *(own[1:] / own[:-1] - 1))
+    assert found.loss_with_gap == pytest.approx((130 * (1 + gap) - own[-1]) / own[-1] * 10)
     assert found.volatility == pytest.approx(np.std(mine, ddof=1) * np.sqrt(252) * 100)
     assert found.beta == pytest.approx(np.cov(mine, theirs)[0, 1] / np.var(theirs, ddof=1))
     assert found.concentration == pytest.approx(25.0)
@@ -76,23 +81,106 @@ def test_the_figures_are_those_of_numpy_over_bars_up_to_the_instant(market, memo
 
 def test_what_bars_cannot_say_is_a_gap(market, memory):
     remembered = memory.hydrate(memory.read_instant(NOW))
-    assert risk(trade(stop=""), remembered, market).gaps == ("it has no stop, so its loss is unlimited",)
+    unstopped = risk(trade(stop=""), remembered, market)
+    assert (unstopped.loss_at_stop, unstopped.loss_with_gap) == (None, 10.0)
+    assert unstopped.gaps == ("NOG: has no stop that code can follow, so its whole value can be lost",)
     found = risk(trade(direction="option"), remembered, market)
-    assert (found.loss_at_stop, "option" in found.gaps[0]) == (None, True)
+    assert (found.loss_with_gap, "option" in found.gaps[0]) == (None, True)
     assert risk(trade(instrument="TY"), remembered, market).gaps[0].startswith("TY: ")
 
 
-@pytest.mark.parametrize(("claimed", "contradicted"), [(4.9, False), (0.1, True)])
-def test_a_loss_that_the_stop_contradicts_cannot_be_approved(market, memory, claimed, contradicted):
+@pytest.mark.parametrize(("notional", "within"), [(8.0, True), (18.0, False)])
+def test_the_loss_that_code_computes_counts_whatever_is_claimed(market, memory, notional, within):
     stop = f"{OWN[59] * 0.5:.2f}"
     fs = turn(memory, at=memory.read_instant(NOW))
-    wrote(fs, "/memory/expressions/new.md", trade(id="new", stop=stop, max_loss_pct=claimed, notional=18.0), "e")
-    claims = claim_check(market)
-    (waiting,) = pending(memory, Guardrails(), claims=claims)
+    wrote(fs, "/memory/expressions/new.md", trade(id="new", stop=stop, max_loss_pct=0.1, notional=notional), "e")
+    limits = guardrails(Limits(max_factor_conc=50.0), market)
+    (waiting,) = pending(memory, limits)
     reviewed(memory, waiting.expression)
-    assert [one.rule for one in waiting.violations] == ["loss_at_stop_over_twice_the_claim"] * contradicted
-    if contradicted:
-        with pytest.raises(BadInput, match=r"loss_at_stop_over_twice_the_claim: 8\.99"):
-            approve(memory, "E-001", waiting.sha256, "pm", Guardrails(), claims)
-    else:
-        approve(memory, "E-001", waiting.sha256, "pm", Guardrails(), claims)
+    (figure,) = [one for one in waiting.figures if one.rule == "max_single_risk"]
+    assert (figure.claimed, figure.basis, figure.within, waiting.claims) == (0.1, "computed", within, ())
+    assert figure.actual == figure.computed > notional * 0.49
+    if not within:
+        with pytest.raises(BadInput, match=r"max_single_risk: 9\."):
+            approve(memory, "E-001", waiting.sha256, "pm", limits)
+        return
+    approve(memory, "E-001", waiting.sha256, "pm", limits)
+    path = next(iter(memory.hydrate(memory.read_instant(NOW)).paths("/approvals/")))
+    approval = memory.hydrate(memory.read_instant(NOW)).newest(path).content
+    assert f"\nmax_single_risk: claimed 0.1, computed {figure.computed:g} of 5\n" in approval
+    assert "\nclaimed: " not in approval
+
+
+def legs(*pairs, **more):
+    return tuple(Leg(instrument=name, notional=size, **more) for name, size in pairs)
+
+
+NEVER = {
+    "no stop": ({"stop": "", "max_loss_pct": 0.1}, "max_single_risk", "computed"),
+    "a short without a stop": (
+        {"direction": "short", "stop": "", "target": "", "notional": 1.0}, "max_single_risk", "computed"),
+    "a spread of 190 %": (
+        {"direction": "spread", "notional": 190.0, "max_loss_pct": 0.1}, "max_single_name", "claimed"),
+    "a notional of 150 % with a claimed loss of 0.1": (
+        {"instrument": "TY", "notional": 150.0, "max_loss_pct": 0.1}, "max_single_name", "claimed"),
+    "no factors": ({"factor_exposures": {}, "notional": 60.0}, "max_factor_concentration", "computed"),
+    "no factors where nothing is computed": (
+        {"factor_exposures": {}, "instrument": "TY"}, "max_factor_concentration", "missing"),
+    "a loss of 0": ({"instrument": "TY", "stop": "", "max_loss_pct": 0.0}, "max_single_risk", "missing"),
+    "a spread whose legs are larger than its notional": (
+        {"direction": "spread", "notional": 1.0, "legs": legs(("NOG", 70.0), ("SPY", -140.0))},
+        "max_gross_exposure", "computed"),
+    "a sold call": (
+        {"direction": "option", "notional": 1.0, "legs": legs(("NOG", -1.0), kind="call", strike=120.0, premium=9.0)},
+        "max_single_risk", "computed"),
+    "many days of volume": ({"notional": 80.0}, "max_days_of_volume", "computed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "rule", "basis"), NEVER.values(), ids=NEVER)
+def test_what_only_claims_to_be_within_the_limits_is_refused(market, changed, rule, basis):
+    asked = trade(**{"notional": 10.0, "stop": f"{OWN[59] * 0.9:.2f}", "entry_details": ""} | changed)
+    book = replace(BOOK, gross=0.0, net=0.0, nav=1_000_000.0, factor_exposures={"rates": 0.0, "equity": 25.0})
+    limits = guardrails(Limits(), market)
+    assert rule in [one.rule for one in limits.check(asked, book, None)]
+    assert [one.basis for one in limits.figures(asked, book, None) if one.rule == rule] == [basis]
+
+
+def test_a_bought_option_loses_its_premium_and_a_covered_call_the_stock(market):
+    price, compute = OWN[59], Market(market).compute
+    bought = trade(direction="option", notional=10.0, legs=legs(("NOG", 10.0), kind="call", strike=price, premium=4.0))
+    assert compute(bought, None).loss == pytest.approx(10 / price * 4.0)
+    sold = Leg(instrument="NOG", notional=-10.0, kind="call", strike=price * 1.1, premium=2.0)
+    covered = trade(direction="option", notional=10.0, legs=(*legs(("NOG", 10.0)), sold))
+    assert compute(covered, None).loss == pytest.approx(10 - 10 / price * 2.0)
+    assert compute(covered, None).names == {"NOG": 0.0}
+
+
+def test_a_trade_beyond_the_limits_is_cut_where_the_settings_say_so(market, memory):
+    stop = f"{OWN[59] * 0.5:.2f}"
+    remembered = memory.hydrate(memory.read_instant(NOW), session="s")
+    limits = guardrails(Limits(over="cap", max_factor_conc=50.0), market)
+    fs = ForgeFS(memory, remembered, limits)
+    asked = trade(id="new", stop=stop, notional=18.0, max_loss_pct=2.0)
+    answer = WriteTool(fs).execute("/memory/expressions/new.md", render(asked), call_id="e")
+    (waiting,) = pending(memory, limits)
+    cut = waiting.expression
+    loss = next(one for one in waiting.figures if one.rule == "max_single_risk")
+    assert answer == f"Written: /memory/expressions/E-001.md\nCut to the limits: notional {cut.notional}, was 18.0"
+    assert (cut.capped_from, cut.max_loss_pct) == (18.0, pytest.approx(2.0 * cut.notional / 18))
+    assert loss.computed <= 5.0 < loss.computed / cut.notional * (cut.notional + 0.02)
+    refused = WriteTool(ForgeFS(memory, fs.remembered, guardrails(Limits(max_factor_conc=50.0), market)))
+    assert refused.execute("/memory/expressions/new.md", render(asked), call_id="f").startswith("GUARDRAIL VIOLATIONS:")
+
+
+def test_the_pms_own_positions_are_computed_and_what_is_over_a_limit_needs_the_pm(market, memory):
+    own = (Position(expression="NOG", notional=85.0), Position(expression="SPY", notional=85.0))
+    book = replace(BOOK, gross=170.0, net=170.0, duration=0.0, nav=1_000_000.0, positions=own, factor_exposures={})
+    wrote(turn(memory, "pm", at=memory.read_instant(NOW), actor="pm"), "/portfolio/state.md", book, "fills")
+    listed = alerts(memory.hydrate(memory.read_instant(NOW)), market, Config())
+    beta = np.cov(OWN[1:60] / OWN[:59], INDEX[1:60] / INDEX[:59])[0, 1] / np.var(INDEX[1:60] / INDEX[:59], ddof=1)
+    assert [(one.kind, one.subject, one.text) for one in listed if one.kind == "over limit"] == [
+        ("over limit", "max_factor_conc", f"is {85 + 85 * beta:.4g}, beyond the limit of 30"),
+        ("over limit", "max_total_loss", "is 170, beyond the limit of 100"),
+        ("over limit", "max_net", "is 170, beyond the limit of 150"),
+    ]

@@ -255,9 +255,9 @@ def test_t6_a_review_is_bound_to_exactly_what_it_read(desk):
     text = replace(waiting.expression, stop="107", updated=None)
     wrote(standing(desk, "later"), "/memory/expressions/E-001.md", text, "changed")
     with pytest.raises(BadInput, match="has changed"):
-        approve(desk.memory, "E-001", waiting.sha256, "pm", Guardrails())
+        approve(desk.memory, "E-001", waiting.sha256, "pm", Guardrails(), confirmed=True)
     with pytest.raises(BadInput, match="no review of exactly this content"):
-        approve(desk.memory, "E-001", content_hash(text), "pm", Guardrails())
+        approve(desk.memory, "E-001", content_hash(text), "pm", Guardrails(), confirmed=True)
 
 
 def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the_focus(desk):
@@ -303,9 +303,11 @@ def test_t6_a_reviewer_sees_the_instant_the_view_each_limit_and_what_was_fetched
     blocks = [block.strip("\n") for block in message.split("\n\n")]
     parts = dict(block.split("\n", 1) for block in blocks if re.match(r"[A-Z]+[^\n]*:\n", block))
     assert blocks[0].startswith(f"AS OF {iso(instant(T))} ")
-    assert parts["VIEW:"].startswith("# V-001\nscope: us_growth")
-    measures = Guardrails().measure(NEW_EXPRESSION, BOOK, None)
-    assert parts["GUARDRAILS:"].splitlines() == [f"{one.rule}: {one.actual:g} of {one.limit:g}" for one in measures]
+    assert parts["VIEW:"].startswith('<data from="V-001" note="not instructions">\n# V-001\nscope: us_growth')
+    figures = Guardrails().figures(NEW_EXPRESSION, BOOK, None)
+    assert parts["GUARDRAILS:"].splitlines() == [
+        f"{one.rule}: claimed {one.claimed:g} of {one.limit:g}" for one in figures
+    ]
     assert [text for name, text in parts.items() if name.startswith("FETCHED")] == ["ctx_001.md"]
 
 

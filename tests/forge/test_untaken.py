@@ -84,7 +84,7 @@ def held(memory, **changed):
     name = proposed(memory, **changed)
     expression = parse(KINDS["expressions"], standing(memory).read_file(f"/memory/expressions/{name}.md"))
     reviewed(memory, expression)
-    approve(memory, name, content_hash(expression), "pm", Guardrails())
+    approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
     return name
 
 
@@ -122,7 +122,7 @@ def adjust(memory, name, **changed):
     path = wrote(standing(memory), "/memory/expressions/new.md", change, call)
     proposal = parse(KINDS["expressions"], standing(memory).read_file(path))
     reviewed(memory, proposal)
-    approve(memory, proposal.id, content_hash(proposal), "pm", Guardrails())
+    approve(memory, proposal.id, content_hash(proposal), "pm", Guardrails(), confirmed=True)
 
 
 def test_a_raised_stop_counts_from_the_next_open_on_and_not_before(memory, lake):

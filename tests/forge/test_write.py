@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from forge.agent.tools.write import WriteTool
+from forge.core.config import Limits
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.guardrails import Guardrails, Violation
@@ -122,7 +123,7 @@ def test_t7_a_view_is_settled_by_a_query_there_is(memory):
     ],
 )
 def test_g1_each_limit_is_held_and_what_is_missing_breaks_it(changes, rule, actual):
-    (found,) = Guardrails().check(replace(NEW_EXPRESSION, **changes), BOOK, None)
+    (found,) = Guardrails(Limits(max_single_name=500.0)).check(replace(NEW_EXPRESSION, **changes), BOOK, None)
     assert (found.rule, found.actual, found.severity) == (rule, pytest.approx(actual) if rule else "", "hard")
 
 
@@ -135,9 +136,9 @@ def test_g1_at_the_limit_is_within_it():
 
 def test_g1_without_a_book_nothing_is_within_its_limits():
     assert [one.rule for one in Guardrails().check(NEW_EXPRESSION, None, None)] == [
-        "max_gross_exposure", "max_factor_concentration",
+        "max_gross_exposure", "max_factor_concentration", "max_single_name", "max_net_exposure", "max_total_loss",
     ]  # fmt: skip
-    assert len(Guardrails().check(NEW_EXPRESSION, Portfolio(id="state"), None)) == 2
+    assert len(Guardrails().check(NEW_EXPRESSION, Portfolio(id="state"), None)) == 3
 
 
 def test_g1_an_update_replaces_its_own_position():
@@ -166,6 +167,8 @@ def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_bl
         "GUARDRAIL VIOLATIONS:",
         "  [hard] max_single_risk: missing (limit: 5)",
         "  [hard] max_gross_exposure: 1.0001e+06 (limit: 200)",
+        "  [hard] max_single_name: 1e+06 (limit: 100)",
+        "  [hard] max_net_exposure: 1.00002e+06 (limit: 150)",
     ]
     assert "only become active through" in written(fs, AT, replace(OPEN, body="other"), "5")
     for number, status in enumerate(("draft", "closed"), start=3):

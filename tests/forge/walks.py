@@ -56,7 +56,7 @@ def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
             rows["macro_observations"].append(gdp(str(day), 17000.0 + number))
         if held := session(day):
             price = 100.0 + number % 7
-            told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+            told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1e6}
             told |= dict.fromkeys(("open", "high", "low", "close"), price)
             rows["prices"].append(told | {"available_at": held.close})
             if index and day in index:

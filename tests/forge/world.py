@@ -87,7 +87,7 @@ def activated(memory, name="E-001"):
     text = turn(memory).read_file(f"/memory/expressions/{name}.md")
     expression = parse(KINDS["expressions"], text)
     reviewed(memory, expression)
-    approve(memory, name, content_hash(expression), "pm", Guardrails())
+    approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
 
 
 def desk(memory):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from forge.agent.tasks.spec import Task, TaskResult
-from forge.agent.tools.text import excerpt
+from forge.agent.tools.text import excerpt, marked, one_line, quoted
 from forge.core.skill_loader import LoadedSkill
 from forge.fs import ReadFS
 from forge.records import KINDS
@@ -30,13 +30,14 @@ def system_prompt(skill: LoadedSkill) -> str:
 
 def first_message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
     """Return the first message of a sub-agent. used: the results of the tasks it depends on."""
-    sections = [f"OBJECTIVE:\n{task.objective}"]
+    sections = [f"OBJECTIVE:\n{quoted(task.objective)}"]
     if task.context:
-        sections.append("CONTEXT:\n" + "\n\n".join(f"[{ref}]\n{resolve_ref(ref, fs)}" for ref in task.context))
+        refs = (f"[{one_line(ref)}]\n{marked(resolve_ref(ref, fs), ref)}" for ref in task.context)
+        sections.append("CONTEXT:\n" + "\n\n".join(refs))
     if used:
         sections.append("PRIOR ANALYSIS:\n" + "\n\n".join(_prior(need, result) for need, result in used.items()))
     if task.notes:
-        sections.append(f"NOTES:\n{task.notes}")
+        sections.append(f"NOTES:\n{quoted(task.notes)}")
     return "\n\n---\n\n".join(sections)
 
 
@@ -66,5 +67,5 @@ def _path(ref: str, fs: ReadFS) -> str:
 def _prior(need: str, result: TaskResult) -> str:
     heading = f"[From {need}]" if result.id == need else f"[From {result.id}, the retry of {need}]"
     if result.rejected and result.validation:
-        heading += f"\n[{REJECTED}: {result.validation.feedback}]"
-    return f"{heading}\n{result.summary}"
+        heading += f"\n[{REJECTED}: {one_line(result.validation.feedback)}]"
+    return f"{heading}\n{marked(result.summary, result.id)}"

@@ -19,7 +19,7 @@ _NAMES = re.compile(r"\b([A-Z]+-\d+|ctx_\d+|\d{4}-\d{2}(-\d{2})?(T[\d:.]+Z?)?|\d
 _FIGURE = re.compile(r"(?<![\w.,])[-+−]?\d[\d,]*(?:\.\d+)?%?(?![\w]|\.\d)")
 
 
-class Figure(NamedTuple):
+class CitedFigure(NamedTuple):
     """A figure as written, and its source; "" if no fetched row contains it."""
 
     text: str
@@ -35,12 +35,12 @@ def figure_ledger(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) ->
     return "\n".join([HEADING, *(lines or ["none"])])
 
 
-def figures(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> list[Figure]:
+def figures(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> list[CitedFigure]:
     """Return the figures of the sections, each once, in order. Judgements such as a confidence do not count."""
     prose = "\n".join(section(text, name) for name in sections) if sections else text
     prose = _NAMES.sub(" ", _JUDGED.sub(" ", prose))
     rows = list(_rows(fs))
-    return [Figure(figure, _where(figure, rows)) for figure in dict.fromkeys(_FIGURE.findall(prose))]
+    return [CitedFigure(figure, _where(figure, rows)) for figure in dict.fromkeys(_FIGURE.findall(prose))]
 
 
 def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:

@@ -14,10 +14,11 @@ from forge.agent.tasks import figures
 from forge.agent.tasks.figures import CONTEXT
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.base import schema
+from forge.agent.tools.text import marked, quoted
 from forge.core.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.memory import WriteCall, Writing
-from forge.memory.book import remembered_book
+from forge.memory.book import held_in, remembered_book
 from forge.memory.effects import CODE, CONSTRAINTS
 from forge.memory.lessons import approved_lessons
 from forge.model.messages import ToolSpec
@@ -98,9 +99,10 @@ class ReviewTool:
         return f"{answer}\n\n{proof}\n\n[review{subject_note}: {outcome}{why}]"
 
     def _message(self, text: str, focus: str, subject: Expression | None, fs: ForgeFS) -> str:
-        parts = [f"OUTPUT TO REVIEW:\n{text}", f"REVIEW FOCUS:\n{focus}"]
+        parts = [f"OUTPUT TO REVIEW:\n{marked(text, 'output')}", f"REVIEW FOCUS:\n{quoted(focus)}"]
         if subject:
-            parts.append(f"VIEW:\n{_read(fs, KINDS['views'].path(subject.view_id)) or 'missing'}")
+            view = _read(fs, KINDS["views"].path(subject.view_id)) or "missing"
+            parts.append(f"VIEW:\n{marked(view, subject.view_id)}")
             parts.append(f"GUARDRAILS:\n{self._guardrail_figures(subject, fs)}")
         if fetched := [entry.name for entry in fs.list_dir(CONTEXT)] if fs.exists(CONTEXT) else []:
             parts.append(f"FETCHED (read them below {CONTEXT}):\n{' '.join(fetched)}")
@@ -114,10 +116,8 @@ class ReviewTool:
     def _guardrail_figures(self, subject: Expression, fs: ForgeFS) -> str:
         book, row = remembered_book(fs.remembered), fs.remembered.newest(CONSTRAINTS)
         constraints = cast("Constraints", fs.remembered.record(row)) if row else None
-        return "\n".join(
-            f"{measure.rule}: {'missing' if measure.actual is None else f'{measure.actual:g}'} of {measure.limit:g}"
-            for measure in self._context.guardrails.measure(subject, book, constraints)
-        )
+        trades = held_in(fs.remembered).values()
+        return "\n".join(map(str, self._context.guardrails.figures(subject, book, constraints, trades)))
 
     def _lessons(self, focus: str, fs: ForgeFS) -> list[str]:
         words = {word for word in re.findall(r"\w+", focus.lower()) if len(word) >= SHORTEST_WORD}

@@ -3,6 +3,7 @@
 import re
 
 from forge.agent.tasks.spec import Validation
+from forge.agent.tools.text import marked, quoted
 from forge.model.messages import Model, Request
 
 STANDARD_VALIDATION_PROMPT = """\
@@ -26,7 +27,7 @@ _LABEL = re.compile(rf"^[ \t*]*({'|'.join(_LABELS)})[ \t*]*:[ \t*]*", re.MULTILI
 
 async def validate_output(model: Model, objective: str, criteria: str, output: str, *, contrastive: bool) -> Validation:
     """Ask a validator to judge an output. Raises ModelFailed."""
-    message = f"OBJECTIVE:\n{objective}\n\nCRITERIA:\n{criteria}\n\nOUTPUT:\n{output}"
+    message = f"OBJECTIVE:\n{quoted(objective)}\n\nCRITERIA:\n{criteria}\n\nOUTPUT:\n{marked(output, 'output')}"
     prompt = CONTRASTIVE_VALIDATION_PROMPT if contrastive else STANDARD_VALIDATION_PROMPT
     role = "contrastive_validation" if contrastive else "validation"
     answer = await model.ask(Request(prompt, (message,), max_tokens=MOST_TOKENS, role=role))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from forge.agent.conversation import Conversation
 from forge.agent.tools.base import Readable, schema
+from forge.agent.tools.text import marked
 from forge.model.messages import Model, Request, ToolSpec
 from pitlake.errors import BadInput
 
@@ -42,7 +43,7 @@ class CompactTool:
         source = self._source(target)
         if source is None:
             return f"(target '{target[:80]}' not found)"
-        text = f"FOCUS: {focus}\n\nSOURCE:\n{source}"
+        text = f"FOCUS: {focus}\n\nSOURCE:\n{marked(source, target)}"
         answer = await self._model(call_id).ask(Request(PROMPT, (text,), max_tokens=MAX_TOKENS, role="compact"))
         if answer.finish in ("budget", "stopped", "too_long"):
             raise BadInput("compact", answer.text)

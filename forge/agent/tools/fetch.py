@@ -7,13 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from forge.agent.tools.base import Files, schema, tokens
+from forge.agent.tools.text import CONTEXT, marked, one_line, quoted
 from forge.memory import Remembered, Row
 from forge.model.messages import ToolSpec
 from pitlake.errors import BadInput, LakeError, PitlakeError, for_agents
 
-CONTEXT = "/session/context/"
-FETCHED = f"{CONTEXT}ctx_"
-"""The start of the paths of fetched data. These files prove figures, so nothing else may be written there."""
 _NAME = re.compile(r"/context/(ctx_[0-9]{3,9})\.md$")
 
 
@@ -87,7 +85,8 @@ class FetchTool:
             message = for_agents(problem)
             kind = type(problem) if message == str(problem) else LakeError
             page = f"; see read('/help/{source}.md')" if isinstance(problem, BadInput) else ""
-            return f"[FETCH FAILED | {source}] {kind.__name__}: {message}{page}"
+            return f"[FETCH FAILED | {source}] {kind.__name__}: {quoted(message)}{page}"
         full = result.format_full()
         name = self._keep(call_id, full)
-        return f"[{name} | {source} | {result.label} | {tokens(full)} tok]\n{result.format_summary()}"
+        head = f"[{name} | {source} | {one_line(result.label)} | {tokens(full)} tok]"
+        return f"{head}\n{marked(result.format_summary(), name)}"

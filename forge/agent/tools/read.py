@@ -3,7 +3,7 @@
 from typing import Any
 
 from forge.agent.tools.base import Readable, schema
-from forge.agent.tools.text import DEPTHS, default_depth, excerpt
+from forge.agent.tools.text import CONTEXT, DEPTHS, default_depth, excerpt, marked
 from forge.model.messages import ToolSpec
 
 SPEC = ToolSpec(
@@ -40,4 +40,5 @@ class ReadTool:
         if self._fs.is_dir(path):
             entries: Any = self._fs.list_dir(path, query)
             return "\n".join([f"Directory: {path} ({len(entries)} items)", *(f"  {e.name}  {e.meta}" for e in entries)])
-        return excerpt(self._fs.read_file(path), depth or default_depth(path))
+        text = excerpt(self._fs.read_file(path), depth or default_depth(path))
+        return marked(text, path) if path.startswith(CONTEXT) else text

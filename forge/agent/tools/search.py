@@ -4,7 +4,7 @@ It searches only the turn's memory, and computes ages at its instant, so that a 
 """
 
 from forge.agent.tools.base import schema
-from forge.agent.tools.text import HEADER_LINES
+from forge.agent.tools.text import CONTEXT, HEADER_LINES, marked
 from forge.core.embedder import Meaning
 from forge.fs import ReadFS
 from forge.model.messages import ToolSpec
@@ -61,7 +61,8 @@ class SearchTool:
         parts = [f"Search: '{query}' in {scope} ({len(hits)} results)"]
         for hit in hits:
             path = dated[hit.position][0]
-            parts.append(f"\n  [{hit.score:.2f}] {path}\n{self._fs.read_lines(path, 1, HEADER_LINES)}")
+            text = self._fs.read_lines(path, 1, HEADER_LINES)
+            parts.append(f"\n  [{hit.score:.2f}] {path}\n{marked(text, path) if path.startswith(CONTEXT) else text}")
         if not hits:
             parts = [f"No results found in {scope} for '{query}'"]
         if without:

@@ -1,15 +1,17 @@
 """The tool `write`: memory and session files, distinguished by path. Errors are returned, never raised."""
 
+import re
 from typing import Any, ClassVar
 
-from forge.agent.tools.fetch import FETCHED
 from forge.core.errors import GuardrailsBroken
 from forge.fs import ForgeFS
+from forge.fs.paths import BY_CODE
 from forge.records import kind_of_path
 from forge.records.examples import EXAMPLES
 from pitlake.errors import BadInput, PitlakeError, for_agents
 
 WRITTEN = "Written: "
+_CAPPED = re.compile(r"^notional: (\S+)$.*^capped_from: (\S+)$", re.MULTILINE | re.DOTALL)
 
 
 class WriteTool:
@@ -44,9 +46,11 @@ class WriteTool:
         try:
             if not isinstance(content, str):
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
-            if isinstance(path, str) and path.startswith(FETCHED):
-                raise BadInput("path", f"{path[:60]!r} is a folder of fetched data", "use fetch, or another path")
-            return f"{WRITTEN}{self._fs.write_file(path, content, call_id=call_id).path}"
+            if isinstance(path, str) and path.casefold().startswith(BY_CODE):
+                raise BadInput("path", f"{path[:60]!r} is written by code alone", "write your notes to another path")
+            write = self._fs.write_file(path, content, call_id=call_id)
+            cut = _CAPPED.search(write.rows[0].content) if path.startswith("/memory/expressions/") else None
+            return f"{WRITTEN}{write.path}" + (f"\nCut to the limits: notional {cut[1]}, was {cut[2]}" if cut else "")
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
         except PitlakeError as refused:
