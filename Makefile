@@ -127,7 +127,7 @@ spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools, for its tes
 	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
 		sqlglot==$(SQLGLOT)
 
-bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills; FULL=1 at full size, PARTS="wall" some.
+bench: $(SET_UP) ## Measure extraction, gate, publish, sessions, walks and searches; FULL=1 at full size, PARTS="open" some.
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)
 
 ##@ Prove

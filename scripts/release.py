@@ -47,11 +47,11 @@ def installed(wheel: Path, environment: Path) -> Path:
 
 def bill(distributions: Iterable[metadata.Distribution]) -> dict[str, object]:
     """Return the bill of materials of installed packages, in CycloneDX's form."""
-    found = sorted((part.name, part.version, part.metadata.json.get("license_expression")) for part in distributions)
+    packages = sorted((part.name, part.version, part.metadata.json.get("license_expression")) for part in distributions)
     components = [
         {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name.lower()}@{version}"}
         | ({"licenses": [{"expression": licence}]} if licence else {})
-        for name, version, licence in found
+        for name, version, licence in packages
     ]
     return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
 
