@@ -149,9 +149,9 @@ def test_equity_and_benchmark_are_those_of_raw_closes_and_cash_flows(tmp_path):
     start = date(2014, 4, 27)
     closes = {day: 100.0 + (day - start).days % 7 for day in (first, second, third)}
     navs = []
-    for day in (day for day in closes if day >= min(new_york_day(fill.filled_at) for fill in booked)):
+    for day, close in closes.items():  # The account is open from the first day on.
         traded = [fill for fill in booked if new_york_day(fill.filled_at) <= day]
-        navs.append(100_000 + sum(fill.quantity * (closes[day] - fill.price) - fill.fees for fill in traded))
+        navs.append(100_000 + sum(fill.quantity * (close - fill.price) - fill.fees for fill in traded))
     assert figures["Net asset value"] == f"{navs[-1]:,.2f} USD, {(navs[-1] / 100_000 - 1) * 100:+.3f} % of the capital"
     drawn = re.search(r"Net asset value in percent of the capital from [^<]*", text)[0]
     shares = [nav / 1000 for nav in navs]
