@@ -29,7 +29,7 @@ from forge.memory.fills import import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
 from forge.records import KINDS, content_hash, parse
-from forge.tracking import alerts, trades, valuation
+from forge.tracking import alerts, risk, trades, valuation
 from forge.tracking.account import advance_account
 from forge.tracking.ledger import Prices
 from forge.tracking.paths import follow
@@ -211,8 +211,9 @@ def answers(lake):
             assert (asked.bars, asked.prices, asked.unproven) == (made.bars, made.prices, made.unproven), (ticker, day)
         return made
 
-    def newest(ticker, _since, at):
-        return [row for row in of_all(ticker) if row["date"] <= at.as_of.astimezone(NEW_YORK).date()]
+    def newest(ticker, since, at):
+        rows = of_all(ticker) if ticker in TICKERS else ()
+        return [row for row in rows if since <= row["date"] <= at.as_of.astimezone(NEW_YORK).date()]
 
     return (lambda ticker, _since, at: cut(ticker, at.as_of.astimezone(NEW_YORK).date())), newest
 
@@ -228,6 +229,7 @@ def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
             mock.patch.object(trades, "traded_bars", fast),
             mock.patch.object(valuation, "traded_bars", fast),
             mock.patch.object(alerts, "adjusted_bars", newest),
+            mock.patch.object(risk, "adjusted_bars", newest),
             mock.patch.multiple("forge.memory.remembered", parse=parsed),
             mock.patch.multiple("forge.memory.book", parse=parsed),
             mock.patch.multiple("forge.memory.approvals", parse=parsed),
