@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pitlake.audit.rules import RULES, Finding, NotChecked
+from pitlake.audit.finding import Finding, NotChecked
+from pitlake.audit.rules import RULES
 from pitlake.audit.table import Table, read
 from pitlake.times.sql import DEFAULT_ZONE
 

@@ -1,7 +1,6 @@
 """The rules of an audit: each finds rows that hold what nobody could know at the row's own time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,99 +8,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pitlake import exchange
+from pitlake.audit.finding import WORST, Finding, NotChecked, days_between, found, need
 from pitlake.audit.history import FIRST_DAYS, SPLITS
+from pitlake.audit.periods import SOONEST_REPORT, period_end
 from pitlake.audit.table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WORST = 10
 DAY = 86_400_000_000
 """A day in microseconds."""
-SOONEST_REPORT = 10
-"""The days after a period's end before which hardly any company reports."""
-LEAST_PERIOD = 25
-"""The days between two periods from which they are months, quarters or years. Shorter ones may be known at once."""
 LATE_LOAD = 7
-LEAST_SHARE, LEAST_STEPS = 0.9, 4
+LEAST_SHARE = 0.9
 EXITS_A_YEAR, EXPECTED_EXITS = 0.04, 5.0
 """The share of listed companies that leave a market in a year, and the number that cannot be absent by chance."""
 CENT, WHOLE_CENTS, SOME = 0.01, 0.95, 0.3
 REAL_WEEKENDS = 0.2
 """The share of rows on weekends from which a market has no weekends."""
-FUNDAMENTAL = {"eps", "revenue", "sales", "income", "profit", "earnings", "ebit", "ebitda", "dividend", "margin"} | {
-    "assets", "equity", "book", "debt", "cash", "liabilities", "shares", "capex", "fcf", "roe", "roa", "pe", "pb"
-}  # fmt: skip
-"""Words in the names of columns of company figures."""
-
-
-class NotChecked(Exception):
-    """A rule that a table gives no basis for; its text says what is missing."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Rows with hindsight.
-
-    Attributes:
-        rule: The rule's name.
-        title: What was found, in a few words.
-        count: The number of rows.
-        of: The number of rows that were looked at.
-        meaning: Why the rows lie about the past.
-        next_step: What to do.
-        columns: The names of the columns of the worst rows.
-        worst: Up to ten rows, the worst first.
-    """
-
-    rule: str
-    title: str
-    count: int
-    of: int
-    meaning: str
-    next_step: str
-    columns: tuple[str, ...]
-    worst: tuple[tuple[str, ...], ...]
-
-
-def found(
-    table: Table, rule: str, words: tuple[str, str, str], bad: Any, size: Any, columns: list[str]
-) -> list[Finding]:
-    """Return the finding about the rows where `bad` holds; none if there is no such row.
-
-    words: title, meaning and next step; size: how bad each row is; columns: those to show, besides the entity.
-    """
-    bad = np.asarray(bad, bool)
-    if not bad.any():
-        return []
-    places = np.flatnonzero(bad)
-    worst = places[np.argsort(-np.asarray(size, float)[places], kind="stable")][:WORST]
-    entity = table.roles.get("entity")
-    shown = list(dict.fromkeys([*([entity] if entity else []), *columns, *table.figures[:2]]))
-    cells = [tuple(_cell(table.rows[name].iloc[place]) for name in shown) for place in worst]
-    return [Finding(rule, words[0], int(bad.sum()), len(bad), words[1], words[2], tuple(shown), tuple(cells))]
-
-
-def _cell(value: Any) -> str:
-    text = str(value)
-    return text.removesuffix(" 00:00:00") if text != "NaT" else ""
-
-
-def _need(column: Column | None, what: str) -> Column:
-    if column is None:
-        raise NotChecked(f"no column of {what}")
-    return column
-
-
-def _days_between(later: Column, earlier: Column) -> Any:
-    return (later.day - earlier.day).dt.total_seconds() / 86_400
 
 
 def future_stamps(table: Table) -> list[Finding]:
     """Rows of a panel with a value whose own stamp is after the row."""
     if not table.is_panel:
         raise NotChecked("rows have no date beside the stamps of their values")
-    used, findings = _need(table.time("row_date"), "row dates"), list[Finding]()
+    used, findings = need(table.time("row_date"), "row dates"), list[Finding]()
     for role in ("known", "accepted", "filed", "announced"):
         stamp = table.time(role)
         if stamp is None or stamp.name == used.name or any(stamp.name in each.columns for each in findings):
@@ -114,7 +44,7 @@ def future_stamps(table: Table) -> list[Finding]:
             f"The row's values became public after the row: at {used.name} nobody had them.",
             f"Join by {stamp.name} (the last value public before the row), not by period or by position.",
         )
-        findings += found(table, "future_stamps", words, later, _days_between(stamp, used), [used.name, stamp.name])
+        findings += found(table, "future_stamps", words, later, days_between(stamp, used), [used.name, stamp.name])
     return findings
 
 
@@ -124,7 +54,7 @@ def same_day(table: Table) -> list[Finding]:
     stamp = next((each for each in stamps if each is not None and not each.has_clock.any()), None)
     if not table.is_panel:
         return _midnights(table)
-    used = _need(table.time("row_date"), "row dates")
+    used = need(table.time("row_date"), "row dates")
     if stamp is None or stamp.name == used.name:
         raise NotChecked("no stamp of values that is a day")
     same = (stamp.day == used.day) & ~used.has_clock
@@ -138,7 +68,7 @@ def same_day(table: Table) -> list[Finding]:
 
 def _midnights(table: Table) -> list[Finding]:
     """Timestamps that are days: a program that compares them counts each from its first second."""
-    known = _need(table.time("known"), "stamps that say when values became known")
+    known = need(table.time("known"), "stamps that say when values became known")
     if not known.is_timestamp:
         raise NotChecked(f"{known.name} has days, which say nothing wrong by themselves; count each at its end")
     if known.has_clock.any():
@@ -174,76 +104,6 @@ def _is_copy(known: Column, filed: Column) -> bool:
     return not known.has_clock.any() and bool((known.day == filed.day).mean() > LEAST_SHARE)
 
 
-def period_end(table: Table) -> list[Finding]:
-    """Rows whose figures count from the end of their period, or before it."""
-    if "estimate" in table.roles:
-        raise NotChecked(f"{table.roles['estimate']} is about a period before its end")
-    period = table.time("period")
-    if period is None:
-        return _steps(table) if table.is_panel and not table.has_bars else _steps_of_bars(table)
-    if _typical_gap(table, period) < LEAST_PERIOD:
-        raise NotChecked(f"{period.name} is shorter than a month, so its values may be known at once")
-    used = table.used
-    if used is None:
-        words = (
-            f"{period.name} is the only date",
-            "No row says when it became public. Who joins by the end of the period uses figures weeks before anybody.",
-            "Add the instant at which each figure became public, such as the acceptance of its filing.",
-        )
-        return found(table, "period_end", words, period.day.notna(), np.ones(len(period.day)), [period.name])
-    lag = _days_between(used, period)
-    early = lag < (SOONEST_REPORT if table.is_panel else 1)
-    words = (
-        f"figures of a period count from its end ({used.name} against {period.name})",
-        "A period's figures are published weeks after its end; before that nobody had them.",
-        "Date each figure by the filing or the release that first stated it.",
-    )
-    return found(table, "period_end", words, early.fillna(value=False), -lag.fillna(0), [used.name, period.name])
-
-
-def _typical_gap(table: Table, period: Column) -> float:
-    """Return the median number of days between two periods of one entity; of all rows if there is no entity."""
-    import pandas as pd
-
-    entities = table.values("entity")
-    keys = pd.Series("", index=period.day.index) if entities is None else entities.astype(str)
-    unique = pd.DataFrame({"key": keys, "day": period.day}).dropna().drop_duplicates().sort_values(["key", "day"])
-    gaps = unique.groupby("key")["day"].diff().dropna().dt.days
-    return float(gaps.median()) if len(gaps) else float("inf")
-
-
-def _steps_of_bars(table: Table) -> list[Finding]:
-    if table.used is None or not table.has_bars:
-        raise NotChecked("no column of period ends")
-    return _steps(table)
-
-
-def _steps(table: Table) -> list[Finding]:
-    """Fundamental figures of a daily panel that change on the first row of a calendar quarter: joined by period end."""
-    used = _need(table.used, "dates")
-    names = [name for name in table.figures if set(name.lower().replace("-", "_").split("_")) & FUNDAMENTAL]
-    if not names:
-        raise NotChecked("no column of period ends, nor of figures of companies")
-    entities = table.values("entity")
-    frame = table.rows[names].assign(_day=used.day, _key="" if entities is None else entities.astype(str))
-    frame = frame.dropna(subset=["_day"]).sort_values(["_key", "_day"], kind="stable")
-    quarter = frame["_day"].dt.to_period("Q")
-    same = frame["_key"].eq(frame["_key"].shift())
-    turns = same & quarter.ne(quarter.shift())
-    for name in names:
-        change = same & frame[name].ne(frame[name].shift()) & frame[name].notna() & frame[name].shift().notna()
-        steps = int(change.sum())
-        if steps >= LEAST_STEPS and steps < len(frame) / LEAST_STEPS and (change & turns).sum() >= LEAST_SHARE * steps:
-            bad = (change & turns).reindex(table.rows.index, fill_value=False)
-            words = (
-                f"{name} changes on the first day of each quarter",
-                "Companies publish a quarter's figures weeks after its end, each on its own day.",
-                "Join figures by the instant at which they became public.",
-            )
-            return found(table, "period_end", words, bad, np.ones(len(bad)), [used.name, name])
-    return []
-
-
 def restated(table: Table) -> list[Finding]:
     """Different values of one figure under one stamp: a restatement that is dated as its first value."""
     import pandas as pd
@@ -268,7 +128,7 @@ def restated(table: Table) -> list[Finding]:
 
 def loaded_late(table: Table) -> list[Finding]:
     """Rows that entered the table long after the time they are dated."""
-    loaded = _need(table.time("loaded"), "times of loading")
+    loaded = need(table.time("loaded"), "times of loading")
     stamp = table.time("known") or table.used
     if stamp is None or stamp.name == loaded.name:
         raise NotChecked("no stamps beside the times of loading")

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 5_000_000
+MOST_LOOKED_AT = 10_000
 READABLE = 0.9
 """The share of a column's values that must be times."""
 COMPACT = "%Y%m%d"
+SPELLINGS = (ISO, "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", COMPACT)
+"""The formats of texts that are tried, in this order."""
 NAMES = {
     "known": (
         "available_at available_on available knowledge_time knowledge_date known_at known_since known "
@@ -105,14 +108,19 @@ class Table:
 
     @cached_property
     def figures(self) -> list[str]:
-        """The columns of numbers that are neither names nor times."""
+        """The columns of numbers, also those with a mark for a missing one, that are neither names nor times."""
         import pandas as pd
 
         taken = {*self.roles.values(), *self.times}
         return [
             str(name)
             for name, kind in self.rows.dtypes.items()
-            if name not in taken and pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+            if name not in taken
+            and not pd.api.types.is_bool_dtype(kind)
+            and (
+                pd.api.types.is_numeric_dtype(kind)
+                or pd.to_numeric(self.rows[name].head(MOST_LOOKED_AT), errors="coerce").notna().mean() >= READABLE
+            )
         ]
 
 
@@ -141,7 +149,11 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, columns: Mapping[str, str 
                 raise BadInput(role, f"the table has no column {name!r}", choice(name, source.types))
         forms = {name: form for name in source.types if (form := _form(source, name, timezone)) is not None}
         if not forms:
-            raise BadInput("the table", "has no column of dates or times", "an audit needs one; see --available-at")
+            raise BadInput(
+                "the table",
+                "has no column of dates or times",
+                "add one; dates such as 2024-02-15 or 02/15/2024 are read",
+            )
         roles = _roles(source.types, forms) | chosen
         for role in set(chosen) & {*TIMES}:
             if chosen[role] not in forms:
@@ -160,10 +172,14 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
         return None
     if not is_number and kind not in ("DATE", "VARCHAR") and not kind.startswith("TIMESTAMP"):
         return None
-    form = ColumnForm(kind, COMPACT if is_number else ISO, timezone, source.zones.get(name, ""))
-    survey = source.survey(name, form)
-    read_values = survey.days + survey.midnights + survey.clock_times
-    return form if read_values and read_values >= READABLE * (read_values + survey.unreadable) else None
+    spellings = (COMPACT,) if is_number else SPELLINGS if kind == "VARCHAR" else (ISO,)
+    for spelling in spellings:
+        form = ColumnForm(kind, spelling, timezone, source.zones.get(name, ""))
+        survey = source.survey(name, form, MOST_LOOKED_AT)
+        times = survey.days + survey.midnights + survey.clock_times
+        if times and times >= READABLE * (times + survey.unreadable):
+            return form
+    return None
 
 
 def _roles(types: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> dict[str, str]:

@@ -185,7 +185,21 @@ def macro(lag):
     )
 
 
+def series(day_of_month, name):
+    held = [date(year, month, day_of_month) for year in (2020, 2021, 2022) for month in range(1, 13)]
+    return pd.DataFrame({"timestamp": held, name: [f"{number + 0.5}" for number in range(35)] + ["."]})
+
+
 PLANTED = {
+    "a monthly series dated by its months": ("period_end", lambda: series(1, "value")),
+    "the same with American dates": (
+        "period_end",
+        lambda: series(1, "value").assign(timestamp=lambda f: [f"{day:%m/%d/%Y}" for day in f["timestamp"]]),
+    ),
+    "shares outstanding by quarter": (
+        "period_end",
+        lambda: pd.DataFrame({"date": QUARTERS, "shares_outstanding": range(12)}),
+    ),
     "known at the period's end": ("period_end", lambda: facts(available_at=lambda _, quarter, __: quarter)),
     "known before the period's end": (
         "period_end",
@@ -243,6 +257,8 @@ PLANTED = {
     "four o'clock on half days": ("closed_days", lambda: with_times(bars(tickers=("AAA",)), lambda _day: time(16))),
 }
 CLEAN = {
+    "a monthly series dated by a day in the month": lambda: series(14, "value"),
+    "returns of a fund by month": lambda: pd.DataFrame({"date": QUARTERS, "fund_return": range(12)}),
     "facts by acceptance": facts,
     "facts by acceptance, as texts": lambda: facts(available_at=lambda _, __, instant: clock.iso(instant)),
     "facts by day": lambda: facts(available_at=day_of),
