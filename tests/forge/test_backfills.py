@@ -102,5 +102,5 @@ def test_a_fetched_file_is_not_the_agents_to_write_over(desk):
     decided = asyncio.run(desk.agent(script).ask("What of growth?", T))
     answers = [step.answer for step in desk.agent([]).tape.steps(decided.decision) if step.kind == "tool"]
     assert answers[0].startswith("[ctx_003 ")
-    assert answers[1].startswith("Not written. path: '/session/context/ctx_003.md' is a folder of fetched data")
+    assert answers[1].startswith("Not written. path: '/session/context/ctx_003.md' is written by code alone")
     assert decided.receipt.tools == desk.decided.receipt.tools[:1]
