@@ -275,6 +275,7 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
                 f"/desk/{order}": (client.post(f"/desk/{order}", headers=unlocked), 409)
                 for order in (
                     "adjust",
+                    "cash",
                     "close",
                     "constrain",
                     "fills",
@@ -283,6 +284,7 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
                     "release",
                     "settle",
                     "stop",
+                    "void",
                 )
             },
             "/desk/skills/{name}/approve": (client.post("/desk/skills/P-1/approve", headers=unlocked), 409),
