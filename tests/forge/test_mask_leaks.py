@@ -66,7 +66,8 @@ def generated(count, seed):
 def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
     """The walk's lake, with companies whose names, ids, addresses and years are in the titles of its news."""
     world(root, until=until)
-    lake, now = Lake(root, allow_drift="invented companies"), datetime(SINCE.year, SINCE.month, SINCE.day, tzinfo=timezone.utc)
+    lake = Lake(root, allow_drift="invented companies")
+    now = datetime(SINCE.year, SINCE.month, SINCE.day, tzinfo=timezone.utc)
     listed = {"available_at": now - timedelta(days=9)}
     rows = [listed | {"cik": cik, "ticker": ticker, "name": name} for cik, ticker, name, _ in companies]
     put_rows(lake, "companies", *rows)
