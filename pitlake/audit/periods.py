@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pitlake.audit.finding import Finding, NotChecked, days_between, found, need
 from pitlake.audit.table import Column, Table
@@ -51,8 +52,6 @@ def period_end(table: Table) -> list[Finding]:
 
 def _typical_gap(table: Table, period: Column) -> float:
     """Return the median number of days between two periods of one entity; of all rows if there is no entity."""
-    import pandas as pd
-
     entities = table.values("entity")
     keys = pd.Series("", index=period.day.index) if entities is None else entities.astype(str)
     unique = pd.DataFrame({"key": keys, "day": period.day}).dropna().drop_duplicates().sort_values(["key", "day"])

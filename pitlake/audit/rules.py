@@ -3,18 +3,16 @@
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pitlake import exchange
 from pitlake.audit.finding import WORST, Finding, NotChecked, days_between, found, need
 from pitlake.audit.history import FIRST_DAYS, SPLITS
 from pitlake.audit.periods import SOONEST_REPORT, period_end
 from pitlake.audit.table import Column, Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DAY = 86_400_000_000
 """A day in microseconds."""
@@ -106,8 +104,6 @@ def _is_copy(known: Column, filed: Column) -> bool:
 
 def restated(table: Table) -> list[Finding]:
     """Different values of one figure under one stamp: a restatement that is dated as its first value."""
-    import pandas as pd
-
     period, known, entities = table.time("period"), table.time("known"), table.values("entity")
     if period is None or known is None or entities is None or not table.figures or table.is_panel:
         raise NotChecked("no figures with a company, a period and a stamp")
@@ -148,8 +144,6 @@ def later_tickers(table: Table) -> list[Finding]:
     entities, used = table.values("entity"), table.used or table.time("period")
     if entities is None or used is None:
         raise NotChecked("no column of tickers")
-    import pandas as pd
-
     first = pd.to_datetime(entities.astype(str).str.upper().map({name: day for name, (day, _) in FIRST_DAYS.items()}))
     early = (first - used.day).dt.days
     bad = (early > 0).fillna(value=False)
@@ -165,8 +159,6 @@ def later_tickers(table: Table) -> list[Finding]:
 
 def adjusted_bars(table: Table) -> list[Finding]:
     """Prices in the terms of splits and dividends that came after their day."""
-    import pandas as pd
-
     used, adjusted, close = table.used, table.values("adjusted"), table.values("close")
     if used is None or (adjusted is None and close is None):
         raise NotChecked("no closing prices")
@@ -208,8 +200,6 @@ def adjusted_bars(table: Table) -> list[Finding]:
 
 def _smooth(group: "pd.DataFrame", day: date, ratio: float) -> "pd.Series[Any]":
     """Return the rows before a split, if the price does not fall at it as a price as traded does."""
-    import pandas as pd
-
     before, after = (group[group["day"] < pd.Timestamp(day)], group[group["day"] >= pd.Timestamp(day)])
     nothing = pd.Series(data=False, index=group.index)
     if before.empty or after.empty or (after["day"].iloc[0] - before["day"].iloc[-1]).days > SOONEST_REPORT:
@@ -222,8 +212,6 @@ def _smooth(group: "pd.DataFrame", day: date, ratio: float) -> "pd.Series[Any]":
 
 def _broken_cents(group: "pd.DataFrame") -> "pd.Series[Any]":
     """Return early rows with fractions of a cent, if the late rows have whole cents, as all prices as traded do."""
-    import pandas as pd
-
     nothing = pd.Series(data=False, index=group.index)
     cents = group["price"] / CENT
     whole = (cents - cents.round()).abs() < CENT

@@ -4,15 +4,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pitlake.errors import BadInput, choice
 from pitlake.lake.mounting.source import Source, opened
 from pitlake.times import ISO, zone_named
 from pitlake.times.sql import DEFAULT_ZONE, ColumnForm, in_sql, part
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ROWS = 5_000_000
 MOST_LOOKED_AT = 10_000
@@ -109,8 +108,6 @@ class Table:
     @cached_property
     def figures(self) -> list[str]:
         """The columns of numbers, also those with a mark for a missing one, that are neither names nor times."""
-        import pandas as pd
-
         taken = {*self.roles.values(), *self.times}
         return [
             str(name)

@@ -62,6 +62,7 @@ EXTRAS = {
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "sync": ("exchange_calendars", "great_expectations", "pandas", "pytz", "selectolax"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
+    "audit": ("exchange_calendars", "pandas", "pytz"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
 _GARBAGE = 50_000  # more objects before a look for garbage than by default

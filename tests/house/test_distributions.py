@@ -201,7 +201,7 @@ def test_the_installed_wheel_has_its_demo_and_fills_a_lake(installed, tmp_path):
     assert said.stderr == "pitlake: dagster is not installed; install it with pip install 'pitlake[platform]'\n"
 
 
-LACKING = sorted(EXTRAS.keys() - {"forge", "platform"})
+LACKING = sorted(EXTRAS.keys() - {"audit", "forge", "platform"})
 
 
 @pytest.mark.parametrize("extra", LACKING)
@@ -230,6 +230,16 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     refusal = {"web": "can't listen", "postgres": "Connection refused"}.get(extra)
     assert served.returncode == (2 if refusal else 0)
     assert (refusal or "") in served.stderr
+
+
+def test_an_audit_needs_its_extra_alone(installed, install, tmp_path):
+    (tmp_path / "cpi.csv").write_text("date,value\n2024-01-01,1.0\n2024-02-01,1.1\n2024-03-01,1.2\n2024-04-01,1.3\n")
+    without = pitlake(installed, "audit", str(tmp_path / "cpi.csv"))
+    assert (without.returncode, without.stdout) == (1, "")
+    assert without.stderr.endswith("is not installed; install it with pip install 'pitlake[audit]'\n")
+    served = pitlake(install("audit"), "audit", str(tmp_path / "cpi.csv"))
+    assert served.returncode == 1, served.stderr
+    assert "date is the first day of the period that a row is about: 4 of 4 rows" in served.stdout
 
 
 def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, install, tmp_path):
