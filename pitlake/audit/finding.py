@@ -21,7 +21,7 @@ class Finding:
 
     Attributes:
         rule: The rule's name.
-        title: What was found, in a few words.
+        title: What the rows have in common, in a few words.
         count: The number of rows.
         of: The number of rows that were looked at.
         meaning: Why the rows lie about the past.
@@ -40,7 +40,7 @@ class Finding:
     worst: tuple[tuple[str, ...], ...]
 
 
-def found(
+def finding_of(
     table: Table, rule: str, words: tuple[str, str, str], bad: Any, size: Any, columns: list[str]
 ) -> list[Finding]:
     """Return the finding about the rows where `bad` holds; none if there is no such row.
@@ -52,7 +52,7 @@ def found(
         return []
     places = np.flatnonzero(bad)
     worst = places[np.argsort(-np.asarray(size, float)[places], kind="stable")][:WORST]
-    entity = table.roles.get("entity")
+    entity = table.roles.get("key")
     shown = list(dict.fromkeys([*([entity] if entity else []), *columns, *table.figures[:2]]))
     cells = [tuple(_cell(table.rows[name].iloc[place]) for name in shown) for place in worst]
     return [Finding(rule, words[0], int(bad.sum()), len(bad), words[1], words[2], tuple(shown), tuple(cells))]
@@ -63,7 +63,7 @@ def _cell(value: Any) -> str:
     return text.removesuffix(" 00:00:00") if text != "NaT" else ""
 
 
-def need(column: Column | None, what: str) -> Column:
+def required(column: Column | None, what: str) -> Column:
     if column is None:
         raise NotChecked(f"no column of {what}")
     return column

@@ -14,12 +14,10 @@ class Split(NamedTuple):
 FIRST_DAYS = {
     "BALL": (date(2022, 5, 10), "BLL"),
     "BKNG": (date(2018, 2, 27), "PCLN"),
-    "COR": (date(2023, 8, 30), "ABC"),
     "CPAY": (date(2024, 3, 25), "FLT"),
     "DAY": (date(2024, 2, 1), "CDAY"),
     "EG": (date(2023, 7, 10), "RE"),
     "ELV": (date(2022, 6, 28), "ANTM"),
-    "GEN": (date(2022, 11, 8), "NLOK"),
     "GOOGL": (date(2014, 4, 3), "GOOG"),
     "KDP": (date(2018, 7, 10), "DPS"),
     "LHX": (date(2019, 7, 1), "HRS"),
@@ -31,10 +29,11 @@ FIRST_DAYS = {
     "TPR": (date(2017, 10, 31), "COH"),
     "VTRS": (date(2020, 11, 17), "MYL"),
     "WBD": (date(2022, 4, 11), "DISCA"),
-    "WTW": (date(2022, 1, 10), "WLTW"),
     "XYZ": (date(2025, 1, 21), "SQ"),
 }
-"""The first day of a ticker that a company took, with its ticker before. Sources: the companies' own announcements."""
+"""The first day of tickers that were new when a company took them, with its ticker before.
+Sources: the companies' own announcements.
+"""
 
 SPLITS = {
     "AAPL": (Split(date(2005, 2, 28), 2), Split(date(2014, 6, 9), 7), Split(date(2020, 8, 31), 4)),

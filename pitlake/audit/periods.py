@@ -1,15 +1,10 @@
 """The rule about periods: figures of a quarter or month that count from its end, though they are published later."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
-from pitlake.audit.finding import Finding, NotChecked, days_between, found, need
+from pitlake.audit.finding import Finding, NotChecked, days_between, finding_of, required
 from pitlake.audit.table import Column, Table
-
-if TYPE_CHECKING:
-    pass
 
 SOONEST_REPORT = 10
 """The days after a period's end before which hardly any company reports."""
@@ -27,32 +22,32 @@ def period_end(table: Table) -> list[Finding]:
     """Rows whose figures count from the end of their period, or before it."""
     if "estimate" in table.roles:
         raise NotChecked(f"{table.roles['estimate']} is about a period before its end")
-    period = table.time("period")
+    period = table.time("valid_at")
     if period is None:
         return _dated_by_period(table) or _steps(table)
     if _typical_gap(table, period) < LEAST_PERIOD:
         raise NotChecked(f"{period.name} is shorter than a month, so its values may be known at once")
-    used = table.used
+    used = table.row_time
     if used is None:
         words = (
             f"{period.name} is the only date",
             "No row says when it became public. Who joins by the end of the period uses figures weeks before anybody.",
             "Add the instant at which each figure became public, such as the acceptance of its filing.",
         )
-        return found(table, "period_end", words, period.day.notna(), np.ones(len(period.day)), [period.name])
+        return finding_of(table, "period_end", words, period.day.notna(), np.ones(len(period.day)), [period.name])
     lag = days_between(used, period)
     early = lag < (SOONEST_REPORT if table.is_panel else 1)
     words = (
         f"figures of a period count from its end ({used.name} against {period.name})",
-        "A period's figures are published weeks after its end; before that nobody had them.",
+        "A period's figures are published weeks after its end.",
         "Date each figure by the filing or the release that first stated it.",
     )
-    return found(table, "period_end", words, early.fillna(value=False), -lag.fillna(0), [used.name, period.name])
+    return finding_of(table, "period_end", words, early.fillna(value=False), -lag.fillna(0), [used.name, period.name])
 
 
 def _typical_gap(table: Table, period: Column) -> float:
-    """Return the median number of days between two periods of one entity; of all rows if there is no entity."""
-    entities = table.values("entity")
+    """Return the median number of days between the periods of an entity, or between all periods without one."""
+    entities = table.values("key")
     keys = pd.Series("", index=period.day.index) if entities is None else entities.astype(str)
     unique = pd.DataFrame({"key": keys, "day": period.day}).dropna().drop_duplicates().sort_values(["key", "day"])
     gaps = unique.groupby("key")["day"].diff().dropna().dt.days
@@ -61,19 +56,19 @@ def _typical_gap(table: Table, period: Column) -> float:
 
 def _dated_by_period(table: Table) -> list[Finding]:
     """Rows whose only date is the first or the last day of what they are about, as vendors' series have it."""
-    used = need(table.used, "dates")
+    used = required(table.row_time, "dates")
     days = used.day.dropna()
     gap = _typical_gap(table, used)
-    starts = gap >= LEAST_PERIOD and days.dt.is_month_start.all() and table.values("entity") is None
+    starts = gap >= LEAST_PERIOD and days.dt.is_month_start.all() and table.values("key") is None
     ends = gap >= LEAST_QUARTER and days.dt.is_month_end.mean() >= LEAST_SHARE and bool(_fundamentals(table))
     if table.has_bars or len(days) < LEAST_STEPS or not (starts or ends) or not table.figures:
         return []
     words = (
         f"{used.name} is the {'first' if starts else 'last'} day of the period that a row is about",
-        "A period's figures are published weeks after its end; before that nobody had them.",
+        "A period's figures are published weeks after its end.",
         "Date each figure by its release, such as ALFRED's vintages or the filing that first stated it.",
     )
-    return found(table, "period_end", words, used.day.notna(), np.ones(len(used.day)), [used.name])
+    return finding_of(table, "period_end", words, used.day.notna(), np.ones(len(used.day)), [used.name])
 
 
 def _fundamentals(table: Table) -> list[str]:
@@ -82,11 +77,11 @@ def _fundamentals(table: Table) -> list[str]:
 
 def _steps(table: Table) -> list[Finding]:
     """Fundamental figures of a daily panel that change on the first row of a calendar quarter: joined by period end."""
-    used = need(table.used, "dates")
+    used = required(table.row_time, "dates")
     names = _fundamentals(table)
     if not names:
         raise NotChecked("no column of period ends, nor of figures of companies")
-    entities = table.values("entity")
+    entities = table.values("key")
     frame = table.rows[names].assign(_day=used.day, _key="" if entities is None else entities.astype(str))
     frame = frame.dropna(subset=["_day"]).sort_values(["_key", "_day"], kind="stable")
     quarter = frame["_day"].dt.to_period("Q")
@@ -102,5 +97,5 @@ def _steps(table: Table) -> list[Finding]:
                 "Companies publish a quarter's figures weeks after its end, each on its own day.",
                 "Join figures by the instant at which they became public.",
             )
-            return found(table, "period_end", words, bad, np.ones(len(bad)), [used.name, name])
+            return finding_of(table, "period_end", words, bad, np.ones(len(bad)), [used.name, name])
     return []

@@ -1,4 +1,4 @@
-"""The result of an audit: what was found, what was looked at, and what could not be looked at."""
+"""The result of an audit: what was finding_of, what was looked at, and what could not be looked at."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -60,12 +60,12 @@ def audit(table: Any, *, timezone: str = DEFAULT_ZONE, **columns: str | None) ->
     Args:
         table: A CSV, Parquet or JSON lines file, a URL, or a frame of pandas, polars or Arrow.
         timezone: The zone of timestamps without one.
-        columns: Names of columns where a guess would be wrong, by meaning: known, period, row_date, entity, loaded, …
+        columns: Names of columns where a guess would be wrong, by meaning: available_at, valid_at, date, key, …
 
     Raises:
         BadInput: For a table that can't be read or has no column of times, and for an unknown column.
     """
-    contents = read(table, timezone=timezone, columns=columns)
+    contents = read(table, timezone=timezone, names=columns)
     findings, clean, skipped = list[Finding](), list[str](), dict[str, str]()
     for name, (_, rule) in RULES.items():
         try:

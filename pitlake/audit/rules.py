@@ -1,18 +1,17 @@
-"""The rules of an audit: each finds rows that hold what nobody could know at the row's own time."""
+"""The rules of an audit. Each finds rows with values that were not public at the time of the row."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pitlake import exchange
-from pitlake.audit.finding import WORST, Finding, NotChecked, days_between, found, need
+from pitlake.audit.finding import WORST, Finding, NotChecked, days_between, finding_of, required
 from pitlake.audit.history import FIRST_DAYS, SPLITS
 from pitlake.audit.periods import SOONEST_REPORT, period_end
-from pitlake.audit.table import Column, Table
+from pitlake.audit.table import Column, Table, plain_name
 
 DAY = 86_400_000_000
 """A day in microseconds."""
@@ -20,6 +19,8 @@ LATE_LOAD = 7
 LEAST_SHARE = 0.9
 EXITS_A_YEAR, EXPECTED_EXITS = 0.04, 5.0
 """The share of listed companies that leave a market in a year, and the number that cannot be absent by chance."""
+NO_COMPANIES = {"series_id", "series", "id", "name", "asset", "instrument"}
+"""Names of columns whose values need not be companies, so that none has to leave."""
 CENT, WHOLE_CENTS, SOME = 0.01, 0.95, 0.3
 REAL_WEEKENDS = 0.2
 """The share of rows on weekends from which a market has no weekends."""
@@ -29,8 +30,8 @@ def future_stamps(table: Table) -> list[Finding]:
     """Rows of a panel with a value whose own stamp is after the row."""
     if not table.is_panel:
         raise NotChecked("rows have no date beside the stamps of their values")
-    used, findings = need(table.time("row_date"), "row dates"), list[Finding]()
-    for role in ("known", "accepted", "filed", "announced"):
+    used, findings = required(table.time("date"), "row dates"), list[Finding]()
+    for role in ("available_at", "accepted_at", "filing_date", "announced_at"):
         stamp = table.time(role)
         if stamp is None or stamp.name == used.name or any(stamp.name in each.columns for each in findings):
             continue
@@ -39,20 +40,20 @@ def future_stamps(table: Table) -> list[Finding]:
         later = later.mask(both, stamp.start > used.start).fillna(value=False)
         words = (
             f"{stamp.name} is later than {used.name}",
-            f"The row's values became public after the row: at {used.name} nobody had them.",
+            f"The values became public only after {used.name}.",
             f"Join by {stamp.name} (the last value public before the row), not by period or by position.",
         )
-        findings += found(table, "future_stamps", words, later, days_between(stamp, used), [used.name, stamp.name])
+        findings += finding_of(table, "future_stamps", words, later, days_between(stamp, used), [used.name, stamp.name])
     return findings
 
 
 def same_day(table: Table) -> list[Finding]:
     """Rows that use a value on the day that its stamp names, though the stamp has no clock time."""
-    stamps = [table.time(role) for role in ("known", "accepted", "filed", "announced")]
+    stamps = [table.time(role) for role in ("available_at", "accepted_at", "filing_date", "announced_at")]
     stamp = next((each for each in stamps if each is not None and not each.has_clock.any()), None)
     if not table.is_panel:
         return _midnights(table)
-    used = need(table.time("row_date"), "row dates")
+    used = required(table.time("date"), "row dates")
     if stamp is None or stamp.name == used.name:
         raise NotChecked("no stamp of values that is a day")
     same = (stamp.day == used.day) & ~used.has_clock
@@ -61,12 +62,12 @@ def same_day(table: Table) -> list[Finding]:
         "A day does not say when. Most results come after the close, so the row's price was made without them.",
         f"Use values from the session after {stamp.name}, or store the instant at which they became public.",
     )
-    return found(table, "same_day", words, same.fillna(value=False), np.ones(len(same)), [used.name, stamp.name])
+    return finding_of(table, "same_day", words, same.fillna(value=False), np.ones(len(same)), [used.name, stamp.name])
 
 
 def _midnights(table: Table) -> list[Finding]:
     """Timestamps that are days: a program that compares them counts each from its first second."""
-    known = need(table.time("known"), "stamps that say when values became known")
+    known = required(table.time("available_at"), "stamps that say when values became known")
     if not known.is_timestamp:
         raise NotChecked(f"{known.name} has days, which say nothing wrong by themselves; count each at its end")
     if known.has_clock.any():
@@ -76,16 +77,16 @@ def _midnights(table: Table) -> list[Finding]:
         "A comparison with a time counts each row from its day's first second, up to 24 hours before it was public.",
         f"Store the instant, or count {known.name} at the end of its day; `pitlake mount` does.",
     )
-    return found(table, "same_day", words, known.day.notna(), np.ones(len(known.day)), [known.name])
+    return finding_of(table, "same_day", words, known.day.notna(), np.ones(len(known.day)), [known.name])
 
 
 def filing_day(table: Table) -> list[Finding]:
     """Rows dated by the day of a filing that was accepted later than the day's start."""
-    accepted = table.time("accepted")
-    filed = table.time("filed")
+    accepted = table.time("accepted_at")
+    filed = table.time("filing_date")
     if accepted is None or filed is None or not accepted.has_clock.any():
         raise NotChecked("no filing dates beside times of acceptance")
-    known = table.time("known")
+    known = table.time("available_at")
     if table.is_panel or known is None or (known.name != filed.name and not _is_copy(known, filed)):
         return []
     early = (accepted.start > filed.start) & ~filed.has_clock & accepted.has_clock
@@ -95,7 +96,7 @@ def filing_day(table: Table) -> list[Finding]:
         f"Date the rows by {accepted.name}.",
     )
     size = (accepted.start - filed.start) / DAY
-    return found(table, "filing_day", words, early.fillna(value=False), size, [known.name, accepted.name])
+    return finding_of(table, "filing_day", words, early.fillna(value=False), size, [known.name, accepted.name])
 
 
 def _is_copy(known: Column, filed: Column) -> bool:
@@ -104,13 +105,13 @@ def _is_copy(known: Column, filed: Column) -> bool:
 
 def restated(table: Table) -> list[Finding]:
     """Different values of one figure under one stamp: a restatement that is dated as its first value."""
-    period, known, entities = table.time("period"), table.time("known"), table.values("entity")
+    period, known, entities = table.time("valid_at"), table.time("available_at"), table.values("key")
     if period is None or known is None or entities is None or not table.figures or table.is_panel:
         raise NotChecked("no figures with a company, a period and a stamp")
-    frame = pd.DataFrame({"key": entities.astype(str), "period": period.day, "known": known.start})
+    frame = pd.DataFrame({"key": entities.astype(str), "valid_at": period.day, "available_at": known.start})
     concept = table.values("concept")
     frame["concept"] = "" if concept is None else concept.astype(str)
-    keys = ["key", "period", "concept", "known"]
+    keys = ["key", "valid_at", "concept", "available_at"]
     content = pd.util.hash_pandas_object(table.rows[table.figures].round(9), index=False)
     frame["content"] = content.to_numpy()
     several = frame.dropna().groupby(keys)["content"].transform("nunique").reindex(frame.index, fill_value=1) > 1
@@ -119,13 +120,13 @@ def restated(table: Table) -> list[Finding]:
         "A restated value stands under the stamp of the first one, so the past shows what was stated only later.",
         "Give each value the stamp of the filing that stated it.",
     )
-    return found(table, "restated", words, several, np.ones(len(several)), [period.name, known.name])
+    return finding_of(table, "restated", words, several, np.ones(len(several)), [period.name, known.name])
 
 
 def loaded_late(table: Table) -> list[Finding]:
     """Rows that entered the table long after the time they are dated."""
-    loaded = need(table.time("loaded"), "times of loading")
-    stamp = table.time("known") or table.used
+    loaded = required(table.time("loaded_at"), "times of loading")
+    stamp = table.time("available_at") or table.row_time
     if stamp is None or stamp.name == loaded.name:
         raise NotChecked("no stamps beside the times of loading")
     late = (loaded.start - stamp.start) / DAY
@@ -134,14 +135,14 @@ def loaded_late(table: Table) -> list[Finding]:
         "The row was not in the table at the time it is dated. Its value may be a later reading of its source.",
         f"Use {loaded.name} where the source can't prove the earlier date.",
     )
-    return found(
+    return finding_of(
         table, "loaded_late", words, (late > LATE_LOAD).fillna(value=False), late.fillna(0), [stamp.name, loaded.name]
     )
 
 
 def later_tickers(table: Table) -> list[Finding]:
     """Rows under a ticker that the company took later."""
-    entities, used = table.values("entity"), table.used or table.time("period")
+    entities, used = table.values("key"), table.row_time or table.time("valid_at")
     if entities is None or used is None:
         raise NotChecked("no column of tickers")
     first = pd.to_datetime(entities.astype(str).str.upper().map({name: day for name, (day, _) in FIRST_DAYS.items()}))
@@ -154,12 +155,12 @@ def later_tickers(table: Table) -> list[Finding]:
         f"{changes}: the names were written later, and with them the choice of companies.",
         "Key rows by CIK, or by the ticker of their day.",
     )
-    return found(table, "later_tickers", words, bad, early.fillna(0), [used.name])
+    return finding_of(table, "later_tickers", words, bad, early.fillna(0), [used.name])
 
 
 def adjusted_bars(table: Table) -> list[Finding]:
     """Prices in the terms of splits and dividends that came after their day."""
-    used, adjusted, close = table.used, table.values("adjusted"), table.values("close")
+    used, adjusted, close = table.row_time, table.values("adjusted"), table.values("close")
     if used is None or (adjusted is None and close is None):
         raise NotChecked("no closing prices")
     prices = pd.to_numeric(close if close is not None else adjusted, errors="coerce")
@@ -171,7 +172,7 @@ def adjusted_bars(table: Table) -> list[Finding]:
             "The factor of a later split or dividend is in the price, so its level tells of the future.",
             "Take returns from it, never levels; or adjust as of each day.",
         )
-        return found(
+        return finding_of(
             table,
             "adjusted_bars",
             words,
@@ -179,7 +180,7 @@ def adjusted_bars(table: Table) -> list[Finding]:
             apart.fillna(0),
             [used.name, table.roles["close"], name],
         )
-    entities = table.values("entity")
+    entities = table.values("key")
     keys = pd.Series("", index=prices.index) if entities is None else entities.astype(str).str.upper()
     bad = pd.Series(data=False, index=prices.index)
     in_order = pd.DataFrame({"key": keys, "day": used.day, "price": prices}).dropna().sort_values("day")
@@ -189,16 +190,16 @@ def adjusted_bars(table: Table) -> list[Finding]:
         bad |= _broken_cents(group).reindex(bad.index, fill_value=False)
     words = (
         "prices adjusted for later splits",
-        "A price from before a split stands in the terms after it: its level, and every ratio with it, knows it.",
+        "A price from before a split is in the terms after it, so its level tells of the split.",
         "Store prices as traded and the splits beside them, each with its day.",
     )
     age = (used.day.max() - used.day).dt.days.fillna(0)
-    return found(
+    return finding_of(
         table, "adjusted_bars", words, bad, age, [used.name, table.roles["adjusted" if close is None else "close"]]
     )
 
 
-def _smooth(group: "pd.DataFrame", day: date, ratio: float) -> "pd.Series[Any]":
+def _smooth(group: pd.DataFrame, day: date, ratio: float) -> pd.Series:
     """Return the rows before a split, if the price does not fall at it as a price as traded does."""
     before, after = (group[group["day"] < pd.Timestamp(day)], group[group["day"] >= pd.Timestamp(day)])
     nothing = pd.Series(data=False, index=group.index)
@@ -210,7 +211,7 @@ def _smooth(group: "pd.DataFrame", day: date, ratio: float) -> "pd.Series[Any]":
     )
 
 
-def _broken_cents(group: "pd.DataFrame") -> "pd.Series[Any]":
+def _broken_cents(group: pd.DataFrame) -> pd.Series:
     """Return early rows with fractions of a cent, if the late rows have whole cents, as all prices as traded do."""
     nothing = pd.Series(data=False, index=group.index)
     cents = group["price"] / CENT
@@ -223,8 +224,8 @@ def _broken_cents(group: "pd.DataFrame") -> "pd.Series[Any]":
 
 def survivors(table: Table) -> list[Finding]:
     """A table of many companies over years in which none ever leaves."""
-    entities, used = table.values("entity"), table.used or table.time("period")
-    if entities is None or used is None:
+    entities, used = table.values("key"), table.row_time or table.time("valid_at")
+    if entities is None or used is None or plain_name(table.roles["key"]) in NO_COMPANIES:
         raise NotChecked("no column of companies")
     frame = used.day.groupby(entities.astype(str)).agg(["min", "max"]).dropna()
     years = ((frame["max"] - frame["min"]).dt.days / 365.25).sum()
@@ -241,29 +242,27 @@ def survivors(table: Table) -> list[Finding]:
         "Take the members of the index or market as of each day, with those that were delisted.",
     )
     every = np.ones(len(table.rows), bool)
-    return found(table, "survivors", words, every, -used.start.fillna(0), [used.name])
+    return finding_of(table, "survivors", words, every, -used.start.fillna(0), [used.name])
 
 
 def closed_days(table: Table) -> list[Finding]:
     """Prices of days, or of hours, on which the exchange was closed."""
-    if not table.has_bars or table.used is None:
+    if not table.has_bars or table.row_time is None:
         raise NotChecked("no prices of days")
-    used = table.used
+    used = table.row_time
     days = used.day.dropna().dt.date
     weekend = used.day.dt.day_of_week >= 5
     if weekend.mean() >= REAL_WEEKENDS:
         raise NotChecked("the market is open on weekends")
-    closed = days.map(lambda day: not _is_open(day)).reindex(used.day.index, fill_value=False)
-    after = used.has_clock & used.start.notna()
-    for place in np.flatnonzero(after & ~closed):
-        close = _close(days.iloc[place])
-        closed.iloc[place] = close is not None and used.start.iloc[place] > close and _is_half(days.iloc[place])
+    closed = ~days.map(_is_open).astype(bool).reindex(used.day.index, fill_value=True)
+    in_hours = used.has_clock & used.start.notna() & ~closed
+    closed |= in_hours & (used.start > days.map(_early_close).reindex(used.day.index))
     words = (
         "prices of times at which the exchange was closed",
         "No trade made them: they are carried from other days, or stamped with the wrong time.",
         "Leave out weekends and holidays, and stamp bars of half days with their early close.",
     )
-    return found(table, "closed_days", words, closed, np.ones(len(closed)), [used.name])
+    return finding_of(table, "closed_days", words, closed, np.ones(len(closed)), [used.name])
 
 
 @cache
@@ -272,15 +271,11 @@ def _is_open(day: date) -> bool:
 
 
 @cache
-def _close(day: date) -> float | None:
+def _early_close(day: date) -> float:
+    """Return the close of a half day in microseconds; infinity for other days."""
     session = exchange.session(day)
-    return None if session is None else session.close.timestamp() * 1_000_000
-
-
-@cache
-def _is_half(day: date) -> bool:
-    session = exchange.session(day)
-    return session is not None and (session.close - session.open) < timedelta(hours=6)
+    is_half = session is not None and (session.close - session.open) < timedelta(hours=6)
+    return session.close.timestamp() * 1_000_000 if session and is_half else float("inf")
 
 
 RULES: dict[str, tuple[str, Callable[[Table], list[Finding]]]] = {

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pitlake.errors import BadInput, choice
 from pitlake.lake.mounting.source import Source, opened
+from pitlake.lake.tables.query import columns
 from pitlake.times import ISO, zone_named
 from pitlake.times.sql import DEFAULT_ZONE, ColumnForm, in_sql, part
 
@@ -21,7 +22,7 @@ COMPACT = "%Y%m%d"
 SPELLINGS = (ISO, "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", COMPACT)
 """The formats of texts that are tried, in this order."""
 NAMES = {
-    "known": (
+    "available_at": (
         "available_at available_on available knowledge_time knowledge_date known_at known_since known "
         "public_at pit_date published_at publication_date published_on published accepted_at accepted "
         "acceptance_datetime acceptance_date_time acceptance_time accepted_date announced_at "
@@ -29,24 +30,24 @@ NAMES = {
         "report_date reported_at reported_date date_reported filing_date filed_at filed_on filed file_date "
         "filed_date"
     ),
-    "accepted": "accepted_at accepted acceptance_datetime acceptance_date_time acceptance_time accepted_date",
-    "filed": "filing_date filed_at filed_on filed file_date filed_date",
-    "announced": "announced_at announcement_date announce_date announced_on announced anndats rdq report_date",
-    "period": (
+    "accepted_at": "accepted_at accepted acceptance_datetime acceptance_date_time acceptance_time accepted_date",
+    "filing_date": "filing_date filed_at filed_on filed file_date filed_date",
+    "announced_at": "announced_at announcement_date announce_date announced_on announced anndats rdq report_date",
+    "valid_at": (
         "period_end period_end_date periodend period_ending period fiscal_period_end fiscal_date_ending "
         "fiscal_period fiscal_quarter_end fiscal_year_end report_period period_of_report quarter_end "
         "quarter_ending quarter datadate fpedats end_date reference_date reference_period observation_date "
         "valid_at"
     ),
-    "loaded": (
+    "loaded_at": (
         "loaded_at loaded load_date load_time inserted_at insert_time db_insert_time ingested_at ingest_time "
         "ingestion_time created_at created fetched_at downloaded_at etl_at etl_time stored_at first_seen "
         "first_seen_at observed_at"
     ),
-    "row_date": (
+    "date": (
         "date day trade_date trading_date trading_day session timestamp datetime time ts dt asof as_of as_of_date"
     ),
-    "entity": (
+    "key": (
         "ticker symbol tic cik permno gvkey isin cusip figi sedol ric secid security_id company_id instrument "
         "asset company entity issuer series_id series id name"
     ),
@@ -56,7 +57,7 @@ NAMES = {
     "estimate": "eps_estimate estimate consensus forecast guidance expected",
 }
 """The names of columns with a meaning, the likeliest first. Every mark between words counts as an underscore."""
-TIMES = ("known", "accepted", "filed", "announced", "period", "loaded", "row_date")
+TIMES = ("available_at", "accepted_at", "filing_date", "announced_at", "valid_at", "loaded_at", "date")
 
 
 @dataclass(frozen=True)
@@ -91,19 +92,19 @@ class Table:
         return None if name is None else self.rows[name]
 
     @cached_property
-    def used(self) -> Column | None:
+    def row_time(self) -> Column | None:
         """The column that says when a row is used: its own date if it also names when its values became known."""
-        return self.time("row_date") or self.time("known")
+        return self.time("date") or self.time("available_at")
 
     @cached_property
     def is_panel(self) -> bool:
         """Whether rows are dated by their own day and carry the stamps of what was joined to them."""
-        return self.time("row_date") is not None
+        return self.time("date") is not None
 
     @cached_property
     def has_bars(self) -> bool:
         """Whether the rows are prices of days."""
-        return bool({"close", "adjusted"} & self.roles.keys()) and self.used is not None
+        return bool({"close", "adjusted"} & self.roles.keys()) and self.row_time is not None
 
     @cached_property
     def figures(self) -> list[str]:
@@ -121,13 +122,13 @@ class Table:
         ]
 
 
-def read(table: Any, *, timezone: str = DEFAULT_ZONE, columns: Mapping[str, str | None] | None = None) -> Table:
+def read(table: Any, *, timezone: str = DEFAULT_ZONE, names: Mapping[str, str | None] | None = None) -> Table:
     """Read a table for an audit.
 
     Args:
         table: As for `pitlake.mount`: a path, a URL or a frame.
         timezone: The zone of timestamps without one.
-        columns: The names of columns by their meaning, where a guess would be wrong.
+        names: The names of columns by their meaning, where a guess would be wrong.
 
     Raises:
         BadInput: For a table that can't be read, that has no column of times, or an unknown column or zone.
@@ -140,8 +141,10 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, columns: Mapping[str, str 
         ((count,),) = source.connection.sql(f"SELECT count(*) FROM {source.rows}").fetchall()
         if count > MOST_ROWS:
             raise BadInput("the table", f"has {count:,} rows", f"give at most {MOST_ROWS:,}, such as one year of it")
-        chosen = {role: name for role, name in (columns or {}).items() if name is not None}
+        chosen = {role: name for role, name in (names or {}).items() if name is not None}
         for role, name in chosen.items():
+            if role not in NAMES:
+                raise BadInput(role, "is not a meaning of a column", choice(role, NAMES))
             if name not in source.types:
                 raise BadInput(role, f"the table has no column {name!r}", choice(name, source.types))
         forms = {name: form for name in source.types if (form := _form(source, name, timezone)) is not None}
@@ -155,9 +158,9 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, columns: Mapping[str, str 
         for role in set(chosen) & {*TIMES}:
             if chosen[role] not in forms:
                 raise BadInput(role, f"{chosen[role]} does not hold times", f"name one of {', '.join(forms)}")
-        if not {"known", "row_date", "period"} & roles.keys():
+        if not {"available_at", "date", "valid_at"} & roles.keys():
             spare = next(name for name in forms if name not in roles.values() or len(forms) == 1)
-            roles["row_date"] = spare
+            roles["date"] = spare
         return _table(source, roles, forms)
 
 
@@ -165,7 +168,7 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
     """Return how a column spells times; None if it does not hold times."""
     kind = source.types[name]
     is_number = kind in ("INTEGER", "BIGINT")
-    if is_number and not any(_plain(name) in _names(role) for role in TIMES):
+    if is_number and not any(plain_name(name) in _names(role) for role in TIMES):
         return None
     if not is_number and kind not in ("DATE", "VARCHAR") and not kind.startswith("TIMESTAMP"):
         return None
@@ -181,7 +184,7 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
 
 def _roles(types: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> dict[str, str]:
     """Return the column of each meaning, by its name."""
-    by_name = {_plain(name): name for name in types}
+    by_name = {plain_name(name): name for name in types}
     roles: dict[str, str] = {}
     for role in NAMES:
         for name in _names(role):
@@ -201,8 +204,7 @@ def _table(source: Source, roles: Mapping[str, str], forms: Mapping[str, ColumnF
         f"AS {part('start', name)}"
         for name, form in forms.items()
     )
-    plain = ", ".join('"' + name.replace('"', '""') + '"' for name in source.types)
-    frame = source.connection.sql(f"SELECT {plain}, {parts} FROM {in_sql(source.rows, forms)}").df()
+    frame = source.connection.sql(f"SELECT {columns(source.types)}, {parts} FROM {in_sql(source.rows, forms)}").df()
     times = {
         name: Column(
             name,
@@ -228,7 +230,7 @@ def _names(role: str) -> list[str]:
     return NAMES[role].split()
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name in lower case with an underscore between its words."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from pitlake.cli import FAILED, render
-from pitlake.cli.mount import FLAGS as TABLE_FLAGS
 from pitlake.cli.options import flag, format_option, output_option
 from pitlake.cli.sessions import working
 from pitlake.errors import BadInput
@@ -14,20 +13,19 @@ from pitlake.errors import BadInput
 if TYPE_CHECKING:
     from pitlake.audit import AuditReport
 
-OPTIONS = {"known": "available_at", "period": "valid_at", "row_date": "date", "entity": "key", "loaded": "loaded_at"}
-"""The option that names the column of each meaning."""
+OPTIONS = ("available_at", "valid_at", "date", "key", "loaded_at", "timezone", "table")
 WORDS = {
-    "known": "known since",
-    "period": "period",
-    "row_date": "date of the row",
-    "entity": "company",
-    "loaded": "loaded",
+    "available_at": "known since",
+    "valid_at": "period",
+    "date": "date of the row",
+    "key": "company",
+    "loaded_at": "loaded",
     "close": "price",
     "adjusted": "adjusted price",
     "concept": "figure",
-    "accepted": "accepted",
-    "filed": "filed",
-    "announced": "announced",
+    "accepted_at": "accepted",
+    "filing_date": "filed",
+    "announced_at": "announced",
     "estimate": "estimate",
 }
 
@@ -35,11 +33,11 @@ WORDS = {
 @click.command("audit")
 @click.argument("place", metavar="TABLE")
 @click.option("--table", metavar="NAME", help="Table of the DuckDB file or Postgres database.")
-@click.option("--available-at", "known", metavar="COLUMN", help="Column with the time a row became known.")
-@click.option("--valid-at", "period", metavar="COLUMN", help="Column with the end of the period that a row is about.")
-@click.option("--date", "row_date", metavar="COLUMN", help="Column with the day on which a row is used.")
-@click.option("--key", "entity", metavar="COLUMN", help="Column with the ticker or company.")
-@click.option("--loaded-at", "loaded", metavar="COLUMN", help="Column with the time a row was stored.")
+@click.option("--available-at", metavar="COLUMN", help="Column with the time a row became known.")
+@click.option("--valid-at", "valid_at", metavar="COLUMN", help="Column with the end of the period that a row is about.")
+@click.option("--date", "date", metavar="COLUMN", help="Column with the day on which a row is used.")
+@click.option("--key", "key", metavar="COLUMN", help="Column with the ticker or company.")
+@click.option("--loaded-at", "loaded_at", metavar="COLUMN", help="Column with the time a row was stored.")
 @click.option(
     "--timezone",
     metavar="ZONE",
@@ -65,13 +63,13 @@ def command(
     """
     from pitlake.audit import audit
 
-    render.check_target(form, output)
+    for target in (output, badge):
+        render.check_target(form, target)
     try:
         with working("reading"):
             report = audit(place if table is None else (place, table), **columns)
     except BadInput as error:
-        name = OPTIONS.get(error.field) or TABLE_FLAGS.get(error.field, error.field)
-        field = flag(name) if error.field in (*OPTIONS, "timezone", "table") else error.field
+        field = flag(error.field) if error.field in OPTIONS else error.field
         raise BadInput(field, error.problem, error.next_step) from None
     content = render.to_json(report.to_dict()) if form == "json" else _page(report)
     render.deliver(content, output)
@@ -85,15 +83,16 @@ def _page(report: "AuditReport") -> bytes:
     from pitlake.audit.rules import RULES
 
     roles = ", ".join(f"{WORDS.get(role, role)} = {name}" for role, name in report.roles.items())
-    parts = [f"{report}\n\ncolumns  {roles}\n".encode()]
+    parts = [_lines(str(report), "", f"columns  {roles}")]
     for number, finding in enumerate(report.findings, 1):
         share = f"{finding.count:,} of {render.count(finding.of, 'row')}"
-        head = f"\n{number}. {finding.title}: {share}\n   {finding.meaning}\n   → {finding.next_step}\n\n"
-        parts += [head.encode(), render.grid(finding.columns, finding.worst)]
-    parts.append(b"\n")
-    parts += [f"clean        {RULES[rule][0]}\n".encode() for rule in report.clean]
-    parts += [
-        f"not checked  {RULES[rule][0]}: {render.printable(reason)}\n".encode()
-        for rule, reason in report.skipped.items()
-    ]
+        head = (f"{number}. {finding.title}: {share}", f"   {finding.meaning}", f"   → {finding.next_step}")
+        parts += [_lines("", *head, ""), render.grid(finding.columns, finding.worst)]
+    clean = (f"clean        {RULES[rule][0]}" for rule in report.clean)
+    skipped = (f"not checked  {RULES[rule][0]}: {reason}" for rule, reason in report.skipped.items())
+    parts.append(_lines("", *clean, *skipped))
     return b"".join(parts)
+
+
+def _lines(*lines: str) -> bytes:
+    return "".join(f"{render.printable(line)}\n" for line in lines).encode()

@@ -257,6 +257,13 @@ PLANTED = {
     "four o'clock on half days": ("closed_days", lambda: with_times(bars(tickers=("AAA",)), lambda _day: time(16))),
 }
 CLEAN = {
+    "sixty series that never end": lambda: members(leaving=False).rename(columns={"symbol": "series_id"}),
+    "CoreSite's ticker, which another company has now": lambda: bars(
+        date(2019, 1, 2), date(2019, 6, 28), ("COR", "BBB")
+    ),
+    "bars without a date in some rows": lambda: with_times(bars(tickers=("AAA",)), close_of).assign(
+        timestamp=lambda f: f["timestamp"].mask(f.index % 50 == 7)
+    ),
     "a monthly series dated by a day in the month": lambda: series(14, "value"),
     "returns of a fund by month": lambda: pd.DataFrame({"date": QUARTERS, "fund_return": range(12)}),
     "facts by acceptance": facts,

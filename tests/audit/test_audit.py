@@ -52,7 +52,7 @@ def test_the_worst_rows_come_first_and_are_ten_at_most():
 def test_a_guess_can_be_corrected():
     frame = facts().rename(columns={"available_at": "when_we_knew"})
     assert {each.rule for each in audit(frame).findings} == {"period_end"}
-    assert audit(frame, known="when_we_knew").findings == ()
+    assert audit(frame, available_at="when_we_knew").findings == ()
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,12 @@ def test_a_guess_can_be_corrected():
     [
         (pd.DataFrame({"a": [1, 2]}), {}, "the table"),
         (pd.DataFrame({"a": []}), {}, "the table"),
-        (facts(), {"known": "availible_at"}, "known"),
-        (facts(), {"known": "eps"}, "known"),
+        (facts(), {"available_at": "availible_at"}, "available_at"),
+        (facts(), {"available_at": "eps"}, "available_at"),
         (facts(), {"timezone": "Mars"}, "timezone"),
+        (facts(), {"known": "eps"}, "known"),
     ],
-    ids=["no times", "no rows", "no such column", "no time", "no zone"],
+    ids=["no times", "no rows", "no such column", "no time", "no zone", "no meaning"],
 )
 def test_bad_input_is_named(frame, options, field):
     with pytest.raises(BadInput) as error:
