@@ -106,6 +106,7 @@ def test_attacks_on_whole_tables_reach_nothing_outside(tmp_path):
 
 def test_the_attacks_on_whole_tables_succeed_without_a_seal(tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "opened", Unsealed)
+    monkeypatch.chdir(tmp_path)
     found = {finding.kind for finding in whole.attack(0, tmp_path, count=200, every=2).findings}
     assert {"value", "write"} <= found
 
