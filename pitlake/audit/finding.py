@@ -53,9 +53,9 @@ def finding_of(
     places = np.flatnonzero(bad)
     worst = places[np.argsort(-np.asarray(size, float)[places], kind="stable")][:WORST]
     entity = table.roles.get("key")
-    shown = list(dict.fromkeys([*([entity] if entity else []), *columns, *table.figures[:2]]))
-    cells = [tuple(_cell(table.rows[name].iloc[place]) for name in shown) for place in worst]
-    return [Finding(rule, words[0], int(bad.sum()), len(bad), words[1], words[2], tuple(shown), tuple(cells))]
+    headings = list(dict.fromkeys([*([entity] if entity else []), *columns, *table.figures[:2]]))
+    cells = [tuple(_cell(table.rows[name].iloc[place]) for name in headings) for place in worst]
+    return [Finding(rule, words[0], int(bad.sum()), len(bad), words[1], words[2], tuple(headings), tuple(cells))]
 
 
 def _cell(value: Any) -> str:

@@ -67,17 +67,17 @@ def same_day(table: Table) -> list[Finding]:
 
 def _midnights(table: Table) -> list[Finding]:
     """Timestamps that are days: a program that compares them counts each from its first second."""
-    known = required(table.time("available_at"), "stamps that say when values became known")
-    if not known.is_timestamp:
-        raise NotChecked(f"{known.name} has days, which say nothing wrong by themselves; count each at its end")
-    if known.has_clock.any():
+    stamp = required(table.time("available_at"), "stamps that say when values became known")
+    if not stamp.is_timestamp:
+        raise NotChecked(f"{stamp.name} has days, which say nothing wrong by themselves; count each at its end")
+    if stamp.has_clock.any():
         return []
     words = (
-        f"{known.name} has days stored as midnights",
+        f"{stamp.name} has days stored as midnights",
         "A comparison with a time counts each row from its day's first second, up to 24 hours before it was public.",
-        f"Store the instant, or count {known.name} at the end of its day; `pitlake mount` does.",
+        f"Store the instant, or count {stamp.name} at the end of its day; `pitlake mount` does.",
     )
-    return finding_of(table, "same_day", words, known.day.notna(), np.ones(len(known.day)), [known.name])
+    return finding_of(table, "same_day", words, stamp.day.notna(), np.ones(len(stamp.day)), [stamp.name])
 
 
 def filing_day(table: Table) -> list[Finding]:
@@ -86,29 +86,29 @@ def filing_day(table: Table) -> list[Finding]:
     filed = table.time("filing_date")
     if accepted is None or filed is None or not accepted.has_clock.any():
         raise NotChecked("no filing dates beside times of acceptance")
-    known = table.time("available_at")
-    if table.is_panel or known is None or (known.name != filed.name and not _is_copy(known, filed)):
+    stamp = table.time("available_at")
+    if table.is_panel or stamp is None or (stamp.name != filed.name and not _is_copy(stamp, filed)):
         return []
     early = (accepted.start > filed.start) & ~filed.has_clock & accepted.has_clock
     words = (
-        f"{known.name} is used although {accepted.name} is later",
+        f"{stamp.name} is used although {accepted.name} is later",
         "A filing's date says nothing of its hour; EDGAR accepts filings until 22:00, most after the close.",
         f"Date the rows by {accepted.name}.",
     )
     size = (accepted.start - filed.start) / DAY
-    return finding_of(table, "filing_day", words, early.fillna(value=False), size, [known.name, accepted.name])
+    return finding_of(table, "filing_day", words, early.fillna(value=False), size, [stamp.name, accepted.name])
 
 
-def _is_copy(known: Column, filed: Column) -> bool:
-    return not known.has_clock.any() and bool((known.day == filed.day).mean() > LEAST_SHARE)
+def _is_copy(stamp: Column, filed: Column) -> bool:
+    return not stamp.has_clock.any() and bool((stamp.day == filed.day).mean() > LEAST_SHARE)
 
 
 def restated(table: Table) -> list[Finding]:
     """Different values of one figure under one stamp: a restatement that is dated as its first value."""
-    period, known, entities = table.time("valid_at"), table.time("available_at"), table.values("key")
-    if period is None or known is None or entities is None or not table.figures or table.is_panel:
+    period, stamp, entities = table.time("valid_at"), table.time("available_at"), table.values("key")
+    if period is None or stamp is None or entities is None or not table.figures or table.is_panel:
         raise NotChecked("no figures with a company, a period and a stamp")
-    frame = pd.DataFrame({"key": entities.astype(str), "valid_at": period.day, "available_at": known.start})
+    frame = pd.DataFrame({"key": entities.astype(str), "valid_at": period.day, "available_at": stamp.start})
     concept = table.values("concept")
     frame["concept"] = "" if concept is None else concept.astype(str)
     keys = ["key", "valid_at", "concept", "available_at"]
@@ -169,7 +169,7 @@ def adjusted_bars(table: Table) -> list[Finding]:
         name = table.roles["adjusted"]
         words = (
             f"{name} is adjusted for what came after its day",
-            "The factor of a later split or dividend is in the price, so its level tells of the future.",
+            "The factor of a later split or dividend is in the price, so its level reveals the future.",
             "Take returns from it, never levels; or adjust as of each day.",
         )
         return finding_of(
@@ -190,7 +190,7 @@ def adjusted_bars(table: Table) -> list[Finding]:
         bad |= _broken_cents(group).reindex(bad.index, fill_value=False)
     words = (
         "prices adjusted for later splits",
-        "A price from before a split is in the terms after it, so its level tells of the split.",
+        "A price from before a split is in the terms after it, so its level reveals the split.",
         "Store prices as traded and the splits beside them, each with its day.",
     )
     age = (used.day.max() - used.day).dt.days.fillna(0)

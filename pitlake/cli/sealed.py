@@ -69,8 +69,8 @@ def _names(files: tuple[str, ...]) -> dict[str, str]:
     """Return each file by the name of its table."""
     tables: dict[str, str] = {}
     for text in files:
-        named = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text)
-        name, path = named.groups() if named else (Path(text).name.partition(".")[0], text)
+        assignment = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text)
+        name, path = assignment.groups() if assignment else (Path(text).name.partition(".")[0], text)
         if not name.isidentifier():
             raise BadInput("FILE", f"{name!r} can't name a table", f"write a name before it, such as mine={path}")
         if name in tables:

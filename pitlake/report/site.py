@@ -81,8 +81,8 @@ class Report:
     @property
     def shown(self) -> Sequence[Measures]:
         """Return the datasets that have content or were checked, those with failing checks first."""
-        shown = [each for each in self.measures if each.counts.rows or each.counts.gaps or each.check_reports]
-        return sorted(shown, key=lambda each: not each.failing)
+        measures = [each for each in self.measures if each.counts.rows or each.counts.gaps or each.check_reports]
+        return sorted(measures, key=lambda each: not each.failing)
 
     @property
     def silent(self) -> Sequence[Dataset]:

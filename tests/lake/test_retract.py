@@ -66,12 +66,11 @@ class Shown:
                 lines = pq.read_table(file.path, partitioning=None).to_pylist()
                 beside = pq.read_table(file.beside.path, partitioning=None).to_pylist() if file.beside else lines
                 content += [line | seen for line, seen in zip(lines, beside, strict=True)]
+            for line in content:  # Gaps of late replays are dated by the wall clock.
+                line["available_at"] = min(line["available_at"], day(365))
             return sorted(content, key=lambda line: str(sorted(line.items())))
 
-        gaps = table(gap_table_name("toys"))
-        for gap in gaps:  # Gaps of late replays are dated by the wall clock.
-            gap["available_at"] = min(gap["available_at"], day(365))
-        return cls(table("toys"), gaps, table(superseded_table_name("toys")))
+        return cls(table("toys"), table(gap_table_name("toys")), table(superseded_table_name("toys")))
 
 
 @dataclass

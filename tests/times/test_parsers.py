@@ -16,6 +16,8 @@ PARSER = re.compile(
 EXEMPT = {
     "pitlake/times/__init__.py": "the module",
     "pitlake/times/sql.py": "its twin in SQL",
+    "pitlake/audit/rules.py": "a day of the bundled table of tickers",
+    "pitlake/clock.py": "an `as_of` in a named zone, whose offset comes from the zone",
     "pitlake/exchange.py": "makes a datetime of a pandas Timestamp with an offset",
     "pitlake/lake/tables/history.py": "reads back the statistics that the lake wrote",
     "pitlake/session/sealed/protocol.py": "reads back the parameters that the other process wrote",

@@ -172,10 +172,10 @@ class _Comparison:
         )
         if fresh < LEAST_ROWS:
             return
-        known = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
-        share = min(1.0, revised * self._scale / max(known, 1))
+        known_rows = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
+        share = min(1.0, revised * self._scale / max(known_rows, 1))
         if revised >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured):
-            yield from self._revised(share, known)
+            yield from self._revised(share, known_rows)
         yield from self._replaced(earlier)
         self._create_sample()
         for part in (
@@ -221,11 +221,11 @@ class _Comparison:
     def _read(self, files: Sequence[DataFile]) -> str:
         return reading(files, self._dataset.arrow_schema)
 
-    def _revised(self, share: float, known: int) -> Iterator[Finding]:
+    def _revised(self, share: float, known_rows: int) -> Iterator[Finding]:
         """Compare the number of revised rows with all rows of the run that the lake knows."""
         limit = self._dataset.drift.revised
         if limit is not None and self._dataset.revised_at != HISTORY:
-            text = f"{_percent(share)} of the {known:,} records that the lake has differ from their rows there"
+            text = f"{_percent(share)} of the {known_rows:,} records that the lake has differ from their rows there"
             yield Finding("revised", text, share / limit)
 
     def _replaced(self, earlier: Earlier) -> Iterator[Finding]:
@@ -278,13 +278,13 @@ class _Comparison:
         if part.group == "1":
             return
         for place, name in enumerate(self._texts):
-            known = f"(SELECT v{place} AS v, count(*) AS n FROM sample WHERE v{place} IS NOT NULL GROUP BY ALL)"
+            lake_values = f"(SELECT v{place} AS v, count(*) AS n FROM sample WHERE v{place} IS NOT NULL GROUP BY ALL)"
             distinct, rows, short = self._row(
-                f"SELECT count(*), coalesce(sum(n), 0), bool_and(length(v) <= {LONGEST_VALUE}) FROM {known}"
+                f"SELECT count(*), coalesce(sum(n), 0), bool_and(length(v) <= {LONGEST_VALUE}) FROM {lake_values}"
             )
             if not short or distinct > MOST_VALUES or rows < LEAST_OFTEN * distinct:
                 continue
-            new_values = f"count(v{place}) FILTER (WHERE v{place} NOT IN (SELECT v FROM {known}))"
+            new_values = f"count(v{place}) FILTER (WHERE v{place} NOT IN (SELECT v FROM {lake_values}))"
             count, new = self._row(f"SELECT count(v{place}), {new_values} FROM {part.rows}")
             if count >= LEAST_ROWS:
                 total = round(count * self._scale)
