@@ -8,8 +8,11 @@ from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
+from pitlake.errors import LakeNotFound
 from pitlake.questions.catalogue import unions
 from pitlake.questions.dictionary import facts, shown
+
+FIRST_LAKE = "`pitlake demo` shows one, `pitlake mount TABLE` reads your table, `pitlake sync` fetches real companies"
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,6 +30,10 @@ def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
         from pitlake.lake.lake import Lake
 
         _contracts(Lake(lake).contracts().values(), form)
+        try:
+            Lake(lake).snapshot()
+        except LakeNotFound:
+            render.say("there is no lake here yet: " + FIRST_LAKE)
         return
     from pitlake.answers.contents import holdings
 

@@ -142,7 +142,9 @@ def get(name: str) -> Query:
     query = find(name)
     if query is None:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
-        raise BadInput("query", f"there is no query {name!r}", choice(name, over or _all_queries()))
+        raise BadInput(
+            "query", f"there is no query {name!r}", choice(name, over or _all_queries(), "pitlake run --help")
+        )
     return query
 
 

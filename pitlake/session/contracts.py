@@ -21,7 +21,11 @@ class Catalogue:
         names = None if names is None else [own for name in names for own in self._meant(name)]
         for name in names or ():
             if name not in self.contracts:
-                raise BadInput("datasets", f"there is no dataset {name!r}", choice(name, sorted(self.contracts)))
+                raise BadInput(
+                    "datasets",
+                    f"there is no dataset {name!r}",
+                    choice(name, sorted(self.contracts), "pitlake datasets"),
+                )
             if self.contracts[name].open_only and not open_mode:
                 raise BadInput("datasets", f"{name} is shown in open mode only", "leave it out, or give open_mode=True")
         chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]

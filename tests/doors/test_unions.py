@@ -63,6 +63,13 @@ def test_the_command_line_lists_describes_and_asks_unions(market_lake, capfd):
     assert int(capfd.readouterr().out.splitlines()[-1]) > 3
 
 
+def test_a_folder_without_a_lake_names_what_makes_one(tmp_path, capfd):
+    assert cli.invoke(["datasets", "--lake", str(tmp_path)]) == 0
+    said = capfd.readouterr().err
+    assert "`pitlake demo` shows one, `pitlake mount TABLE`" in said
+    assert "`pitlake sync`" in said
+
+
 def test_a_session_opened_with_a_union_has_its_sources(market_lake):
     with pitlake.connect(AS_OF, lake=market_lake, isolation="in_process", datasets=["bars"]) as session:
         assert session.datasets == ("av_daily_bars", "own_bars", "prices")
