@@ -4,7 +4,7 @@ A table names its companies in a column `cik`, `ticker` or `symbol`. If its key 
 newest date that is not after the instant.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from pitlake import clock
 from pitlake.errors import BadInput, choice, listed
 
 if TYPE_CHECKING:
-    from pitlake.answers.panel import PanelQuestion
     from pitlake.contract import Dataset
     from pitlake.session import Result, Session, Viewpoint
 
@@ -62,19 +61,19 @@ def _question(name: str, contracts: Mapping[str, "Dataset"], spelled: str) -> tu
 def answers(
     asked: Mapping[str, tuple[str, str]],
     viewpoint: "Viewpoint",
-    question: "PanelQuestion",
+    tickers: Sequence[str],
+    instants: Sequence[datetime],
     progress: Callable[[str], None],
 ) -> Iterator[Answer]:
     """Ask each field about each company at each instant, oldest first, in one session that moves through time."""
     from pitlake.session import open_session
 
-    instants = question.instants
     tables = sorted({table for table, _ in asked.values()})
     with open_session(replace(viewpoint, as_of=instants[0]), datasets=tables) as session:
         for place, moment in enumerate(instants):
             progress(f"own tables: {place:,} of {len(instants):,} instants ({place / len(instants):.0%})")
             session.advance(moment)
-            for ticker in question.tickers:
+            for ticker in tickers:
                 for name, (_, sql) in asked.items():
                     yield ticker, moment, name, session.sql(sql, _values(session, sql, ticker, moment))
 

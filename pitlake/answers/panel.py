@@ -223,7 +223,9 @@ def ask_panel(
             results += answers.values()
     table = pa.concat_tables(tables)
     if own:
-        table, own_results = _with_own(table, question, list(own_fields.answers(own, viewpoint, question, progress)))
+        table, own_results = _with_own(
+            table, question, list(own_fields.answers(own, viewpoint, question.tickers, question.instants, progress))
+        )
         results += own_results
     notes = dict.fromkeys(note for result in results for note in result.notes)
     return Panel(table, tuple(notes), tuple(result.receipt for result in results))
