@@ -69,13 +69,27 @@ def _unpickled(kind: type[PitlakeError], args: tuple[object, ...], fields: dict[
     return error
 
 
-def choice(name: str, choices: "Iterable[str]") -> str:
-    """Return the next step for an unknown name: similar names, or all of them."""
+MOST_NAMES = 5
+"""How many names a message lists."""
+
+
+def listed(names: "Iterable[str]") -> str:
+    """Return names as a list, of which at most MOST_NAMES are written out."""
+    every = list(names)
+    more = f" and {len(every) - MOST_NAMES} more" if len(every) > MOST_NAMES else ""
+    return ", ".join(every[:MOST_NAMES]) + more
+
+
+def choice(name: str, choices: "Iterable[str]", command: str = "") -> str:
+    """Return the next step for an unknown name: similar names, or the first ones. command: what lists all of them."""
     from difflib import get_close_matches
 
     all_known = list(choices)
     near = get_close_matches(name, all_known)
-    return f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(all_known)}"
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    rest = f"; `{command}` lists them" if command and len(all_known) > MOST_NAMES else ""
+    return f"choose one of {listed(all_known)}{rest}"
 
 
 class BadInput(PitlakeError):

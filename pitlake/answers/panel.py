@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from pitlake import clock
+from pitlake.answers import own_fields
 from pitlake.errors import BadInput, choice
 from pitlake.questions import catalogue, line_items
 from pitlake.questions.parameters import spell
@@ -92,7 +93,7 @@ class PanelQuestion:
         symbols = [spell("ticker", field("tickers"), ticker) for ticker in spell("texts", field("tickers"), tickers)]
         chosen, known_fields = spell("texts", field("fields"), fields), panel_fields()
         for name in chosen:
-            if name not in known_fields:
+            if name not in known_fields and "." not in name:
                 raise BadInput(field("fields"), f"there is no {name!r}", choice(name, known_fields))
         if (instants is None) == (since is None):
             raise BadInput(field("since"), "give either this or instants", "give a year or day such as 2015")
@@ -171,7 +172,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
         tickers: Tickers that the companies had then or have today; a list, or one text with commas.
         fields: Line items: a name alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing
             twelve months) appended. Also open, high, low, close, volume, split_index, price_date, price_source of the
-            newest daily bar.
+            newest daily bar, and `table.column` of a mounted table that names companies by cik, ticker or symbol.
         since: The first year, month or day.
         until: The last instant (default: now).
         every: day, week, month, quarter or year; the instants are the ends of those days in New York.
@@ -195,14 +196,20 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
     return ask_panel(question, viewpoint)
 
 
-def ask_panel(question: PanelQuestion, viewpoint: "Viewpoint") -> Panel:
+def ask_panel(
+    question: PanelQuestion, viewpoint: "Viewpoint", progress: Callable[[str], None] = lambda _text: None
+) -> Panel:
     """Return the panel of a question. viewpoint: the viewpoint of all its queries, as of the question's last
     instant.
     """
     from pitlake.session import open_session
 
-    items = [name for name in question.fields if name not in BAR_FIELDS]
-    queries = [name for name, is_asked in ((ITEMS, items), (BARS, len(items) < len(question.fields))) if is_asked]
+    lake = viewpoint.open_lake()
+    viewpoint = replace(viewpoint, lake=lake, version=viewpoint.snapshot().version)
+    own = own_fields.questions([name for name in question.fields if "." in name], lake.contracts(viewpoint.snapshot()))
+    items = [name for name in question.fields if name not in BAR_FIELDS and name not in own]
+    bars = len(items) + len(own) < len(question.fields)
+    queries = [name for name, is_asked in ((ITEMS, items), (BARS, bars)) if is_asked]
     reads = {dataset for name in queries for dataset in catalogue.get(name).reads}
     at_once = max(1, min(COMPANIES_AT_ONCE, PAIRS_AT_ONCE // len(question.instants)))
     tables: list[pa.Table] = []
@@ -210,11 +217,18 @@ def ask_panel(question: PanelQuestion, viewpoint: "Viewpoint") -> Panel:
     with open_session(replace(viewpoint, as_of=question.instants[-1]), datasets=sorted(reads)) as session:
         for first in range(0, len(question.tickers), at_once):
             part = replace(question, tickers=question.tickers[first : first + at_once])
+            progress(f"asking: {first:,} of {len(question.tickers):,} companies ({first / len(question.tickers):.0%})")
             answers = {name: _answer(session, name, part, items) for name in queries}
             tables.append(_table(part, answers))
             results += answers.values()
+    table = pa.concat_tables(tables)
+    if own:
+        table, own_results = _with_own(
+            table, question, list(own_fields.answers(own, viewpoint, question.tickers, question.instants, progress))
+        )
+        results += own_results
     notes = dict.fromkeys(note for result in results for note in result.notes)
-    return Panel(pa.concat_tables(tables), tuple(notes), tuple(result.receipt for result in results))
+    return Panel(table, tuple(notes), tuple(result.receipt for result in results))
 
 
 def _answer(session: "Session", name: str, question: PanelQuestion, items: list[str]) -> "Result":
@@ -235,6 +249,8 @@ def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
         "at": pa.array([moment for _, moment in places], pa.timestamp("us", "UTC")),
     }
     for field in question.fields:
+        if "." in field:
+            continue
         if field in BAR_FIELDS:
             columns[field] = _column(places, answers[BARS].arrow(), BAR_FIELDS[field])
             continue
@@ -244,6 +260,29 @@ def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
         if question.proof:
             columns |= {f"{field}_{ending}": _column(places, mine, name) for ending, name in PROOF.items()}
     return pa.table(columns)
+
+
+def _with_own(
+    table: pa.Table, question: PanelQuestion, answers: list[own_fields.Answer]
+) -> tuple[pa.Table, list["Result"]]:
+    """Add the fields of own tables to the rows, in the order of the question; return the answers they come from too."""
+    found = {(ticker, moment, name): result.arrow() for ticker, moment, name, result in answers}
+    pairs = list(zip(table["ticker"].to_pylist(), table["at"].to_pylist(), strict=True))
+    for name in dict.fromkeys(name for _, _, name, _ in answers):
+        rows = [found[ticker, moment, name] for ticker, moment in pairs]
+        padded = [each if len(each) else _no_row(each.schema) for each in rows]
+        whole = pa.concat_tables(padded)
+        table = table.append_column(name, whole["value"])
+        if question.proof:
+            table = table.append_column(f"{name}_public_at", whole[clock.AVAILABLE_AT])
+    first = [name for name in question.fields if name in table.column_names]
+    proofs = {name: [each for each in table.column_names if each.startswith(f"{name}_")] for name in first}
+    order = dict.fromkeys(("ticker", "date", "at", *(each for name in first for each in (name, *proofs[name]))))
+    return table.select([*order]), [result for *_, result in answers]
+
+
+def _no_row(schema: pa.Schema) -> pa.Table:
+    return pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
 
 
 def _column(places: dict[tuple[str, datetime], int], rows: pa.Table, name: str) -> pa.Array:

@@ -8,7 +8,11 @@ from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
+from pitlake.errors import LakeNotFound
+from pitlake.questions.catalogue import unions
 from pitlake.questions.dictionary import facts, shown
+
+FIRST_LAKE = "`pitlake demo` shows one, `pitlake mount TABLE` reads your table, `pitlake sync` fetches real companies"
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,6 +30,10 @@ def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
         from pitlake.lake.lake import Lake
 
         _contracts(Lake(lake).contracts().values(), form)
+        try:
+            Lake(lake).snapshot()
+        except LakeNotFound:
+            render.say("there is no lake here yet: " + FIRST_LAKE)
         return
     from pitlake.answers.contents import holdings
 
@@ -47,6 +55,7 @@ def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
         for holding in datasets
     ]
     render.deliver(render.grid(("dataset", "rows", "from", "newest", "gaps", "what"), rows), None)
+    _say_unions()
 
 
 def _contracts(every: "Collection[Dataset]", form: str) -> None:
@@ -55,4 +64,11 @@ def _contracts(every: "Collection[Dataset]", form: str) -> None:
         return
     rows = [(dataset.name, dataset.title, ", ".join(dataset.key), shown(dataset)) for dataset in every]
     render.deliver(render.grid(("dataset", "what", "one row per", "shown"), rows), None)
+    _say_unions()
     render.say("add --as-of T or --open to see each dataset's contents")
+
+
+def _say_unions() -> None:
+    """Name the views in SQL over several of these datasets."""
+    named = ", ".join(f"{union.name} ({', '.join(union.reads)})" for union in unions().values())
+    render.say(f"in SQL, these read several datasets, with `source` in each row: {named}")

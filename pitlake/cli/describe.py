@@ -11,7 +11,8 @@ from pitlake.cli import render
 from pitlake.cli.options import format_option
 from pitlake.cli.sessions import opened, optional_session_options
 from pitlake.clock import iso
-from pitlake.questions.dictionary import facts, page
+from pitlake.questions.catalogue import unions
+from pitlake.questions.dictionary import facts, page, union_facts, union_page
 
 if TYPE_CHECKING:
     from pitlake.session import Viewpoint
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
 @optional_session_options
 @format_option(("text", "json"))
 def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
-    """Describe a dataset: its clock, key, columns and gaps.
+    """Describe a dataset or a union of datasets: its clock, key, columns and gaps.
 
     With --as-of or --open, also show its contents in the lake.
     """
     from pitlake.lake.lake import Lake
 
     described = Lake(lake)
+    if (union := unions().get(dataset)) and dataset not in described.contracts():
+        as_json = form == "json"
+        render.deliver(render.to_json(union_facts(union)) if as_json else union_page(union).encode(), None)
+        return
     contract = described.contract(dataset)
     description, text = facts(contract), page(contract)
     if rule := described.counts_from(contract):

@@ -31,7 +31,8 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
     required=True,
     help=(
         "Line items, such as revenue_ttm: a name alone (newest quarter or balance) or with _quarter, _year or _ttm "
-        "appended. Also open, high, low, close, volume, split_index, price_date, price_source."
+        "appended. Also open, high, low, close, volume, split_index, price_date, price_source, and columns of your own "
+        "tables, such as my_scores.score."
     ),
 )
 @click.option(
@@ -91,8 +92,8 @@ def command(
         field=lambda name: _FLAGS.get(name, flag(name)),
     )
     viewpoint = Viewpoint.parse(question.instants[-1], **options, field=flag)
-    with working("asking"):
-        panel = ask_panel(question, viewpoint)
+    with working("asking") as progress:
+        panel = ask_panel(question, viewpoint, progress)
     render.write(panel.arrow(), form, output)
     table = panel.arrow()
     values = sum(len(table) - table[name].null_count for name in question.fields)

@@ -15,7 +15,7 @@ import click
 
 from pitlake.cli import READER_GONE
 from pitlake.clock import AVAILABLE_AT
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,10 @@ ROWS_IN_TABLE = 200
 CELL_WIDTH = 80
 LEAST_WIDTH = 20  # below that a column is dropped rather than shortened
 GUTTER = 3  # between two columns
-PROOF = ("id", "available_at_source", "evidence")
+PLUMBING = frozenset(
+    ("available_at_source", "available_at_basis", "release_rule", "acceptance_rule", "acceptance_raw", "evidence")
+)
+"""How a row is dated and where it comes from: the last columns on a terminal."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -121,8 +124,8 @@ def _people(table: "pa.Table") -> bytes:
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """Format texts as a table.
 
-    On a terminal, the table fits the width: columns are shortened, then dropped from the right. A message on stderr
-    names the dropped columns.
+    On a terminal, the table fits the width: what a row says comes first, then when it became public, and PLUMBING
+    last. Columns are shortened, then dropped from the right. A message on stderr names the dropped columns.
     """
     from rich.cells import cell_len, set_cell_size
 
@@ -131,13 +134,16 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
         return set_cell_size(text, cells) if whole else f"{set_cell_size(text, cells - 1)}…"
 
     is_terminal = sys.stdout.isatty()
-    head = [printable(name) for name in head]
-    lines = [head, *([_shorten(printable(text)) for text in row] for row in rows)]
+    places = range(len(head))
+    if is_terminal:
+        places = sorted(places, key=lambda place: (head[place] in PLUMBING, head[place] == AVAILABLE_AT))
+    head = [printable(head[place]) for place in places]
+    lines = [head, *([_shorten(printable(row[place])) for place in places] for row in rows)]
     natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     width = shutil.get_terminal_size().columns if is_terminal else sum(natural) + GUTTER * len(natural)
     widths = _fitting(head, natural, width)
     if dropped := [name for place, name in enumerate(head) if place not in widths]:
-        say(f"not shown at {width} columns: {', '.join(dropped)}; --format json has them")
+        say(f"not shown at {width} columns: {listed(dropped)}; --format json has them")
     gutter = " " * GUTTER
     first, *rest = (gutter.join(cell(line[place], cells) for place, cells in widths.items()).rstrip() for line in lines)
     if is_terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
@@ -167,7 +173,7 @@ def _importance(name: str) -> int:
     """Return a column's rank on a narrow terminal. The columns with the lowest ranks are shown."""
     if name == AVAILABLE_AT or name == "title" or name.endswith("score"):
         return 0
-    return 2 if name in PROOF else 1
+    return 2 if name == "id" or name in PLUMBING else 1
 
 
 def printable(text: str) -> str:

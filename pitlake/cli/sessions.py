@@ -89,11 +89,16 @@ def typed(read: Callable[[], str], field: str = "SQL") -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner on stderr while the block runs, if stderr is a terminal. The block may replace its text."""
+    """Show a text and the time on stderr while the block runs, if stderr is a terminal. The block may replace the
+    text.
+    """
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
-    with Console(stderr=True).status(what) as status:
-        yield status.update
+    shown = (SpinnerColumn(), "{task.description}", TimeElapsedColumn())
+    with Progress(*shown, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda text: progress.update(task, description=text)

@@ -24,7 +24,9 @@ def get(name: str) -> Dataset:
     try:
         return all_datasets()[meant(name)]
     except KeyError:
-        raise BadInput("dataset", f"there is no dataset {name!r}", choice(name, all_datasets())) from None
+        raise BadInput(
+            "dataset", f"there is no dataset {name!r}", choice(name, all_datasets(), "pitlake datasets")
+        ) from None
 
 
 def _load(name: str) -> Dataset:

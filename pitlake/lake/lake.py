@@ -213,7 +213,7 @@ class Lake:
         every = self.contracts()
         contract = every.get(name) or every.get(meant(name))
         if contract is None:
-            raise BadInput("dataset", f"there is no dataset {name!r}", choice(name, every))
+            raise BadInput("dataset", f"there is no dataset {name!r}", choice(name, every, "pitlake datasets"))
         return contract
 
     @_working

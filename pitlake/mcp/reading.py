@@ -20,7 +20,7 @@ from pitlake.clock import iso
 from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.query_service import QueryService
 from pitlake.questions import catalogue
-from pitlake.questions.dictionary import facts, shown
+from pitlake.questions.dictionary import facts, shown, union_facts
 from pitlake.questions.parameters import spell
 
 ANSWER = (
@@ -35,7 +35,7 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
     """Describe all datasets and queries in one line each, or one of them in full. Raises BadInput."""
     contracts, queries = service.contracts(), catalogue.all_queries()
     as_of = service.viewpoint.as_of
-    answer: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "queries": []}
+    answer: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "unions": [], "queries": []}
     if name is None:
         holdings = service.holdings()
         answer["datasets"] = [
@@ -43,9 +43,15 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
             | {"holds": holdings.get(contract.name)}
             for contract in sorted(contracts.values(), key=lambda contract: _empty(holdings.get(contract.name)))
         ]
+        answer["unions"] = [
+            {"name": union.name, "summary": union.summary, "reads": list(union.reads)}
+            for union in catalogue.unions().values()
+        ]
         answer["queries"] = [{"name": query.name, "summary": query.summary} for query in queries.values()]
     elif query := catalogue.find(name):
         answer["queries"] = [catalogue.facts(query)]
+    elif name not in contracts and name in catalogue.unions():
+        answer["unions"] = [union_facts(catalogue.unions()[name])]
     elif (own := name if name in contracts else meant(name)) in contracts:
         reasons, holdings = [rule.reason for rule in contracts[own].gap_rules], service.holdings(own)
         rule = service.viewpoint.open_lake().counts_from(contracts[own])

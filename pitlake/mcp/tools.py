@@ -84,10 +84,11 @@ class AnswerModel(BaseModel):
 
 
 class DescriptionModel(BaseModel):
-    """All datasets and queries in one line each, or one of them in full."""
+    """All datasets, views over several of them and queries in one line each, or one of them in full."""
 
     as_of: str | None
     datasets: list[dict[str, Any]]
+    unions: list[dict[str, Any]]
     queries: list[dict[str, Any]]
 
 

@@ -7,7 +7,7 @@ SQL text. Nothing here runs SQL. Sessions load `session_macros`.
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -42,7 +42,8 @@ _KEYS = ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", 
 _PARAM = re.compile(
     r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
 )
-_MACRO = re.compile(r"CREATE MACRO (\w+)")
+_MACRO = re.compile(r"CREATE (?:MACRO|VIEW) (?:lake\.)?(\w+)")
+_UNION = re.compile(r"-- union: (\w+) \| (.+)\n((?:-- columns: .+\n)+)")
 _READS = re.compile(r"-- reads: (.+)\n")
 _COLUMN = re.compile(r"(?P<name>\w+)(?: \[(?P<unit>[^\]]+)\])? \| (?P<meaning>.+)")
 _NOT_CODE = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
@@ -141,7 +142,9 @@ def get(name: str) -> Query:
     query = find(name)
     if query is None:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
-        raise BadInput("query", f"there is no query {name!r}", choice(name, over or _all_queries()))
+        raise BadInput(
+            "query", f"there is no query {name!r}", choice(name, over or _all_queries(), "pitlake run --help")
+        )
     return query
 
 
@@ -173,13 +176,34 @@ def facts(query: Query) -> dict[str, Any]:
 def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
     """Return the SQL texts a session runs, in order, once it has the views of these datasets.
 
-    They define full-text search, nearest vectors and as-of series. A macro over a missing dataset is left out.
+    They define full-text search, nearest vectors, as-of series and unions. What reads a missing dataset is left out.
     """
     return tuple(text for reads, text in _macros() if reads <= set(datasets))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Union:
+    """A view over several datasets, in order of preference. Its column `source` names the dataset of each row."""
+
+    name: str
+    summary: str
+    reads: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@cache
+def unions() -> dict[str, Union]:
+    """Return the views that read every source of bars, facts and so on, by name."""
+    found = (
+        Union(name=name, summary=summary, reads=reads, columns=tuple(re.findall(r"\w+(?=[,\n])", columns)))
+        for reads, text in _macro_files()
+        for name, summary, columns in _UNION.findall(text)
+    )
+    return {union.name: union for union in sorted(found, key=lambda union: union.name)}
+
+
 def macro_reads(words: set[str]) -> set[str]:
-    """Return the datasets that the macros among these words read."""
+    """Return the datasets that the macros and unions among these words read."""
     by_macro = _reads_by_macro()
     return {name for macro in words & by_macro.keys() for name in by_macro[macro]}
 
@@ -238,10 +262,14 @@ def _macros() -> tuple[tuple[frozenset[str], str], ...]:
     """Return the datasets and text of each macro file, those with fewer datasets first, because a macro must exist
     before another uses it.
     """
-    texts = (path.read_text(encoding="utf-8") for path in sql_files("macros"))
-    headed = ((_READS.match(text), text) for text in texts)
-    macros = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
-    return tuple(sorted(macros, key=lambda macro: len(macro[0])))
+    return tuple(sorted(((frozenset(reads), text) for reads, text in _macro_files()), key=lambda macro: len(macro[0])))
+
+
+def _macro_files() -> Iterator[tuple[tuple[str, ...], str]]:
+    for path in sql_files("macros"):
+        text = path.read_text(encoding="utf-8")
+        reads = _READS.match(text)
+        yield tuple(reads[1].split(", ")) if reads else (), text
 
 
 @cache

@@ -5,8 +5,11 @@ lake.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pitlake.contract import BASES, BASIS, KNOWN, Column, Dataset
+from pitlake.datasets import get
+from pitlake.questions.catalogue import Union
 
 OF_THE_LAKE = frozenset({"available_at", BASIS, "release_rule", "acceptance_rule"})
 
@@ -16,6 +19,16 @@ Columns not listed below are `record`. A `hindsight` column is shown unchanged: 
 the value may be a later one, such as a ticker of the day the source was queried. Count and join by CIK, and take names
 from `names`.
 """
+
+OF_UNIONS = {
+    "available_at_source": "The clock that dates the row.",
+    "began": "The start of the call, or when its text became public if no start is stated.",
+    "created": "When its source says that it was made.",
+    "evidence": "Where the row comes from.",
+    "source": "The dataset of the row.",
+    "text": "The text that searches read.",
+}
+"""What columns of unions mean, where the datasets say nothing or something else."""
 
 CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, which `as_of` limits.
 `observed_at` is transaction time, which `known_by` limits: when this lake first saw the row. No view shows it.
@@ -95,6 +108,22 @@ def facts(dataset: Dataset) -> dict[str, object]:
             for column in agent_columns(dataset)
         ],
     }
+
+
+def union_page(union: Union) -> str:
+    """Return the dictionary page of a view over several datasets, in Markdown."""
+    columns = [(column["name"], column["meaning"]) for column in union_facts(union)["columns"]]
+    reads = f"A view in SQL over `{'`, `'.join(union.reads)}`, in order of preference."
+    parts = (f"# {union.name}", union.summary, reads, "## Columns", table(("column", "meaning"), columns))
+    return "\n\n".join(parts) + "\n"
+
+
+def union_facts(union: Union) -> dict[str, Any]:
+    """Return a view over several datasets as plain values, for programs."""
+    meanings = {column.name: column.meaning for name in reversed(union.reads) for column in agent_columns(get(name))}
+    meanings |= OF_UNIONS
+    columns = [{"name": name, "meaning": meanings[name]} for name in union.columns]
+    return {"name": union.name, "summary": union.summary, "reads": list(union.reads), "columns": columns}
 
 
 def agent_columns(dataset: Dataset) -> list[Column]:

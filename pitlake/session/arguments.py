@@ -15,7 +15,7 @@ import pyarrow as pa
 from pitlake.aliases import meant
 from pitlake.clock import instant
 from pitlake.errors import BadInput
-from pitlake.questions.catalogue import COMPANY, POLLED, Query, placeholders
+from pitlake.questions.catalogue import COMPANY, POLLED, Query, placeholders, unions
 from pitlake.questions.parameters import spell
 from pitlake.questions.tickers import Company
 from pitlake.session.digest import sha256_of
@@ -155,7 +155,7 @@ def resolved(
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
     """Return a caller's table: its name, which must not hide a view, the Arrow table, and its hash for the receipt."""
     plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
-    if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
+    if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts, unions()):
         raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that is not the name of a view")
     try:
         arrow = _as_arrow(rows)
@@ -186,6 +186,10 @@ def hint(
         return f"{name} contains outcomes and is shown in open mode only (open_mode=True, --open)"
     if name in contracts and name not in bound:
         return f"this session was opened without {name}; open one with it in datasets"
+    if name in unions() and set(unions()[name].reads) <= set(bound):
+        return LEFT_OUT if left_out else ""
+    if name in unions() and contracts:
+        return f"{name} reads {', '.join(unions()[name].reads)}: open the session with all of them"
     if meant(name) in bound:
         return f"{name} is called {meant(name)} here: SELECT * FROM {meant(name)}"
     return (only or LOADED) if name else ""

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from pitlake.contract import INSTANT
+from pitlake.errors import listed
 from pitlake.lake.storage.conventions import CLOSE, RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
@@ -172,7 +173,7 @@ class Result:
         """Return the values of a column, given its name, or a row or a list of rows, given their places."""
         if isinstance(place, str):
             if place not in self.columns:
-                raise KeyError(f"there is no column {place!r}; the columns are {', '.join(self.columns)}")
+                raise KeyError(f"there is no column {place!r}; the columns are {listed(self.columns)}")
             return _values(self._table[place])
         if isinstance(place, slice):
             return list(self)[place]

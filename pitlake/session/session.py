@@ -26,7 +26,7 @@ from pitlake.session.opener import AtInstant, Opener
 from pitlake.session.result import Question, Result, Step
 from pitlake.session.sealed.process import Failed, Reply
 from pitlake.session.sql.reading import Reading
-from pitlake.session.sql.statements import NUMBERED
+from pitlake.session.sql.statements import NUMBERED, Opening
 from pitlake.session.viewpoint import OMIT, Viewpoint
 
 if TYPE_CHECKING:
@@ -42,17 +42,20 @@ OTHER_NAMES = dict.fromkeys(("register", "from_df"), 'load a frame with session.
 }
 """What to type in place of the methods of other libraries."""
 
+_SYSTEM_TABLE = re.compile(r'\nDid you mean "(?:pg|duckdb|sqlite|pragma)_\w+"\?')
+"""DuckDB's suggestion of one of its own tables."""
+
 
 class Session:
     """What was public at `as_of`, in SQL. It runs one query at a time; `interrupt` and `close` may be called from any
     thread.
 
     viewpoint: the session's instant, lake and options. version: the lake version, fixed. datasets: the names of the
-    bound datasets. views: the names of their views, each with its dataset. newest: the newest available_at of each
-    dataset and of its gaps. conventions: the lake's rules that date filings and bars, for receipts. on_result: called
-    with each answer. on_advance: called with each instant passed to `advance`; it may refuse the instant. SQL sees
-    `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`; `as_of()` and `now()` return
-    T.
+    bound datasets. views: the names of their views, each with its dataset. unions: the views over several datasets.
+    newest: the newest available_at of each dataset and of its gaps. conventions: the lake's rules that date filings and
+    bars, for receipts. on_result: called with each answer. on_advance: called with each instant passed to `advance`; it
+    may refuse the instant. SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and
+    `lake_info`; `as_of()` and `now()` return T.
     """
 
     def __init__(
@@ -120,12 +123,12 @@ class Session:
 
     def __getitem__(self, view: str) -> Result:
         """Return the rows of a view."""
-        if view not in self.views:
-            raise KeyError(f"there is no view {view!r}; {choice(str(view), self.views)}")
+        if view not in self.views and view not in self.unions:
+            raise KeyError(f"there is no view {view!r}; {choice(str(view), (*self.views, *self.unions))}")
         return self.sql(f'FROM "{view}"')
 
     def __getattr__(self, name: str) -> Result:
-        if name in self.__dict__.get("views", ()):
+        if name in self.__dict__.get("views", ()) or name in self.__dict__.get("unions", ()):
             return self[name]
         raise AttributeError(f"a session has no {name!r}; {OTHER_NAMES.get(name, 'its `datasets` are its views')}")
 
@@ -253,6 +256,9 @@ class Session:
         """Use these backends and this viewpoint from now on."""
         binding = at.binding
         self.viewpoint, self._at = viewpoint, at
+        usual = {*Opening(binding, self._catalogue.views).usual}
+        self.unions = {name: union for name, union in queries.unions().items()
+                       if name not in self._bound and usual.issuperset(union.reads)}  # fmt: skip
         self._backend, self._index, self._with_hindsight = at.backend, at.index, at.with_hindsight
         delivered = (*binding.relations[: len(self.datasets)], binding.relations[-1])
         self.newest = {relation.name: relation.watermark for relation in delivered}
@@ -317,7 +323,7 @@ class Session:
             try:
                 backend, text = self._backend_for(query, of_all=of_all) if query else (self._live(), step.sql)
                 # Earlier statements may have put other rows under a view's name. Catalogue queries need no proof.
-                views = () if prelude or query else self.views
+                views = () if prelude or query else (*self.views, *self.unions)
                 reply = backend.run(text, packed, caps, views)
             except Failed as failed:
                 self._remember(step, stateless=failed.stateless or backend is not self._backend)
@@ -365,12 +371,13 @@ class Session:
 
     def _reading(self, reply: Reply) -> Reading:
         """Return the views and columns that the process reports as read, without names that do not exist."""
-        view, views = reply.reading.rows_of, reply.reading.views
-        dataset = self._bound.get(self.views.get(view or "", ""))
-        columns = {*dataset.agent_columns, *NUMBERED} if dataset else set()
+        view, names = reply.reading.rows_of or "", reply.reading.views or ()
+        dataset, union = self._bound.get(self.views.get(view, "")), self.unions.get(view)
+        columns = {*dataset.agent_columns, *NUMBERED} if dataset else {*(union.columns if union else ())}
+        views = {read for name in names for read in (self.unions[name].reads if name in self.unions else (name,))}
         return Reading(
-            view if columns.issuperset(reply.table.column_names) else None,
-            views if views and self.views.keys() >= set(views) else None,
+            view if view and columns.issuperset(reply.table.column_names) else None,
+            tuple(sorted(views)) if views and self.views.keys() >= views else None,
         )
 
     def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:
@@ -409,7 +416,7 @@ class Session:
         open_only = [name for name, dataset in contracts.items() if dataset.open_only]
         return QueryFailed(
             failure.kind,
-            failure.message,
+            _SYSTEM_TABLE.sub("", failure.message),
             arguments.hint(failure, self.datasets, list(contracts), open_only, self._left_out),
         )
 

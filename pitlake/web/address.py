@@ -19,6 +19,9 @@ from pitlake.exchange import session_by
 
 _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
 _MOVED = ("date", "time", "day")
+ANY = "X"
+"""The ticker of an address that names no company."""
+
 _YEAR = timedelta(days=365)
 _LONGEST_BREAK = 10
 
@@ -49,6 +52,11 @@ class Move:
 
     label: str
     to: datetime
+
+
+def is_ticker(text: str) -> bool:
+    """Return whether a text has the form of a ticker."""
+    return _TICKER.fullmatch(text) is not None and not text.isdecimal()
 
 
 def parse_address(query: Mapping[str, str]) -> Address:

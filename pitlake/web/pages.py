@@ -12,6 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from threading import Lock
 from typing import Any
+from urllib.parse import urlencode
 
 import jinja2
 from starlette.requests import Request
@@ -24,7 +25,7 @@ from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
 from pitlake.web import address as addresses
-from pitlake.web import compare, formatting, questions
+from pitlake.web import companies, compare, formatting, questions
 from pitlake.web import history as histories
 from pitlake.web.address import Address
 from pitlake.web.as_data import check_form, download, render, wants_json
@@ -50,6 +51,7 @@ class TimeMachine:
         return [
             Route("/", self.start),
             Route("/at", partial(self._once, self.at)),
+            Route("/companies", partial(self._once, self.companies)),
             Route("/compare", partial(self._once, self.compare)),
             Route("/history", partial(self._once, self.history)),
             Route("/ask", partial(self._once, self.ask)),
@@ -62,13 +64,35 @@ class TimeMachine:
         return RedirectResponse(self._home.url(), 303)
 
     def at(self, request: Request) -> Response:
-        """Show what was known about a company at T."""
+        """Show what was known about a company at T. A text that is not a ticker is searched among the companies."""
+        text = request.query_params.get("ticker", "").strip()
+        if text and not addresses.is_ticker(text):
+            view = addresses.parse_address({**request.query_params, "ticker": addresses.ANY})
+            return RedirectResponse(_search_url(view, text), 303)
         view = addresses.parse_address(request.query_params)
         if view.moved:
             return RedirectResponse(view.url(), 303)
         with self._pool.session(view.as_of) as session:
             company = read_company(session, view)
+            if not company.ciks and companies.search(session, text):
+                return RedirectResponse(_search_url(view, text), 303)
         return self._page(request, "at.html", view, {"company": company}, **_controls(company), **_pictures(company))
+
+    def companies(self, request: Request) -> Response:
+        """List the companies that a text names; all of them without a text."""
+        view = addresses.parse_address({**request.query_params, "ticker": addresses.ANY})
+        text = request.query_params.get("q", "").strip()
+        with self._pool.session(view.as_of) as session:
+            found = companies.search(session, text)
+        most = companies.MOST_COMPANIES
+        facts = {
+            "page": "companies",
+            "as_of": view.as_of,
+            "text": text,
+            "found": found[:most],
+            "more": len(found) > most,
+        }
+        return render(self._templates, request, "companies.html", facts, moment=view.as_of)
 
     def compare(self, request: Request) -> Response:
         """Show two instants side by side, the earlier one first."""
@@ -186,6 +210,10 @@ class TimeMachine:
         facts = {"page": template.removesuffix(".html"), "address": view, **facts}
         own: dict[str, Any] = {"sheet": Sheet(view), "moment": view.as_of}
         return render(self._templates, request, template, facts, **own | frame)
+
+
+def _search_url(view: Address, text: str) -> str:
+    return f"/companies?{urlencode({'as_of': iso(view.as_of), 'q': text})}"
 
 
 def _controls(company: CompanyView) -> dict[str, Any]:

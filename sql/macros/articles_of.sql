@@ -21,3 +21,8 @@ SELECT
 FROM news_of(wanted)
 UNION ALL
 FROM benzinga_of(wanted);
+
+-- union: articles | News of every source, each article once: as the graph has it, otherwise as Benzinga has it.
+-- columns: available_at, available_at_source, id, ticker, tickers, title, teaser, channels, created, source, evidence,
+-- columns: text
+CREATE VIEW articles AS FROM articles_of(NULL);

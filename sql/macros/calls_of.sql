@@ -38,3 +38,25 @@ WHERE is_about(wanted, NULL, [ticker], available_at)
             call.call_start, call.fiscal_year, call.fiscal_quarter
         )
     );
+
+-- union: calls | Earnings calls of every source, each once: as the graph has it, otherwise as earningscall.biz has it.
+-- columns: available_at, available_at_source, ticker, company_name, conference_datetime, began, fiscal_quarter,
+-- columns: fiscal_year, transcript_id, text, source, evidence
+CREATE VIEW calls AS
+SELECT
+    available_at, available_at_source, ticker, company_name, conference_datetime, conference_datetime AS began,
+    fiscal_quarter, fiscal_year, transcript_id, full_text AS text, 'transcripts' AS source, evidence
+FROM transcripts
+UNION ALL
+SELECT
+    available_at, available_at_source, ticker, NULL, call_start, coalesce(call_start, available_at), fiscal_quarter,
+    fiscal_year, call_id(exchange, ticker, fiscal_year, fiscal_quarter), text, 'call_transcripts', evidence
+FROM call_transcripts AS call
+WHERE NOT EXISTS (
+    FROM transcripts AS graph
+    WHERE graph.ticker = call.ticker
+        AND is_same_call(
+            graph.conference_datetime, graph.fiscal_year, graph.fiscal_quarter,
+            call.call_start, call.fiscal_year, call.fiscal_quarter
+        )
+);

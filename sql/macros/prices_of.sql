@@ -33,3 +33,16 @@ FROM (
 )
 WHERE entity_kind IS NULL OR entity_kind <> 'company' OR entity_id = last_company
 QUALIFY row_number() OVER (PARTITION BY date ORDER BY bar_rank(source), entity_kind, entity_id, symbol) = 1;
+
+-- union: bars | Daily bars of every source, one per symbol and day, from the most preferred source that has it.
+-- columns: available_at, available_at_source, entity_kind, entity_id, symbol, date, open, high, low, close, vwap,
+-- columns: volume, transactions, evidence, source
+CREATE VIEW bars AS
+FROM (
+    FROM prices SELECT *, 'prices' AS source
+    UNION ALL BY NAME
+    FROM own_bars SELECT * EXCLUDE (available_at_basis) RENAME (ticker AS symbol), 'own_bars' AS source
+    UNION ALL BY NAME
+    FROM av_daily_bars SELECT * EXCLUDE (available_at_basis) RENAME (ticker AS symbol), 'av_daily_bars' AS source
+)
+QUALIFY rank() OVER (PARTITION BY symbol, date ORDER BY bar_rank(source)) = 1;

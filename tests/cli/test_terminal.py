@@ -90,6 +90,15 @@ def test_columns_that_do_not_fit_are_named(titled_lake):
     }  # fmt: skip
 
 
+def test_what_a_row_says_stands_before_what_dates_it(titled_lake):
+    lines, said = shown(("query", "FROM news", "--as-of", AFTER), 80, titled_lake[0])
+    assert lines[0].split()[0] == "id"
+    assert lines[0].split()[-1] == "available_at"
+    assert " more; --format json has them" in said.splitlines()[0]
+    wide, _ = shown(("query", "FROM news", "--as-of", AFTER), 400, titled_lake[0])
+    assert wide[0].split()[-3:] == ["available_at", "available_at_source", "evidence"]
+
+
 def test_without_a_command_the_help_is_printed(titled_lake):
     lines, said = shown((), 80, titled_lake[0])
     assert lines[0] == "Usage: pitlake [OPTIONS] [COMMAND] [ARGS]..."

@@ -1,5 +1,6 @@
 """What people who know pandas, polars and DuckDB type first at a session and a result: it works, or says what to do."""
 
+import re
 from datetime import date, datetime
 
 import duckdb
@@ -84,6 +85,8 @@ QUESTIONS = [
     ("s.sql('SELECT 1; SELECT 2')", [(2,)]),
     ("s.sql('SELECT now() = $t', {'t': datetime.fromisoformat(T)})", [(True,)]),
     ("s.sql('SELECT count(*) > 3 FROM (SUMMARIZE prices)')", [(True,)]),
+    ("len(s.sql('FROM prices')) > 3", True),
+    ("len(s.sql('PIVOT prices ON date USING max(close) GROUP BY symbol')) > 0", True),
     ("s.sql('FROM prices QUALIFY row_number() OVER () = 1').arrow().select(['symbol']).num_rows", 1),
 ]
 
@@ -103,6 +106,7 @@ def test_a_view_is_a_result(s):
 
 
 SAYS = [
+    ("s.sql('SELECT * FROM my_frame')", r'session\.load\("mine", frame\)'),
     ("s.sql('SELECT * FROM other')", r'session\.load\("mine", frame\)'),
     ("s.sql('SELECT :a', {'a': 1})", r"\$name, not :name"),
     ("s.sql(\"FROM read_parquet('x.parquet')\")", r"pitlake mount"),
@@ -134,7 +138,7 @@ SAYS = [
 def test_what_does_not_work_says_what_to_type(s, r, question, words):
     with pytest.raises((PitlakeError, AttributeError, KeyError), match=words) as raised:
         eval(question, {"s": s, "r": r, "pitlake": pitlake, "date": date, "datetime": datetime, "pd": pd, "T": T})
-    assert not {"date_only", "not_iso", "pg_index"} & set(str(raised.value).split())
+    assert not re.search("date_only|not_iso|pg_", str(raised.value))
 
 
 OPENS = [

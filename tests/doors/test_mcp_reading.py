@@ -142,7 +142,9 @@ def test_names_people_use_name_datasets_and_shadow_none(lake):
         assert ask(lake, "search", within=spoken, **query) == ask(lake, "search", within=own, **query)
     with connect(AS_OF, lake=lake, datasets=["headlines"]) as session:
         assert session.datasets == ("news",)
-        with pytest.raises(QueryFailed, match="articles is called news here"):
+        with pytest.raises(QueryFailed, match="headlines is called news here"):
+            session.sql("FROM headlines")
+        with pytest.raises(QueryFailed, match="articles reads news, benzinga_news: open the session with all of them"):
             session.sql("FROM articles")
     told = refusal(lake, "run_query", name="filings")
     assert "report_latest" in told

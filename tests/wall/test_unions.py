@@ -55,6 +55,12 @@ MUTANTS = {
     "a call is shown by both of its sources": (
         "WHERE is_same_call(", "WHERE false AND is_same_call(", "transcript_range",
     ),
+    "a view shows a day's bar of each source": (
+        "PARTITION BY symbol, date ORDER", "PARTITION BY symbol, date, source ORDER", "FROM bars",
+    ),
+    "a view shows a filing as EDGAR lists it, although the graph states it": (
+        "ON reports.accession_no = listed.accession_no", "ON false", "FROM filings",
+    ),
     "another call of the day hides a call": (
         "THEN 10800 ELSE 1800", "THEN 43200 ELSE 43200", "transcript_range",
     ),
@@ -95,6 +101,12 @@ def question(name, companies=(1,), as_of=judge.AFTERWARDS):
     """A question about companies by their CIKs."""
     made = (questions.question(name, companies, as_of, Random(f"{companies}/{seed}")) for seed in range(99))
     return next(one for one in made if one.by_cik)
+
+
+@pytest.mark.parametrize("name", questions.WHOSE)
+def test_a_view_over_several_sources_shows_what_is_due(worlds, name):
+    for world, stored in worlds:
+        assert list(mistakes(world, stored, f"FROM {name}")) == []
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)

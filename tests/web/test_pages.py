@@ -283,3 +283,37 @@ def test_a_lost_session_is_not_kept(root):
             session.close()
         assert client.get(Address(T, "XOM").url()).status_code == 500
         assert client.get(Address(T, "XOM").url()).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def named(root, tmp_path_factory):
+    """The lake with a company that changed its name and ticker."""
+    lake = Lake(shutil.copytree(root, tmp_path_factory.mktemp("named") / "lake"))
+    said = [("company_name", "Facebook, Inc.", 60), ("ticker", "FB", 60)]
+    said += [("company_name", "Meta Platforms", 30), ("ticker", "META", 30)]
+    rows = [
+        {"cik": "0001326801", "source": "edgar_name", "kind": kind, "name": name, "all_names": [name]}
+        | {"available_at": T - timedelta(days), "evidence": name, "statement": name}
+        for kind, name, days in said
+    ]
+    publish(lake, "names", rows, "names")
+    with browsing(lake.root) as client:
+        yield client
+
+
+@pytest.mark.parametrize("text", ["FB", "meta plat", "facebook", "1326801", "META"])
+def test_a_company_is_found_by_name_ticker_or_cik(named, text):
+    (found,) = named.get(f"/companies.json?as_of={AS_OF}&q={text}").json()["found"]
+    assert (found["name"], found["ticker"], sorted(found["tickers"])) == ("Meta Platforms", "META", ["FB", "META"])
+
+
+def test_a_name_in_the_box_of_the_company_is_searched(named):
+    for text in ("meta plat", "Facebook", "1326801"):
+        answer = named.get(f"/at?as_of={AS_OF}&ticker={text}", follow_redirects=False)
+        assert answer.headers["location"].startswith("/companies?as_of=")
+    assert "/at?as_of=" in named.get("/companies", params={"as_of": AS_OF, "q": "Facebook"}).text
+    before = iso(T - timedelta(45))
+    (found,) = named.get("/companies.json", params={"as_of": before, "q": "facebook"}).json()["found"]
+    assert (found["name"], found["tickers"]) == ("Facebook, Inc.", ["FB"])
+    assert named.get("/companies.json", params={"as_of": before, "q": "meta"}).json()["found"] == []
+    assert "No company was known" in named.get("/companies", params={"as_of": before, "q": "meta"}).text

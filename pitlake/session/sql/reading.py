@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pitlake.datasets import all_datasets
-from pitlake.questions.catalogue import session_macros
+from pitlake.questions.catalogue import session_macros, unions
 
 if TYPE_CHECKING:
     import duckdb
@@ -79,8 +79,9 @@ def datasets_named(sql: str) -> list[str]:
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
         return []
-    if not words.isdisjoint(_macros()):
+    if not words.isdisjoint(_macros().keys() - unions().keys()):
         return []
+    words.update(name for union in words & unions().keys() for name in unions()[union].reads)
     return [name for name in all_datasets() if not words.isdisjoint({name, f"{name}_revisions"})]
 
 
@@ -94,9 +95,9 @@ def reading_macros() -> frozenset[str]:
 
 @cache
 def _macros() -> dict[str, str]:
-    """Return the text that follows the name of each of the session's macros."""
+    """Return the text that follows the name of each of the session's macros and unions."""
     code = re.sub(r"--.*", "", "\n".join(session_macros(all_datasets())))
-    _, *texts = re.split(r"CREATE MACRO (\w+)", code)
+    _, *texts = re.split(r"CREATE (?:MACRO|VIEW) (?:lake\.)?(\w+)", code)
     return dict(zip(texts[::2], texts[1::2], strict=True))
 
 

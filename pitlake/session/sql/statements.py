@@ -19,7 +19,7 @@ from pitlake.clock import iso
 from pitlake.contract import DUCKDB_TYPES, GAP_COLUMNS, GAP_SCHEMA, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
-from pitlake.questions.catalogue import session_macros
+from pitlake.questions.catalogue import session_macros, unions
 from pitlake.questions.sql_files import sql_file
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
@@ -360,6 +360,7 @@ class Opening:
         then = [each for each in map(self.bound.__getitem__, self.usual)
                 if each.is_plain and each.dataset.name not in tombstones]  # fmt: skip
         return [
+            *(f"DROP VIEW IF EXISTS {identifier(name)}" for name in unions() if name in self.bound),
             *_blank(unusual),
             *(f"DROP VIEW {identifier(each.dataset.name)}" for each in then),
             *(text for each in then for text in shown(each, dated=False)),

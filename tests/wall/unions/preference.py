@@ -245,15 +245,24 @@ def splits(public: Public) -> Shown:
     ]
 
 
+def bars_of(public: Public) -> Shown:
+    """The bar of each day, with its source."""
+    found = bars(public).items()
+    return [(day, source, row["close"], row[AVAILABLE_AT], row["evidence"]) for day, (source, row) in found]
+
+
+def facts_of(public: Public) -> Shown:
+    """Each fact as last stated, with its source."""
+    found = last_facts(public).items()
+    return [(*fact, source, row["value"], row["accession_no"], row["evidence"]) for fact, (source, row) in found]
+
+
 Due = Callable[[Public], Shown]
 
 # For each question what is due, and the columns of its answer that show it; a question about pairs has its instants'.
 SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
     "entity_price_series": (
-        lambda public: [
-            (day, source, row["close"], row[AVAILABLE_AT], row["evidence"])
-            for day, (source, row) in bars(public).items()
-        ],
+        bars_of,
         ("date", "source", "close", "available_at", "evidence"),
     ),
     "xbrl_all_metrics": (
@@ -264,6 +273,14 @@ SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
         ],
         ("concept_qname", "period_start", "period_end", "source", "value", "accessionNo", "available_at", "evidence"),
     ),
+    "FROM articles": (articles, ("id", "source", "title", "available_at", "evidence")),
+    "FROM bars": (bars_of, ("date", "source", "close", "available_at", "evidence")),
+    "FROM calls": (calls, ("source", "fiscal_quarter", "available_at", "evidence")),
+    "FROM facts": (
+        facts_of,
+        ("concept", "period_start", "period_end", "source", "value", "accession_no", "evidence"),
+    ),
+    "FROM filings": (filings, ("accession_no", "source", "created", "items", "available_at", "evidence")),
     "report_range": (filings, ("accessionNo", "source", "created", "items", "available_at", "evidence")),
     "page filings": (
         lambda public: [(number, source, items, at, name) for number, source, _, items, at, name in filings(public)],

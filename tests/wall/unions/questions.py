@@ -1,4 +1,4 @@
-"""The questions that read several sources: every query of the catalogue and every page of the time machine that does.
+"""The questions that read several sources: every query of the catalogue, view and page of the time machine that does.
 
 A question is put about one company, or about pairs of each company and an instant: these are planned once.
 """
@@ -21,6 +21,15 @@ from tests.wall.unions.sources import CONCEPTS, DATASETS, DERIVED, FAMILIES, Row
 
 PAIRED = 8  # instants of a question about pairs
 EVENTS = "earnings_events"
+WHOSE = {
+    "articles": "list_contains(tickers, $ticker)",
+    "bars": "symbol = $ticker",
+    "calls": "ticker = $ticker",
+    "facts": "cik = $cik",
+    "filings": "cik = $cik",
+}
+"""For each view over several datasets, the filter of a company."""
+
 SEARCHED = {"news_full_text": "title 7 24", "transcript_search_qa": "said 7 24"}
 
 
@@ -78,7 +87,11 @@ def read() -> list[str]:
 
 def names() -> list[str]:
     """What can be asked."""
-    return [*sorted(union_queries()), *(f"page {name}" for name in sorted(union_pages())), EVENTS]
+    return [*sorted(union_queries()), *(f"page {name}" for name in sorted(union_pages())), *map(_view, WHOSE), EVENTS]
+
+
+def _view(name: str) -> str:
+    return f"FROM {name}"
 
 
 def is_of_pairs(name: str) -> bool:
@@ -95,6 +108,12 @@ def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random
     if name == EVENTS:
         sql = f"FROM {DERIVED} WHERE cik = $cik ORDER BY accession_no"
         return Question(name, frozenset({DERIVED}), sql, {"cik": cik(company)}, companies, True)
+    if name.startswith("FROM "):
+        union = catalogue.unions()[name.removeprefix("FROM ")]
+        values = {"ticker": ticker(company), "cik": cik(company)}
+        wanted = {one: value for one, value in values.items() if f"${one}" in WHOSE[union.name]}
+        sql = f"{name} WHERE {WHOSE[union.name]} ORDER BY ALL"
+        return Question(name, frozenset(union.reads), sql, wanted, companies, True)
     if name.startswith("page "):
         page = union_pages()[name.removeprefix("page ")]
         values = {catalogue.COMPANY: spelled} if catalogue.COMPANY in catalogue.placeholders(page.sql) else {}

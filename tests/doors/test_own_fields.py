@@ -1,0 +1,60 @@
+"""Fields of a mounted table in a panel, beside line items and bars."""
+
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+from pitlake.answers.panel import panel
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+
+ROWS = [
+    ("XA", date(2024, 1, 31), 1.0, "2024-02-01T10:00:00Z"),
+    ("XA", date(2024, 1, 31), 1.5, "2024-03-10T10:00:00Z"),  # restated
+    ("XA", date(2024, 6, 30), 9.0, "2024-02-02T10:00:00Z"),  # about a day to come
+    ("XB", date(2024, 2, 29), 2.0, "2024-03-01T10:00:00Z"),
+]
+AT = ["2024-01-31T12:00:00Z", "2024-03-01T12:00:00Z", "2024-04-01T12:00:00Z", "2024-07-02T12:00:00Z"]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    made = Lake(tmp_path_factory.mktemp("own") / "lake")
+    rows = [dict(zip(("symbol", "day", "score", "at"), row, strict=True)) for row in ROWS]
+    made.mount(pa.Table.from_pylist(rows), "scores", key=["symbol", "day"], available_at="at")
+    made.mount(pa.table({"id": [1], "at": ["2024-01-01T00:00:00Z"]}), "plain", key="id", available_at="at")
+    return made
+
+
+def test_a_value_is_that_of_its_row_s_instant(lake):
+    found = panel("XA,XB", "scores.score,close", instants=AT, lake=lake, isolation="in_process", proof=True)
+    assert found.columns == ["ticker", "date", "at", "scores.score", "scores.score_public_at", "close"]
+    assert found.arrow()["scores.score"].to_pylist() == [None, 1.0, 1.5, 9.0, None, 2.0, 2.0, 2.0]
+    public = found.arrow()["scores.score_public_at"].to_pylist()
+    assert [at and at.isoformat()[:10] for at in public[:4]] == [None, "2024-02-01", "2024-03-10", "2024-02-02"]
+    assert len(found.receipts) == 1 + 8
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("score.score", "there is no mounted table 'score'; did you mean scores?"),
+        ("scores.scor", "scores has no column 'scor'; did you mean score?"),
+        ("plain.id", "plain does not name companies: .*; mount it with a column cik or ticker or symbol"),
+    ],
+)
+def test_an_unknown_field_is_refused_in_one_line(lake, fields, message):
+    with pytest.raises(BadInput, match=message) as raised:
+        panel("XA", fields, instants=AT, lake=lake, isolation="in_process")
+    assert len(str(raised.value)) < 200
+
+
+def test_progress_names_percent(lake):
+    from pitlake.answers.panel import PanelQuestion, ask_panel
+    from pitlake.session import Viewpoint
+
+    said = []
+    question = PanelQuestion.parse("XA", "scores.score", instants=AT)
+    ask_panel(question, Viewpoint.parse(AT[-1], lake=lake, isolation="in_process"), said.append)
+    assert said[-1] == "own tables: 3 of 4 instants (75%)"

@@ -1,0 +1,92 @@
+"""Views over every source of bars, facts, filings, articles and calls, at every door."""
+
+import pyarrow as pa
+import pytest
+
+import pitlake
+from pitlake import cli
+from pitlake.errors import BadInput, QueryFailed
+from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
+from tests.doors.conftest import AS_OF
+from tests.doors.mcp_client import ask
+
+NAMES = ["articles", "bars", "calls", "facts", "filings"]
+
+
+@pytest.fixture(scope="module")
+def session(market_lake):
+    with pitlake.connect(AS_OF, lake=market_lake, isolation="in_process") as opened:
+        yield opened
+
+
+def test_every_union_has_the_columns_that_it_is_described_with(session):
+    assert sorted(catalogue.unions()) == sorted(session.unions) == NAMES
+    for name, union in session.unions.items():
+        assert tuple(session.sql(f"FROM {name} LIMIT 0").columns) == union.columns
+        assert set(session[name]["source"]) <= set(union.reads)
+
+
+@pytest.mark.parametrize(("view", "query"), [("articles", "news_latest"), ("bars", "entity_price_series")])
+def test_a_union_shows_the_rows_of_the_named_query(session, view, query):
+    named = session.run(query, "NOG")
+    owner = "symbol = 'NOG'" if view == "bars" else "list_contains(tickers, 'NOG')"
+    shown = session.sql(f"SELECT evidence, source FROM {view} WHERE {owner}")
+    assert len(named)
+    assert {*zip(named["evidence"], named["source"], strict=True)} <= {*shown.rows()}
+
+
+def test_rows_of_a_union_are_rows_of_the_lake_and_name_their_columns_of_hindsight(session):
+    bars = session.sql("FROM bars")
+    assert (bars.reading.rows_of, bars.reading.views) == ("bars", ("av_daily_bars", "own_bars", "prices"))
+    assert "symbol" in bars.hindsight["prices"]
+    assert session.sql("SELECT symbol, max(close) FROM bars GROUP BY ALL").reading.rows_of is None
+
+
+def test_agents_ask_and_describe_unions(market_lake):
+    (row,) = ask(market_lake, "query", sql="FROM bars WHERE symbol = 'NOG' ORDER BY date LIMIT 1")["data"]
+    assert (row["source"], row["available_at"] <= AS_OF) == ("prices", True)
+    assert "computed" not in row
+    (described,) = ask(market_lake, "describe", name="bars")["unions"]
+    assert described["reads"] == ["prices", "own_bars", "av_daily_bars"]
+    assert [column for column in described["columns"] if not column["meaning"]] == []
+    assert [union["name"] for union in ask(market_lake, "describe")["unions"]] == NAMES
+
+
+def test_the_command_line_lists_describes_and_asks_unions(market_lake, capfd):
+    at = ("--lake", str(market_lake))
+    assert cli.invoke(["datasets", *at]) == 0
+    assert "bars (prices, own_bars, av_daily_bars)" in capfd.readouterr().err
+    assert cli.invoke(["describe", "facts", *at]) == 0
+    assert "| source | The dataset of the row. |" in capfd.readouterr().out
+    assert cli.invoke(["query", "SELECT count(*) AS bars FROM bars", "--as-of", AS_OF, *at]) == 0
+    assert int(capfd.readouterr().out.splitlines()[-1]) > 3
+
+
+def test_a_folder_without_a_lake_names_what_makes_one(tmp_path, capfd):
+    assert cli.invoke(["datasets", "--lake", str(tmp_path)]) == 0
+    said = capfd.readouterr().err
+    assert "`pitlake demo` shows one, `pitlake mount TABLE`" in said
+    assert "`pitlake sync`" in said
+
+
+def test_a_session_opened_with_a_union_has_its_sources(market_lake):
+    with pitlake.connect(AS_OF, lake=market_lake, isolation="in_process", datasets=["bars"]) as session:
+        assert session.datasets == ("av_daily_bars", "own_bars", "prices")
+        assert len(session.bars)
+        with pytest.raises(BadInput, match="name of a view"):
+            session.load("bars", [{"a": 1}])
+    with (
+        pitlake.connect(AS_OF, lake=market_lake, isolation="in_process", hindsight="omit") as session,
+        pytest.raises(QueryFailed, match="known only with hindsight"),
+    ):
+        session.sql("FROM bars")
+
+
+def test_an_own_table_of_that_name_takes_its_place(tmp_path):
+    rows = [{"id": 1, "at": "2024-01-02T10:00:00Z", "price": 3.0}]
+    lake = Lake(tmp_path / "lake")
+    lake.mount(pa.Table.from_pylist(rows), "bars", key="id", available_at="at")
+    with pitlake.connect(AS_OF, lake=lake, isolation="in_process") as session:
+        assert (session["bars"]["price"], "bars" in session.unions) == ([3.0], False)
+        assert session["facts"].rows() == []
