@@ -73,8 +73,8 @@ def _lines(first: "Morning") -> Iterator[str]:
     else:
         yield f"net asset value {first.account.account.nav:>18,.2f} USD"
     for period in first.periods:
-        compared = "" if period.benchmark is None else f"   {first.benchmark} {period.benchmark:+.2f} %"
-        yield f"P&L of the {period.name:<5}{period.usd:>18,.2f} USD {period.percent:+.2f} % since {period.since}{compared}"
+        amount = f"P&L of the {period.name:<5}{period.usd:>18,.2f} USD {period.percent:+.2f} % since {period.since}"
+        yield amount + ("" if period.benchmark is None else f"   {first.benchmark} {period.benchmark:+.2f} %")
     if first.results:
         yield f"\nby View and Expression, USD   {'day':>14}{'month':>14}{'year':>14}"
     for row in first.results:

@@ -110,7 +110,10 @@ class BookRisk:
 
 @dataclass(frozen=True)
 class Morning:
-    """The first figures of a day. account: the account, or why there is none. overnight: when the last session ended."""
+    """The first figures of a day.
+
+    account: the account, or why there is none. overnight: when the last session ended. benchmark: its ticker, or "".
+    """
 
     account: Valued | str
     overnight: datetime

@@ -141,8 +141,10 @@ def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
 def test_a_scenario_without_its_figure_is_unknown_and_a_short_name_loses_nothing():
     totals = Totals(50.0, -50.0, None, None, {"NOG": -50.0}, 0.0)
     assert scenarios(totals, 1000.0) == (
-        Scenario("rates +100 bp", None, None), Scenario("equities −10 %", None, None), Scenario("one name −20 %", 0.0, 0.0),
-    )  # fmt: skip
+        Scenario("rates +100 bp", None, None),
+        Scenario("equities −10 %", None, None),
+        Scenario("one name −20 %", 0.0, 0.0),
+    )
     rates = Totals(50.0, 50.0, 4.0, {"equity": 20.0}, {"TLT": 50.0}, 0.0)
     assert [each.usd for each in scenarios(rates, 1000.0)] == [-40.0, -20.0, -100.0]
 
@@ -166,6 +168,14 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     assert [period["name"] for period in told["periods"]] == ["day", "month", "year"]
     with browsing(Lake(market.lake).root, rooms=(room,)) as client:
         shown = client.get("/desk").text
-    order = ["Net asset value", "P&amp;L by View", "Positions", "Risk", "What needs you", "Since the last session", "Views</h2>"]
+    order = [
+        "Net asset value",
+        "P&amp;L by View",
+        "Positions",
+        "Risk",
+        "What needs you",
+        "Since the last session",
+        "Views</h2>",
+    ]
     assert [shown.index(head) for head in order] == sorted(shown.index(head) for head in order)
     assert "Hash <code>" not in shown
