@@ -20,6 +20,7 @@ from forge.cli.desk import COMMANDS, lake_option
 from forge.cli.judging import COMMANDS as JUDGING_COMMANDS
 from forge.cli.memories import choose_memory, run_option
 from forge.cli.orders import COMMANDS as ORDER_COMMANDS
+from forge.cli.papers import COMMANDS as PAPER_COMMANDS
 from forge.cli.skills import skills
 from forge.cli.walk import backtest, fork
 from pitlake.cli.options import format_option
@@ -67,8 +68,8 @@ def memories() -> None:
         click.echo(f"{name}  {root}")
 
 
-_GROUPS = (COMMANDS, BOOK_COMMANDS, ACCOUNT_COMMANDS, JUDGING_COMMANDS, ORDER_COMMANDS, (backtest, desk, fork, skills))
-for _one in chain.from_iterable(_GROUPS):
+_GROUPS = (COMMANDS, BOOK_COMMANDS, ACCOUNT_COMMANDS, JUDGING_COMMANDS, ORDER_COMMANDS, PAPER_COMMANDS)
+for _one in chain(*_GROUPS, (backtest, desk, fork, skills)):
     command.add_command(_one)
 
 

@@ -24,16 +24,22 @@ def fills() -> None:
 
 @fills.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def import_(file: Path) -> None:
+@click.option(
+    "--ticket",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Order ticket that the fills must match [default: none].",
+)
+def import_(file: Path, ticket: Path | None) -> None:
     """Add the fills of a CSV file to the account.
 
     Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00;
-    optionally fees in USD and expression. A fill that was imported before is not imported again.
+    optionally fees in USD and expression. A fill that was imported before is not imported again. With a ticket, a fill
+    without an Expression is of the ticket's, and a fill of another ticker or side, or beyond the order, is refused.
     """
     from forge.desk.commands import add_fills
 
     own = _desk()
-    _tell(*add_fills(own, own.memory(), file, _market_lake(None)))
+    _tell(*add_fills(own, own.memory(), file, _market_lake(None), ticket))
 
 
 @fills.command("list")
@@ -43,7 +49,10 @@ def list_() -> None:
     from pitlake.clock import iso
 
     memory = _desk().memory()
-    for fill in all_fills(memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm")):
+    recorded = all_fills(memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm"))
+    if not recorded:
+        click.echo("There are no fills yet.")
+    for fill in recorded:
         text = f"{fill.id} {iso(fill.filled_at)} {fill.quantity:g} {fill.instrument} at {fill.price:g}"
         click.echo(" ".join(filter(None, (text, fill.expression, f"void: {fill.reason}" if fill.reason else ""))))
 

@@ -70,13 +70,15 @@ class AccountSettings:
     """The account behind the book.
 
     capital: USD at the start, None for no account. costs_bp: costs of executions by code, in basis points of a fill's
-    value. financing_rate: percent a year on borrowed cash. max_loss, max_drawdown: the loss since the start, and since
+    value. financing_rate: percent a year on borrowed cash. benchmark: the ticker that the desk compares the account
+    with, "" for none. max_loss, max_drawdown: the loss since the start, and since
     the highest net asset value, in percent, at which code halts trading; None for no limit.
     """
 
     capital: float | None = None
     costs_bp: float = 0.0
     financing_rate: float = 0.0
+    benchmark: str = ""
     max_loss: float | None = None
     max_drawdown: float | None = None
 

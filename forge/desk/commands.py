@@ -3,7 +3,8 @@
 import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields as names_of
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -11,11 +12,13 @@ from forge.core.config import Limits
 from forge.core.stops import request_stop
 from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
+from forge.desk.papers import Ticket
 from forge.memory import Memory
 from forge.memory.cash import Entry, book_cash
 from forge.memory.effects import CONSTRAINTS, PM
-from forge.memory.fills import import_fills, void_fill
+from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.halts import switch
+from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Halt, View, render
 from forge.records.base import read_reason
@@ -25,7 +28,7 @@ from forge.tracking.account import advance_account
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 
-LIMITS = tuple(limit.name for limit in fields(Limits) if limit.name != "over")
+LIMITS = tuple(limit.name for limit in names_of(Limits) if limit.name != "over")
 
 
 def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
@@ -33,7 +36,7 @@ def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
 
     Raises BadInput for a limit that is wider than the settings', and if no limit is given.
     """
-    fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM), PM)
+    fs = own.files(memory, _now(memory), PM)
     row = fs.remembered.newest(CONSTRAINTS)
     current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
     if not limits:
@@ -59,18 +62,27 @@ def switch_trading(memory: Memory, status: Literal["halted", "released"], reason
     return f"trading is {status}"
 
 
-def add_fills(own: Desk, memory: Memory, source: Path | str, lake: str | Path) -> tuple[str, list[str]]:
-    """Book the fills of a CSV file or of its text, and update the book.
+def add_fills(
+    own: Desk, memory: Memory, source: Path | str, lake: str | Path, order: Path | None = None
+) -> tuple[str, list[str]]:
+    """Book the fills of a CSV file or of its text, and update the book. order: the ticket that they must match.
 
     Returns:
         How many fills are new, and why the book does not show some of them.
 
     Raises:
-        BadInput: The settings state no capital, or a line is invalid; nothing is booked then.
+        BadInput: The settings state no capital, or a line is invalid or not on the ticket; nothing is booked then.
     """
     own.check_capital()
-    new = import_fills(memory, source)
-    return f"{new} new fill{'' if new == 1 else 's'}", _update_book(own, memory, lake)
+    ticket = Ticket(order, _now(memory)) if order else None
+    new = import_fills(memory, source, ticket)
+    ordered = ticket.filled(fills(_now(memory))) if ticket else {}
+    parts = [f"{filled:g} of {wanted} {ticker} filled" for ticker, (filled, wanted) in ordered.items()]
+    return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), _update_book(own, memory, lake)
+
+
+def _now(memory: Memory) -> Remembered:
+    return memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM)
 
 
 def undo_fill(own: Desk, memory: Memory, name: str, reason: str, lake: str | Path) -> tuple[str, list[str]]:
@@ -120,7 +132,7 @@ def state_view(own: Desk, memory: Memory, text: str, name: str = NEW, once: str 
     kind = KINDS["views"]
     if name != NEW and not kind.names(name):
         raise BadInput("id", f"{name[:40]!r} is not a View", "give an id such as V-001, or none for a new View")
-    fs = own.files(memory, memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM), PM)
+    fs = own.files(memory, _now(memory), PM)
     write = fs.write_file(kind.path(name), text, call_id=f"view:{once or os.urandom(8).hex()}")
     memory.flush()
     return write.path.removeprefix(kind.folder).removesuffix(".md")

@@ -7,13 +7,13 @@ import csv
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from io import StringIO
 from math import isfinite
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from forge.memory.chain import Row
 from forge.memory.effects import CODE, PM
@@ -68,15 +68,25 @@ def void_fill(memory: Memory, name: str, reason: str) -> Fill:
     return cast("Fill", parse(KINDS["fills"], row.content))
 
 
-def import_fills(memory: Memory, source: Path | str) -> int:
+class Order(Protocol):
+    """What fills are compared with before they are booked."""
+
+    def assign(self, fill: Fill) -> Fill: ...
+
+    def check(self, booked: Iterable[Fill], new: Sequence[Fill]) -> None: ...
+
+
+def import_fills(memory: Memory, source: Path | str, order: Order | None = None) -> int:
     """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
-    Raises BadInput with the first invalid line; then nothing is booked.
+    Raises BadInput with the first invalid line, or if they don't match an order; then nothing is booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
     expressions = {path[len(KINDS["expressions"].folder) : -3] for path in remembered.paths("/memory/expressions/")}
     read = [_fill(line, row, now, expressions) for line, row in _rows(source)]
+    if order:
+        read = [order.assign(fill) for fill in read]
     # Two equal lines of one file are two fills. Importing the same file again adds none.
     counted = Counter[str]()
     caused = {}
@@ -84,6 +94,9 @@ def import_fills(memory: Memory, source: Path | str) -> int:
         content = digest(render(fill))
         counted[content] += 1
         caused[f"fill:{content}:{counted[content]}"] = fill
+    if order:
+        causes = {remembered.all(path)[0].cause for path in remembered.paths(KINDS["fills"].folder)}
+        order.check(fills(remembered), [fill for cause, fill in caused.items() if cause not in causes])
     return book_fills(memory, caused, PM)
 
 

@@ -94,8 +94,11 @@ class Violation(NamedTuple):
 
 
 @dataclass
-class _Sums:
-    """The totals of a book; None for a total that the PM's book does not state."""
+class Totals:
+    """The totals of a book, negative if short; None for a total that the PM's book does not state.
+
+    names: by instrument. loss: if every stop is hit.
+    """
 
     gross: float | None = None
     net: float | None = None
@@ -139,7 +142,7 @@ class Guardrails:
         trades: Iterable[Expression] = (),
     ) -> tuple[Figure, ...]:
         """Return the figure of every limit for an Expression, whatever its status."""
-        rest = self._sums(portfolio, trades, expression.adjusts or expression.id)
+        rest = self.totals(portfolio, trades, expression.adjusts or expression.id)
         claims, computed = claimed(expression), self._compute(expression, portfolio.nav if portfolio else None)
         names = {*(claims.names or {}), *(computed.names or {})}
         factors = {*(claims.factors or {}), *(computed.factors or {})}
@@ -171,7 +174,7 @@ class Guardrails:
         self, portfolio: Portfolio | None, constraints: Constraints | None, trades: Iterable[Expression] = ()
     ) -> tuple[Figure, ...]:
         """Return the figures of a book by itself, with every position computed."""
-        sums = self._sums(portfolio, trades, "")
+        sums = self.totals(portfolio, trades, "")
         totals = {
             "max_gross": sums.gross,
             "max_duration": sums.duration,
@@ -213,11 +216,11 @@ class Guardrails:
         configured: float = getattr(self._limits, name)
         return configured if tighter is None else min(configured, tighter)
 
-    def _sums(self, portfolio: Portfolio | None, trades: Iterable[Expression], without: str) -> _Sums:
+    def totals(self, portfolio: Portfolio | None, trades: Iterable[Expression], without: str) -> Totals:
         """Return the totals of a book without one Expression, with what code computes of the others."""
         if portfolio is None:
-            return _Sums()
-        sums = _Sums(portfolio.gross, portfolio.net, portfolio.duration, portfolio.factor_exposures, {}, 0.0)
+            return Totals()
+        sums = Totals(portfolio.gross, portfolio.net, portfolio.duration, portfolio.factor_exposures, {}, 0.0)
         by_id = {expression.id: expression for expression in trades}
         for position in portfolio.positions:
             trade = trade_of(position, by_id.get(position.expression))

@@ -89,8 +89,8 @@ class Account:
 
     capital: paid in, less what was withdrawn. holdings: all holdings, including closed ones. financing: interest paid
     so far, as a negative amount. curve: the net asset value at the end of each day. missing: by ticker, the sessions on
-    which a held security had no price. flows: deposits less withdrawals by day. fees: of the account itself. Amounts in
-    USD.
+    which a held security had no price. flows: deposits less withdrawals by day. fees: of the account itself. results:
+    by day, the P&L of each holding so far, by instrument and Expression. Amounts in USD.
     """
 
     capital: float
@@ -101,6 +101,7 @@ class Account:
     missing: Mapping[str, tuple[date, ...]]
     flows: Mapping[date, float] = field(default_factory=dict)
     fees: float = 0.0
+    results: Mapping[date, Mapping[tuple[str, str], float]] = field(default_factory=dict)
 
     @property
     def nav(self) -> float:
@@ -120,6 +121,22 @@ class Account:
             before = nav
             levels.append((day, level))
         return levels
+
+    def since(self, day: date) -> tuple[float, float]:
+        """Return the P&L since the end of a day, in USD and in percent, whatever was paid in or withdrawn."""
+        levels = self.growth()
+        before = [(nav, level) for (until, nav), (_, level) in zip(self.curve, levels, strict=True) if until <= day]
+        nav, level = before[-1] if before else (self.capital - sum(self.flows.values()), 1.0)
+        paid = sum(amount for paid_on, amount in self.flows.items() if paid_on > day)
+        return self.nav - nav - paid, (levels[-1][1] / level - 1) * 100 if levels and level else 0.0
+
+    def results_since(self, day: date) -> dict[tuple[str, str], float]:
+        """Return the P&L of each holding since the end of a day, by instrument and Expression."""
+        before = self.results.get(max((until for until in self.results if until <= day), default=day), {})
+        return {key: holding.result - before.get(key, 0.0) for key, holding in self.by_key().items()}
+
+    def by_key(self) -> dict[tuple[str, str], Holding]:
+        return {(holding.instrument, holding.expression): holding for holding in self.holdings}
 
     def sums(self) -> dict[str, float]:
         """Return the totals of all holdings, in USD, and the drawdown from the highest value of 1 USD, in percent."""
@@ -168,11 +185,13 @@ def keep(
             interest = ledger.cash * ledger.rate / 100 / DAYS_A_YEAR
             ledger.cash, ledger.financing = ledger.cash + interest, ledger.financing + interest
         ledger.curve.append((day, ledger.nav))
+        ledger.results[day] = {key: holding.result for key, holding in ledger.holdings.items()}
         day += timedelta(days=1)
     missing = {ticker: tuple(days) for ticker, days in ledger.missing.items()}
     holdings, curve = tuple(ledger.holdings.values()), tuple(ledger.curve)
+    flows = dict(ledger.flows)
     return Account(
-        ledger.capital, ledger.cash, holdings, ledger.financing, curve, missing, dict(ledger.flows), ledger.fees
+        ledger.capital, ledger.cash, holdings, ledger.financing, curve, missing, flows, ledger.fees, ledger.results
     )
 
 
@@ -188,6 +207,7 @@ class _Ledger:
         self.holdings: dict[tuple[str, str], Holding] = {}
         self.curve: list[tuple[date, float]] = []
         self.missing: dict[str, list[date]] = defaultdict(list)
+        self.results: dict[date, dict[tuple[str, str], float]] = {}
 
     @property
     def nav(self) -> float:

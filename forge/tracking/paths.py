@@ -65,7 +65,7 @@ class Path:
 
     entry_price: USD at the open of the first session. marks: the return at each close, as a share of the entry price.
     reason, price: reason and price of the exit, "" and None before it. shares: the number of shares that one share of
-    the first session has become. close, stop: last close and stop, adjusted for the splits since. holes: the sessions
+    the first session has become. close, stop, target: the last ones, adjusted for the splits since. holes: the sessions
     that it was not followed on. unfollowed: the first of the holes since the last bar, None if there is none.
     """
 
@@ -78,6 +78,7 @@ class Path:
     stop: float | None = None
     holes: tuple[date, ...] = ()
     unfollowed: date | None = None
+    target: float | None = None
 
     @property
     def total_return(self) -> float:
@@ -122,7 +123,8 @@ def follow(
             marks.append(Mark(day=day, value=round(path_return, 9)))
         if price is not None:
             break
-    return Path(entry_price, tuple(marks), reason, price, shares, close, terms["stop"], tuple(holes), unfollowed)
+    stop, target = terms["stop"], terms["target"]
+    return Path(entry_price, tuple(marks), reason, price, shares, close, stop, tuple(holes), unfollowed, target)
 
 
 def _exit(

@@ -206,15 +206,20 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     return Risk(
         price=last_price(rows),
         loss_at_stop=market.at_stop(expression),
-        volatility=stdev(own.values()) * math.sqrt(SESSIONS_A_YEAR) * PERCENT if len(own) >= LEAST_RETURNS else None,
+        volatility=volatility({day: change * PERCENT for day, change in own.items()}),
         beta=market.beta(expression.instrument),
         concentration=notional / (gross + notional) * PERCENT,
         correlation=_correlation(
-            {day: side * change for day, change in own.items()}, _book_returns(expression, remembered, market, gaps)
+            {day: side * change for day, change in own.items()}, book_returns(remembered, market, gaps, expression.id)
         ),
         gaps=tuple(dict.fromkeys(gaps)),
         **shared,
     )
+
+
+def volatility(returns: Mapping[date, float]) -> float | None:
+    """Return the yearly volatility of daily returns, None with too few of them."""
+    return stdev(returns.values()) * math.sqrt(SESSIONS_A_YEAR) if len(returns) >= LEAST_RETURNS else None
 
 
 def last_price(rows: Rows) -> float:
@@ -244,13 +249,13 @@ def _returns(rows: Rows) -> dict[date, float]:
     return {cast("date", later["date"]): later["close"] / earlier["close"] - 1 for earlier, later in pairwise(rows)}
 
 
-def _book_returns(expression: Expression, remembered: Remembered, market: Market, gaps: list[str]) -> dict[date, float]:
-    """Return the daily returns of the book without this trade, as a sum over positions weighted by notional."""
+def book_returns(remembered: Remembered, market: Market, gaps: list[str], without: str = "") -> dict[date, float]:
+    """Return the daily returns of the book in percent, with its present positions, without one of them."""
     book, weights = remembered_book(remembered), dict[str, float]()
     positions_by_id = {position.id: position for position in held_in(remembered).values()}
     for position in book.positions if book else ():
         ticker = trade_of(position, positions_by_id.get(position.expression)).instrument
-        if position.expression != expression.id:
+        if position.expression != without:
             weights[ticker] = weights.get(ticker, 0.0) + position.notional
     sums, counted = dict[date, float](), dict[date, int]()
     followed = {ticker: changes for ticker in weights if (changes := _returns(market.rows(ticker, gaps)))}

@@ -16,7 +16,6 @@ from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
 from forge.memory.book import held_in, remembered_book, with_approved
-from forge.memory.cash import cash
 from forge.memory.guardrails import Figure, Guardrails
 from forge.memory.halts import halted_spans
 from forge.memory.lessons import Lesson, lessons
@@ -38,10 +37,11 @@ from forge.records import (
 )
 from forge.tracking.alerts import Alert, alerts
 from forge.tracking.bars import NotFollowable
+from forge.tracking.morning import Morning, morning, written
 from forge.tracking.risk import Risk, risk
 from forge.tracking.settlement import settlements
 from forge.tracking.trades import FollowedTrade, follow_held
-from forge.tracking.valuation import Result, Valued, sum_results, value_account
+from forge.tracking.valuation import Result, Valued, sum_results
 from forge.web.decisions import Decision, DecisionStart, decision, decision_start
 from pitlake import clock
 from pitlake.clock import iso
@@ -107,11 +107,9 @@ class Day:
         records = [texts[-1].record for texts in self.all(kind)]
         return [record for record in records if isinstance(record, cls)]
 
-    def written(self, since: timedelta) -> list[Text]:
-        """Return the texts written within `since` before the day, newest first."""
-        rows = (row for path in self.remembered.paths() for row in self.remembered.all(path) if kind_of_path(path))
-        texts = [Text(self.remembered.written_at(row), self.remembered.record(row)) for row in rows]
-        return sorted((text for text in texts if text.at > self.at - since), key=lambda text: text.at, reverse=True)
+    def written(self) -> list[Text]:
+        """Return the texts written since the last session, newest first."""
+        return [Text(*text) for text in written(self.remembered, self.morning.overnight)]
 
     def waiting(self) -> list[Pending]:
         return pending(self.memory, self.guardrails, self.at)
@@ -190,14 +188,14 @@ class Day:
         return course or "It was never active, so there is nothing to follow."
 
     @cached_property
+    def morning(self) -> Morning:
+        """The first figures of the day."""
+        return morning(self.remembered, self.market, self.desk.config)
+
+    @property
     def account(self) -> Valued | str:
         """The account by its fills, or the reason why there is none."""
-        if not cash(self.remembered):
-            return "No account is open. Name a capital in the settings; the first fill or question opens it."
-        try:
-            return value_account(self.remembered, self.market, self.desk.config.account.capital)
-        except LakeNotFound:
-            return "There is no lake to value the fills with."
+        return self.morning.account
 
     def result(self, expressions: Sequence[str]) -> Result | None:
         """Return the P&L of these Expressions' fills; None without an account or a fill."""

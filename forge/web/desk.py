@@ -7,7 +7,6 @@ a POST request, which writes nothing either. The module `approving` handles the 
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -35,7 +34,6 @@ LINKS = (
     ("/desk/skills", "Skills"),
     ("/desk/commands", "Commands"),
 )
-DAY = timedelta(days=1)
 MEMORY = "memory"
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -60,20 +58,23 @@ class DeskPages:
         ]
 
     def today(self, request: Request) -> Response:
-        """Show what needs the PM, the newest brief, the last day's records, and all of memory."""
+        """Show P&L, positions, risk, what needs the PM, what happened since the last session, and all of memory."""
         with self.day(request) as day:
-            views = day.all("views")
+            views, expressions = day.all("views"), day.all("expressions")
+            held = [texts[-1].record for texts in expressions]
             return self.page(
                 request,
                 "desk.html",
                 day,
                 views=views,
                 sparks={texts[-1].record.id: _sparkline(texts) for texts in views},
-                expressions=day.all("expressions"),
+                scopes={texts[-1].record.id: texts[-1].record.scope for texts in views},
+                trades={record.id: f"{record.direction} {record.instrument}" for record in held},
+                expressions=expressions,
                 decisions=day.decisions(),
                 waiting=day.waiting(),
                 brief=day.brief(),
-                lately=day.written(DAY),
+                lately=day.written(),
             )
 
     def approvals(self, request: Request) -> Response:

@@ -1,0 +1,77 @@
+"""What leaves the house: `pitlake forge export | ticket | bundle | verify`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forge.cli.desk import lake_option, market_of
+from forge.cli.memories import run_option
+
+if TYPE_CHECKING:
+    from forge.memory import Remembered
+
+
+@click.command()
+@click.argument("table", type=click.Choice(["fills", "positions", "outcomes", "decisions"]))
+@lake_option
+def export(table: str, lake: str | None) -> None:
+    """Print fills, positions, outcomes or your decisions as CSV."""
+    from forge.desk import papers
+
+    click.echo(papers.table(_remembered(), table, market_of(lake)), nl=False)
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@lake_option
+def ticket(name: str, lake: str | None) -> None:
+    """Print the order of an approved Expression as CSV.
+
+    The quantity is in whole shares, for its notional at the last close. `fills import --ticket` compares the broker's
+    fills with it.
+    """
+    from forge.desk import papers
+
+    click.echo(papers.ticket(_remembered(), name, market_of(lake)), nl=False)
+
+
+@click.command()
+@click.argument("decision")
+@run_option
+def bundle(decision: str) -> None:
+    """Print a decision for compliance, as JSON.
+
+    It has the question, the receipt, and every text of the records, reviews, approvals, fills and outcomes that follow
+    from it.
+    """
+    from forge.desk import desk, papers
+
+    own = desk()
+    click.echo(papers.bundle(own, own.memory(own.clock_of(decision)), decision), nl=False)
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def verify(file: Path) -> None:
+    """Verify a decision's bundle, without lake or memory.
+
+    The exit code is 1 if a text was changed, or a trade was active without a review and an approval of its text.
+    """
+    from forge.desk import papers
+    from pitlake.cli.sessions import typed
+
+    lines, faults = papers.verify(typed(lambda: file.read_text(encoding="utf-8"), "FILE"))
+    click.echo("\n".join([*lines, *(f"FAULT: {fault}" for fault in faults)]))
+    if faults:
+        raise click.exceptions.Exit(1)
+
+
+def _remembered() -> "Remembered":
+    from forge.desk import desk
+
+    memory = desk().memory()
+    return memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm")
+
+
+COMMANDS = (export, ticket, bundle, verify)

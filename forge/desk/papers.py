@@ -1,0 +1,226 @@
+"""What leaves the house: tables as CSV, order tickets, and bundles of a decision that are verified without the lake."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from io import StringIO
+from itertools import pairwise
+from math import floor
+from pathlib import Path
+from typing import Any, cast
+
+from forge.agent.lineage import lineage
+from forge.core.tape import canonical, digest
+from forge.desk import Desk
+from forge.memory import Memory, Row
+from forge.memory.approvals import APPROVING
+from forge.memory.book import held_in, remembered_book
+from forge.memory.chain import is_intact
+from forge.memory.plausible import SIDES
+from forge.memory.remembered import Remembered
+from forge.providers.base import At
+from forge.records import KINDS, Approval, Expression, Fill, Leg, Record, Review, content_hash, kind_of_path, parse
+from forge.records import values as forms
+from forge.tracking.ledger import Holding
+from forge.tracking.risk import Market, last_price
+from forge.tracking.valuation import value_account
+from pitlake.clock import from_micros, iso
+from pitlake.errors import BadInput
+
+TABLES = {"fills": "fills", "outcomes": "outcomes", "decisions": "approvals"}
+"""The kind of record of each table, besides the positions."""
+TICKET = {"expression", "approval", "sha256", "ticker", "quantity"}
+"""The columns of a ticket that fills are compared with."""
+FORMULAS = ("=", "+", "-", "@")
+PERCENT, WHOLE = 100, 1e-9
+
+
+def table(remembered: Remembered, name: str, at: At) -> str:
+    """Return fills, positions, outcomes or the PM's decisions as CSV, by id."""
+    if name == "positions":
+        positions = value_account(remembered, at).account.positions
+        rows = [{**asdict(each), "value": each.value, "open": each.open, "result": each.result} for each in positions]
+        return _csv(rows, [*(field.name for field in fields(Holding)), "value", "open", "result"])
+    kind = KINDS[TABLES[name]]
+    columns = forms.specs(kind.cls)
+    records = [remembered.record(row) for path in remembered.paths(kind.folder) if (row := remembered.newest(path))]
+    written = [
+        {"id": record.id, **{column: forms.write(spec, getattr(record, column)) for column, spec in columns.items()}}
+        for record in sorted(records, key=lambda record: record.id)
+    ]
+    return _csv(written, ["id", *columns])
+
+
+def ticket(remembered: Remembered, name: str, at: At) -> str:
+    """Return the order of an approved Expression as CSV: whole shares for its notional at the last close.
+
+    Raises BadInput if it is not approved, or can't be ordered in shares.
+    """
+    expression = {trade.id: trade for trade in held_in(remembered).values()}.get(name)
+    if expression is None:
+        raise BadInput("ID", f"{name[:40]} is not a held Expression", "see pitlake forge expressions status:active")
+    path = KINDS["expressions"].path(name)
+    approval = [each for each in _approvals(remembered) if (each.subject, each.decision) == (path, "approved")][-1]
+    book, market, lines = remembered_book(remembered), Market(at), list[dict[str, Any]]()
+    side = SIDES.get(expression.direction, 0)
+    own = Leg(instrument=expression.instrument, notional=side * abs(expression.notional or 0.0), stop=expression.stop)
+    for leg in expression.legs or (own,):
+        rows = market.rows(leg.instrument, gaps := list[str]())
+        if leg.kind != "linear" or not leg.notional or not rows or not (book and book.nav):
+            problem = gaps[0] if gaps else f"{leg.instrument} can't be ordered in shares of a net asset value"
+            raise BadInput("ID", f"{name}: {problem}", "write the order by hand")
+        price, sign = last_price(rows), 1 if leg.notional > 0 else -1
+        lines.append({
+            "expression": name, "approval": approval.id, "sha256": approval.sha256, "approved_by": approval.decided_by,
+            "ticker": leg.instrument, "last_close": price, "stop": leg.stop, "target": expression.target,
+            "quantity": sign * floor(abs(leg.notional) / PERCENT * book.nav / price + WHOLE),
+            "expires": expression.expires or "",
+        })  # fmt: skip
+    return _csv(lines, [*lines[0]])
+
+
+class Ticket:
+    """An order ticket that a broker's fills are compared with. Raises BadInput if it is not one of this memory."""
+
+    def __init__(self, file: Path, remembered: Remembered) -> None:
+        with file.open(newline="", encoding="utf-8-sig") as text:
+            rows = list(csv.DictReader(text))
+        if not rows or not set(rows[0]) >= TICKET or not all(row["quantity"].lstrip("-").isdigit() for row in rows):
+            raise BadInput("--ticket", f"{file} is not an order ticket", "write one: pitlake forge ticket ID")
+        self.expression = rows[0]["expression"]
+        approvals = {(each.id, each.sha256) for each in _approvals(remembered)}
+        if any((row["approval"], row["sha256"]) not in approvals for row in rows):
+            step = f"write it again: pitlake forge ticket {self.expression}"
+            raise BadInput("--ticket", f"its approval {rows[0]['approval'][:40]!r} is not in this memory", step)
+        self._ordered = {row["ticker"]: int(row["quantity"]) for row in rows}
+
+    def assign(self, fill: Fill) -> Fill:
+        """Return a fill of the file as one of the ticket's Expression."""
+        return fill if fill.expression else replace(fill, expression=self.expression)
+
+    def check(self, booked: Iterable[Fill], new: Sequence[Fill]) -> None:
+        """Raise BadInput unless the fills are of the ordered tickers and sides, and no more than ordered."""
+        for fill in new:
+            ordered = self._ordered.get(fill.instrument, 0)
+            if fill.expression != self.expression or ordered * fill.quantity <= 0:
+                what = f"{fill.quantity:g} {fill.instrument} of {fill.expression} is not on the ticket"
+                raise BadInput("fills", what, "import it without --ticket")
+        for ticker, (filled, ordered) in self.filled([*booked, *new]).items():
+            if abs(filled) > abs(ordered):
+                what = f"{filled:g} {ticker} would be filled of {ordered} ordered"
+                raise BadInput("fills", what, "compare the file with the ticket, or import it without --ticket")
+
+    def filled(self, booked: Iterable[Fill]) -> dict[str, tuple[float, int]]:
+        """Return by ticker what was filled and what was ordered."""
+        sums = dict.fromkeys(self._ordered, 0.0)
+        for fill in booked:
+            if fill.expression == self.expression and fill.quantity * self._ordered.get(fill.instrument, 0) > 0:
+                sums[fill.instrument] += fill.quantity
+        return {ticker: (filled, self._ordered[ticker]) for ticker, filled in sums.items()}
+
+
+def bundle(own: Desk, memory: Memory, decision: str) -> str:
+    """Return a decision as JSON: question, receipt, and every text of its records, reviews, approvals, fills, outcome.
+
+    Raises BadInput for a decision that is not on the tape or has not ended.
+    """
+    inputs, receipt = own.tape.inputs(decision), own.tape.receipt(decision)
+    if receipt is None:
+        raise BadInput("DECISION", f"{decision[:60]} has not ended", "continue it: pitlake forge ask --resume")
+    remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
+    edges = lineage(memory, own.tape, decision)
+    names = {name for edge in edges for name in (edge.earlier, edge.later)}
+    paths = {
+        path for path in remembered.paths() if (kind := kind_of_path(path)) and path[len(kind.folder) : -3] in names
+    }
+    judged = [path for kind in ("reviews", "approvals") for path in remembered.paths(KINDS[kind].folder)]
+    paths |= {path for path in judged if getattr(remembered.record(remembered.all(path)[0]), "subject", "") in paths}
+    rows = sorted((row for path in paths for row in remembered.all(path)), key=lambda row: row.seq)
+    body = {
+        "decision": decision,
+        "question": inputs["text"],
+        "as_of": inputs["as_of"],
+        "receipt": json.loads(receipt),
+        "rows": [asdict(row) for row in rows],
+    }
+    return json.dumps({"bundle": body, "sha256": digest(canonical(body))}, ensure_ascii=False, indent=1) + "\n"
+
+
+def verify(text: str) -> tuple[list[str], list[str]]:
+    """Return what a bundle states, and its faults. Raises BadInput if the text is not a bundle."""
+    try:
+        told = json.loads(text)
+        body, rows = told["bundle"], [Row(**row) for row in told["bundle"]["rows"]]
+        models = ", ".join(body["receipt"]["models"])
+        lines = [
+            f"decision {body['decision']} as of {body['as_of']}",
+            f"question: {body['question']}",
+            f"models: {models}",
+        ]
+        records = [(row, parse(kind, row.content)) for row in rows if (kind := kind_of_path(row.path))]
+    except (ValueError, KeyError, TypeError) as problem:
+        raise BadInput("FILE", f"is not a bundle ({problem})", "write one: pitlake forge bundle DECISION") from None
+    faults = [] if digest(canonical(body)) == told.get("sha256") else ["the SHA-256 of the bundle differs"]
+    faults += [f"row {row.seq} {row.path} was changed" for row in rows if not is_intact(row)]
+    for earlier, later in pairwise(rows):
+        adjacent = later.seq == earlier.seq + 1 and later.prev != earlier.chain
+        if adjacent or later.seq <= earlier.seq or later.written_at <= earlier.written_at:
+            faults.append(f"row {later.seq} {later.path} does not follow row {earlier.seq}")
+    faults += _unapproved(records)
+    lines += [_line(row, record) for row, record in records]
+    return [*lines, f"SHA-256 {told.get('sha256')}"], faults
+
+
+def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:
+    """Yield what became active without a review and an approval of exactly its text before it."""
+    reviewed, approved, texts = set[str](), set[str](), dict[str, set[str]]()
+    for row, record in records:
+        if isinstance(record, Review) and record.verdict in APPROVING:
+            reviewed.add(record.sha256)
+        elif isinstance(record, Approval):
+            if record.decision == "approved" and record.sha256 not in reviewed & texts.get(record.subject, set()):
+                yield f"{record.id} approves a text of {record.subject} that is not here, or has no review"
+            approved.add(record.subject if record.decision == "approved" else "")
+        elif isinstance(record, Expression):
+            texts.setdefault(row.path, set()).add(content_hash(record))
+    for row, record in records:
+        if isinstance(record, Expression) and record.status == "active" and row.path not in approved:
+            yield f"{record.id} is active without an approval"
+
+
+def _line(row: Row, record: Record) -> str:
+    when = iso(from_micros(row.written_at))
+    if isinstance(record, Review):
+        return f"{when} {record.id} review by {record.reviewer}: {record.verdict}"
+    if isinstance(record, Approval):
+        return f"{when} {record.id} {record.decision} by {record.decided_by}: {record.subject}"
+    if isinstance(record, Fill):
+        return f"{when} {record.id} {record.quantity:g} {record.instrument} at {record.price:g}, {record.status}"
+    return f"{when} {record.id} {record.status}"
+
+
+def _approvals(remembered: Remembered) -> list[Approval]:
+    paths = remembered.paths(KINDS["approvals"].folder)
+    rows = sorted((row for path in paths if (row := remembered.newest(path))), key=lambda row: row.seq)
+    return [cast("Approval", remembered.record(row)) for row in rows]
+
+
+def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Return rows as CSV. A text that a spreadsheet would run as a formula begins with an apostrophe."""
+    made = StringIO()
+    writer = csv.writer(made, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(row[column]) for column in columns])
+    return made.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(FORMULAS):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

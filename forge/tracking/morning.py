@@ -1,0 +1,272 @@
+"""What a PM reads first: P&L, positions, risk and scenarios, computed from memory and the lake as of an instant.
+
+P&L counts from the end of an earlier day to the newest prices: `day` from the session before the last completed one. A
+scenario moves the book's exposures in a straight line: options have no curvature, and stops do not act.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import Any, cast
+
+from forge.core.config import Config
+from forge.memory.book import held_in, remembered_book
+from forge.memory.cash import cash
+from forge.memory.chain import Row
+from forge.memory.guardrails import Guardrails, Totals
+from forge.memory.halts import halted_spans
+from forge.memory.plausible import SIDES
+from forge.memory.remembered import Remembered
+from forge.providers.base import At
+from forge.records import Cash, Expression, Fill, Record, kind_of_path
+from forge.records.kinds import NEW
+from forge.tracking.account import texts_of
+from forge.tracking.bars import NotFollowable, sessions, traded_bars
+from forge.tracking.ledger import Account, keep
+from forge.tracking.risk import EQUITY, Market, book_returns, volatility
+from forge.tracking.trades import expressions, follow_held
+from forge.tracking.valuation import Valued, value_account
+from pitlake.clock import NEW_YORK, new_york_day
+from pitlake.errors import BadInput, LakeNotFound
+from pitlake.exchange import session
+
+PERCENT, CENT, NOON = 100, 0.01, time(12)
+DAY, LOOKBACK = timedelta(days=1), timedelta(days=14)
+RATES_UP, EQUITIES, NAME = 1.0, -10.0, -20.0
+"""The scenarios: percentage points of rates, percent of all shares, percent of one name."""
+OTHER = "fees and interest"
+
+
+@dataclass(frozen=True)
+class Period:
+    """The account's P&L since the end of a day, and the benchmark's return. None without a price to compare with."""
+
+    name: str
+    since: date
+    usd: float
+    percent: float
+    benchmark: float | None = None
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """The P&L in USD of a View, of one Expression of it or of a position without one, in each period.
+
+    expression: "" for the whole View.
+    """
+
+    view: str
+    expression: str
+    amounts: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PositionLine:
+    """A position. value, day: value and P&L of the day in USD, None without an account.
+
+    to_stop, to_target: from the last close, in percent of it; None where it can't be followed or has no such level.
+    """
+
+    instrument: str
+    expression: str
+    direction: str
+    value: float | None = None
+    day: float | None = None
+    to_stop: float | None = None
+    to_target: float | None = None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario's effect on the book, in percent of capital and in USD; None if a figure that it needs is unknown."""
+
+    name: str
+    percent: float | None
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class BookRisk:
+    """The risk of the whole book, in percent of capital; None if it is unknown.
+
+    loss_at_stops: the loss if every stop is hit, with the largest gap of the last quarter. volatility: a year, of the
+    present positions over the last quarter.
+    """
+
+    gross: float | None = None
+    net: float | None = None
+    beta: float | None = None
+    volatility: float | None = None
+    loss_at_stops: float | None = None
+    factors: Mapping[str, float] | None = None
+
+    def figures(self) -> list[tuple[str, float | None]]:
+        """Return the figures with their names."""
+        names = {"volatility": "volatility a year", "loss_at_stops": "loss if every stop is hit"}
+        plain = [(names.get(name, name), number) for name, number in vars(self).items() if name != "factors"]
+        return plain + [(f"factor {name}", share) for name, share in (self.factors or {}).items()]
+
+
+@dataclass(frozen=True)
+class Morning:
+    """The first figures of a day.
+
+    account: the account, or why there is none. overnight: when the last session ended. benchmark: its ticker, or "".
+    """
+
+    account: Valued | str
+    overnight: datetime
+    benchmark: str
+    periods: tuple[Period, ...]
+    results: tuple[ResultLine, ...]
+    positions: tuple[PositionLine, ...]
+    risk: BookRisk
+    scenarios: tuple[Scenario, ...]
+    gaps: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        valued = {} if isinstance(self.account, str) else {"nav": self.account.account.nav}
+        parts = {name: [asdict(line) for line in getattr(self, name)] for name in ("results", "positions", "scenarios")}
+        periods = [asdict(period) | {"since": str(period.since)} for period in self.periods]
+        return valued | {"periods": periods, **parts, "risk": asdict(self.risk), "gaps": list(self.gaps)}
+
+
+def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
+    """Return the first figures of the day as of an instant."""
+    gaps, today = list[str](), new_york_day(at.as_of)
+    account, ticker = _account(remembered, at, settings), settings.account.benchmark
+    recent = [today, today, *sessions(at.as_of - LOOKBACK, today, at.as_of)]
+    before, last = recent[-2:]
+    periods, results, days = tuple[Period, ...](), tuple[ResultLine, ...](), dict[tuple[str, str], float]()
+    if isinstance(account, Valued):
+        kept, views = account.account, {trade.id: trade.view_id for _, trade in expressions(remembered)}
+        starts = {"day": before, "month": today.replace(day=1) - DAY, "year": today.replace(month=1, day=1) - DAY}
+        compared = _benchmark(ticker, sorted(starts.values()), at, gaps) if ticker else {}
+        periods = tuple(Period(name, since, *kept.since(since), compared.get(since)) for name, since in starts.items())
+        results, days = tuple(_results(kept, periods, views)), kept.results_since(before)
+    book, market = remembered_book(remembered), Market(at)
+    totals = Guardrails(settings.guardrails, market.compute).totals(book, held_in(remembered).values(), "")
+    hours = session(last)
+    return Morning(
+        account,
+        hours.close if hours and hours.close <= at.as_of else at.as_of - DAY,
+        ticker,
+        periods,
+        results,
+        tuple(_positions(remembered, at, account, days)),
+        _risk(totals, volatility(book_returns(remembered, market, gaps))),
+        scenarios(totals, book.nav if book else None),
+        tuple(dict.fromkeys(gaps)),
+    )
+
+
+def written(remembered: Remembered, since: datetime) -> list[tuple[datetime, Record]]:
+    """Return the records written after an instant, newest first."""
+    rows = (row for path in remembered.paths() if kind_of_path(path) for row in remembered.all(path))
+    texts = [(remembered.written_at(row), remembered.record(row)) for row in rows]
+    return sorted((text for text in texts if text[0] > since), key=lambda text: text[0], reverse=True)
+
+
+def scenarios(totals: Totals, nav: float | None) -> tuple[Scenario, ...]:
+    """Return what rates up by 100 basis points, shares down by 10 % and the largest name down by 20 % do to a book."""
+    names = totals.names or {}
+    name = max(names, key=lambda each: names[each], default="")
+    largest = max(names.get(name, 0.0), 0.0)
+    equity = None if totals.factors is None else totals.factors.get(EQUITY, 0.0)
+    effects = {
+        "rates +100 bp": None if totals.duration is None else -totals.duration * RATES_UP,
+        "equities −10 %": None if equity is None else equity * EQUITIES / PERCENT,
+        f"{name if largest else 'one name'} −20 %": None if totals.names is None else largest * NAME / PERCENT,
+    }
+    return tuple(
+        Scenario(label, effect, None if effect is None or nav is None else effect / PERCENT * nav)
+        for label, effect in effects.items()
+    )
+
+
+def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
+    if not cash(remembered):
+        return "No account is open. Name a capital in the settings; the first fill or question opens it."
+    try:
+        return value_account(remembered, at, settings.account.capital)
+    except LakeNotFound:
+        return "There is no lake to value the fills with."
+
+
+def _benchmark(ticker: str, starts: Sequence[date], at: At, gaps: list[str]) -> dict[date, float]:
+    """Return a ticker's return with dividends since each of these days, in percent: as an account with one share."""
+    try:
+        prices = traded_bars(ticker, starts[0], at).prices
+    except (BadInput, LakeNotFound) as problem:
+        gaps.append(f"{ticker}: {problem if isinstance(problem, BadInput) else 'there is no lake'}")
+        return {}
+    returns, today = dict[date, float](), new_york_day(at.as_of)
+    for since in starts:
+        bought = max((day for day in prices.closes if day <= since), default=None)
+        if bought is None:
+            gaps.append(f"{ticker}: there is no bar up to {since} to compare with")
+            continue
+        price, filled_at = prices.closes[bought], datetime.combine(bought, NOON, NEW_YORK)
+        fill = Fill(id=NEW, instrument=ticker, quantity=1.0, price=price, filled_at=filled_at)
+        opening = Cash(id=NEW, entry="opening", amount=price, booked_on=bought)
+        returns[since] = keep([opening], [fill], {ticker: prices}, (), today).since(since)[1]
+    return returns
+
+
+def _results(account: Account, periods: Sequence[Period], views: Mapping[str, str]) -> Iterator[ResultLine]:
+    """Yield the P&L of each View with its Expressions, then of the rest; what has none in a period is left out."""
+    since = [account.results_since(period.since) for period in periods]
+    amounts: dict[tuple[str, str], list[float]] = {}
+    for instrument, expression in account.by_key():
+        line = amounts.setdefault((views.get(expression, ""), expression or instrument), [0.0] * len(periods))
+        for number, results in enumerate(since):
+            line[number] += results[instrument, expression]
+    rest = [period.usd - sum(results.values()) for period, results in zip(periods, since, strict=True)]
+    by_view = sorted(amounts, key=lambda key: (not key[0], key))
+    for view, keys in groupby([key for key in by_view if any(amounts[key])], lambda key: key[0]):
+        lines = [ResultLine(view, name, tuple(amounts[view, name])) for _, name in keys]
+        if view:
+            yield ResultLine(view, "", tuple(map(sum, zip(*(line.amounts for line in lines), strict=True))))
+        yield from lines
+    if any(abs(amount) >= CENT for amount in rest):
+        yield ResultLine("", OTHER, tuple(rest))
+
+
+def _positions(
+    remembered: Remembered, at: At, account: Valued | str, days: Mapping[tuple[str, str], float]
+) -> Iterator[PositionLine]:
+    """Yield the account's positions and the held Expressions that it does not have."""
+    held = {trade.id: (path, trade) for path, trade in held_in(remembered).items()}
+    for holding in account.account.positions if isinstance(account, Valued) else ():
+        path, trade = held.pop(holding.expression, ("", None))
+        levels = _distances(remembered, path, at) if trade and trade.instrument == holding.instrument else (None, None)
+        direction = "long" if holding.quantity > 0 else "short"
+        day = days[holding.instrument, holding.expression]
+        yield PositionLine(holding.instrument, holding.expression, direction, holding.value, day, *levels)
+    for path, trade in held.values():
+        levels = _distances(remembered, path, at)
+        yield PositionLine(trade.instrument, trade.id, trade.direction, None, None, *levels)
+
+
+def _distances(remembered: Remembered, path: str, at: At) -> tuple[float | None, float | None]:
+    """Return the distances from the last close to stop and target, in percent of it."""
+    try:
+        trade = follow_held(texts_of(remembered, path), at, halted_spans(remembered))
+    except (NotFollowable, BadInput, LakeNotFound):
+        return None, None
+    close = trade.path.close if trade else None
+    if trade is None or not close:
+        return None, None
+    side = SIDES[cast("Expression", remembered.record(cast("Row", remembered.newest(path)))).direction]
+    stop, target = trade.path.stop, trade.path.target
+    return (
+        None if stop is None else side * (close - stop) / close * PERCENT,
+        None if target is None else side * (target - close) / close * PERCENT,
+    )
+
+
+def _risk(totals: Totals, yearly: float | None) -> BookRisk:
+    beta = None if totals.factors is None else totals.factors.get(EQUITY, 0.0) / PERCENT
+    return BookRisk(totals.gross, totals.net, beta, yearly, totals.loss, totals.factors)

@@ -1,0 +1,169 @@
+"""What leaves the house: CSV, an order ticket with the broker's fills against it, and a bundle that proves itself."""
+
+import asyncio
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+
+from forge.agent.agent import Agent
+from forge.core.config import Config
+from forge.core.tape import canonical, digest
+from forge.desk import desk, papers
+from forge.memory import Memory
+from forge.memory.approvals import approve
+from forge.memory.cash import open_account
+from forge.memory.fills import fills, import_fills
+from forge.memory.guardrails import Guardrails
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.records import content_hash, render
+from forge.tracking.account import advance_account
+from forge.tracking.settlement import whole_memory
+from pitlake import cli
+from pitlake.errors import BadInput
+from tests.forge.test_account import HEADER, SETTINGS, approved_expression, line
+from tests.forge.test_untaken import DAYS, at, lake, memory
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+
+__all__ = ["lake", "memory"]
+
+
+@pytest.fixture
+def ordered(memory, lake, tmp_path):
+    """An approved Expression for 10 % of 100,000 USD, as of the second day, and its ticket."""
+    open_account(memory, SETTINGS.capital, 0.0)
+    approved_expression(memory, lake)
+    now = at(memory, lake, DAYS[1])
+    advance_account(memory, now, replace(SETTINGS, capital=None))
+    file = tmp_path / "ticket.csv"
+    file.write_text(papers.ticket(whole_memory(memory, now.as_of), "E-001", now))
+    return file
+
+
+def read(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_a_ticket_orders_whole_shares_for_the_notional_and_names_its_approval(memory, ordered):
+    (order,) = read(ordered.read_text())
+    assert order | {"sha256": ""} == {
+        "expression": "E-001", "approval": "A-001", "sha256": "", "approved_by": "pm", "ticker": "NOG",
+        "quantity": "0", "last_close": "101.0", "stop": "$95", "target": "110", "expires": "",
+    } | {"quantity": order["quantity"]}  # fmt: skip
+    book = whole_memory(memory, memory.journal.clock.now())
+    nav = float(
+        next(row for row in book.newest("/portfolio/state.md").content.splitlines() if row.startswith("nav"))[5:]
+    )
+    assert int(order["quantity"]) == int(nav * 0.1 / 101)
+    with pytest.raises(BadInput, match="E-009 is not a held Expression"):
+        papers.ticket(book, "E-009", None)
+
+
+def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ordered, lake):
+    at(memory, lake, DAYS[3])
+    remembered = whole_memory(memory, memory.journal.clock.now())
+    ticket = papers.Ticket(ordered, remembered)
+    wanted = int(read(ordered.read_text())[0]["quantity"])
+    first, rest = line(DAYS[2], 60, 50), line(DAYS[3], wanted - 60, 50)
+    assert import_fills(memory, HEADER + first, ticket) == 1
+    assert import_fills(memory, HEADER + first, ticket) == 0
+    assert {fill.expression for fill in fills(whole_memory(memory, memory.journal.clock.now()))} == {"E-001"}
+    for text, problem in (
+        (line(DAYS[3], 10, 50, "SPY"), "10 SPY of E-001 is not on the ticket"),
+        (line(DAYS[3], -10, 50), "-10 NOG of E-001 is not on the ticket"),
+        (line(DAYS[3], wanted, 50), f"{wanted + 60} NOG would be filled of {wanted} ordered"),
+    ):
+        with pytest.raises(BadInput, match=problem):
+            import_fills(memory, HEADER + text, ticket)
+    assert import_fills(memory, HEADER + first + rest, ticket) == 1
+    booked = fills(whole_memory(memory, memory.journal.clock.now()))
+    assert ticket.filled(booked) == {"NOG": (wanted, wanted)}
+    changed = ordered.with_name("changed.csv")
+    changed.write_text(ordered.read_text().replace("A-001", "A-007"))
+    with pytest.raises(BadInput, match="its approval 'A-007' is not in this memory"):
+        papers.Ticket(changed, remembered)
+
+
+def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
+    open_account(memory, SETTINGS.capital, 0.0)
+    now = at(memory, lake, DAYS[3])
+    import_fills(memory, HEADER + line(DAYS[0], 100, 99.5))
+    wrote(turn(memory, "pm", now.as_of, actor="pm"), "/portfolio/state.md", BOOK, "book")
+    approved_expression(memory, lake, DAYS[3])
+    remembered = whole_memory(memory, now.as_of)
+    tables = {name: read(papers.table(remembered, name, now)) for name in ("positions", "outcomes", *papers.TABLES)}
+    assert [(row["id"], row["instrument"], row["quantity"]) for row in tables["fills"]] == [("F-001", "NOG", "100")]
+    (position,) = tables["positions"]
+    assert (position["instrument"], float(position["quantity"]), float(position["price"])) == ("NOG", 200.0, 50.5)
+    assert [(row["decision"], row["decided_by"]) for row in tables["decisions"]] == [("approved", "pm")]
+    assert tables["outcomes"] == []
+    assert [papers._cell(text) for text in ("=1+1", "@x", "-5", "+1e3", "-x", 4.0)] == [
+        "'=1+1",
+        "'@x",
+        "-5",
+        "+1e3",
+        "'-x",
+        4.0,
+    ]
+
+
+@pytest.fixture
+def bundled(tmp_path, monkeypatch):
+    """A decision that wrote a View, its approved Expression with a fill; the bundle of it, as JSON."""
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    memory = Memory()
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    write = Call("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}, "id1")
+    model = Scripted([Answer("", (write,), "tools", "m", 10, 3), Answer("It slows.", (), "stop", "m", 20, 5)])
+    agent = Agent(memory, desk().tape, {"agent": model}.__getitem__, tmp_path / "none", Config())
+    decision = asyncio.run(agent.ask("What of growth?")).decision
+    fs = turn(memory, "s")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    expression = fs.remembered.record(fs.remembered.newest("/memory/expressions/E-001.md"))
+    reviewed(memory, expression)
+    approve(memory, "E-001", content_hash(expression), "anna", Guardrails(), confirmed=True)
+    import_fills(memory, HEADER + "NOG,100,50,2024-03-01T12:00:00-05:00,1,E-001\n")
+    yield json.loads(papers.bundle(desk(), memory, decision))
+    memory.close()
+
+
+def signed(told, rows):
+    """The bundle with other rows, as somebody would write it who can hash too."""
+    body = told["bundle"] | {"rows": rows}
+    return json.dumps({"bundle": body, "sha256": digest(canonical(body))})
+
+
+def test_a_bundle_states_who_approved_what_and_verifies_without_lake_and_memory(bundled, tmp_path, monkeypatch, capsys):
+    file = tmp_path / "bundle.json"
+    file.write_text(json.dumps(bundled))
+    monkeypatch.setenv("FORGE_LAKE", "/nowhere/else")
+    assert cli.invoke(["forge", "verify", str(file)]) == 0
+    said = capsys.readouterr().out
+    for part in (
+        "question: What of growth?",
+        "A-001 approved by anna: /memory/expressions/E-001.md",
+        "F-001 100 NOG at 50, booked",
+    ):
+        assert part in said
+    file.write_text(json.dumps(bundled).replace("anna", "carl"))
+    assert cli.invoke(["forge", "verify", str(file)]) == 1
+    assert "FAULT: the SHA-256 of the bundle differs" in capsys.readouterr().out
+    file.write_text("{}")
+    assert cli.invoke(["forge", "verify", str(file)]) == 2
+
+
+def test_what_was_changed_in_a_bundle_is_found_though_its_sum_is_made_anew(bundled):
+    rows = bundled["bundle"]["rows"]
+    assert papers.verify(signed(bundled, rows))[1] == []
+    (approval,) = (row for row in rows if row["kind"] == "approvals")
+    (review,) = (row for row in rows if row["kind"] == "reviews")
+    other = [row | {"content": row["content"].replace("anna", "carl")} for row in rows]
+    assert papers.verify(signed(bundled, other))[1] == [f"row {approval['seq']} {approval['path']} was changed"]
+    unreviewed = papers.verify(signed(bundled, [row for row in rows if row is not review]))[1]
+    assert unreviewed == ["A-001 approves a text of /memory/expressions/E-001.md that is not here, or has no review"]
+    unapproved = papers.verify(signed(bundled, [row for row in rows if row is not approval]))[1]
+    assert unapproved == ["E-001 is active without an approval"]
+    shifted = papers.verify(signed(bundled, [rows[1], rows[0], *rows[2:]]))[1]
+    assert f"row {rows[0]['seq']} {rows[0]['path']} does not follow row {rows[1]['seq']}" in shifted
