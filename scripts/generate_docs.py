@@ -28,7 +28,7 @@ def pages() -> dict[Path, str]:
     texts[Path("docs/queries.md")] = catalogue_pages.queries_page()
     texts[Path(".claude/skills/lake-schema/reference.md")] = catalogue_pages.reference()
     texts |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
-    texts |= wiring_pages.pages(ROOT)
+    texts |= wiring_pages.pages()
     texts[Path("docs/cli.md")] = command_line()
     return texts
 
