@@ -7,10 +7,8 @@ from pitlake.mcp.tools import UNGATED, tools
 from pitlake.session.viewpoint import Viewpoint
 
 LIST = Path(".claude/hooks/pit_tools.py")
-_TEXT = '''"""The tools of the lake's MCP server, written by scripts/wiring_pages.py. The guard lets no other run.
-
-The gate checks the answers of GATED. Answers of UNGATED have no rows.
-"""
+_TEXT = '''\
+"""The tools of the lake's server, written by `make docs`: the gate checks GATED; answers of UNGATED have no rows."""
 
 GATED = {{
 {gated}}}

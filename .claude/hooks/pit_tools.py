@@ -1,7 +1,4 @@
-"""The tools of the lake's MCP server, written by scripts/wiring_pages.py. The guard lets no other run.
-
-The gate checks the answers of GATED. Answers of UNGATED have no rows.
-"""
+"""The tools of the lake's server, written by `make docs`: the gate checks GATED; answers of UNGATED have no rows."""
 
 GATED = {
     "mcp__pitlake__query",

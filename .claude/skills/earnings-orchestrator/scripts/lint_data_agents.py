@@ -323,8 +323,8 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
         yield "it does not document a call"
     for call in documented:
         tool, arguments = call.get("tool"), call["input"]
-        listed = _listed(agent.front.get("tools"))
-        if tool not in listed and not (LAKE in listed and tool in GATED | UNGATED):
+        tools = _listed(agent.front.get("tools"))
+        if tool not in tools and not (LAKE in tools and tool in GATED | UNGATED):
             yield f"a documented call uses {tool}, which is not one of its tools"
         elif tool == "Bash":
             command = str(arguments.get("command"))
