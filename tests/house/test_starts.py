@@ -98,7 +98,7 @@ COMMANDS = {
 }
 # Commands that need what the demo does not have: they end with exit code 2 and a line that says so.
 REFUSED = {
-    ("agents", "connect"): ((), "PITLAKE_DOOR"),
+    ("agents", "connect"): ((), "PITLAKE_SOCKET"),
     ("sync",): ((), "--tickers"),
     ("proxy",): (("--as-of", T, "--policy", "none"), "'none'"),
     ("mount",): (("none.parquet", "--name", "own"), "none.parquet"),
