@@ -106,7 +106,7 @@ def test_the_wheel_brings_the_kernel_with_its_sql_and_forge_with_its_skills(buil
     names = zipfile.ZipFile(built["wheel"]).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake", "forge"}
     skills = {str(path) for path in Path("forge").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert skills <= set(names)
+    assert skills | {"pitlake/sql/columns.txt"} <= set(names)
     for folder in ("views", "queries", "indexed", "macros"):
         here = {path.name for path in (Path("sql") / folder).glob("*.sql")}
         assert here
