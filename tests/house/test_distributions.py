@@ -265,7 +265,7 @@ def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(i
     env = {"PATH": os.defpath, "HOME": str(tmp_path), "PITLAKE_LAKE": str(lake.root), "PITLAKE_AS_OF": AFTER}
     env |= {"CLAUDE_PROJECT_DIR": str(project)}
     server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["pitlake"]
-    line = [one.replace("${CLAUDE_PROJECT_DIR:-.}", str(project)) for one in server["args"]]
+    line = [argument.replace("${CLAUDE_PROJECT_DIR:-.}", str(project)) for argument in server["args"]]
 
     async def asked():
         async with Client(StdioServerParameters(command=server["command"], args=line, env=env)) as client:
