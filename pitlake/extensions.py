@@ -1,6 +1,6 @@
-"""Extensions of the kernel: commands and rooms of web pages, named in pyproject.toml.
+"""Extensions of the kernel: commands and groups of web pages, named in pyproject.toml.
 
-The entry points `pitlake.commands` and `pitlake.rooms` map a name to its location ("module:object"), in a module that
+The entry points `pitlake.commands` and `pitlake.pages` map a name to its location ("module:object"), in a module that
 is quick to import. A wheel has the packages that fill a lake in the folder `platform`, and a checkout at its top.
 """
 
@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["commands", "rooms"]
+Kind = Literal["commands", "pages"]
 
 _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 _PLATFORM = Path(__file__).with_name("platform")
@@ -31,12 +31,12 @@ def load(kind: Kind, name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def rooms() -> list[Any]:
-    """Return every added room. In a wheel, these are only extensions whose extra is installed."""
+def pages() -> list[Any]:
+    """Return every added group of pages. In a wheel, these are only extensions whose extra is installed."""
     folders = []
-    for name in entries("rooms"):
+    for name in entries("pages"):
         try:
-            folders.append(load("rooms", name))
+            folders.append(load("pages", name))
         except ModuleNotFoundError:
             if _PROJECT.is_file():
                 raise

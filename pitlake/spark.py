@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 EXPORT = "`pitlake export --as-of T --to URL` copies its rows as a plain Delta table"
-DELTA = "make it with configure_spark_with_delta_pip of delta-spark, as docs/scale.md does"
+DELTA = "make it with configure_spark_with_delta_pip of delta-spark, as docs/spark.md does"
 
 
 def frame(

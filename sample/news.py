@@ -123,7 +123,7 @@ def add_article(graph: Graph, article: Article, edge: dict[str, object] | None =
         "title": article.title,
         "teaser": article.teaser,
         "body": article.body,
-        "url": f"https://www.benzinga.com/news/{article.id.removeprefix('bzNews_')}",
+        "url": f"https://www.benzinga.example/news/{article.id.removeprefix('bzNews_')}",
         "created": iso_new_york(article.created),
         "updated": iso_new_york(article.updated) if article.updated else "",
         "authors": as_json(article.authors),

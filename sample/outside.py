@@ -76,8 +76,8 @@ REVISED = Demonstration(
     """,
     before="2014-05-29T08:29:59-04:00",
     after="2014-05-29T08:30:00-04:00",
-    answer_before=17_050.2,
-    answer_after=17_010.4,
+    answer_before=17_149.6,
+    answer_after=17_101.3,
     because="the second estimate was released at 08:30 New York on 2014-05-29",
     told_by="vintage",
 )

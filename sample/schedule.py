@@ -74,7 +74,7 @@ class Filing:
 
     @property
     def folder(self) -> str:
-        return f"https://www.sec.gov/Archives/edgar/data/{self.company.bare_cik}/{self.accession.replace('-', '')}"
+        return f"https://www.sec.example/Archives/edgar/data/{self.company.bare_cik}/{self.accession.replace('-', '')}"
 
     @property
     def document_url(self) -> str:

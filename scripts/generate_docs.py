@@ -4,6 +4,7 @@
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -28,7 +29,9 @@ def pages() -> dict[Path, str]:
     texts[Path("docs/queries.md")] = catalogue_pages.queries_page()
     texts[Path(".claude/skills/lake-schema/reference.md")] = catalogue_pages.reference()
     texts |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
-    texts |= wiring_pages.pages(ROOT)
+    texts |= wiring_pages.pages()
+    skill = Path(".claude/skills/lake-schema/SKILL.md")
+    texts[skill] = re.sub(r"(?<=\n## Datasets\n\n).*", ", ".join(datasets), (ROOT / skill).read_text())
     texts[Path("docs/cli.md")] = command_line()
     return texts
 

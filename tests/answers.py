@@ -74,7 +74,7 @@ class Played:
         return json.loads((FOLDER / self.provider.name / "answers.json").read_text())
 
     def capture(self, request: Request) -> Capture:
-        entry = next(one for one in self.entries() if answers(one, request))
+        entry = next(entry for entry in self.entries() if answers(entry, request))
         body = (FOLDER / self.provider.name / entry["file"]).read_bytes()
         facts = {name: entry[name] for name in ("status", "headers") if name in entry}
         return captured(self.provider, request, body, fetched_at=self.fetched_at, **facts)

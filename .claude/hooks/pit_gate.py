@@ -84,8 +84,9 @@ def _shared() -> Any:
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str | None, tuple[str, str] | None]:
     """Return the cut-off in force for a call, and the first rule its answer breaks; None, None in open mode."""
     from pit_call import cut_off, rules
+    from pit_tools import UNGATED
 
-    if "--wrapper" in flags and WRAPPER not in str(call.input.get("command")):
+    if call.tool in UNGATED or ("--wrapper" in flags and WRAPPER not in str(call.input.get("command"))):
         return None, None
     pit = cut_off(call.input, env)
     if not isinstance(pit, str):

@@ -20,7 +20,6 @@ from typing import Any, Iterator, Mapping, Sequence
 HERE = os.path.dirname(os.path.abspath(__file__))
 WRAPPER = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
-LAKE_TOOLS = frozenset(f"mcp__pitlake__{name}" for name in ("query", "run_query", "search", "gaps", "describe"))
 # Tools that read and write only the session's own plans and questions.
 PLANNING = frozenset((
     "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "ReportFindings", "StructuredOutput", "TaskCreate",
@@ -123,6 +122,7 @@ def _shared() -> Any:
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str, str] | None:
     """Return why a call must not run, or None."""
     import pit_call
+    from pit_tools import GATED, UNGATED
 
     bound = pit_call.BOUND in env
     # In an unbound session, --pit in a shell command is a cut-off only if it calls the wrapper.
@@ -134,7 +134,7 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
         return "GUARD_GRAPH_WRITE", "the graph is read-only"
     if call.tool in SHELLS:
         return _shell(call, env, bound=bound, wrapper_alone="--wrapper" in flags)
-    if not bound or call.tool in LAKE_TOOLS or call.tool in PLANNING:
+    if not bound or call.tool in GATED | UNGATED or call.tool in PLANNING:
         return None
     if call.tool in AGENTS:
         return _sub_agent(call)

@@ -1,6 +1,6 @@
 """The latest possible meaning of words that claim a date: exact with an offset, otherwise in an unknown time zone.
 
-Lane 3 uses it, because its sources write dates in many ways. Other modules decide what a claim proves.
+Web pages use it, because they write dates in many ways. Other modules decide what a claim proves.
 """
 
 import re

@@ -25,7 +25,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.storage.signed_cache import caches
 from pitlake.session.sealed import sandbox
 
-DOOR = "PITLAKE_DOOR"
+SOCKET = "PITLAKE_SOCKET"
 SETTINGS = ("PITLAKE_CAPTURES", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT", "DAGSTER_HOME")
 """Environment variables that name places with later data."""
 KEPT = ("PITLAKE_AS_OF", "PITLAKE_KNOWN_BY", "PITLAKE_HOOK_LOG", "ANTHROPIC_API_KEY")
@@ -59,7 +59,7 @@ def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | No
         server = [sys.executable, "-Ic", _SERVER, "mcp", "--as-of", as_of, "--lake", root]
         server += ["--known-by", known_by] if known_by else []
         threading.Thread(target=_serve, args=(door, server), daemon=True).start()
-        env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, DOOR: f"{folder}/door"}
+        env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, SOCKET: f"{folder}/door"}
         return _away(command, covered, env | ({"PITLAKE_KNOWN_BY": known_by} if known_by else {}))
 
 

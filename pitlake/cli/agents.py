@@ -80,13 +80,13 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
 
 @command.command(hidden=True)
 def connect() -> None:
-    """Connect stdin and stdout to the server behind $PITLAKE_DOOR."""
-    from pitlake.agents.run import DOOR, connect
+    """Connect stdin and stdout to the server behind $PITLAKE_SOCKET."""
+    from pitlake.agents.run import SOCKET, connect
     from pitlake.errors import BadInput
 
-    if not os.environ.get(DOOR):
-        raise BadInput(DOOR, "is not set", "start the program with pitlake agents run")
-    connect(os.environ[DOOR])
+    if not os.environ.get(SOCKET):
+        raise BadInput(SOCKET, "is not set", "start the program with pitlake agents run")
+    connect(os.environ[SOCKET])
 
 
 def _check(project: Path) -> None:

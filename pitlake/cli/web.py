@@ -59,7 +59,7 @@ def command(
 
     begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
     home = parse_address({"as_of": begin, "ticker": ticker})
-    rooms = extensions.rooms()
+    rooms = extensions.pages()
     pool = Pool(lake, isolation)
     settings = ServerSettings(pool, home, serve.token(), allowed_hosts, rooms)
 

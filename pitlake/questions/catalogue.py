@@ -1,8 +1,9 @@
 """The query catalogue: one SQL file per query in sql/queries, whose header comment states parameters and columns.
 
 A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME [UNIT] |
-meaning`. `parameters` checks and formats the values. They are bound as prepared parameters and never inserted into the
-SQL text. Nothing here runs SQL. Sessions load `session_macros`.
+meaning`. A `-- column NAME` alone has the unit and meaning that sql/columns.txt states. `parameters` checks and formats
+the values. They are bound as prepared parameters and never inserted into the SQL text. Nothing here runs SQL. Sessions
+load `session_macros`.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any
 from pitlake.aliases import meant
 from pitlake.errors import BadInput, choice
 from pitlake.questions.parameters import TYPES, spell
-from pitlake.questions.sql_files import sql_file, sql_files
+from pitlake.questions.sql_files import columns_file, sql_file, sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
 COMPANY = "company"
@@ -225,7 +226,8 @@ def parse(name: str, text: str) -> Query:
         if kind == "param":
             parameters.append(_parameter(name, rest))
         elif kind == "column":
-            columns.append(Field(**_match(_COLUMN, rest, name).groupdict(default="")))
+            stated = _match(_COLUMN, _shared_columns().get(rest, rest), name)
+            columns.append(Field(**stated.groupdict(default="")))
         else:
             key, colon, value = line.partition(": ")
             if not colon or key not in _KEYS:
@@ -249,6 +251,12 @@ def parse(name: str, text: str) -> Query:
     )
     _check(query)
     return query
+
+
+@cache
+def _shared_columns() -> dict[str, str]:
+    """Return the columns that several queries return, by name, as a header line describes them."""
+    return {line.split(" ", 1)[0]: line for line in columns_file().read_text(encoding="utf-8").splitlines()}
 
 
 @cache

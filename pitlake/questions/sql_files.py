@@ -17,3 +17,8 @@ def sql_file(folder: str, name: str) -> Path:
 def sql_files(folder: str) -> list[Path]:
     """Return all files of the folder, sorted by name."""
     return sorted((_HOME / folder).glob("*.sql"))
+
+
+def columns_file() -> Path:
+    """Return the file that describes the columns of several queries."""
+    return _HOME / "columns.txt"

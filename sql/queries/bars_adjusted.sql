@@ -6,19 +6,19 @@
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
 -- param start_date day optional | First trading day; default: all.
 -- param end_date day optional | Last trading day; default: the newest.
--- column date | Trading day of the bar.
+-- column date
 -- column open [unit] | First price of the regular session, divided by split_factor; null if the basis is unproven.
 -- column high [unit] | Highest price, likewise.
 -- column low [unit] | Lowest price, likewise.
 -- column close [unit] | Last price, likewise.
 -- column vwap [unit] | Volume-weighted average price, likewise.
 -- column volume [shares] | Traded shares, times split_factor.
--- column unit | Unit of the prices.
+-- column unit
 -- column split_factor [ratio] | Number of shares that one share of the bar's day has become; null if the basis is unproven.
 -- column basis | as_traded (no split followed), adjusted, or unproven (a split is uncertain, or a later overnight move is as large as a split's and neither a recorded split nor the volume explains it).
 -- column adjusted_to | Execution day of the newest split the prices are adjusted for; null if there was none.
--- column entity_id | CIK, or the industry's, sector's or index's id.
--- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
+-- column entity_id
+-- column source
 -- column evidence_ids | Evidence of the bar and of each split.
 SELECT
     greatest(available_at, split_at) AS available_at,

@@ -19,7 +19,7 @@
 -- column fiscal_year_end_month [month] | Month the fiscal year ends in.
 -- column fiscal_year_end_day [day] | Day of that month.
 -- column unit | Unit of the market capitalisation.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

@@ -15,7 +15,7 @@
 -- column pay_date | Day of payment.
 -- column dividend_id | Id in the source.
 -- column source | Dataset of the row, in order of preference: dividends, polygon_dividends.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

@@ -5,16 +5,16 @@
 -- hindsight: evidence
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
 -- param start_date day required | First trading day.
--- column date | Trading day of the bar.
--- column open [unit] | First price of the regular session.
--- column high [unit] | Highest price.
--- column low [unit] | Lowest price.
--- column close [unit] | Last price.
--- column volume [shares] | Traded shares.
--- column unit | Unit of the prices.
--- column entity_id | CIK, or the industry's, sector's or index's id.
--- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
--- column evidence | Source record of the row.
+-- column date
+-- column open
+-- column high
+-- column low
+-- column close
+-- column volume
+-- column unit
+-- column entity_id
+-- column source
+-- column evidence
 SELECT
     available_at,
     available_at_source,

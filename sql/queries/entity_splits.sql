@@ -9,7 +9,7 @@
 -- column split_from [shares] | Shares before; null if two sources state different splits for the day.
 -- column split_to [shares] | Shares after; likewise.
 -- column source | Dataset whose statement was public first: splits or polygon_splits.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at, available_at_source, execution_date AS date, execution_date, split_from, split_to, source, evidence
 FROM splits_of([$company])

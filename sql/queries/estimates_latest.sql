@@ -12,7 +12,7 @@
 -- column revenue_estimate_average [revenue_unit] | Mean estimate of revenue.
 -- column eps_unit | Unit of the estimate of earnings.
 -- column revenue_unit | Unit of the estimate of revenue.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

@@ -6,19 +6,19 @@
 -- param concepts texts required | Qualified names, such as us-gaap:Revenues.
 -- param months int optional | Length of the period in months, such as 3 or 12; default: any length. 3 means a fiscal quarter, also one of 12 to 17 weeks; 6, 9 and 12 likewise. Facts of one day have no length.
 -- param forms forms = "periodic_first" | Forms whose figures count: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).
--- column ticker | Ticker of the pair.
--- column at | Instant of the pair.
+-- column ticker
+-- column at
 -- column concept_qname | Qualified name.
 -- column unit | Unit, such as iso4217:USD.
 -- column months [months] | Length of the period; 3 means a fiscal quarter, also one of 12 to 17 weeks; 6, 9 and 12 likewise; null for a fact of one day.
--- column period_start | First day of a duration.
--- column period_end | Last day of a duration, or the day of an instant; inclusive.
+-- column period_start
+-- column period_end
 -- column value [unit] | The value, as its newest filing public at that instant states it.
 -- column accessionNo | Accession number of that filing.
 -- column formType | EDGAR form type of that filing.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
 -- column source | Dataset of the fact: xbrl_facts, or sec_facts if the former does not state it.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (

@@ -9,9 +9,9 @@
 -- column form_type | EDGAR form type.
 -- column accepted_at | When EDGAR accepted it.
 -- column filing_date | EDGAR's filing date.
--- column items | Items of an 8-K.
+-- column items
 -- column url | Address of the primary document, or of the filing's folder.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT available_at, available_at_source, accession_no, cik, form_type, accepted_at, filing_date, items, url, evidence
 FROM sec_filings
 WHERE

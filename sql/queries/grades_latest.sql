@@ -12,7 +12,7 @@
 -- column action | What happened to the rating, in the source's words.
 -- column current_price_target [unit] | Price target.
 -- column unit | Unit of the price target.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

@@ -6,7 +6,7 @@
 -- param ticker ticker required | Ticker of the company.
 -- param items items optional | Line items, such as revenue,net_income,assets; default: all.
 -- param since day optional | First day a period may end on; default: all.
--- column item | Name of the line item.
+-- column item
 -- column value [unit] | Its value. Payments, such as capital_expenditure, are positive.
 -- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
 -- column period_start | First day of the period; null for a balance.

@@ -5,16 +5,16 @@
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after the as of.
 -- param fields fields = ["revenue_ttm","net_income_ttm","eps_diluted_ttm","assets","equity"] | Line items, such as revenue_ttm,eps_diluted,assets. A name alone means the newest quarter or balance; append _quarter, _year or _ttm (trailing twelve months) to choose.
--- column ticker | Ticker of the pair.
--- column at | Instant of the pair.
+-- column ticker
+-- column at
 -- column field | The requested field.
 -- column value [unit] | Its value, as known at that instant.
 -- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
 -- column period_start | First day of the period; null for a balance.
 -- column period_end | Last day of the period, or the day of a balance, inclusive.
--- column method | stated; summed (from other line items of the period); difference (a longer part of the year less a shorter one); four quarters; or year and part of the next (a year, plus the first part of the next, less the same part of that year).
--- column made_of | Every fact it is computed from: concept, period, form type and accession number, joined by \|.
--- column evidence_ids | Evidence of each of these facts.
+-- column method
+-- column made_of
+-- column evidence_ids
 WITH
     asked_fields AS MATERIALIZED (
         SELECT

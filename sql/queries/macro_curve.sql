@@ -8,7 +8,7 @@
 -- column years [years] | Maturity in years.
 -- column yield [unit] | Yield.
 -- column unit | Unit of the yield.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     yields AS (
         SELECT

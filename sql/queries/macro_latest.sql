@@ -4,13 +4,13 @@
 -- ids: dataset, series_id, observation_date
 -- param series texts required | Ids of series, such as GDP, as in macro_observations (FRED) or macro_panels (FRED-MD).
 -- column dataset | macro_observations or macro_panels; a series can be in both, measured differently.
--- column series_id | Id of the series.
+-- column series_id
 -- column observation_date | First day of the newest period that has a value.
 -- column value [the series' own] | Its value.
 -- column vintage | Day, or month of the file, on which this value was published.
 -- column previous_date | First day of the period before it.
 -- column previous_value [the series' own] | Value of that period, with revisions up to the as of.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     told AS (
         SELECT

@@ -5,13 +5,13 @@
 -- param day day required | The New York day of the release.
 -- param series texts optional | Ids of series; default: every series.
 -- param limit int = 100 | Maximum number of rows, the newest periods first.
--- column series_id | Id of the series.
--- column observation_date | First day of the period observed.
+-- column series_id
+-- column observation_date
 -- column value [the series' own] | The released value; null if it was withdrawn.
 -- column previous_value [the series' own] | The period's value before this release; null if there was none.
 -- column is_first | Whether it is the period's first value.
 -- column vintage_date | Day on which this value was published.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     told AS (
         SELECT

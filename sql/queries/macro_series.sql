@@ -5,9 +5,9 @@
 -- param series text required | Id of the series, such as GDP.
 -- param limit int = 120 | Maximum number of periods, the newest ones.
 -- column dataset | macro_observations, or macro_panels if the former does not have the series.
--- column observation_date | First day of the period observed.
+-- column observation_date
 -- column value [the series' own] | Its value in the newest vintage that was public.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     told AS (
         SELECT available_at, available_at_source, 'macro_observations' AS dataset, observation_date, value, evidence

@@ -8,7 +8,7 @@
 -- column vintage | Day, or month of the file, on which the value was published.
 -- column value [the series' own] | The value; null if this vintage withdrew it.
 -- column change [the series' own] | Difference from the previous vintage.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     told AS (
         SELECT

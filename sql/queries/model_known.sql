@@ -8,7 +8,7 @@
 -- column released | Day it was released.
 -- column knowledge_cutoff | Last day of its training data; null if unknown, which counts as knowing everything.
 -- column source | Page that states this.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT available_at, available_at_source, model, provider, released, knowledge_cutoff, source, evidence
 FROM model_registry
 WHERE $model::VARCHAR IS NULL OR model = $model

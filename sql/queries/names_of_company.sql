@@ -12,7 +12,7 @@
 -- column accession_no | Filing that states it, if it was a filing.
 -- column statement | Id of the statement in its source.
 -- column age_days [days] | Days from the statement to the as of; nothing proves the name since.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement,
     date_diff('day', available_at, as_of()) AS age_days, evidence

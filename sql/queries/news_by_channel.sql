@@ -5,12 +5,12 @@
 -- param ticker ticker optional | Ticker of the company; default: every company.
 -- param start_date moment required | First instant, or first New York day.
 -- param channel text required | Part of a channel's name, such as Earnings; case does not matter.
--- column id | Article id.
--- column title | Headline.
--- column channels | Editorial channels.
--- column created | When the article first appeared.
+-- column id
+-- column title
+-- column channels
+-- column created
 -- column source | Dataset of the article: news, or benzinga_news if the former does not have it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT available_at, available_at_source, id, title, channels, created, source, evidence
 FROM articles_of($company)
 WHERE

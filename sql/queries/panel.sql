@@ -8,8 +8,8 @@
 -- param months int = 3 | Length of periods in months; 3 means a fiscal quarter, also one of 12 to 17 weeks; 6, 9 and 12 likewise. Facts of one day are always included.
 -- param forms forms = "periodic_first" | Forms whose figures count: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).
 -- param news_days int = 30 | Number of days before each instant in which articles are counted; an article counts once, on the day it first became public.
--- column ticker | Ticker of the pair.
--- column at | Instant of the pair.
+-- column ticker
+-- column at
 -- column price_date | Trading day of the newest bar.
 -- column split_index [ratio] | Number of shares that one share from before the first recorded split had become by that day, by the splits public at the instant. Compare closes of different instants as close × split_index. Null if a split is uncertain. Also null from the first night over which the price moved as much as in a split that neither a recorded split nor the volume explains, or did not follow the recorded split.
 -- column close [unit] | Its last price, as traded.

@@ -4,17 +4,17 @@
 -- ids: ticker, at
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after the as of.
--- column ticker | Ticker of the pair.
--- column at | Instant of the pair.
+-- column ticker
+-- column at
 -- column date | Trading day of the bar; null, like the prices, if no bar was public.
 -- column open [unit] | As traded: the first price of the regular session.
 -- column high [unit] | As traded: the highest price.
 -- column low [unit] | As traded: the lowest price.
 -- column close [unit] | As traded: the last price.
--- column volume [shares] | Traded shares.
+-- column volume
 -- column split_index [ratio] | Number of shares that one share from before the first recorded split had become by the bar's day, by the splits public at the instant. Compare closes of different instants as close × split_index. Null if a split is uncertain. Also null from the first night over which the price moved as much as in a split that neither a recorded split nor the volume explains, or did not follow the recorded split.
--- column unit | Unit of the prices.
--- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
+-- column unit
+-- column source
 -- column evidence_ids | Evidence of the bar and of each split behind split_index.
 SELECT
     coalesce(available_at, priced.at) AS available_at,

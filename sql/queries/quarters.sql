@@ -7,15 +7,15 @@
 -- param items items optional | Line items, such as revenue,operating_cash_flow; default: all.
 -- param spans spans = ["quarter"] | Any of quarter, year, ttm (trailing twelve months) and balance.
 -- param since day optional | First day a period may end on; default: all.
--- column item | Name of the line item.
+-- column item
 -- column span | quarter, year, ttm or balance.
 -- column value [unit] | Its value. Payments, such as capital_expenditure, are positive.
 -- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
 -- column period_start | First day of the period; null for a balance.
 -- column period_end | Last day of the period, or the day of a balance, inclusive.
--- column method | stated; summed (from other line items of the period); difference (a longer part of the year less a shorter one); four quarters; or year and part of the next (a year, plus the first part of the next, less the same part of that year).
--- column made_of | Every fact it is computed from: concept, period, form type and accession number, joined by \|.
--- column evidence_ids | Evidence of each of these facts.
+-- column method
+-- column made_of
+-- column evidence_ids
 WITH
     item_statements AS MATERIALIZED (FROM item_facts([$company])),
     item_epochs AS (SELECT company, max(available_at) AS known_at FROM item_statements GROUP BY company),

@@ -5,14 +5,14 @@
 -- param kind text required | curve, fx, future, vol, spread, commodity or index.
 -- param instruments texts optional | Names of instruments; default: every one of the kind.
 -- param day day optional | Business day of the quotes; default: each instrument's newest.
--- column instrument | Name of the instrument.
--- column quoted_on | Business day of the quote.
--- column tenor | Maturity, such as 10Y; otherwise spot.
--- column point | Strike or delta; otherwise outright.
--- column measure | Kind of the number, such as par_rate or mid.
+-- column instrument
+-- column quoted_on
+-- column tenor
+-- column point
+-- column measure
 -- column value [unit] | The number.
 -- column unit | Its unit, as the file states it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT available_at, available_at_source, instrument, quoted_on, tenor, point, measure, value, unit, evidence
 FROM market_quotes
 WHERE

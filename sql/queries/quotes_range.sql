@@ -6,14 +6,14 @@
 -- param instrument text required | Name of the instrument.
 -- param start_date day required | First business day.
 -- param tenor text optional | Maturity, such as 10Y, or spot; default: every one.
--- column instrument | Name of the instrument.
--- column quoted_on | Business day of the quote.
--- column tenor | Maturity, such as 10Y; otherwise spot.
--- column point | Strike or delta; otherwise outright.
--- column measure | Kind of the number, such as par_rate or mid.
+-- column instrument
+-- column quoted_on
+-- column tenor
+-- column point
+-- column measure
 -- column value [unit] | The number.
 -- column unit | Its unit, as the file states it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT available_at, available_at_source, instrument, quoted_on, tenor, point, measure, value, unit, evidence
 FROM market_quotes
 WHERE

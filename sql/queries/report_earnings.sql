@@ -3,13 +3,13 @@
 -- reads: reports, sec_filings
 -- ids: accessionNo
 -- param ticker ticker required | Ticker of the company.
--- column accessionNo | EDGAR accession number.
+-- column accessionNo
 -- column formType | EDGAR form type.
--- column items | Items of an 8-K.
+-- column items
 -- column created | EDGAR acceptance.
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
 -- column source | Dataset of the filing: reports, or sec_filings if the former does not have it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

@@ -5,13 +5,13 @@
 -- param ticker ticker optional | Ticker of the company; default: every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 20 | Maximum number of rows.
--- column accessionNo | EDGAR accession number.
+-- column accessionNo
 -- column formType | EDGAR form type.
 -- column section_name | Name of the item, without spaces between its words.
--- column content_preview | The first 500 characters.
+-- column content_preview
 -- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
--- column evidence | Source record of the row.
--- column ft_score [score] | BM25 score within the texts searched; compare it only within one answer.
+-- column evidence
+-- column ft_score
 WITH
     filings AS (
         SELECT accession_no

@@ -5,11 +5,11 @@
 -- param publisher text optional | Folder into which the notes were dropped.
 -- param characters int = 1000 | Maximum number of characters of each text.
 -- param limit int = 10 | Maximum number of notes.
--- column note | Name of the note.
--- column publisher | Folder into which it was dropped.
+-- column note
+-- column publisher
 -- column title | Its title.
--- column text | Beginning of its text.
--- column evidence | Source record of the row.
+-- column text
+-- column evidence
 SELECT available_at, available_at_source, note, publisher, title, left(text, $characters) AS text, evidence
 FROM research_notes
 WHERE $publisher::VARCHAR IS NULL OR publisher = $publisher

@@ -4,11 +4,11 @@
 -- ids: note
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 10 | Maximum number of notes.
--- column note | Name of the note.
--- column publisher | Folder into which it was dropped.
+-- column note
+-- column publisher
 -- column title | Its title.
--- column text | Beginning of its text.
--- column evidence | Source record of the row.
+-- column text
+-- column evidence
 -- column ft_score [score] | BM25 score within the notes; compare it only within one answer.
 WITH
     corpus AS (

@@ -6,7 +6,7 @@
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
 -- param start_date day optional | First trading day; default: all.
 -- param end_date day optional | Last trading day; default: the newest.
--- column date | Trading day of the bar.
+-- column date
 -- column close [unit] | Last price, divided by the number of shares that one share of the day has become; null where the basis in bars_adjusted is unproven.
 -- column dividend [unit] | Cash per share of the dividends that went ex since the previous bar, divided likewise; null if it is unknown.
 -- column unit | Unit of close and dividend.
@@ -14,8 +14,8 @@
 -- column total_return [ratio] | The same including dividends; null if the dividend is unknown.
 -- column total_return_index [ratio] | What one dollar on the first day has become; null after the first unproven bar or unknown dividend.
 -- column note | Why the dividend is unknown, or that a distribution in kind may be missing.
--- column entity_id | CIK, or the industry's, sector's or index's id.
--- column source | Dataset of the bar, in order of preference: prices, own_bars, av_daily_bars.
+-- column entity_id
+-- column source
 -- column evidence_ids | Evidence of the bar, the previous bar, each split, the dividends between the two bars, and the filing of the note.
 WITH
     polled AS MATERIALIZED (

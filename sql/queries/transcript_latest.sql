@@ -4,13 +4,13 @@
 -- ids: transcript_id
 -- hindsight: company_name, transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
--- column company_name | Company name as the provider spells it.
--- column conference_datetime | Start of the call.
--- column fiscal_quarter [quarter] | Fiscal quarter the call reports on; unreliable upstream.
--- column fiscal_year [year] | Fiscal year the call reports on; unreliable upstream.
--- column transcript_id | Id of the call.
+-- column company_name
+-- column conference_datetime
+-- column fiscal_quarter
+-- column fiscal_year
+-- column transcript_id
 -- column source | Dataset of the call: transcripts, or call_transcripts if the former does not have it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

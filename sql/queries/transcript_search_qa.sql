@@ -6,14 +6,14 @@
 -- param ticker ticker optional | Ticker of the company; default: every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 20 | Maximum number of rows.
--- column sequence [place] | Position in the call, from 0.
--- column questioner | Who asked; null for a turn, whose speaker is in exchanges.
--- column responders | Who answered, joined by commas; null for a turn.
--- column exchanges | Questions and answers in order, or one speaker's turn, as a JSON array.
--- column conference_datetime | Start of the call.
--- column transcript_id | Id of the call.
+-- column sequence
+-- column questioner
+-- column responders
+-- column exchanges
+-- column conference_datetime
+-- column transcript_id
 -- column source | Dataset of the text: qa_exchanges, or call_transcripts (turns) if the former does not have the call.
--- column evidence | Source record of the row.
+-- column evidence
 -- column ft_score [score] | BM25 score within the exchanges searched; compare it only within one answer.
 WITH
     corpus AS (

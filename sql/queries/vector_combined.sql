@@ -14,15 +14,15 @@
 -- column id | Article id; or the call's id, `_qa__` and the position in the call.
 -- column title | Headline of an article.
 -- column channels | Editorial channels of an article.
--- column questioner | Who asked; null for a turn, whose speaker is in exchanges.
--- column questioner_title | Employer of the questioner.
--- column responders | Who answered, joined by commas; null for a turn.
--- column exchanges | Questions and answers in order, or one speaker's turn, as a JSON array.
+-- column questioner
+-- column questioner_title
+-- column responders
+-- column exchanges
 -- column ticker | Ticker of the company.
--- column conference_datetime | Start of the call.
--- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more if nothing reaches 0.80; 0.20 or more for a model's vectors.
+-- column conference_datetime
+-- column vector_score
 -- column source | Dataset of the text: news, benzinga_news, qa_exchanges or call_transcripts (turns).
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

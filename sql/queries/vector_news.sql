@@ -10,13 +10,13 @@
 -- param k int = 5 | Maximum number of rows.
 -- param model text optional | Model of the vectors, as in text_vectors.model; default: the graph's own.
 -- one of: embedding, seed_id
--- column id | Article id.
--- column title | Headline.
--- column channels | Editorial channels.
+-- column id
+-- column title
+-- column channels
 -- column ticker | First ticker the article is about.
--- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more if nothing reaches 0.80; 0.20 or more for a model's vectors.
+-- column vector_score
 -- column source | Dataset of the article: news, or benzinga_news if the former does not have it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT available_at, available_at_source, id, title, channels, ticker, vector_score, source, evidence
 FROM nearest_news($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, id

@@ -9,8 +9,8 @@
 -- column url | Address of the page.
 -- column title | Its title.
 -- column text | Beginning of its text, or the passage.
--- column evidence | Source record of the row.
--- column ft_score [score] | BM25 score within the texts searched; compare it only within one answer.
+-- column evidence
+-- column ft_score
 WITH
     texts AS (
         SELECT available_at, available_at_source, 'web_pages' AS dataset, url, title, text, evidence FROM web_pages

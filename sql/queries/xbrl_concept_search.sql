@@ -7,17 +7,17 @@
 -- param limit int = 20 | Maximum number of rows.
 -- column accessionNo | Accession number of the newest filing that states the fact.
 -- column formType | EDGAR form type of that filing.
--- column concept_qname | Qualified name, such as us-gaap:Revenues.
--- column concept_label | Label of the concept.
--- column value [unit] | Value as filed; a text, so that no digit is lost.
--- column period_start | First day of a duration.
--- column period_end | Last day of a duration, or the day of an instant; inclusive.
--- column period_type | instant, duration or forever.
+-- column concept_qname
+-- column concept_label
+-- column value
+-- column period_start
+-- column period_end
+-- column period_type
 -- column unit | Unit of the value, such as iso4217:USD or shares.
--- column dimensions | Sorted axes, joined by |; empty for the total.
--- column members | Sorted members, joined by |; empty for the total.
+-- column dimensions
+-- column members
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
--- column evidence | Source record of the row.
+-- column evidence
 -- column ft_score [score] | BM25 score within the company's concepts; compare it only within one answer.
 WITH
     newest AS (

@@ -6,16 +6,16 @@
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
 -- column accessionNo | Accession number of the newest periodic report that states the fact.
 -- column formType | EDGAR form type of that filing.
--- column concept_qname | Qualified name, such as us-gaap:Revenues.
--- column concept_label | Label of the concept.
--- column value [unit] | Value as filed; a text, so that no digit is lost.
--- column period_start | First day of a duration.
--- column period_end | Last day of a duration, or the day of an instant; inclusive.
--- column period_type | instant, duration or forever.
+-- column concept_qname
+-- column concept_label
+-- column value
+-- column period_start
+-- column period_end
+-- column period_type
 -- column unit | Unit of the value, such as iso4217:USD or shares.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
 -- column source | Dataset of the fact: xbrl_facts, or sec_facts if the former does not state it.
--- column evidence | Source record of the row.
+-- column evidence
 SELECT
     available_at,
     available_at_source,

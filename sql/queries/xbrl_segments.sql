@@ -9,17 +9,17 @@
 -- column quarter | Period of report.
 -- column member | Qualified name of the member.
 -- column member_label | Its local name without "Member".
--- column value [unit] | Value as filed; a text, so that no digit is lost.
+-- column value
 -- column dimensionality [members] | Number of members that qualify the fact; 1 means only this member.
 -- column unit | Unit of the value, such as iso4217:USD or shares.
 -- column accessionNo | Accession number of the newest filing that states the fact.
 -- column formType | EDGAR form type of that filing.
 -- column period_start | First day of the fact's period.
 -- column period_end | Its last day, inclusive.
--- column dimensions | Sorted axes, joined by |; empty for the total.
--- column members | Sorted members, joined by |; empty for the total.
+-- column dimensions
+-- column members
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.
--- column evidence | Source record of the row.
+-- column evidence
 WITH
     quarters AS (
         SELECT DISTINCT period_of_report AS quarter

@@ -73,7 +73,7 @@ def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
 def server(portal: BlockingPortal, env: dict[str, str]) -> Iterator[Tool]:
     """The lake's server as .mcp.json starts it; gives the tool function of one session."""
     told = json.loads((ROOT / ".mcp.json").read_text())["mcpServers"]["pitlake"]
-    arguments = [one.replace("${CLAUDE_PROJECT_DIR:-.}", str(ROOT)) for one in told["args"]]
+    arguments = [argument.replace("${CLAUDE_PROJECT_DIR:-.}", str(ROOT)) for argument in told["args"]]
     started = StdioServerParameters(command=told["command"], args=arguments, env=env)
     with portal.wrap_async_context_manager(Client(started)) as client:
 

@@ -49,7 +49,7 @@ def test_items_without_evidence_are_one_only_where_they_say_the_same():
 def test_every_gap_is_kept_with_its_lane():
     gap = {"type": "no_data", "reason": "nothing was filed"}
     told = merge({"a": lane(gaps=[gap, gap]), "b": lane(gaps=[gap]), "c": None, "d": "prose"}, PIT)
-    assert [(one["lane"], one["type"]) for one in told["gaps"]] == [
+    assert [(gap["lane"], gap["type"]) for gap in told["gaps"]] == [
         ("a", "no_data"), ("b", "no_data"), ("c", "no_data"), ("d", "unverifiable"),
     ]  # fmt: skip
 
@@ -59,7 +59,7 @@ def test_every_gap_is_kept_with_its_lane():
 def test_a_lane_with_a_gap_of_an_unknown_type_is_left_out(pit, kind):
     told = merge({"odd": lane(item(), gaps=[{"type": kind, "reason": "x"}]), "sound": lane(item())}, pit)
     assert [one["lanes"] for one in told["data"]] == [["sound"]]
-    assert [(one["lane"], one["type"]) for one in told["gaps"]] == [("odd", "pit_excluded" if pit else "unverifiable")]
+    assert [(gap["lane"], gap["type"]) for gap in told["gaps"]] == [("odd", "pit_excluded" if pit else "unverifiable")]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_lane_with_a_gap_of_an_unknown_type_is_left_out(pit, kind):
 def test_a_lane_that_does_not_hold_is_left_out_whole_and_named(answer):
     told = merge({"late": answer, "sound": lane(item())}, PIT)
     assert [one["lanes"] for one in told["data"]] == [["sound"]]
-    assert [one["lane"] for one in told["gaps"]] == ["late"]
+    assert [gap["lane"] for gap in told["gaps"]] == ["late"]
     assert MARK not in json.dumps(told)
 
 

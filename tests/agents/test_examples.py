@@ -82,7 +82,7 @@ def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, mark
     assert not any(map(world.marked, bodies))
     first, _, last = map(json.loads, bodies)
     assert {tool["function"]["name"] for tool in first["tools"]} == {"query", "run_query", "search", "gaps", "describe"}
-    rows, refused = (str(one["content"]) for one in last["messages"] if one["role"] == "tool")
+    rows, refused = (str(message["content"]) for message in last["messages"] if message["role"] == "tool")
     assert "bzNews_" in rows
     assert "available_at" in rows
     assert "pit_excluded" in refused or "later" in refused

@@ -280,3 +280,9 @@ def test_a_hook_without_the_rules_blocks_everything(tmp_path, env):
 def test_mutated_messages_are_never_wrongly_allowed(tmp_path, number):
     for one in range(number, number + 500):
         assert mutate.judge(7, one, str(tmp_path), own_process=one % 250 == 0)[1] == []
+
+
+def test_an_answer_of_a_tool_without_rows_passes_unchecked(bound):
+    described = {"datasets": [{"name": "news", "rows": 3}]}
+    assert ask(call(parts(described), tool="mcp__pitlake__describe"), bound) == {}
+    assert code(ask(call(parts(described), tool="mcp__pitlake__describe2"), bound)) == "PIT_MISSING_ENVELOPE"

@@ -75,7 +75,7 @@ def test_the_server_outside_answers_as_of_the_instant_alone(places):
     server = ROOT / ".claude" / "lake-server"
     done = run(lake, own, "sh", "-c", f"(cat asked; sleep 20) | sh {server}")
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    (told,) = [one["result"] for one in answers if one.get("id") == 2]
+    (told,) = [answer["result"] for answer in answers if answer.get("id") == 2]
     assert "guidance raised" in json.dumps(told)
     assert not world.marked(json.dumps(told))
 

@@ -1,23 +1,31 @@
-"""The wiring names the MCP server's tools as scripts/wiring_pages.py writes them: a new tool reaches every place."""
+"""One list names the MCP server's tools; agents and settings match all of them by the server's name."""
 
+import re
 from types import SimpleNamespace
 
 from scripts import wiring_pages
-from tests.agents.harness import ROOT
+from tests.agents.harness import CLAUDE, ROOT, linter
+
+OWN = re.compile(r"mcp__pitlake__[\w*.|]+")
 
 
-def test_a_new_tool_is_allowed_guarded_and_gated_everywhere(monkeypatch):
+def test_a_new_tool_changes_one_list(monkeypatch):
     names = ("query", "run_query", "search", "gaps", "describe", "compare")
     monkeypatch.setattr(wiring_pages, "tools", lambda _: [SimpleNamespace(name=name) for name in names])
-    pages = wiring_pages.pages(ROOT)
-    assert {path.parent.name for path in pages} == {".claude", "hooks", "scripts", "agents"}
-    for path, text in pages.items():
-        wired = '"gaps", "compare"' in text or '"gaps", "describe", "compare"' in text
-        assert wired or "  - mcp__pitlake__compare\n" in text or '"mcp__pitlake__compare",\n' in text, path
-        if "matcher" in text and path.suffix != ".py":
-            assert "mcp__pitlake__gaps|mcp__pitlake__compare" in text, path
-            assert "|mcp__pitlake__describe" not in text, path
+    pages = wiring_pages.pages()
+    assert [*pages] == [wiring_pages.LIST]
+    gated, ungated = pages[wiring_pages.LIST].split("UNGATED = {")
+    assert '"mcp__pitlake__compare",\n' in gated
+    assert ungated == '\n    "mcp__pitlake__describe",\n}\n'
 
 
-def test_the_wiring_follows_the_server_s_tools():
-    assert [path for path, text in wiring_pages.pages(ROOT).items() if (ROOT / path).read_text() != text] == []
+def test_the_list_is_that_of_the_server_s_tools():
+    assert wiring_pages.pages() == {wiring_pages.LIST: (ROOT / wiring_pages.LIST).read_text()}
+
+
+def test_agents_and_settings_name_no_tool_of_ours_and_match_all():
+    pages = [CLAUDE / "settings.json", *linter.agent_files(ROOT)]
+    for page in pages:
+        wired = page.read_text().partition("\n---\n")[0]
+        assert {*OWN.findall(wired)} == {"mcp__pitlake__*", "mcp__pitlake__.*"}, page
+    assert len(pages) == 15

@@ -84,7 +84,9 @@ def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) -> dict[str, Any]:
     seed = random.Random(f"{dataset.name}/{ticker}/{number}/{mark}")
-    made = {one.name: at if one.type == "instant" else _PLAIN[one.type](seed, mark) for one in dataset.columns}
+    made = {
+        column.name: at if column.type == "instant" else _PLAIN[column.type](seed, mark) for column in dataset.columns
+    }
     made |= {"available_at": at, "available_at_source": dataset.source_tag}
     made |= {name: ticker for name in ("ticker", "symbol") if name in made}
     made |= {

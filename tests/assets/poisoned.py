@@ -112,7 +112,9 @@ class PoisonedGraph:
         self._extractor, self._dated, self._records, self._obeys = extractor, dated, records, obeys
 
     def stream(self, cypher: str, params: Mapping[str, str], *, fetch_size: int) -> Iterator[list[neo4j.Record]]:
-        found = iter([neo4j.Record(one) for one in self._records if self._matches(cypher, params, one[self._dated])])
+        found = iter(
+            [neo4j.Record(record) for record in self._records if self._matches(cypher, params, record[self._dated])]
+        )
         if cypher not in (self._extractor.windows[0], *self._extractor.sweeps[:1]):
             return
         while batch := list(islice(found, fetch_size)):
@@ -176,7 +178,7 @@ def poisoned_graph(seed: int, folder: Path) -> tuple[str, int, Counter[str]]:
     total = outcome.total
     assert total.extracted == total.published + total.unchanged + total.gaps, f"seed {seed}: {total}"
     assert (total.extracted, total.gaps) == (len(records), len(bad)), f"seed {seed}: {total} {planted}"
-    assert not [one for one in gaps if SECRET in one["locator"] + one["reason"] or "[[[" in one["locator"]], seed
+    assert not [gap for gap in gaps if SECRET in gap["locator"] + gap["reason"] or "[[[" in gap["locator"]], seed
     assert len({gap["locator"] for gap in gaps}) == sum(planted.values()) - max(0, planted["poisoned id"] - 1), seed
     return kind.name, len(good), planted
 

@@ -122,7 +122,7 @@ def test_what_a_share_becomes_counts_the_days_after_it():
 )  # fmt: skip
 def test_a_night_s_move_is_the_market_s_where_record_or_volume_says_so(close, opening, shares, volumes, expected):
     assert plausible(close, opening, shares, volumes) is expected
-    before, after = (None if one is None else float(one) for one in volumes)
+    before, after = (None if volume is None else float(volume) for volume in volumes)
     asked = "SELECT goes_on(ln($o * $s / $c), ln($s), ln(nullif($a, 0) / nullif($b, 0)) - ln($s))"
     with duckdb.connect() as connection:
         connection.execute(GOES_ON)

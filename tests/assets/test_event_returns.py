@@ -41,7 +41,7 @@ def outcome(run, **changes):
 
 
 def test_each_return_is_a_record_of_its_own():
-    assert [(one["horizon"], one["benchmark"]) for one in pieces()] == [("session", "macro"), ("daily", "stock")]
+    assert [(piece["horizon"], piece["benchmark"]) for piece in pieces()] == [("session", "macro"), ("daily", "stock")]
 
 
 def test_a_return_is_available_at_the_end_of_its_window(run):

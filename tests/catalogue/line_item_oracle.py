@@ -76,14 +76,14 @@ class Oracle:
     def known(self, at: datetime) -> list[Figure]:
         """Every item and period as it was stated last by then, and the sums."""
         periods = defaultdict(list)
-        for statement, rank in _ranked([one for one in self.statements if one.figure.public <= at]):
+        for statement, rank in _ranked([statement for statement in self.statements if statement.figure.public <= at]):
             figure = statement.figure
             periods[figure.item, figure.months, figure.end].append((rank, statement))
         figures = [max(ranked, key=lambda one: one[0])[1].figure for ranked in periods.values()]
         return figures + list(self._summed(figures))
 
     def _summed(self, figures: list[Figure]) -> Iterator[Figure]:
-        by_period = {(one.item, one.months, one.end, one.unit): one for one in figures}
+        by_period = {(figure.item, figure.months, figure.end, figure.unit): figure for figure in figures}
         spans = {key[1:] for key in by_period}
         stated = {key[:3] for key in by_period}
         for item in dict.fromkeys(row[0] for row in self.sums):
@@ -108,7 +108,7 @@ class Oracle:
         known = self.known(at)
         if not known:
             return {}
-        company_end = max(one.figure.end for one in self.statements if one.figure.public <= at)
+        company_end = max(statement.figure.end for statement in self.statements if statement.figure.public <= at)
         known = [one for one in known if (company_end - one.end).days <= 900]
         item_end: dict[str, date] = {}
         for one in known:
@@ -135,10 +135,13 @@ def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
         mine = [one for one in known if one.item == item and one.months in (3, 6, 9, 12)]
         years = {one.end: one for one in mine if one.months == 12}
         quarters = _quarters(mine)
-        found |= {(item, "quarter", one.end): one for one in quarters}
+        found |= {(item, "quarter", quarter.end): quarter for quarter in quarters}
         found |= {(item, "year", end): one for end, one in years.items()}
         bridges, fours = list(_bridges(mine)), list(_fours(quarters))
-        former, bridges = [one for one in bridges if one.is_former], [one for one in bridges if not one.is_former]
+        former, bridges = (
+            [bridge for bridge in bridges if bridge.is_former],
+            [bridge for bridge in bridges if not bridge.is_former],
+        )
         twelves = former + (bridges + fours if mine[:1] and mine[0].kind == "per_share" else fours + bridges)
         twelves += years.values()
         twelves.sort(key=lambda one: one.leads)
@@ -288,7 +291,7 @@ def sum_of(
             before.append(replace(former, item=item, kind=kind, value=factor * former.value))
         if part is not None and not needed:
             extra.add(part.value)
-    start = parts[0].start and min(one.start for one in parts if one.start)
+    start = parts[0].start and min(part.start for part in parts if part.start)
     whole = _joined(parts, start)
     return replace(whole, former=_joined(before, start)) if whole.restated else whole
 
@@ -298,23 +301,23 @@ def _joined(parts: list[Figure], start: date | None) -> Figure:
     return replace(
         newest,
         start=start,
-        value=sum(one.value for one in parts),
-        public=max(one.public for one in parts),
-        filings=tuple(filing for one in parts for filing in one.filings),
-        scales=tuple(scale for one in parts for scale in one.scales),
-        leads=all(one.leads for one in parts),
+        value=sum(part.value for part in parts),
+        public=max(part.public for part in parts),
+        filings=tuple(filing for part in parts for filing in part.filings),
+        scales=tuple(scale for part in parts for scale in part.scales),
+        leads=all(part.leads for part in parts),
         former=None,
-        restated=max((one.restated for one in parts if one.restated), default=None),
-        is_former=any(one.is_former for one in parts),
-        rounding=sum(one.rounding or 0.0 for one in parts),
-        concepts=frozenset().union(*(one.concepts for one in parts)),
+        restated=max((part.restated for part in parts if part.restated), default=None),
+        is_former=any(part.is_former for part in parts),
+        rounding=sum(part.rounding or 0.0 for part in parts),
+        concepts=frozenset().union(*(part.concepts for part in parts)),
     )
 
 
 def _fit(parts: list[Figure], apart: float = 1.24) -> bool:
     """Whether figures can be taken together: of one unit, and a share with about as many shares."""
-    scales = [scale for one in parts for scale in one.scales]
-    if len({one.unit for one in parts}) > 1:
+    scales = [scale for part in parts for scale in part.scales]
+    if len({part.unit for part in parts}) > 1:
         return False
     if parts[0].kind != "per_share":
         return True
@@ -339,7 +342,7 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
                     rank = (rest.leads, not whole.is_former, whole.months, part.end)
                     if whole.end not in differences or rank > differences[whole.end][0]:
                         differences[whole.end] = (rank, rest)
-    candidates = [(True, one) for one in figures if one.months == 3]
+    candidates = [(True, figure) for figure in figures if figure.months == 3]
     candidates += [(False, one) for _, one in differences.values()]
     candidates.sort(key=lambda one: one[1].end)
     groups: list[list[tuple[bool, Figure]]] = []

@@ -5,7 +5,7 @@ import pytest
 from pitlake.datasets import get
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
-from pitlake.questions.sql_files import sql_file
+from pitlake.questions.sql_files import columns_file, sql_file, sql_files
 from tests.catalogue.conftest import plain
 
 HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id | m\n-- column evidence | m\n"
@@ -167,3 +167,19 @@ def test_a_search_by_an_index_takes_the_same_values():
         assert {name for name in query.reads if f"search_{name}(" in query.sql} == words
         assert ("nearest_" in query.sql) == (words != set(query.searches))
         assert sql_file("indexed", query.name).is_file() == bool(words)
+
+
+def test_a_column_of_several_queries_is_described_once():
+    shared = columns_file().read_text().splitlines()
+    headers = [line for path in sql_files("queries") for line in path.read_text().splitlines()]
+    assert [line for line in shared if f"-- column {line}" in headers] == []
+    assert [line for line in shared if headers.count(f"-- column {line.split(' ')[0]}") < 2] == []
+
+
+def test_a_column_without_a_meaning_must_be_one_of_the_described():
+    assert (
+        catalogue.parse("x", f"{HEADER}-- column accessionNo\nSELECT 1").columns[-1].meaning
+        == "EDGAR accession number."
+    )
+    with pytest.raises(ValueError, match=r"'nobody' does not have the required form"):
+        catalogue.parse("x", f"{HEADER}-- column nobody\nSELECT 1")

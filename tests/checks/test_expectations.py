@@ -250,7 +250,7 @@ def test_what_is_impossible_is_refused_by_both_engines_and_what_is_real_by_none(
     with calculator(staged=rows) as sql:
         broken = [one.name for one in row_tests(dataset) if sql.sql(f"FROM staged WHERE NOT ({one.sql})").fetchall()]
     assert (rule in broken) if rule else broken == []
-    blocking = {one.name for one in rules(dataset, WINDOW) if one.severity == "blocking"}
+    blocking = {rule.name for rule in rules(dataset, WINDOW) if rule.severity == "blocking"}
     assert blocking.intersection(validate(rows, rules(dataset, WINDOW))) == {*broken}
 
 

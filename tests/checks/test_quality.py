@@ -42,7 +42,8 @@ def test_the_report_says_how_the_newest_rows_stand_to_every_expectation_without_
 
 def test_what_newest_rows_break_is_counted(lake, tmp_path):
     stricter = replace(
-        NOTES, columns=tuple(replace(one, pattern="z+") if one.name == "id" else one for one in NOTES.columns)
+        NOTES,
+        columns=tuple(replace(column, pattern="z+") if column.name == "id" else column for column in NOTES.columns),
     )
     report = site.read(lake, contracts={"notes": stricter}, judge=standing)
     assert [(one.name, one.severity, one.broken) for one in report.standing["notes"].expected if one.broken] == [

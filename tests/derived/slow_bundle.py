@@ -75,7 +75,7 @@ def prices(rows, splits, ticker, add):
     bars = sorted((row for row in rows if row["symbol"] == ticker), key=lambda row: row["date"], reverse=True)[:60]
     adjusted = []
     for bar in bars:
-        after = [one for one in splits if one["execution_date"] > bar["date"]]
+        after = [split for split in splits if split["execution_date"] > bar["date"]]
         factor = prod(one["split_to"] / one["split_from"] for one in after)
         adjusted.append((bar["close"] / factor, [bar, *after]))
         add(

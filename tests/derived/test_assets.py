@@ -31,5 +31,5 @@ def test_a_derived_asset_runs_with_all_of_its_checks(lake, put, monkeypatch, nam
         partitions = instance.get_dynamic_partitions(EARNINGS_SET)
     assert result.success
     assert [key.partition("|")[2] for key in partitions] == (["AAPL"] if name == "earnings_events" else [])
-    evaluated = {one.check_name for one in result.get_asset_check_evaluations()}
+    evaluated = {evaluation.check_name for evaluation in result.get_asset_check_evaluations()}
     assert evaluated == {spec.name for spec in ASSETS[name].check_specs}

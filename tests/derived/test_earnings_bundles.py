@@ -276,7 +276,9 @@ def outcomes(event_at, bars, splits=()):
     event = Event(clock.instant(event_at), "NOG", "0000000002-24-000001")
     series = earnings_outcomes.Series({one["date"]: one for one in bars}, list(splits))
     market = earnings_outcomes.Series({}, [])
-    found = [earnings_outcomes.outcome(event, one, series, market) for one in earnings_outcomes.windows(event.event_at)]
+    found = [
+        earnings_outcomes.outcome(event, window, series, market) for window in earnings_outcomes.windows(event.event_at)
+    ]
     return [one for one in found if isinstance(one, dict)]
 
 

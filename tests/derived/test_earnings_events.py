@@ -168,7 +168,7 @@ def test_no_row_depends_on_what_became_available_later(tmp_path_factory, release
         rows.append(("av_earnings", reported(date(2024, 2, 1) + timedelta(days=day), at) | named))
     rows += [("call_transcripts", call(at - timedelta(hours=24), at) | {"fiscal_year": at.day}) for at in calls]
     whole, bare = Lake(tmp_path_factory.mktemp("whole")), Lake(tmp_path_factory.mktemp("bare"))
-    for lake, kept in ((whole, rows), (bare, [one for one in rows if one[1]["available_at"] <= cut])):
+    for lake, kept in ((whole, rows), (bare, [row for row in rows if row[1]["available_at"] <= cut])):
         for dataset in ("reports", "av_earnings", "call_transcripts"):
             for row in (row for name, row in kept if name == dataset):
                 put_rows(lake, dataset, row)

@@ -34,9 +34,5 @@ def test_the_page_s_tool_answers_as_of_the_instant_and_refuses_what_it_does_not_
     assert (unknown.is_error, wrong.is_error) == (True, True)
 
 
-def test_the_page_names_every_kind_of_file_that_states_the_tools():
-    named = {path for path in wiring_pages.pages(ROOT) if str(path) in PAGE}
-    assert {path.parent.name for path in wiring_pages.pages(ROOT)} - {path.parent.name for path in named} == {
-        "scripts",
-        "agents",
-    }
+def test_the_page_names_the_list_of_tools():
+    assert f"`{wiring_pages.LIST}`" in PAGE

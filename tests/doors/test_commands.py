@@ -47,7 +47,7 @@ def pitlake(lake, capfdbinary, monkeypatch):
 
 
 def options(query):
-    wanted = [one for one in query.parameters if one.required or one.name == "seed_id"]
+    wanted = [parameter for parameter in query.parameters if parameter.required or parameter.name == "seed_id"]
     return [part for one in wanted for part in (f"--{one.name.replace('_', '-')}", VALUES[one.name])]
 
 

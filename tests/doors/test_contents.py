@@ -41,15 +41,15 @@ def test_what_a_session_holds_is_what_sql_counts_and_the_empty_ones_come_last(se
 def test_what_changed_is_what_the_later_session_has_more_than_the_earlier_one(lake, session):
     with pitlake.connect(EARLIER, lake=lake) as earlier:
         before = counted(earlier)
-    found = {one.dataset: one for one in changes(session, instant(EARLIER))}
+    found = {change.dataset: change for change in changes(session, instant(EARLIER))}
     more = {name: rows - before.get(name, 0) for name, rows in counted(session).items() if rows > before.get(name, 0)}
     assert {name: one.new + one.revised for name, one in found.items()} == more
     assert every(instant(EARLIER) < one.first <= one.newest <= instant(AS_OF) for one in found.values())
 
 
 def test_what_changed_of_a_company_is_told_by_its_rows_alone(session):
-    found = {one.dataset: one.new for one in changes(session, instant(EARLIER), "XOM")}
-    whole = {one.dataset: one.new for one in changes(session, instant(EARLIER))}
+    found = {change.dataset: change.new for change in changes(session, instant(EARLIER), "XOM")}
+    whole = {change.dataset: change.new for change in changes(session, instant(EARLIER))}
     assert found == {name: whole[name] / 2 for name in ("embeddings", "news", "prices")}
 
 

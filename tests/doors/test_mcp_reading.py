@@ -73,8 +73,8 @@ def test_each_prompt_names_calls_that_this_server_answers(lake):
         calls = [(tool, json.loads(told)) for tool, told in re.findall(r"^\d+\. (\w+) (\{.*\})$", text, re.MULTILINE)]
         answers = talk(server(service(lake)), *calls)
         assert len(calls) > 2
-        assert [one.content[0].text for one in answers if one.is_error] == []
-        assert any(one.structured_content["data"] for one in answers)
+        assert [answer.content[0].text for answer in answers if answer.is_error] == []
+        assert any(answer.structured_content["data"] for answer in answers)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [*COMMAND, *(one.format(taken=port) for one in arguments), "--lake", str(lake)],
+            [*COMMAND, *(argument.format(taken=port) for argument in arguments), "--lake", str(lake)],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,

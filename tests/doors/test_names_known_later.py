@@ -63,8 +63,12 @@ def twins(tmp_path_factory):
 def answer_text(root, name, asked, hindsight):
     """Return everything in an answer: columns, rows, notes, marks and parameters, or the error."""
     query = catalogue.get(name)
-    values = {one.name: VALUES[one.name] for one in query.parameters if one.required or one.name == "seed_id"}
-    values |= {"ticker": asked} if any(one.name == "ticker" for one in query.parameters) else {}
+    values = {
+        parameter.name: VALUES[parameter.name]
+        for parameter in query.parameters
+        if parameter.required or parameter.name == "seed_id"
+    }
+    values |= {"ticker": asked} if any(parameter.name == "ticker" for parameter in query.parameters) else {}
     values |= {"pairs": [(asked, T), (asked, T - timedelta(days=9))]} if "pairs" in values else {}
     try:
         answer = session_of(root, hindsight).run(name, **values)
@@ -81,7 +85,7 @@ def session_of(root, hindsight):
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", catalogue.all_queries())
 def test_no_named_query_depends_on_names_of_later(twins, name):
-    takes = {one.name for one in catalogue.get(name).parameters}
+    takes = {parameter.name for parameter in catalogue.get(name).parameters}
     for asked in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
         ends, goes_on = (answer_text(root, name, asked, "omit") for root in twins)
         assert ends == goes_on, asked
@@ -122,7 +126,7 @@ def test_what_became_public_of_a_company_is_counted_by_the_names_of_then(twins, 
 BY_TICKER = [
     name
     for name, query in catalogue.all_queries().items()
-    if {one.name for one in query.parameters} & {"ticker", "pairs"}
+    if {parameter.name for parameter in query.parameters} & {"ticker", "pairs"}
 ]
 
 

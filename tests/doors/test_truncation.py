@@ -86,8 +86,12 @@ def question(rng, as_of):
             ({"seed_id": f"bzNews_{rng.randrange(150)}"}, {"embedding": [rng.random() for _ in doors.HEADLINES]})
         ),
     }
-    given = {one.name: pool[one.name] for one in query.parameters if one.name in pool}
-    given |= {one.name: ["GDP"] for one in query.parameters if (one.name, one.type) == ("series", "texts")}
+    given = {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
+    given |= {
+        parameter.name: ["GDP"]
+        for parameter in query.parameters
+        if (parameter.name, parameter.type) == ("series", "texts")
+    }
     return query, query.bind(given)
 
 

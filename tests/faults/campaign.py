@@ -51,7 +51,7 @@ def campaign(minutes: float, seed: int, only: str | None) -> int:
             number += 1
     for name, counted in counts.items():
         print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counted.items()))
-    kinds = Counter(one.split(":", 1)[0] for one in problems)
+    kinds = Counter(problem.split(":", 1)[0] for problem in problems)
     print(f"{number} rounds of seed {seed}: " + ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS))
     return bool(problems)
 

@@ -45,4 +45,4 @@ def test_a_lake_that_lost_a_row_is_not_found_well(tmp_path, monkeypatch):
 
     monkeypatch.setattr(work, "shown", without_one)
     _, problems = pair.befall("day", None)
-    assert any(one.startswith("lost: 1 rows") for one in problems)
+    assert any(problem.startswith("lost: 1 rows") for problem in problems)

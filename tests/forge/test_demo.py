@@ -63,7 +63,7 @@ def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(h
         "end growth": "ok", "end rates": "failed", "end rates-2": "ok", "end synthesis": "ok",
     }  # fmt: skip
     assert ends["end synthesis"]["used"] == ["growth", "rates-2"]
-    assert ends["end synthesis"]["summary"] == ("The newest estimate is 17,050.2, +48.7 on the quarter before.")
+    assert ends["end synthesis"]["summary"] == ("The newest estimate is 17,149.6, +60.0 on the quarter before.")
 
 
 def test_memory_has_what_the_story_says(memory, told):
@@ -78,7 +78,7 @@ def test_memory_has_what_the_story_says(memory, told):
     (review,) = records(memory, "reviews")["001"]
     assert (review.subject, review.verdict) == ("/memory/expressions/E-001.md", "approve")
     settled = [one for of in records(memory, "settlements").values() for one in of]
-    assert [(one.status, one.value) for one in settled] == [("failed", "16990.7")]
+    assert [(one.status, one.value) for one in settled] == [("failed", "17016.0")]
 
 
 def test_what_is_told_is_what_happened(told):
@@ -90,9 +90,9 @@ def test_what_is_told_is_what_happened(told):
         "  E-001 waits: the review says approve",
         "  E-001 active: short ten-year note futures, loss 2 %",
         "  CF-001: reason: too many of our positions depend on it",
-        "  V-001 invalidated, 0%: The newest estimate is 16,990.7, -10.8 on the quarter before.",
+        "  V-001 invalidated, 0%: The newest estimate is 17,016.0, -73.6 on the quarter before.",
         "  E-001 review_required: short ten-year note futures, loss 2 %",
-        "  V-001 failed: value >= 17001.5 by 2014-06-30, and it is 16990.7",
+        "  V-001 failed: value >= 17089.6 by 2014-06-30, and it is 17016.0",
         "  from the tape alone: 3 decisions, 58 steps, 0 differences",
         "  with the lake queried again: 3 decisions, 58 steps, 0 differences",
         "  a tool's result altered on a copy of the tape: step 2 of agent (tool) differs: answer of fetch: ",
@@ -126,7 +126,7 @@ def test_it_replays_as_the_story_says_to_type(home, told, monkeypatch, capfd):
     monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
     assert invoke(("forge", "replay", told[0])) == 0
     said = capfd.readouterr()
-    assert "16,990.7" in said.out
+    assert "17,016.0" in said.out
     assert "0 differences" in said.err
 
 

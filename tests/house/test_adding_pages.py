@@ -24,6 +24,7 @@ COPIED = (
 CODE = re.compile(r"`([\w/]+\.py)`.*?```python\n(.*?)```", re.DOTALL)
 PACKAGE = re.compile(r"`([\w/]+)/\w+\.py`, next to an `(__init__\.py)` that contains `(\S.*?)`")
 ANSWER = re.compile(r"`(sample/[\w/.]+\.json)`.*?```json\n(.*?)```", re.DOTALL)
+QUIRKS = re.compile(r"`(sample/quirks.yaml)`.*?```yaml\n(.*?)```", re.DOTALL)
 PAGES = {"adding-a-dataset": 2, "adding-a-source": 4}
 """How many files of Python each tells to write."""
 TESTS = [
@@ -31,6 +32,7 @@ TESTS = [
     "tests/providers/test_faults.py",
     "tests/providers/test_conservation.py",
 ]
+OF_THE_NEW_LABEL = ["tests/house/test_graph_page.py", "tests/doors/test_catalogue_pages.py"]
 NAMES = ("buybacks", "port_calls")
 
 
@@ -54,6 +56,9 @@ def typed(page: str, checkout: Path) -> list[str]:
     for path, content in (*code, *packages, *ANSWER.findall(text)):
         (checkout / path).parent.mkdir(parents=True, exist_ok=True)
         (checkout / path).write_text(content)
+    for path, cases in QUIRKS.findall(text):
+        world = (checkout / path).read_text()
+        (checkout / path).write_text(world.replace("quirks:\n", f"quirks:\n{cases}", 1))
     return [path for path, _ in (*code, *packages)]
 
 
@@ -61,9 +66,9 @@ def typed(page: str, checkout: Path) -> list[str]:
 def test_what_the_pages_say_lints_types_and_passes(checkout):
     paths = []
     for page, python in PAGES.items():
-        told = typed(page, checkout)
-        assert len(told) == python
-        paths += told
+        written = typed(page, checkout)
+        assert len(written) == python
+        paths += written
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
@@ -80,3 +85,4 @@ def test_what_the_pages_say_lints_types_and_passes(checkout):
     passed = run("pytest", "-v", "-n", "0", "-p", "no:cacheprovider", *TESTS, "-k", " or ".join(NAMES))
     for name in NAMES:
         assert re.search(rf"{name}\]\S* PASSED", passed)
+    run("pytest", "-n", "0", "-p", "no:cacheprovider", *OF_THE_NEW_LABEL)

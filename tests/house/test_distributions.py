@@ -106,7 +106,7 @@ def test_the_wheel_brings_the_kernel_with_its_sql_and_forge_with_its_skills(buil
     names = zipfile.ZipFile(built["wheel"]).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake", "forge"}
     skills = {str(path) for path in Path("forge").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert skills <= set(names)
+    assert skills | {"pitlake/sql/columns.txt"} <= set(names)
     for folder in ("views", "queries", "indexed", "macros"):
         here = {path.name for path in (Path("sql") / folder).glob("*.sql")}
         assert here
@@ -265,7 +265,7 @@ def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(i
     env = {"PATH": os.defpath, "HOME": str(tmp_path), "PITLAKE_LAKE": str(lake.root), "PITLAKE_AS_OF": AFTER}
     env |= {"CLAUDE_PROJECT_DIR": str(project)}
     server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["pitlake"]
-    line = [one.replace("${CLAUDE_PROJECT_DIR:-.}", str(project)) for one in server["args"]]
+    line = [argument.replace("${CLAUDE_PROJECT_DIR:-.}", str(project)) for argument in server["args"]]
 
     async def asked():
         async with Client(StdioServerParameters(command=server["command"], args=line, env=env)) as client:

@@ -168,7 +168,7 @@ def test_the_runbook_has_every_check_and_every_error():
 
 SPELLED = re.compile(r"\b(?:PITLAKE|FORGE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|EDGAR_ID)\w*\b|\b[A-Z]+_API_KEY\b")
 # The last four are patterns of names, and the socket that `pitlake agents run` tells its own program.
-NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST", "PITLAKE", "NEO4J", "AWS", "PITLAKE_DOOR"}
+NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST", "PITLAKE", "NEO4J", "AWS", "PITLAKE_SOCKET"}
 
 
 def test_the_table_of_variables_is_the_code_s():

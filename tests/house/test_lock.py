@@ -91,4 +91,4 @@ def test_every_package_of_npm_has_a_hash_and_an_exact_version(root, name):
     packages = json.loads((folder / "package-lock.json").read_text())["packages"]
     assert packages.pop("")["dependencies"] == wanted
     assert every(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
-    assert every(one["integrity"].startswith("sha512-") for one in packages.values())
+    assert every(package["integrity"].startswith("sha512-") for package in packages.values())

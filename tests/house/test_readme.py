@@ -56,7 +56,7 @@ def type_in(newcomer, language, text):
 
 def ask_as_an_agent(newcomer, settings):
     server = settings["mcpServers"]["pitlake"]
-    line = [one.replace("/path/to/lake", newcomer.env["PITLAKE_LAKE"]) for one in server["args"]]
+    line = [argument.replace("/path/to/lake", newcomer.env["PITLAKE_LAKE"]) for argument in server["args"]]
     command = shutil.which(server["command"], path=newcomer.env["PATH"])
     assert command
 

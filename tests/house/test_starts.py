@@ -98,7 +98,7 @@ COMMANDS = {
 }
 # Commands that need what the demo does not have: they end with exit code 2 and a line that says so.
 REFUSED = {
-    ("agents", "connect"): ((), "PITLAKE_DOOR"),
+    ("agents", "connect"): ((), "PITLAKE_SOCKET"),
     ("sync",): ((), "--tickers"),
     ("proxy",): (("--as-of", T, "--policy", "none"), "'none'"),
     ("mount",): (("none.parquet", "--name", "own"), "none.parquet"),
@@ -180,7 +180,7 @@ def filled(arguments: tuple[str, ...], place: Path) -> list[str]:
     """The arguments with the demo's names in them."""
     decision = Tape(place / "forge-tape.sqlite").decisions()[-1]
     receipt = next((path.stem for path in (place / "lake/_lake/receipts").glob("*.json")), "")
-    return [one.format(decision=decision, receipt=receipt) for one in arguments]
+    return [argument.format(decision=decision, receipt=receipt) for argument in arguments]
 
 
 def values_of(command: click.Command, lake: Path) -> list[str]:
@@ -354,7 +354,9 @@ def test_a_job_runs(name, wired, place, monkeypatch):
     tags = JOBS[name]
     if name == "earnings_bundles":
         definitions.resolve_job_def("earnings_releases").execute_in_process(instance=instance, run_config=QUIET)
-        key = next(one for one in instance.get_dynamic_partitions(EARNINGS_SET) if one.endswith("|NOG"))
+        key = next(
+            partition for partition in instance.get_dynamic_partitions(EARNINGS_SET) if partition.endswith("|NOG")
+        )
         tags = {"dagster/partition": key}
     wanted = {node.name for node in job.nodes}
     ops = {op: config for op, config in outside.run_config().items() if op in wanted}

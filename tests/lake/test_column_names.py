@@ -153,7 +153,7 @@ def ask(session: Session, dataset: Dataset, without: str = "") -> dict[str, list
 def history_of(session: Session, dataset: Dataset, spelled: dict[str, str]) -> tuple[Any, ...]:
     wanted = record(2, SECOND, 0.0, spelled)
     found = history(session, Number(dataset, spelled["value"], {name: str(wanted[name]) for name in dataset.key}))
-    return [(one.value, one.available_at) for one in found.revisions], found.neighbours
+    return [(revision.value, revision.available_at) for revision in found.revisions], found.neighbours
 
 
 def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.MonkeyPatch) -> Answers:

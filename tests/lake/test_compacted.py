@@ -54,7 +54,7 @@ def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, s
     for since, until in (*whole, *((rng.randrange(LAST), rng.randrange(LAST)) for _ in range(20))):
         first = from_micros(0) if since is None else from_micros(since)
         last = from_micros(LAST) if until is None else from_micros(until)
-        right = [one | {"newer": None} for one in rows if first <= one["available_at"] <= last]
+        right = [row | {"newer": None} for row in rows if first <= row["available_at"] <= last]
         if (since, until) != (None, None):
             with path.open("rb") as source:
                 assert compacted.count(source, since, until) == len(right)

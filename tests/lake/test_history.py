@@ -92,7 +92,7 @@ def told_by_delta(lake, version):
     actions = pa.table(found.get_add_actions(flatten=True)).to_pylist()
     names = ("num_records", "size_bytes", "min.available_at", "max.available_at")
     root = log(lake).parent
-    return {str(root / one["path"]): tuple(one[name] for name in names) for one in actions}
+    return {str(root / action["path"]): tuple(action[name] for name in names) for action in actions}
 
 
 def told_by_lake(lake, version):

@@ -29,7 +29,9 @@ with embedded_graph(sys.argv[1]) as server:
 
 def servers_over(root: Path) -> list[psutil.Process]:
     processes = psutil.process_iter(["name", "cwd"])
-    return running(one for one in processes if (one.info["name"], one.info["cwd"]) == ("java", str(root)))
+    return running(
+        process for process in processes if (process.info["name"], process.info["cwd"]) == ("java", str(root))
+    )
 
 
 def hold(root: Path) -> subprocess.Popen:

@@ -99,7 +99,7 @@ def test_types_are_those_of_the_columns(lake):
         "about": [{"a": 1}, {"a": 2}], "day": [date(2024, 1, 1)] * 2, "at": [pd.Timestamp("2024-01-01", tz="UTC")] * 2,
     })  # fmt: skip
     done = lake.mount(frame, "estimates", key=["ID"], available_at="at")
-    types = {one.column.name: one.column.type for one in done.mount.columns}
+    types = {column.column.name: column.column.type for column in done.mount.columns}
     assert types == {
         "id": "int", "price_usd": "float", "is_final": "bool", "tags": "strings", "about": "json", "day": "date",
         "at": "date",

@@ -133,7 +133,7 @@ def test_a_mutant_belongs_to_its_statement_without_the_body():
         a = [b,
              2]
 """
-    found = {(one.change, one.new): statement_lines(one, source) for one in mutants("toy.py", source)}
+    found = {(mutant.change, mutant.new): statement_lines(mutant, source) for mutant in mutants("toy.py", source)}
     assert found["bound", "(b <= 2)"] == range(2, 4)
     assert found["constant", "2"] == range(1, 2)
     assert found["statement", "return None"] == range(4, 5)
@@ -181,7 +181,7 @@ def test_the_report_names_what_only_long_tests_notice():
     ],
 )
 def test_each_mutation_changes_what_it_names_and_nothing_else(change, source, changed):
-    found = [one for one in mutants("toy.py", source.encode()) if one.change == change]
+    found = [mutant for mutant in mutants("toy.py", source.encode()) if mutant.change == change]
     assert {one.applied(source.encode()).decode() for one in found} == changed
     assert change in MUTATIONS
 
@@ -223,7 +223,7 @@ def test_every_file_of_the_guarantee_is_in_one_area(root):
 def test_what_was_reviewed_is_still_in_the_code_and_has_a_reason(root):
     known = campaign.reviewed()
     files = {key.split("::")[0] for key in known}
-    there = {one.key for file in files for one in mutants(file, (root / file).read_bytes())}
+    there = {mutant.key for file in files for mutant in mutants(file, (root / file).read_bytes())}
     assert set(known) <= there
     assert [key for key, reason in known.items() if len(reason) < 10] == []
 

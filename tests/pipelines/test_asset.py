@@ -58,17 +58,19 @@ def test_a_run_tells_what_each_column_is_read_from(materialise, toy):
 
 def test_most_columns_of_the_graph_are_read_by_name():
     told = {name: column_lineage(one, SOURCE.key).deps_by_column for name, one in all_extractors().items()}
-    assert [one.column_name for one in told["news"]["tickers"]] == ["Company.ticker"]
+    assert [ticker.column_name for ticker in told["news"]["tickers"]] == ["Company.ticker"]
     assert [one.column_name for one in told["embeddings"]["vector"]] == ["News.embedding", "QAExchange.embedding"]
     assert every(told.values())
-    assert sum(map(len, told.values())) >= 0.7 * sum(len(one.dataset.columns) for one in all_extractors().values())
+    assert sum(map(len, told.values())) >= 0.7 * sum(
+        len(extractor.dataset.columns) for extractor in all_extractors().values()
+    )
 
 
 def test_each_day_shows_its_own_counts(materialise, toy, instance):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     materialise("2024-03-10", "2024-03-11")
     records = instance.fetch_materializations(dg.AssetKey("notes"), limit=10).records
-    counts = {one.partition_key: one.asset_materialization.metadata["published"].value for one in records}
+    counts = {record.partition_key: record.asset_materialization.metadata["published"].value for record in records}
     assert counts == {"2024-03-10": 1, "2024-03-11": 0}
 
 

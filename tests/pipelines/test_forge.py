@@ -109,7 +109,7 @@ def test_the_settings_clock_is_that_of_schedules_and_of_walks(plan, monkeypatch)
                 asked_for.append((instant(told["as_of"]), told["occasion"]))
     last = max(asked_for)[0].astimezone(ZoneInfo(plan.timezone)).date()
     walked = Walk(name="two-years", since=FIRST, until=last, plan=plan)
-    assert [one for one in walked.occasions() if one >= min(asked_for)] == sorted(asked_for)
+    assert [occasion for occasion in walked.occasions() if occasion >= min(asked_for)] == sorted(asked_for)
     assert walked.ends >= walked.occasions()[-1][0]
     weekly = {(at.astimezone(ZoneInfo(plan.timezone))) for at, what in asked_for if what == "weekly_retrospective"}
     assert {f"{at:%A %H:%M}" for at in weekly} == {f"{plan.retrospective_day} {plan.retrospective_time}"}

@@ -81,7 +81,7 @@ def test_the_lake_keeps_what_was_measured(lake, server):
     with connect(clock.now(), lake=lake, datasets=["drift"]) as session:
         sql = "SELECT source, changed, share BETWEEN low AND high FROM drift WHERE field = 'estimated_eps'"
         assert session.sql(sql).rows() == [("alpha_vantage", 1, True)]
-    [check] = [one for one in report.checks if one.name == "drifted"]
+    [check] = [check for check in report.checks if check.name == "drifted"]
     assert check.severity == "warning"
     assert not check.passed
 

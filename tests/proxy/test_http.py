@@ -85,7 +85,7 @@ def conversation(address, *queries):
             return [await ask(client, reader, "search", {"query": query}) for query in queries]
 
     answers = anyio.run(talk)
-    return "".join(reader.texts), [[row["title"] for row in one.structured_content["data"]] for one in answers]
+    return "".join(reader.texts), [[row["title"] for row in answer.structured_content["data"]] for answer in answers]
 
 
 def test_a_header_is_sent_and_its_value_is_nowhere_else(place):

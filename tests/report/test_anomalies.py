@@ -21,7 +21,7 @@ def test_a_steady_dataset_has_none():
 
 def test_a_flood_and_a_drought_are_found_newest_first():
     days = steady() | {date(2024, 3, 5): 300, date(2024, 3, 20): 5}
-    found = [(one.day, one.rows, one.usual, one.score > 0) for one in anomalies(days)]
+    found = [(anomaly.day, anomaly.rows, anomaly.usual, anomaly.score > 0) for anomaly in anomalies(days)]
     assert found == [(date(2024, 3, 20), 5, 100, False), (date(2024, 3, 5), 300, 100, True)]
 
 
@@ -29,7 +29,7 @@ def test_a_missing_day_is_found_but_not_a_holiday():
     days = steady()
     del days[date(2024, 3, 29)]  # Good Friday
     del days[date(2024, 3, 27)]
-    assert [one.day for one in anomalies(days)] == [date(2024, 3, 27)]
+    assert [anomaly.day for anomaly in anomalies(days)] == [date(2024, 3, 27)]
 
 
 def test_little_past_and_small_numbers_say_nothing():
@@ -46,4 +46,4 @@ def test_a_dataset_that_scatters_is_given_room():
 
 def test_old_days_are_not_judged():
     days = {day - timedelta(weeks=52 * 5): rows for day, rows in steady().items()} | steady()
-    assert every(one.day > date(2021, 1, 1) for one in anomalies(days | {date(2019, 3, 5): 900}))
+    assert every(anomaly.day > date(2021, 1, 1) for anomaly in anomalies(days | {date(2019, 3, 5): 900}))

@@ -46,7 +46,7 @@ def test_the_clocks_are_counted_as_loops_and_quantile_cont_count_them(tmp_path_f
     folder = tmp_path_factory.mktemp("clocks")
     files = [[(MIDNIGHT + timedelta(microseconds=micros), lag, source) for micros, lag, source in one] for one in drawn]
     paths = [written(folder, number, rows) for number, rows in enumerate(files)]
-    rows = [row for one in files for row in one]
+    rows = [row for file in files for row in file]
     with calculator() as sql:
         found = clocks(sql, paths)
         asked = f"SELECT quantile_cont({LAG_SECONDS}, [0.05, 0.5, 0.95]) FROM {reading(paths)}"

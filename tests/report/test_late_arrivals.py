@@ -44,7 +44,7 @@ def look(lake, dataset, records, observed_at, *, days=None, entities=None, run_i
 
 
 def measured(lake, dataset, **asked):
-    return next(one.late for one in site.read(lake, contracts={"notes": dataset}, **asked).measures)
+    return next(measure.late for measure in site.read(lake, contracts={"notes": dataset}, **asked).measures)
 
 
 def at(day, hour):

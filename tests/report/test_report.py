@@ -131,7 +131,7 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
     def told(version):
         report = site.read(lake, version=version, contracts={"notes": LINKED})
         judged = [one.run_id for measures in report.shown for one in measures.check_reports]
-        return judged, [one.run_id for one in report.incidents], [one.name for one in report.silent]
+        return judged, [incident.run_id for incident in report.incidents], [one.name for one in report.silent]
 
     lake.start()
     toy.write("good", "2024-03-05T12:00:00-05:00", "yes")

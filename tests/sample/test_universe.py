@@ -76,7 +76,7 @@ def traded(day):
 def gain(company, day):
     """What a share made from a day on, held to its last bar if it died before the end."""
     bars = company_bars(company)
-    last = max(one for one in bars if one <= day + HELD)
+    last = max(bar for bar in bars if bar <= day + HELD)
     return bars[last].close / bars[day].close - 1
 
 

@@ -11,6 +11,7 @@ import ctypes
 import json
 import mmap
 import os
+import platform
 import resource
 import signal
 import socket
@@ -27,6 +28,9 @@ from pitlake.session.sql import engine
 
 DONE = "done"
 PAGE = mmap.mmap(-1, mmap.PAGESIZE)
+GETPID = 39  # on x86_64
+CODE_OF_32_BITS = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+CODE_OF_32_BITS.write(b"\xb8\x14\0\0\0\xcd\x80\xc3")  # mov eax, 20 (getpid); int 0x80; ret
 
 
 LAYERS: dict[str, Callable[[], object]] = {
@@ -97,6 +101,8 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
         "change directory": lambda: os.chdir(directory),
         "become another user": lambda: os.setuid(65534),
         "io_uring": lambda: called(libc.syscall(425, 8, ctypes.create_string_buffer(256))),
+        "make an x32 call": lambda: called(libc.syscall(0x40000000 | GETPID)),
+        **({"make a 32-bit call": lambda: called_by_machine_code(CODE_OF_32_BITS)} if runs_32_bit_calls() else {}),
         "make memory executable": lambda: called(libc.mprotect(ctypes.c_void_p(address), mmap.PAGESIZE, 7)),
         "map executable memory": lambda: mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC),
         "bpf": lambda: called(libc.syscall(321, 0, array_map, ctypes.sizeof(array_map))),
@@ -105,6 +111,24 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
         "use more memory than allowed": lambda: len(mmap.mmap(-1, 4 << 30)),
         "start a thread": lambda: in_a_thread(lambda: os.open(other, os.O_RDONLY)),
     }
+
+
+def runs_32_bit_calls() -> bool:
+    """Return whether the kernel knows the 32-bit calls of this machine: without them such a call ends a process."""
+    if platform.machine() != "x86_64":
+        return False
+    if (pid := os.fork()) == 0:
+        called_by_machine_code(CODE_OF_32_BITS)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def called_by_machine_code(code: mmap.mmap) -> int:
+    """Return the result of machine code that makes a call of the kernel."""
+    result: int = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+    if result < 0:
+        raise OSError(-result, "refused")
+    return result
 
 
 def in_a_thread(work: Callable[[], object]) -> object:

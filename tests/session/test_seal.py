@@ -5,13 +5,14 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from pitlake.errors import IsolationUnavailable
-from pitlake.session.sealed import launcher, sandbox
+from pitlake.session.sealed import launcher, sandbox, zygote
 from tests.session.inmate import DONE
 from tests.session.toylake import T, row
 
@@ -69,7 +70,8 @@ def test_a_sealed_process_can_read_its_file_and_do_nothing_else(lake, imprison, 
 
 # What a system may refuse to all its processes; where it does, the attempt proves nothing of the seal.
 REFUSED_BY_SOME_SYSTEMS = {
-    "become another user", "bpf", "change the root", "io_uring", "make an unnamed file", "mount", "own namespaces",
+    "become another user", "bpf", "change the root", "io_uring", "make an unnamed file", "make an x32 call",
+    "mount", "own namespaces",
     "read another's files", "read another's memory", "trace",
 }  # fmt: skip
 BY_PATH = {
@@ -112,7 +114,10 @@ def test_each_layer_stops_its_own_without_the_others(imprison, layers):
 
 
 def test_seccomp_alone_stops_all_but_reading(imprison):
-    assert done(imprison("only", "seccomp")) == LET_BY_SECCOMP
+    outcomes = imprison("only", "seccomp")
+    assert done(outcomes) == LET_BY_SECCOMP
+    # The errors of the filter: a kernel that lacks x32 answers with another.
+    assert {outcomes.get("make an x32 call"), outcomes.get("make a 32-bit call", errno.EPERM)} == {errno.EPERM}
 
 
 def test_the_lake_is_not_even_there_where_the_system_allows_an_own_root(ask):
@@ -138,6 +143,18 @@ def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):
     monkeypatch.setattr(launcher, "_program", lambda *_: "raise ImportError('no such library')")
     with pytest.raises(IsolationUnavailable, match="no such library"):
         ask()
+
+
+def test_a_zygote_with_a_second_thread_ends_because_a_seal_covers_only_its_own_thread():
+    end = threading.Event()
+    second = threading.Thread(target=end.wait)
+    second.start()
+    try:
+        with pytest.raises(SystemExit, match="a second thread exists"):
+            zygote.Prepared()
+    finally:
+        end.set()
+        second.join()
 
 
 def test_a_system_that_lets_too_few_files_be_open_is_no_place_for_a_session(tmp_path):

@@ -25,7 +25,7 @@ def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Pa
         runs=[_run(house, run) for run in house.runs()],
         faults=list(faults),
         alerts=[Alert(at=at, title=title, body=body) for at, title, body in webhook.alerts],
-        incidents={one["run"]: one["reasons"] for one in numbers["incidents"]},
+        incidents={incident["run"]: incident["reasons"] for incident in numbers["incidents"]},
         page=(report / site.INDEX).read_text(),
         memory=house.memory,
         lake=list(lake),
@@ -58,8 +58,8 @@ def _run(house: House, told: dict[str, Any]) -> Run:
     tags = {tag["key"]: tag["value"] for tag in told["tags"]}
     asked = told["status"] in ("FAILURE", "STARTED") or told["jobName"] == "macro_watch"
     events = house.events(told["runId"]) if asked else []
-    failures = (one for one in events if one["__typename"] == "ExecutionStepFailureEvent")
-    checks = (one["evaluation"] for one in events if one["__typename"] == "AssetCheckEvaluationEvent")
+    failures = (event for event in events if event["__typename"] == "ExecutionStepFailureEvent")
+    checks = (event["evaluation"] for event in events if event["__typename"] == "AssetCheckEvaluationEvent")
     return Run(
         id=told["runId"],
         job=told["jobName"],

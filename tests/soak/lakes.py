@@ -93,8 +93,8 @@ def inspect(lake: Lake, numbers: Path) -> tuple[list[str], list[str]]:
 def _lost(lake: Lake) -> Iterator[str]:
     """Versions that have fewer rows of a table than the one before, or files that are not there or hold otherwise."""
     versions = sorted(entry.version for entry in lake.versions())
-    counts = [{table: sum(f.rows for f in state.files) for table, state in lake.snapshot(one).tables.items()}
-              for one in versions]  # fmt: skip
+    counts = [{table: sum(f.rows for f in state.files) for table, state in lake.snapshot(version).tables.items()}
+              for version in versions]  # fmt: skip
     for (early, late), version in zip(pairwise(counts), versions[1:], strict=False):
         for table, count in early.items():
             if late.get(table, 0) < count:

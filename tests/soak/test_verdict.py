@@ -93,7 +93,7 @@ def test_a_fault_that_does_not_show_is_a_problem(fault):
 
 
 CHANGES = {
-    "an alert is late": (lambda seen: replace(seen, alerts=[replace(one, at=one.at + 1000) for one in seen.alerts]),
+    "an alert is late": (lambda seen: replace(seen, alerts=[replace(a, at=a.at + 1000) for a in seen.alerts]),
                          "an alert took"),
     "an alert comes twice": (lambda seen: replace(seen, alerts=[*seen.alerts, seen.alerts[0]]), "2 alerts tell of run"),
     "an alert of nothing": (lambda seen: replace(seen, alerts=[*seen.alerts, Alert(at=1, title="", body="run x")]),

@@ -42,7 +42,9 @@ def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
     rng = random.Random(dataset.name)
     told = [name for name in dataset.identity if name not in dataset.key]
     free = [
-        one.name for one in dataset.columns if not one.required and one.name not in (*dataset.identity, *dataset.key)
+        column.name
+        for column in dataset.columns
+        if not column.required and column.name not in (*dataset.identity, *dataset.key)
     ]
     for row in world.rows(dataset):
         yield row | dict.fromkeys(name for name in free if rng.random() < 0.4)

@@ -35,8 +35,12 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
         "instrument": "EURUSD",
     }
     pool |= {"seed_id": rng.choice(IDS)} if rng.random() < 0.5 else {"embedding": [rng.random() for _ in range(VECTOR)]}
-    given = {one.name: pool[one.name] for one in query.parameters if one.name in pool}
-    given |= {one.name: [pool["series"]] for one in query.parameters if (one.name, one.type) == ("series", "texts")}
+    given = {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
+    given |= {
+        parameter.name: [pool["series"]]
+        for parameter in query.parameters
+        if (parameter.name, parameter.type) == ("series", "texts")
+    }
     bound = query.bind(given)
     if catalogue.COMPANY in bound:
         ticker = bound.pop("ticker")

@@ -129,7 +129,11 @@ def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
 
 
 def _given(question, values):
-    return None if isinstance(question, str) else {one: values[one] for one in catalogue.placeholders(question.sql)}
+    return (
+        None
+        if isinstance(question, str)
+        else {placeholder: values[placeholder] for placeholder in catalogue.placeholders(question.sql)}
+    )
 
 
 def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):

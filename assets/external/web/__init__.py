@@ -1,4 +1,4 @@
-"""Lane 3: web pages that state their own dates, from an explicit list of sources.
+"""Web pages that state their own dates, from an explicit list of sources.
 
 `_sources` is the list, `_claims` defines and proves claims, `_markup` finds claims in HTML and headers, and `web_pages`
 is the dataset.

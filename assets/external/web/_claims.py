@@ -1,4 +1,4 @@
-"""Lane 3: a reader turns a raw answer into candidates with claims; this module proves the claims and dates the
+"""Dated web pages: a reader turns a raw answer into candidates with claims; this module proves the claims and dates the
 candidates.
 
 A reader only proposes. A claim is proven if its quote is in the answer, contains the stated date, and states a day or
@@ -83,7 +83,7 @@ def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[
 def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
     """Return the dating of a candidate.
 
-    In lane 3, only this function determines an availability. Return None without a proven claim, and if the page
+    Only this function determines the availability of a web page. Return None without a proven claim, and if the page
     mentions an unreadable update, because the text may be as recent as that update.
     """
     proven = prove(candidate, capture, source)

@@ -1,4 +1,4 @@
-"""The deterministic reader of lane 3: one candidate a page, its claims from markup, from the text and from headers.
+"""The deterministic reader of web pages: one candidate a page, its claims from markup, from the text and from headers.
 
 The order is: JSON-LD of the page's own article, meta tags, <time> elements, update notes in the text, Last-Modified,
 Date. This order decides which publication is shown. It does not affect the availability, which follows from the latest

@@ -1,4 +1,4 @@
-"""The allow-list of lane 3: the hosts that may date their own pages, and their time zone for times without one.
+"""The allow-list of web pages: the hosts that may date their own pages, and their time zone for times without one.
 
 Other hosts are never requested and never dated. To add one, add a line here and its name in the provider
 (resources/http/providers/web.py). Pure.

@@ -1,4 +1,4 @@
-"""The web: pages of the hosts that lane 3 may read, by host. No key; lane 3 interprets the pages."""
+"""The web: pages of the hosts that `assets.external.web` may read, by host. No key; that package interprets them."""
 
 from resources.http.provider import Provider, judge_status
 

@@ -163,7 +163,7 @@ def _beside(model: Model, name: str) -> str | None:
         for place, message in enumerate(messages):
             parts = message["content"] if isinstance(message["content"], list) else []
             if any(part.get("tool_use_id") == name for part in parts):
-                following = [one for one in messages[place + 1 : place + 2] if one["role"] != "assistant"]
+                following = [message for message in messages[place + 1 : place + 2] if message["role"] != "assistant"]
                 return json.dumps([message, *following])
     return None
 

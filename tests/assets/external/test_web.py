@@ -1,4 +1,4 @@
-"""Lane 3: which hosts may date their pages, which claims are valid, that the latest counts, and that a model only
+"""Web pages: which hosts may date their pages, which claims are valid, that the latest counts, and that a model only
 proposes.
 """
 

@@ -106,11 +106,11 @@ def session_answers(lake: Lake, as_of: datetime, history: History, isolation: st
 def _named(history: History, as_of: datetime, present: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     rng = Random(f"late/{history.seed}/{as_of}")
     for name, query in sorted(catalogue.all_queries().items()):
-        needed = {one.name for one in query.parameters if one.required}
+        needed = {parameter.name for parameter in query.parameters if parameter.required}
         pool = {"ticker": f"X{rng.choice(history.documents).number}", "start_date": "2024-01-01"}
         pool |= {"query": "margin OR risk", "concept_qname": "us-gaap:Revenues", "channel": "news"}
         pool["seed_id"] = f"bzNews_{rng.choice(history.documents).number}"
-        takes = {one.name for one in query.parameters}
+        takes = {parameter.name for parameter in query.parameters}
         if set(query.reads) <= present and needed <= set(pool) and "ticker" in takes:
             yield name, {one: value for one, value in pool.items() if one in takes}
 

@@ -130,7 +130,7 @@ def _within_window(state: State, at: datetime) -> State:
 
 def _after_the_first_day(held: list[State], at: datetime, row: Mapping[str, Any]) -> bool:
     """The first day that an answer tells may be cut, and no answer says where its window begins."""
-    told = [_day(one) for state in held if ticker(state) == row["ticker"] for one in state["items"].values()]
+    told = [_day(item) for state in held if ticker(state) == row["ticker"] for item in state["items"].values()]
     return new_york_day(row["bar_start"]) > min(told, default=new_york_day(at) - WINDOW)
 
 
@@ -236,14 +236,14 @@ def _series(request: Request, held: list[State]) -> Answer:
     if request.path == "series/vintagedates":
         return {"count": len(state["items"]), "vintage_dates": _vintages(state)}, {}
     told = [
-        {"realtime_start": one["day"], "realtime_end": "9999-12-31", "date": "2024-01-01", "value": str(one["price"])}
-        for one in state["items"].values()
+        {"realtime_start": item["day"], "realtime_end": "9999-12-31", "date": "2024-01-01", "value": str(item["price"])}
+        for item in state["items"].values()
     ]
     return {"count": len(told), "limit": 100_000, "offset": 0, "observations": told}, {}
 
 
 def _vintages(state: State) -> list[str]:
-    return sorted(one["day"] for one in state["items"].values())
+    return sorted(item["day"] for item in state["items"].values())
 
 
 def series(state: State) -> str:
@@ -258,7 +258,7 @@ def _panel(_request: Request, held: list[State]) -> Answer:
         told = (str(state["items"].get(number, {}).get("price", "")) for state in held)
         lines += [f"{number + 9}/1/2023," + ",".join(told)]
     written = max(
-        (one["modified"] for state in held for one in state["items"].values() if one["modified"]), default=None
+        (item["modified"] for state in held for item in state["items"].values() if item["modified"]), default=None
     )
     header = {"last-modified": format_datetime(written, usegmt=True)} if written else {}
     return "\n".join(lines).encode(), {"content-type": "text/csv", **header}

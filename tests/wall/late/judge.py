@@ -166,7 +166,9 @@ class Judge:
             self.tally.mismatches.append(f"{at}: {question}: {what}: {shown}")
             name = str(NAMES[dataset](row) if dataset else row)
             self.tally.blamed |= {
-                (one.kind.name, one.number) for one in self.history.documents if str(one.number) in name
+                (document.kind.name, document.number)
+                for document in self.history.documents
+                if str(document.number) in name
             }
 
 
@@ -220,7 +222,7 @@ def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:
     here = history.looks[place].at + COMMITTED
     after = history.looks[place + 1].at if place + 1 < len(history.looks) else LAST + timedelta(days=30)
     yield from (here, here + MICROSECOND, after - MICROSECOND)
-    happened = [event.at for one in history.documents for event in one.events if here <= event.at < after]
+    happened = [event.at for document in history.documents for event in document.events if here <= event.at < after]
     for _ in range(MOMENTS - 3):
         event = rng.choice(happened) if happened and rng.random() < 0.6 else here + (after - here) * rng.random()
         yield min(max(here, event + rng.choice((-1, 0, 1)) * MICROSECOND), after - MICROSECOND)

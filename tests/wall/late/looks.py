@@ -136,7 +136,7 @@ class History:
 
             def seen(dataset: str, rows: list[Row], gaps: list[str], located: dict[str, Thing] = located) -> None:
                 held = answers.get(dataset, ())
-                found = {one: located.get(one) or outside.thing_of(dataset, one, held) for one in gaps}
+                found = {gap: located.get(gap) or outside.thing_of(dataset, gap, held) for gap in gaps}
                 ledger.note(look.at, dataset, rows, {one: thing for one, thing in found.items() if thing is not None})
 
             lake.seen = seen

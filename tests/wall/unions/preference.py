@@ -112,7 +112,7 @@ def last_facts(public: Public) -> dict[Any, tuple[str, Row]]:
 def newest_facts(public: Public) -> dict[Any, tuple[str, Row]]:
     """Of each concept the newest period's number, from a periodic report if one states it."""
     order = ("available_at", "accession_no", "evidence", "content_hash")
-    numbers = [one for one in facts(public) if _is_number(one[1])]
+    numbers = [fact for fact in facts(public) if _is_number(fact[1])]
     found = {}
     for source, row in sorted(
         numbers, key=lambda one: (one[1]["period_end"], _is_periodic(one[1]), *_order(one[1], order))

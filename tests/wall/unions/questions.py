@@ -97,7 +97,7 @@ def _view(name: str) -> str:
 def is_of_pairs(name: str) -> bool:
     """Whether a question is about pairs of a company and an instant."""
     query = union_queries().get(name)
-    return query is not None and any(one.name == "pairs" for one in query.parameters)
+    return query is not None and any(parameter.name == "pairs" for parameter in query.parameters)
 
 
 def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random) -> Question:
@@ -122,7 +122,7 @@ def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random
     at: tuple[datetime, ...] = ()
     if is_of_pairs(name):
         at = tuple(sorted({as_of, *(as_of - timedelta(hours=rng.randrange(1500)) for _ in range(PAIRED - 1))}))
-    pairs = [(one, moment) for one in companies for moment in at]
+    pairs = [(company, moment) for company in companies for moment in at]
     pool: dict[str, Any] = {
         "ticker": ticker(company),
         "start_date": "2024-01-01",
@@ -135,7 +135,9 @@ def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random
         "member_qnames": ["us-gaap:OtherMember"],
         "spans": ["quarter", "year", "ttm", "balance"],
     }
-    bound = query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+    bound = query.bind(
+        {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
+    )
     if catalogue.COMPANY in bound:
         del bound["ticker"]
         bound[catalogue.COMPANY] = spelled

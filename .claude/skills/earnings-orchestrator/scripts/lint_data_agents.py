@@ -23,20 +23,21 @@ ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
 
 from pit_call import rules  # noqa: E402
+from pit_tools import GATED, UNGATED  # noqa: E402
 
 AGENTS = Path(".claude") / "agents"
 SETTINGS = Path(".claude") / "settings.json"
 SCOPE = ("neo4j-*.md", "bz-news-api.md", "perplexity-*.md", "alphavantage-*.md", "yahoo-*.md")
-LAKE = tuple(f"mcp__pitlake__{name}" for name in ("query", "run_query", "search", "gaps"))
+LAKE = "mcp__pitlake__*"
 WRITE = "mcp__neo4j-cypher__write_neo4j_cypher"
 WRAPPER = "pit_fetch.py"
 # The agents whose PIT wiring is complete, with their retrieval tools; rule R3 checks them.
 PIT_DONE = {
     **dict.fromkeys(
-        (f"neo4j-{domain}" for domain in ("news", "report", "transcript", "xbrl", "entity", "vector-search")), LAKE
+        (f"neo4j-{domain}" for domain in ("news", "report", "transcript", "xbrl", "entity", "vector-search")), (LAKE,)
     ),
-    **dict.fromkeys(("bz-news-api", "alphavantage-earnings", "yahoo-earnings"), (*LAKE, "Bash")),
-    **dict.fromkeys((f"perplexity-{op}" for op in ("search", "ask", "reason", "research", "sec")), (*LAKE, "Bash")),
+    **dict.fromkeys(("bz-news-api", "alphavantage-earnings", "yahoo-earnings"), (LAKE, "Bash")),
+    **dict.fromkeys((f"perplexity-{op}" for op in ("search", "ask", "reason", "research", "sec")), (LAKE, "Bash")),
 }
 DIRECT = "mcp__neo4j-cypher__read_neo4j_cypher"
 # Servers of other projects. The settings gate them in case a user adds them.
@@ -141,7 +142,7 @@ def _is_direct(path: Path) -> bool:
 def direct(front: Mapping[str, Any]) -> bool:
     """Return whether an agent reads a graph and no lake."""
     tools = _listed(front.get("tools"))
-    return DIRECT in tools and not set(tools).intersection(LAKE)
+    return DIRECT in tools and not any(tool.startswith("mcp__pitlake__") for tool in tools)
 
 
 def _page(root: Path, path: Path) -> Page:
@@ -236,12 +237,12 @@ def _wiring(agent: Page, retrieval: tuple[str, ...]) -> Iterator[str]:
     for tool in retrieval:
         if tool not in tools:
             yield f"its retrieval tool {tool} is missing"
-        if not hooked("PostToolUse", tool, "pit_gate.py"):
-            yield f"PostToolUse does not gate {tool} with pit_gate.py"
-        if tool != DIRECT and not hooked(
-            "PreToolUse", tool, "pit_guard.py", *(["--wrapper"] if tool == "Bash" else [])
-        ):
-            yield f"PreToolUse does not guard {tool} with pit_guard.py"
+        for name in sorted(GATED) if tool == LAKE else (tool,):
+            if not hooked("PostToolUse", name, "pit_gate.py"):
+                yield f"PostToolUse does not gate {name} with pit_gate.py"
+            flags = ["--wrapper"] if name == "Bash" else []
+            if name != DIRECT and not hooked("PreToolUse", name, "pit_guard.py", *flags):
+                yield f"PreToolUse does not guard {name} with pit_guard.py"
 
 
 def _unknown_keys(front: Mapping[str, Any]) -> Iterator[str]:
@@ -293,7 +294,7 @@ def _settings(root: Path) -> Iterator[Finding]:
         return
     for event, tool, script in [
         ("PreToolUse", WRITE, "pit_guard.py"),
-        *(("PostToolUse", tool, "pit_gate.py") for tool in (*LAKE, *FOREIGN, "Bash")),
+        *(("PostToolUse", tool, "pit_gate.py") for tool in (*sorted(GATED), *FOREIGN, "Bash")),
         *(("PostToolUse", tool, "pit_answer.py") for tool in ("Agent", "Task")),
         ("SubagentStop", "neo4j-news", "pit_answer.py"),
     ]:
@@ -322,7 +323,8 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
         yield "it does not document a call"
     for call in documented:
         tool, arguments = call.get("tool"), call["input"]
-        if tool not in _listed(agent.front.get("tools")):
+        tools = _listed(agent.front.get("tools"))
+        if tool not in tools and not (LAKE in tools and tool in GATED | UNGATED):
             yield f"a documented call uses {tool}, which is not one of its tools"
         elif tool == "Bash":
             command = str(arguments.get("command"))
