@@ -116,11 +116,11 @@ def restated(table: Table) -> list[Finding]:
     frame["content"] = content.to_numpy()
     several = frame.dropna().groupby(keys)["content"].transform("nunique").reindex(frame.index, fill_value=1) > 1
     words = (
-        f"several values of one figure under one {known.name}",
+        f"several values of one figure under one {stamp.name}",
         "A restated value stands under the stamp of the first one, so the past shows what was stated only later.",
         "Give each value the stamp of the filing that stated it.",
     )
-    return finding_of(table, "restated", words, several, np.ones(len(several)), [period.name, known.name])
+    return finding_of(table, "restated", words, several, np.ones(len(several)), [period.name, stamp.name])
 
 
 def loaded_late(table: Table) -> list[Finding]:
