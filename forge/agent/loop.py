@@ -11,6 +11,7 @@ from forge.core.tape import Lane, canonical
 from forge.model.messages import Call, Finish, Model, Results, Returned
 from forge.model.usage import UNKNOWN, Window
 
+ASK_AGAIN = "Your answer was empty. Answer, or call a tool."
 STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
 
 
@@ -49,9 +50,12 @@ async def loop(
         if why := STOPS.get(answer.finish):
             return conversation.stop(last, why), why
         if not answer.calls:
-            if not answer.text.strip():
+            if answer.text.strip():
+                return answer.text, "answered"
+            if ASK_AGAIN in conversation.messages:
                 return conversation.stop(last, "empty"), "empty"
-            return answer.text, "answered"
+            conversation.messages[-1] = ASK_AGAIN  # Providers refuse a conversation with an empty answer.
+            continue
         returned = [Returned(call, await _called(lane, tools, call, on_progress)) for call in answer.calls]
         if any(_compacts(result) for result in returned):
             conversation.compact_results()
