@@ -67,11 +67,13 @@ class Followable:
         series, ticker = (settles.params.get(name) for name in ("series", "ticker"))
         try:
             rows = ask(catalogue.get(settles.query), settles.params, self.at)["rows"]
-        except BadInput as refused:
-            known = bool(ticker) and self._names.any_bars
-            return (f"{refused.field}: {refused.problem}", refused.next_step) if known else None
+        except BadInput:
+            rows = []
         except PitlakeError:
             return None  # without a lake no question can be asked
+        if not rows and isinstance(ticker, str) and (fault := self.fault(ticker)):
+            near = get_close_matches(ticker, self._names.tickers)
+            return fault[0], f"give {' or '.join(near)}" if near else fault[1]
         if rows or not isinstance(series, str):
             return None
         with self.at.open([*SERIES]) as session:

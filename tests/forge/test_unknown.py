@@ -34,7 +34,7 @@ def lake(tmp_path_factory):
     [
         (PRICE, {"ticker": "NOG"}, "close > 110", ""),
         (SERIES, {"series": "GDP"}, "value > 17000", ""),
-        (PRICE, {"ticker": "NOGG"}, "close > 110", "ticker: "),
+        (PRICE, {"ticker": "NOGG"}, "close > 110", "'NOGG' has neither daily bars nor quotes"),
         (SERIES, {"series": "GDPP"}, "value > 17000", "series: 'GDPP' has no value as of "),
         (SERIES, {"series": "GDP, CPI"}, "value > 1", "and a rule compares one series"),
     ],
