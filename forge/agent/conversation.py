@@ -20,6 +20,8 @@ REASONS: dict[End, str] = {
 }
 UNSENT: dict[Finish, End] = {"budget": "budget", "stopped": "stopped"}
 """The kinds of end at which no request was sent."""
+STOPS: dict[Finish, End] = {"refused": "refused", "length": "cut"}
+ASK_AGAIN = "Your answer was empty. Answer, or call a tool."
 COMPACTED = "[compacted: see the answer of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"
 SHORT = 400
@@ -64,6 +66,13 @@ class Conversation:
         self.tokens += tokens
         size = self._characters()
         self._counted = (tokens if answer.input_tokens else size // CHARACTERS_A_TOKEN, size)
+
+    def ask_again(self) -> bool:
+        """Put a request in the place of an empty answer, which providers refuse to read, and return True; only once."""
+        if ASK_AGAIN in self.messages:
+            return False
+        self.messages[-1] = ASK_AGAIN
+        return True
 
     def expected_tokens(self) -> int:
         """Estimate the tokens of the next request from the provider's last count and later changes of the text."""

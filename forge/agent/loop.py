@@ -3,15 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from forge.agent.conversation import UNSENT, Conversation, End, LoopLimits
+from forge.agent.conversation import STOPS, UNSENT, Conversation, End, LoopLimits
 from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
 from forge.agent.tools.write import WRITTEN
 from forge.core.tape import Lane, canonical
-from forge.model.messages import Call, Finish, Model, Results, Returned
+from forge.model.messages import Call, Model, Results, Returned
 from forge.model.usage import UNKNOWN, Window
-
-STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
 
 
 def no_progress(_line: str) -> None:
@@ -32,8 +30,7 @@ async def loop(
     model: the model, taped on the same lane. on_progress: called with a line for each step. window: the model's context
     window. Raises ModelFailed, Diverged.
     """
-    specs, last = tuple(tool.spec for tool in tools.values()), ""
-    repeated = Counter[str]()
+    specs, last, repeated = tuple(tool.spec for tool in tools.values()), "", Counter[str]()
     for _ in range(limits.turns):
         await make_room(lane, conversation, window, on_progress)
         answer = await model.ask(conversation.request(specs))
@@ -49,9 +46,11 @@ async def loop(
         if why := STOPS.get(answer.finish):
             return conversation.stop(last, why), why
         if not answer.calls:
-            if not answer.text.strip():
-                return conversation.stop(last, "empty"), "empty"
-            return answer.text, "answered"
+            if answer.text.strip():
+                return answer.text, "answered"
+            if conversation.ask_again():
+                continue
+            return conversation.stop(last, "empty"), "empty"
         returned = [Returned(call, await _called(lane, tools, call, on_progress)) for call in answer.calls]
         if any(_compacts(result) for result in returned):
             conversation.compact_results()

@@ -95,7 +95,7 @@ class ReadFS:
 class ForgeFS(ReadFS):
     """The files of one turn, readable and writable. actor: agent, pm or code; determines the permitted writes.
 
-    skills, help_pages: as in ReadFS. followed: checks the instrument of an Expression that is written.
+    skills, help_pages: as in ReadFS. followed: checks the instrument of an Expression and the question of a View.
     """
 
     def __init__(

@@ -33,6 +33,7 @@ from forge.records import (
     Kind,
     Outcome,
     Record,
+    Settles,
     View,
     content_hash,
     kind_of_path,
@@ -51,8 +52,8 @@ AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason", "version", "answer")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
-Followed = Callable[[str], tuple[str, str] | None]
-"""Returns why code can't follow an instrument and what to give instead, or None if it can."""
+Followed = Callable[[str | Settles], tuple[str, str] | None]
+"""Returns why code can't follow an instrument or ask a View's question and what to give instead, or None if it can."""
 REVIEWED = frozenset({"proposed", "active"})
 CONSTRAINTS = KINDS["constraints"].path("constraints")
 
@@ -212,14 +213,18 @@ class Writer:
         if self._actor == CODE:
             return parse(kind, content)
         draft = read_draft(kind, content, path.rpartition("/")[2].removesuffix(".md"))
-        faults = [*implausible(draft.record, self._at(path), self._remembered.as_of)]
+        before = self._at(path)
+        faults = [*implausible(draft.record, before, self._remembered.as_of)]
+        settles = getattr(draft.record, "settles", None)
+        if self._followed and settles and not faults and settles != getattr(before, "settles", None):
+            faults += [RecordFault(("settles",), *fault) for fault in [self._followed(settles)] if fault]
         if isinstance(draft.record, Expression) and self._at(KINDS["views"].path(draft.record.view_id)) is None:
             problem = f"there is no View {draft.record.view_id[:40]!r}"
             faults.append(RecordFault(("view_id",), problem, "write the View first"))
         if (
             self._followed
             and isinstance(draft.record, Expression)
-            and is_new_trade(draft.record, self._at(path))
+            and is_new_trade(draft.record, before)
             and (fault := self._followed(draft.record.instrument))
         ):
             faults.append(RecordFault(("instrument",), *fault))

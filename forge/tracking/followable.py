@@ -1,12 +1,15 @@
 """What code can follow as of an instant: tickers with daily bars, and instruments with quotes."""
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from forge.providers.base import At, ask
+from forge.records.judged import Settles
 from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, PitlakeError
@@ -15,6 +18,9 @@ from pitlake.questions import catalogue
 BARS, QUOTES = ("prices", "own_bars", "av_daily_bars"), "market_quotes"
 SHOWN = 20
 RECENT = timedelta(days=30)
+SERIES = ("macro_observations", "macro_panels")
+SEVERAL = re.compile(r"[,;/\s]+")
+ALL_SERIES = "SELECT series_id FROM macro_observations UNION SELECT series FROM macro_panels ORDER BY 1"
 TICKERS = """
     SELECT unnest(all_names) FROM (
         SELECT all_names FROM names WHERE kind = 'ticker' AND cik IN (SELECT entity_id FROM prices)
@@ -40,17 +46,44 @@ class Followable:
 
     at: At
 
-    def fault(self, instrument: str) -> tuple[str, str] | None:
-        """Return why an instrument can't be followed and what to give instead, or None if it can.
+    def fault(self, named: str | Settles) -> tuple[str, str] | None:
+        """Return why an instrument can't be followed, or a View's question not be asked, and what to give instead; None
+        if it can.
 
-        It is also None where the lake has no price of the last 30 days, so that any trade is the PM's to follow.
+        It is also None where the lake has no price of the last 30 days, so that any trade is the PM's to follow, and
+        where it has no series at all.
         """
+        if isinstance(named, Settles):
+            return self._question_fault(named)
+        instrument = named
         try:
             if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
                 return None
         except PitlakeError:
             return None  # without a lake no instrument can be looked up
         return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", f"give {self.describe()}"
+
+    def _question_fault(self, settles: Settles) -> tuple[str, str] | None:
+        series, ticker = (settles.params.get(name) for name in ("series", "ticker"))
+        try:
+            rows = ask(catalogue.get(settles.query), settles.params, self.at)["rows"]
+        except BadInput:
+            rows = []
+        except PitlakeError:
+            return None  # without a lake no question can be asked
+        if not rows and isinstance(ticker, str) and (fault := self.fault(ticker)):
+            near = get_close_matches(ticker, self._names.tickers)
+            return fault[0], f"give {' or '.join(near)}" if near else fault[1]
+        if rows or not isinstance(series, str):
+            return None
+        with self.at.open([*SERIES]) as session:
+            names = [str(name) for (name,) in session.sql(ALL_SERIES).rows()]
+        if not names:
+            return None
+        several = ", and a rule compares one series" if SEVERAL.search(series.strip()) else ""
+        near = get_close_matches(SEVERAL.split(series)[0], names) or names
+        problem = f"series: {series[:60]!r} has no value as of {iso(self.at.as_of)}{several}"
+        return problem, f"give a series of the lake: {_first(near)}"
 
     def describe(self) -> str:
         """Return what can be followed, as a phrase."""

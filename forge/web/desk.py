@@ -5,6 +5,7 @@ a POST request, which writes nothing either. The module `approving` handles the 
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from forge.desk import memories
+from forge.records import Counterfactual
 from forge.web.charts import calibration_charts, counterfactual_sparkline, trade_charts
 from forge.web.day import Day
 from pitlake import clock
@@ -31,6 +33,7 @@ LINKS = (
     ("/desk/approvals", "Approvals"),
     ("/desk/calibration", "Calibration"),
     ("/desk/ledger", "Ledger"),
+    ("/desk/retrospective", "Retrospective"),
     ("/desk/skills", "Skills"),
     ("/desk/commands", "Commands"),
 )
@@ -50,6 +53,7 @@ class DeskPages:
             Route("/desk/approvals", self.approvals),
             Route("/desk/calibration", self.calibration),
             Route("/desk/ledger", self.ledger),
+            Route("/desk/retrospective", self.retrospective),
             Route("/desk/skills", self.skills),
             Route("/desk/v/{name}", self.view),
             Route("/desk/e/{name}", self.expression),
@@ -103,6 +107,15 @@ class DeskPages:
             return self.page(
                 request, "ledger.html", day, ledger=counterfactuals, sparks=sparks, outcomes=day.outcomes()
             )
+
+    def retrospective(self, request: Request) -> Response:
+        """Show what was taken beside what was not, the curves of forecasts, and the lessons that wait."""
+        with self.day(request) as day:
+            measured = [(calibration, *calibration_charts(calibration)) for calibration in day.calibrations()]
+            taken = [outcome.pnl for outcome in day.outcomes() if outcome.pnl is not None]
+            untaken = _untaken(day.counterfactuals())
+            results: dict[str, Any] = {"taken": taken, "untaken": untaken, "lessons": day.lessons()}
+            return self.page(request, "retrospective.html", day, measured=measured, **results)
 
     def skills(self, request: Request) -> Response:
         """Show the active skills and the proposed changes."""
@@ -203,6 +216,15 @@ def _root(memory: str | None) -> str | None:
 
 def _query(parts: dict[str, str]) -> str:
     return "?" + urlencode(parts, safe=":") if parts else ""
+
+
+def _untaken(counterfactuals: Sequence[Counterfactual]) -> dict[str, list[float]]:
+    """Return the known results of trades not taken, in percent of the opening price, by the kind of decision."""
+    results = defaultdict[str, list[float]](list)
+    for each in counterfactuals:
+        if each.total_return is not None:
+            results[each.decision_type].append(100 * each.total_return)
+    return dict(results)
 
 
 def _sparkline(texts: Sequence[Any]) -> Svg:

@@ -157,7 +157,7 @@ def test_m1_a_replay_notices_an_altered_tape(agent, server):
 
 BROKEN = {
     "no call": ([(200, events(text("The skill says it already.")), 0)], "The skill says it already."),
-    "an empty answer": ([(200, events(text("")), 0)], "the model gave an empty answer"),
+    "an empty answer": ([(200, events(text("")), 0)] * 2, "the model gave an empty answer"),
     "a refusal": ([(200, events(text("no"), stop="refusal"), 0)], "the model refused to answer"),
     "cut at its limit": ([(200, events(text("I prop"), stop="max_tokens"), 0)], "the answer was cut"),
     "no JSON": ([(200, events(use('{"file": ', name="propose"), stop="tool_use"), 0), DONE], "Proposed."),

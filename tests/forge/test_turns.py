@@ -216,8 +216,10 @@ def test_a_repeated_call_with_new_answers_is_no_loop_and_the_same_answer_three_t
     assert stopped.end == "repeated"
 
 
-def test_an_empty_answer_is_not_an_answer(memory, tmp_path):
-    _, decided = asked_of(memory, tmp_path, [text_answer("  ")])
+def test_an_empty_answer_is_asked_again_once(memory, tmp_path):
+    _, decided = asked_of(memory, tmp_path, [text_answer("  "), text_answer("It slows.")])
+    assert (decided.end, decided.answer) == ("answered", "It slows.")
+    _, decided = asked_of(memory, tmp_path, [text_answer("  "), text_answer("")])
     assert (decided.end, "the model gave an empty answer" in decided.answer) == ("empty", True)
 
 

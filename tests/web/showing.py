@@ -58,6 +58,7 @@ PAGES = {
     "expression": "/desk/e/E-001",
     "calibration": "/desk/calibration",
     "ledger": "/desk/ledger",
+    "retrospective": "/desk/retrospective",
     "commands": "/desk/commands",
     "skills": "/desk/skills",
     "decision": "/desk/d/D-morning",

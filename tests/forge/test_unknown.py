@@ -1,0 +1,50 @@
+"""A View on a series or ticker that the lake does not know is refused with the nearest names."""
+
+import asyncio
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from forge.agent.tools.toolset import Writes
+from forge.fs import ForgeFS
+from forge.records import Settles, render
+from forge.tracking.followable import Followable
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import gdp
+from tests.forge.test_untaken import DAYS, at, bar, memory, standing
+from tests.forge.world import NEW_VIEW
+
+__all__ = ["memory"]
+
+PRICE, SERIES = "entity_latest_price", "macro_series"
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    made = Lake(tmp_path_factory.mktemp("unknown") / "lake")
+    put_rows(made, "prices", *(bar(day, 100.0) for day in DAYS[:5]))
+    put_rows(made, "macro_observations", gdp("2014-04-30", 17_149.6))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "params", "rule", "refused"),
+    [
+        (PRICE, {"ticker": "NOG"}, "close > 110", ""),
+        (SERIES, {"series": "GDP"}, "value > 17000", ""),
+        (PRICE, {"ticker": "NOGG"}, "close > 110", "'NOGG' has neither daily bars nor quotes"),
+        (SERIES, {"series": "GDPP"}, "value > 17000", "series: 'GDPP' has no value as of "),
+        (SERIES, {"series": "GDP, CPI"}, "value > 1", "and a rule compares one series"),
+    ],
+)
+def test_a_question_about_what_the_lake_does_not_know_is_refused(memory, lake, query, params, rule, refused):
+    now = at(memory, lake, DAYS[4])
+    writes = Writes(ForgeFS(memory, standing(memory).remembered, followed=Followable(now).fault))
+    view = replace(NEW_VIEW, settles=Settles(query=query, params=params, rule=rule, by=date(2024, 12, 1)))
+    answer = asyncio.run(writes.execute("1", "/memory/views/new.md", render(view)))
+    assert answer.startswith("Not written." if refused else "Written: "), answer
+    assert refused in answer
+    if "series" in refused:
+        assert "give a series of the lake: GDP" in answer
