@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @optional_session_options
 @format_option(("text", "json"))
 def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
-    """Describe a dataset or a union of datasets: its clock, key, columns and gaps.
+    """Describe a dataset or union: its clock, key, columns and gaps.
 
     With --as-of or --open, also show its contents in the lake.
     """

@@ -134,9 +134,9 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
         return set_cell_size(text, cells) if whole else f"{set_cell_size(text, cells - 1)}…"
 
     is_terminal = sys.stdout.isatty()
-    places = range(len(head))
+    places = list(range(len(head)))
     if is_terminal:
-        places = sorted(places, key=lambda place: (head[place] in PLUMBING, head[place] == AVAILABLE_AT))
+        places.sort(key=lambda place: (head[place] in PLUMBING, head[place] == AVAILABLE_AT))
     head = [printable(head[place]) for place in places]
     lines = [head, *([_shorten(printable(row[place])) for place in places] for row in rows)]
     natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
