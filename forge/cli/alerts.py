@@ -42,7 +42,9 @@ def desk(as_of: str | None, lake: str | None, form: str) -> None:
     market = At(as_of=at, lake=Lake(lake).root)
     remembered = memory.hydrate(at, session="pm")
     current, first = alerts(remembered, market, own.config), morning(remembered, market, own.config)
-    lately = [(moment, record.id, record.status) for moment, record in written(remembered, first.overnight)]
+    lately = [
+        (moment, record.id, getattr(record, "status", "")) for moment, record in written(remembered, first.overnight)
+    ]
     waiting = [item.expression.id for item in pending(memory, own.guardrails(market), at)]
     if form == "json":
         as_json = [asdict(alert) for alert in current]

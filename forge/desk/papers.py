@@ -197,7 +197,7 @@ def _line(row: Row, record: Record) -> str:
         return f"{when} {record.id} {record.decision} by {record.decided_by}: {record.subject}"
     if isinstance(record, Fill):
         return f"{when} {record.id} {record.quantity:g} {record.instrument} at {record.price:g}, {record.status}"
-    return f"{when} {record.id} {record.status}"
+    return f"{when} {record.id} {getattr(record, 'status', '')}".rstrip()
 
 
 def _approvals(remembered: Remembered) -> list[Approval]:
