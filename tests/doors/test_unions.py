@@ -83,10 +83,13 @@ def test_a_session_opened_with_a_union_has_its_sources(market_lake):
         session.sql("FROM bars")
 
 
-def test_an_own_table_of_that_name_takes_its_place(tmp_path):
+def test_an_own_table_of_that_name_takes_its_place(tmp_path, capfd):
     rows = [{"id": 1, "at": "2024-01-02T10:00:00Z", "price": 3.0}]
     lake = Lake(tmp_path / "lake")
     lake.mount(pa.Table.from_pylist(rows), "bars", key="id", available_at="at")
     with pitlake.connect(AS_OF, lake=lake, isolation="in_process") as session:
         assert (session["bars"]["price"], "bars" in session.unions) == ([3.0], False)
         assert session["facts"].rows() == []
+    for sql in ("FROM bars", "SELECT price FROM bars"):
+        assert cli.invoke(["query", sql, "--as-of", AS_OF, "--lake", str(lake.root)]) == 0
+        assert "3.0" in capfd.readouterr().out

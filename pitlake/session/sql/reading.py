@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pitlake.datasets import all_datasets
-from pitlake.questions.catalogue import session_macros, unions
+from pitlake.questions.catalogue import session_macros
 
 if TYPE_CHECKING:
     import duckdb
@@ -79,9 +79,9 @@ def datasets_named(sql: str) -> list[str]:
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
         return []
-    if not words.isdisjoint(_macros().keys() - unions().keys()):
+    # A union is no exception: a lake may have a dataset of its own under that name.
+    if not words.isdisjoint(_macros()):
         return []
-    words.update(name for union in words & unions().keys() for name in unions()[union].reads)
     return [name for name in all_datasets() if not words.isdisjoint({name, f"{name}_revisions"})]
 
 
