@@ -22,7 +22,7 @@ def test_the_retrospective_compares_what_was_taken_with_what_was_not(memory, lak
         entry_price=100.0, total_return=0.04,
     )  # fmt: skip
     wrote(code, "/memory/counterfactuals/new.md", untaken, "untaken")
-    monkeypatch.setenv("FORGE_LAKE", f"{memory.lake.root}-simulated-untaken")
+    monkeypatch.setenv("FORGE_LAKE", str(memory.lake.root))
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk/retrospective").text
     cells = re.findall(r'scope="row">([^<]*)</th><td[^>]*>(\d+)</td><td[^>]*>(\d+)</td><td[^>]*>([^<]*)<', page)
