@@ -201,3 +201,12 @@ def test_a_text_that_is_not_utf_8_says_so(lake, tmp_path):
     (tmp_path / "own.csv").write_bytes("ticker,seen\nN\xd6G,2024-01-01\n".encode("latin-1"))
     with pytest.raises(BadInput, match=r"CSV Error on Line: 2 Invalid unicode .* This file is not utf-8 encoded"):
         mounted(lake, tmp_path / "own.csv")
+
+
+@pytest.mark.parametrize("column", ["entity", "last", "next"])
+def test_a_key_may_have_the_name_of_a_column_of_the_polls(lake, column):
+    for score, name in ((1.0, "A"), (2.0, "B")):
+        seen = ["2024-02-01", "2024-02-10T10:00:00-05:00"]
+        table = pa.table({column: ["Z", name], "seen": seen, "score": [0.0, score]})
+        result = lake.mount(table, "scores", key=[column], available_at="seen")
+    assert (result.published, result.deleted) == (1, 1)

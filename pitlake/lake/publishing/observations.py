@@ -129,7 +129,7 @@ class EarlierObservations:
             map(str, pc.unique(self._staged.rows[self._dataset.entity].take(pa.array(positions))).to_pylist())
         )
         for names_of_bounds, table in polls_by_columns(self._polls.coverage, entities, clock.micros(self._observed)):
-            whole = f"(poll.entity IS NULL OR poll.entity = {quoted(self._dataset.entity)}::VARCHAR)"
+            whole = f"(poll.entity IS NULL OR poll.entity = staged.{quoted(self._dataset.entity)}::VARCHAR)"
             within = " AND ".join(self._within(name, number) for number, name in enumerate(names_of_bounds)) or "true"
             query = POLLED.format(entity=whole, within=within)
             for position, before, after in self._query_staged(positions, query, names_of_bounds, poll=table):
@@ -143,9 +143,9 @@ class EarlierObservations:
 
         A row without a value may be within any bounds.
         """
-        text = f"{quoted(name)}::VARCHAR"
+        text = f"staged.{quoted(name)}::VARCHAR"
         if self._dataset.arrow_schema.field(name).type == INSTANT:
-            text = f"strftime({quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
+            text = f"strftime(staged.{quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
         return (
             f"({text} IS NULL OR ((poll.first_{number} IS NULL OR {text} >= poll.first_{number})"
             f" AND (poll.until_{number} IS NULL OR {text} <= poll.until_{number})))"
