@@ -1,4 +1,4 @@
-"""The classes of leaks that lie in the door: 8 of the 29. A door may refuse what attacks it; it must still answer.
+"""The classes of leaks that lie in the door. A door may refuse what attacks it; it must still answer.
 
 In statements {view} is what the asker was given, {base} what lies under it, {file} a file that holds the rows, {folder}
 the place of the files, {entity} the case's entity. A system that has none of these puts the view's name in their place.
@@ -67,6 +67,16 @@ ESCAPES = (
     "ATTACH '{file}' AS beside; SHOW ALL TABLES",
     "SET enable_external_access = true; SELECT * FROM read_parquet('{file}')",
 )
+HOSTILE = (
+    "DROP VIEW {view}",
+    "COPY (SELECT 'mine' AS entity) TO '{file}' (FORMAT parquet)",
+    "ATTACH '{folder}/beside.db' AS beside; CREATE TABLE beside.found AS FROM {view}",
+    "CREATE OR REPLACE VIEW {view} AS SELECT * FROM {base}",
+    "SET TimeZone = 'Pacific/Kiritimati'; DELETE FROM {base}",
+    "INSTALL httpfs; LOAD httpfs",
+    "UPDATE {base} SET value = 0, text = ''",
+    "EXPORT DATABASE '{folder}'",
+)
 
 
 def _attack(
@@ -129,3 +139,14 @@ def error_text(one: Setting) -> Case:
 def sql_escape(one: Setting) -> Case:
     """Statements that go around the view: its table, its files, its settings."""
     return _attack(one, "escape", ESCAPES)
+
+
+def hostile_session(one: Setting) -> Case:
+    """A session writes, drops, attaches and overwrites what it can reach. The next session must answer as before."""
+    known, late = one.public(one.items[0]), one.hidden(one.items[1])
+    return one.case(
+        [known],
+        [late],
+        (one.ask("hostile", statement=HOSTILE[one.number % len(HOSTILE)]), answer_of([known])),
+        (one.ask("rows", one.world.future), answer_of([known, late])),
+    )

@@ -1,5 +1,6 @@
-"""The classes of leaks that lie in the data: 21 of the 29. What each plants, and what a right answer holds."""
+"""The classes of leaks that lie in the data. What each plants, and what a right answer holds."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -245,3 +246,95 @@ def search_statistics(one: Setting) -> Case:
         (one.ask("frequency", term=word), 2),
         (one.ask("frequency", one.world.future, term=word), 3),
     )
+
+
+def midnight_stamped(one: Setting) -> Case:
+    """An export spells a date, T's own, as a time: its midnight."""
+    at = one.world.end_of_day
+    day = one.world.at.astimezone(NEW_YORK).date().isoformat()
+    known = one.public(one.items[0])
+    spelled = one.hidden(one.items[1], at, stated=f"{day}T00:00:00", stamp="date")
+    return _rows(one, [known], [spelled], [known, spelled], at)
+
+
+def any_order(one: Setting) -> Case:
+    """Older vintages of a record arrive after a newer one, before T and after it. The newest vintage stays current."""
+    at, days = one.world.at, timedelta(days=1)
+    newest = one.public(one.items[0], at - 20 * days)
+    older = one.public(one.items[0], at - 10 * days, stated=written(at - 60 * days))
+    oldest = one.public(one.items[0], one.world.future, stated=written(at - 70 * days))
+    late = one.hidden(one.items[1])
+    return one.case(
+        [newest, older],
+        [oldest, late],
+        (one.ask("rows"), answer_of([newest])),
+        (one.ask("rows", one.world.future), answer_of([newest, late])),
+    )
+
+
+def two_bounds(one: Setting) -> Case:
+    """What was public by T and loaded by K: K lies before T in half of the cases, and after it in the other half."""
+    base, future, days = one.world.base, one.world.future, timedelta(days=1)
+    known, late = one.public(one.items[0]), one.hidden(one.items[1])
+    by, at = (future + days, future + 2 * days) if one.number % 2 else (base + 10 * days, base + 20 * days)
+    in_time, too_late = (
+        one.public(item, base, loaded_at=written(came)) for item, came in zip(one.items[2:], (by, at), strict=True)
+    )
+    return one.case(
+        [known, in_time, too_late],
+        [late],
+        (one.ask("rows", loaded_by=written(by)), answer_of([known, in_time])),
+        (one.ask("rows", future, loaded_by=written(max(at, future))), answer_of([known, in_time, too_late, late])),
+    )
+
+
+def replay(one: Setting) -> Case:
+    """The answer that was given at T is asked for again after an archive of the time before T was loaded."""
+    known, late = one.public(one.items[0]), one.hidden(one.items[1])
+    archived = one.public(one.items[2], loaded_at=written(BACKFILLED))
+    return one.case(
+        [known, archived],
+        [late],
+        (one.ask("rows", loaded_by=written(one.world.at)), answer_of([known])),
+        (one.ask("rows", one.world.future), answer_of([known, archived, late])),
+    )
+
+
+def random_history(one: Setting) -> Case:
+    """A history by chance: new records, archives, restatements, rewrites under old dates, older vintages. Each is drawn
+    apart from all others, and its right answers follow from a rule: a record counts from its date, and a further
+    delivery of it at the earliest from its arrival; the latest date is current.
+    """
+    at, future = one.world.at, one.world.future
+    moments = [at + timedelta(days=day) for day in (-40, -30, -20, -10)] + [
+        future + timedelta(days=2),
+        at + timedelta(days=300),
+    ]
+    drawn = [moments[one.dice.number(0, len(moments) - 1, "moment", place)] for place in range(9)]
+    rows: list[tuple[datetime, Row]] = []
+    dates: dict[str, datetime] = {}
+    for place, came in enumerate(sorted([moments[0], future, *drawn])):
+        item = one.items[0] if came == future else one.dice.pick(one.items, "item", place)
+        if rows and (item, written(came)) in {(row.item, row.loaded_at) for _, row in rows}:
+            continue
+        archived = min(came, at) - timedelta(hours=one.dice.number(1, 2000, "age", place))
+        choice = 0 if came == future else one.dice.number(0, 2, "choice", place)
+        date = (came, archived, dates.get(item, archived))[choice]
+        public = came if item in dates else date
+        make = one.hidden if public > at else one.public
+        rows.append((public, replace(make(f"{item}/{place}", came, stated=written(date)), item=item)))
+        dates[item] = date
+    return one.case(
+        [row for public, row in rows if public <= at],
+        [row for public, row in rows if public > at],
+        (one.ask("rows"), answer_of(_current(rows, at))),
+        (one.ask("rows", future), answer_of(_current(rows, future))),
+    )
+
+
+def _current(rows: list[tuple[datetime, Row]], at: datetime) -> list[Row]:
+    """The public row of each item with the latest date; of two with one date, the later arrival."""
+    visible = sorted(
+        (row.stated or "", row.loaded_at, place) for place, (public, row) in enumerate(rows) if public <= at
+    )
+    return list({rows[place][1].item: rows[place][1] for _, _, place in visible}.values())

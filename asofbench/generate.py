@@ -19,9 +19,16 @@ HERE = Path(__file__).parent
 FROZEN = HERE / "FROZEN.json"
 GRADERS = ("attacks.py", "classes.py", "generate.py", "grading.py", "model.py", "reading.py", "setting.py", "shapes.py")
 GAPS = (timedelta(microseconds=1), timedelta(seconds=1), timedelta(minutes=90), timedelta(hours=26))
-PER_CLASS = 32
+FILLINGS = 8
+HISTORIES = 64
 _TEXTS = ("filings", "news", "calls", "memory")
 _FIGURES = ("fundamentals", "filings", "macro", "estimates")
+
+LOADER = frozenset({
+    "edited_text", "date_only", "naive_eastern", "start_stamped", "midnight_stamped", "relative_columns",
+    "derived_summary", "outcome_columns", "todays_universe", "todays_identifier", "snapshot_endpoint",
+})  # fmt: skip
+"""Classes that a loader decides: a store that only compares stamps is right in them if its loader reads carefully."""
 
 CLASSES: dict[str, tuple[Callable[[Setting], Case], tuple[str, ...]]] = {
     "late_publication": (classes.late_publication, EVERYWHERE),
@@ -45,6 +52,11 @@ CLASSES: dict[str, tuple[Callable[[Setting], Case], tuple[str, ...]]] = {
     "event_time_join": (classes.event_time_join, ("fundamentals", "news", "macro", "estimates")),
     "later_memory": (classes.later_memory, ("memory",)),
     "search_statistics": (classes.search_statistics, _TEXTS),
+    "midnight_stamped": (classes.midnight_stamped, ("fundamentals", "filings", "news", "macro")),
+    "any_order": (classes.any_order, EVERYWHERE),
+    "two_bounds": (classes.two_bounds, EVERYWHERE),
+    "replay": (classes.replay, EVERYWHERE),
+    "random_history": (classes.random_history, EVERYWHERE),
     "forgotten_cutoff": (attacks.forgotten_cutoff, EVERYWHERE),
     "missing_time": (attacks.missing_time, EVERYWHERE),
     "machine_clock": (attacks.machine_clock, EVERYWHERE),
@@ -53,20 +65,29 @@ CLASSES: dict[str, tuple[Callable[[Setting], Case], tuple[str, ...]]] = {
     "row_counts": (attacks.row_counts, EVERYWHERE),
     "error_text": (attacks.error_text, EVERYWHERE),
     "sql_escape": (attacks.sql_escape, EVERYWHERE),
+    "hostile_session": (attacks.hostile_session, EVERYWHERE),
 }
+GROUPS = ("store", "loader", "door", "clock")
+"""What decides a class: how a store dates and keeps rows, how a loader reads stamps, what a door shows, its clock."""
+
+
+def group(name: str) -> str:
+    """Which of GROUPS decides a class."""
+    if CLASSES[name][0].__module__ == attacks.__name__:
+        return "clock" if name == "machine_clock" else "door"
+    return "loader" if name in LOADER else "store"
 
 
 def worlds(seed: str) -> list[World]:
-    """Four worlds for each source's shape: four distances of the future, T on a weekday between 10:00 and 14:59."""
+    """A world for each source's shape, with one of four distances of the future. T is on a weekday, 10:00 to 14:59."""
     found = []
-    for shape in BY_NAME.values():
-        for place, gap in enumerate(GAPS):
-            dice = Dice(seed, ("world", shape.name, str(place)))
-            day = date(2024, 2, 1) + timedelta(days=dice.number(0, 600, "day"))
-            day -= timedelta(days=max(0, day.weekday() - 4))
-            clock = {name: dice.number(low, high, name) for name, low, high in _CLOCK}
-            at = datetime(day.year, day.month, day.day, **clock, tzinfo=NEW_YORK)
-            found.append(World(f"{shape.name}-{place}", shape, at, gap))
+    for place, shape in enumerate(BY_NAME.values()):
+        dice = Dice(seed, ("world", shape.name))
+        day = date(2024, 2, 1) + timedelta(days=dice.number(0, 600, "day"))
+        day -= timedelta(days=max(0, day.weekday() - 4))
+        clock = {name: dice.number(low, high, name) for name, low, high in _CLOCK}
+        at = datetime(day.year, day.month, day.day, **clock, tzinfo=NEW_YORK)
+        found.append(World(shape.name, shape, at, GAPS[place % len(GAPS)]))
     return found
 
 
@@ -74,15 +95,14 @@ _CLOCK = (("hour", 10, 14), ("minute", 0, 59), ("second", 0, 59), ("microsecond"
 
 
 def cases(seed: str = SEED) -> list[Case]:
-    """Every case: 32 of each class, spread evenly over the worlds of its sources' shapes."""
+    """Every case, spread evenly over the worlds of its class's sources: FILLINGS of a class, HISTORIES by chance."""
     made, everywhere = [], worlds(seed)
     for name, (build, shapes) in CLASSES.items():
-        number = 0
-        for world in everywhere:
-            if world.shape.name in shapes:
-                for _ in range(PER_CLASS // (len(shapes) * len(GAPS))):
-                    made.append(build(Setting(name, world, number, Dice(seed, (name, str(number))))))
-                    number += 1
+        mine = [world for world in everywhere if world.shape.name in shapes]
+        count = HISTORIES if name == "random_history" else FILLINGS
+        for number in range(count):
+            world = mine[number * len(mine) // count]
+            made.append(build(Setting(name, world, number, Dice(seed, (name, str(number))))))
     return made
 
 

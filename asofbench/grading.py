@@ -78,7 +78,7 @@ def compare(kind: str, reply: Reply, truth: Truth) -> tuple[str, str]:
         return UNABLE, ""
     if reply.error:
         return REFUSED, reply.error[:120]
-    if kind == "rows":
+    if kind in ("rows", "hostile"):
         return _rows(reply.answer or {}, truth)
     if kind == "figures":
         return _figures(reply.answer or {}, truth)
@@ -96,7 +96,7 @@ def _compared(case: Case, asked: Reply, twin: Reply) -> tuple[str, str]:
     if case.ask.kind in DATA:
         verdict, why = compare(case.ask.kind, asked, case.truth)
         same = twin.able and not twin.error and asked.answer == twin.answer
-        if verdict == LEAK and case.ask.kind in ("aggregate", "frequency") and same:
+        if verdict == LEAK and case.ask.kind != "join" and not case.ask.loaded_by and same:
             return WITHHELD, f"{why}, with a future and without"
         return verdict, why
     if not asked.able:

@@ -17,7 +17,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from asofbench.generate import SEED, cases
 from asofbench.grading import CAUGHT, UNABLE, Verdict
 from asofbench.model import Case
-from asofbench.run import CACHE, run
+from asofbench.run import Plan, run
 from asofbench.systems import BY_NAME
 from asofbench.worker import slug
 
@@ -31,7 +31,7 @@ def asofbench(system: str = "pitlake", seed: str = SEED, worlds: str = "") -> Ta
     if system not in systems:
         raise ValueError(f"system must be one of {', '.join(systems)}, not {system!r}")
     with tempfile.TemporaryDirectory(prefix="asofbench-run-") as scratch:
-        [outcome] = run([systems[system]], seed, CACHE, Path(scratch), worlds.split())
+        [outcome] = run([systems[system]], Plan(seed=seed, scratch=Path(scratch), worlds=worlds.split()))
     if outcome.problem:
         raise ValueError(f"{system} did not run: {outcome.problem}")
     case_by_id = {case.id: case for case in cases(seed)}

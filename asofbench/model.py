@@ -15,7 +15,7 @@ NOW = "now"
 NEVER = "9999-12-31T00:00:00.000000Z"
 """When a canary becomes public that never does: of a record without a date."""
 
-DATA = ("rows", "members", "figures", "aggregate", "frequency", "join")
+DATA = ("rows", "members", "figures", "aggregate", "frequency", "join", "hostile")
 """Kinds of questions about data, whose right answer is stated."""
 DOORS = ("forgotten", "missing", "clock", "listing", "statistics", "counts", "error", "escape")
 """Kinds of questions that a door may refuse: they attack it."""
@@ -60,7 +60,9 @@ class Question:
     """What is asked, and as of when. kind: one of DATA or DOORS. Fields that a kind does not use are left out.
 
     figures: the record `term` of each item of `entity` whose value is 1. forgotten: the entity's records, by a caller
-    who leaves the instant out. missing: a join whose events in `spine` have "" for their time.
+    who leaves the instant out. missing: a join whose events in `spine` have "" for their time. hostile: `statement`
+    runs in a session, and then the next session is asked for the entity's records. loaded_by: only what the store had
+    received by this instant counts (default: all of it).
     """
 
     kind: str
@@ -70,6 +72,7 @@ class Question:
     term: str = ""
     spine: tuple[tuple[str, str, str], ...] = ()
     statement: str = ""
+    loaded_by: str = ""
 
     @classmethod
     def of(cls, found: Json) -> "Question":

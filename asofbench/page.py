@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from asofbench.generate import group
 from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD
-from asofbench.report import WORDS
+from asofbench.report import COLUMNS, WORDS, cells
 
 CELL, LEFT, TOP = 26, 190, 210
 COLOURS = {LEAK: "#c0392b", WITHHELD: "#d99a1c", REFUSED: "#8a8f98", CAUGHT: "#2f855a", UNABLE: "#e8eaed"}
 VERBS = {LEAK: "leaks", WITHHELD: "withholds", REFUSED: "refuses", CAUGHT: "right", UNABLE: "not applicable"}
-COLUMNS = ("system", "configuration", "cases", "leak", "withheld", "refused", "calls touching the future", "controls")
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 88rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
 table { border-collapse: collapse; margin: 1rem 0; }
@@ -37,7 +37,9 @@ def page(report: Mapping[str, Any]) -> str:
 <p>{summary}, {report["date"][:10]}, seed {escape(report["seed"])}, {frozen}.</p>
 <div class="wide">{picture(systems, list(report["classes"]))}</div>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
-<p>{escape(WORDS)} Controls are systems whose score is known beforehand.{escape(_absent(report))}</p>
+<p>{escape(WORDS)}
+Classes that a loader decides have a star.
+Controls are systems whose score is known beforehand.{escape(_absent(report))}</p>
 </html>
 """
 
@@ -60,7 +62,7 @@ def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str
         parts.append(f"<text transform='{turned}'>{escape(system['name'])}</text>")
     for line, name in enumerate(classes):
         y = TOP + CELL * line
-        parts.append(f"<text x='{LEFT - 8}' y='{y + 17}' text-anchor='end'>{escape(name.replace('_', ' '))}</text>")
+        parts.append(f"<text x='{LEFT - 8}' y='{y + 17}' text-anchor='end'>{_label(name)}</text>")
         parts += [_square(LEFT + CELL * place, y, system, name) for place, system in enumerate(systems)]
     for place, (verdict, colour) in enumerate(COLOURS.items()):
         x, y = LEFT + 110 * place, height - 24
@@ -82,11 +84,28 @@ def _square(x: int, y: int, system: Mapping[str, Any], name: str) -> str:
     return "".join(parts) + "</g>"
 
 
+def _label(name: str) -> str:
+    return escape(name.replace("_", " ")) + ("*" if group(name) == "loader" else "")
+
+
 def _row(system: Mapping[str, Any]) -> str:
-    shares = "".join(
-        f"<td class='n'>{cell['share']:.1%} ({cell['low']:.1%}–{cell['high']:.1%})</td>"
-        for cell in (system[name] for name in (LEAK, WITHHELD, REFUSED, "calls"))
+    name, configuration, *numbers = map(escape, cells(system))
+    heading = f"<th scope='row'>{name}</th><td>{configuration}</td>"
+    columns = "".join(f"<td class='n'>{number}</td>" for number in numbers)
+    return f"<tr>{heading}{columns}</tr>"
+
+
+def badge(system: Mapping[str, Any]) -> str:
+    """Draw a badge: the classes that are right, and those that leak."""
+    parts = [part for name, part in system["groups"].items() if name != "clock"]
+    right, asked, leaks = sum(part["right"] for part in parts), sum(part["of"] for part in parts), len(system[LEAK])
+    text = f"{right} of {asked} classes, {leaks} leak{'' if leaks == 1 else 's'}"
+    colour = COLOURS[LEAK] if leaks else COLOURS[CAUGHT] if right == asked else COLOURS[WITHHELD]
+    width = 78 + 7 * len(text)
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='20' role='img' font-size='11' fill='#fff'"
+        f" font-family='Verdana, sans-serif'><title>AsOfBench: {escape(text)}</title>"
+        f"<rect width='76' height='20' rx='3'"
+        f" fill='#444'/><rect x='72' width='{width - 72}' height='20' rx='3' fill='{colour}'/>"
+        f"<text x='6' y='14'>AsOfBench</text><text x='78' y='14'>{escape(text)}</text></svg>"
     )
-    controls = f"{system['controls']['passed']}/{system['controls']['of']}"
-    heading = f"<th scope='row'>{escape(system['name'])}</th><td>{escape(system['configuration'])}</td>"
-    return f"<tr>{heading}<td class='n'>{system['asked']}</td>{shares}<td class='n'>{controls}</td></tr>"

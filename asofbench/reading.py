@@ -30,7 +30,7 @@ def careful(row: dict[str, Any]) -> datetime | None:
         return None
     stamp = row.get("stamp", "instant")
     if stamp == "date":
-        after = date.fromisoformat(stated) + timedelta(days=1)
+        after = date.fromisoformat(stated[: len("2024-01-01")]) + timedelta(days=1)
         return datetime.combine(after, time(), NEW_YORK).astimezone(timezone.utc)
     if stamp == "snapshot":
         return read(row["loaded_at"])

@@ -7,25 +7,43 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
+from statistics import median
 from typing import Any
 
-from asofbench.generate import CLASSES, FROZEN
-from asofbench.grading import CAUGHT, LEAK, PLACES, REFUSED, UNABLE, WITHHELD, Verdict, wilson
+from asofbench.generate import CLASSES, FROZEN, GROUPS, HERE, group
+from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD, Verdict, wilson
 from asofbench.run import Outcome
 
-FAILURES = (LEAK, WITHHELD, REFUSED)
-CANARIES = "canaries in answers, errors, logs"
-COLUMNS = ("system", "configuration", "cases", *FAILURES, "calls touching the future", CANARIES, "controls")
+FAILURES = (LEAK, REFUSED, WITHHELD)
+"""From the worst: a class counts as the worst of its cases."""
+HISTORIES = "random_history"
+COLUMNS = (
+    "system", "configuration", *GROUPS, "leaks in", "withholds in", "refuses in", "histories", "ms per T",
+    "ms per question", "KiB",
+)  # fmt: skip
 WORDS = (
-    "Leak: something shown that nobody could know as of the instant. Withheld: something not shown that was public. "
-    "Refused: an ordinary question answered by an error. Shares of the cases that could be put to the system, and of "
-    "its calls, with Wilson's 95 % interval."
+    "A class is right if all its cases are: k of n classes that could be asked, by what decides them. Store: how "
+    "it dates and keeps rows. Loader: whether the source's stamps were read by its documentation, before the "
+    "store was asked. Door: what its interface shows. Clock: whether it tells today's date, which shows no data "
+    "and counts as no leak. Leak: something shown that nobody could know as of the instant. Withheld: something "
+    "not shown that was public. Refused: an ordinary question answered by an error. The cases of a class are "
+    "fillings of one scenario: that they agree is a test of stability, not evidence. Only the random histories "
+    "are drawn apart from each other, so only they have an interval (Wilson's, 95 %). ms: medians of the first "
+    "question at an instant, and of further ones, in a world of some 100 rows; KiB: on disk after loading, 0 in "
+    "memory."
+)
+LETTERS = (
+    "L leaks, W withholds, R refuses, of all cases of the class; a dot: right; a dash: the system has nothing to ask "
+    "this of. Where fillings of a class differ, the answer depends on more than the class."
 )
 
 
 def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) -> dict[str, Any]:
-    """Return the report of a run as JSON-compatible values."""
-    systems = [_system(outcome) for outcome in outcomes if outcome.verdicts]
+    """Return the report of a run as JSON-compatible values: systems in alphabetical order, controls last."""
+    ran = sorted((outcome for outcome in outcomes if outcome.verdicts), key=_place)
+    systems = [_system(outcome) for outcome in ran]
+    asked = {verdict.kind for outcome in ran for verdict in outcome.verdicts}
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "seed": seed,
@@ -37,19 +55,34 @@ def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) 
         "not_run": [
             {"name": outcome.system.name, "why": outcome.problem} for outcome in outcomes if not outcome.verdicts
         ],
-        "classes": {name: _class(name, systems) for name in CLASSES},
+        "classes": {name: _class(name, systems) for name in CLASSES if name in asked or not ran},
     }
 
 
+def _place(outcome: Outcome) -> tuple[bool, str]:
+    return outcome.system.control, outcome.system.name.casefold()
+
+
 def _machine() -> dict[str, Any]:
-    python, processors = platform.python_version(), os.cpu_count()
-    return {"system": platform.system(), "machine": platform.machine(), "processors": processors, "python": python}
+    model = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.+)", model.read_text()) if model.exists() else []
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processor": names[0] if names else platform.processor(),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+    }
 
 
 def _system(outcome: Outcome) -> dict[str, Any]:
     verdicts, system = outcome.verdicts, outcome.system
-    seen = Counter(place for verdict in verdicts for place in verdict.seen)
-    able = [verdict for verdict in verdicts if verdict.verdict != UNABLE]
+    counts = _counts(verdicts, "kind")
+    by_class = {name: counts[name] for name in CLASSES if name in counts}
+    found = {name: outcome_of(counts) for name, counts in by_class.items()}
+    asked = [name for name in found if found[name] != UNABLE]
+    module = system.adapter.rpartition(":")[0].rpartition("asofbench.adapters.")[2]
+    file = Path(module) if module.endswith(".py") else HERE / "adapters" / f"{module}.py"
     return {
         "name": system.name,
         "family": system.family,
@@ -58,30 +91,43 @@ def _system(outcome: Outcome) -> dict[str, Any]:
         "docs": system.docs,
         "control": system.control,
         "versions": dict(outcome.versions),
-        "seconds": outcome.seconds,
+        "adapter": hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else "",
+        "seconds": round(outcome.seconds, 1),
         "cases": len(verdicts),
-        "asked": len(able),
-        **{name: _share(able, name) for name in (CAUGHT, *FAILURES)},
-        "calls": _touching(verdicts),
-        "canaries": {place: seen[place] for place in PLACES},
+        "groups": {
+            name: {
+                "right": sum(found[kind] == CAUGHT and group(kind) == name for kind in asked),
+                "of": sum(group(kind) == name for kind in asked),
+            }
+            for name in GROUPS
+        },
+        **{
+            verdict: [kind for kind in asked if found[kind] == verdict and group(kind) != "clock"]
+            for verdict in FAILURES
+        },
+        "unstable": [kind for kind in asked if len(set(by_class[kind]) - {UNABLE}) > 1 and kind != HISTORIES],
+        "histories": _histories(by_class.get(HISTORIES, {})),
+        "costs": {
+            name: median(values) * (1000 if name != "bytes" else 1 / 1024)
+            for name, values in outcome.costs.items()
+            if values
+        },
         "controls": {"passed": sum(verdict.control for verdict in verdicts), "of": len(verdicts)},
-        "by_class": _counts(verdicts, "kind"),
+        "by_class": by_class,
         "by_source": _counts(verdicts, "source"),
         "failures": _failures(verdicts),
     }
 
 
-def _share(able: Sequence[Verdict], name: str) -> dict[str, Any]:
-    hits = sum(verdict.verdict == name for verdict in able)
-    low, high = wilson(hits, len(able))
-    return {"cases": hits, "share": hits / len(able) if able else 0.0, "low": low, "high": high}
+def outcome_of(counts: Mapping[str, int]) -> str:
+    """Return the worst outcome of a class's cases; n/a if none could be asked."""
+    return next((verdict for verdict in (*FAILURES, CAUGHT) if counts.get(verdict)), UNABLE)
 
 
-def _touching(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return how many calls returned data from after their instant; agents' calls are scored by this."""
-    calls, touched = sum(verdict.calls for verdict in verdicts), sum(verdict.touched for verdict in verdicts)
-    low, high = wilson(touched, calls)
-    return {"of": calls, "touched": touched, "share": touched / calls if calls else 0.0, "low": low, "high": high}
+def _histories(counts: Mapping[str, int]) -> dict[str, Any]:
+    right, number = counts.get(CAUGHT, 0), sum(counts.values()) - counts.get(UNABLE, 0)
+    low, high = wilson(right, number)
+    return {"right": right, "of": number, "low": low, "high": high}
 
 
 def _counts(verdicts: Iterable[Verdict], what: str) -> dict[str, dict[str, int]]:
@@ -106,12 +152,10 @@ def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 
 def _class(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the systems that fail in a class, without controls."""
+    """Return what decides a class, and the systems that fail in it, without controls."""
     real = [system for system in systems if not system["control"]]
-    failing = [
-        system["name"] for system in real if any(system["by_class"].get(name, {}).get(verdict) for verdict in FAILURES)
-    ]
-    return {"failed_by": failing, "systems": len(real)}
+    failing = [system["name"] for system in real if outcome_of(system["by_class"].get(name, {})) in FAILURES]
+    return {"group": group(name), "failed_by": failing, "systems": len(real)}
 
 
 def markdown(report: Mapping[str, Any]) -> str:
@@ -124,41 +168,61 @@ def markdown(report: Mapping[str, Any]) -> str:
         "",
         WORDS,
         "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "| --- | --- | ---: | --- | --- | --- | --- | --- | ---: |",
-        *(_line(system) for system in report["systems"]),
+        *table(report),
         "",
-        "Which classes each system fails in, and in how many cases:",
+        "In how many cases each system fails in a class:",
         "",
-        "| class | " + " | ".join(str(place) for place, _ in real) + " |",
-        "| --- |" + " ---: |" * len(real),
-        *(_row(name, [system for _, system in real]) for name in report["classes"]),
+        "| class | decided by | " + " | ".join(str(place) for place, _ in real) + " |",
+        "| --- | --- |" + " ---: |" * len(real),
+        *(_row(name, its["group"], [system for _, system in real]) for name, its in report["classes"].items()),
         "",
-        "L leaks, W withholds, R refuses; a dot: right; a dash: the system has nothing to ask this of. "
-        + _widest(system for _, system in real),
+        LETTERS,
         "",
         *(f"{place}. {_configured(system)}" for place, system in real),
         "",
     ]
     if report["not_run"]:
-        lines += [
-            "Not run:",
-            "",
-            *(f"- {system['name']}: {' '.join(system['why'].split())[:200]}" for system in report["not_run"]),
-        ]
-        lines.append("")
+        lines += ["Not run:", "", *(f"- {system['name']}: {_why(system)}" for system in report["not_run"]), ""]
     return "\n".join([*lines, *_failed(report)])
+
+
+def table(report: Mapping[str, Any]) -> list[str]:
+    """Return one line per system as a Markdown table."""
+    head = ["| " + " | ".join(COLUMNS) + " |", "| --- | --- |" + " ---: |" * (len(COLUMNS) - 2)]
+    lines = ["| " + " | ".join(cells(system)) + " |" for system in report["systems"]]
+    return [*head, *lines, *(f"\nNot run: {system['name']}: {_why(system)}" for system in report["not_run"])]
+
+
+def cells(system: Mapping[str, Any]) -> list[str]:
+    """Return the cells of COLUMNS."""
+    groups = (system["groups"][name] for name in GROUPS)
+    costs = (f"{system['costs'][name]:.1f}" for name in ("instant", "question", "bytes"))
+    histories = system["histories"]
+    share = f"{histories['right']} of {histories['of']} ({histories['low']:.0%}–{histories['high']:.0%})"
+    return [
+        system["name"],
+        system["configuration"],
+        *(f"{part['right']} of {part['of']}" if part["of"] else "–" for part in groups),
+        *(str(len(system[verdict])) for verdict in (LEAK, WITHHELD, REFUSED)),
+        share if histories["of"] else "–",
+        *costs,
+    ]
+
+
+def _why(system: Mapping[str, str]) -> str:
+    return " ".join(system["why"].split())[-200:]
 
 
 def _run_on(report: Mapping[str, Any]) -> str:
     frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
-    where = "{system} on {machine}, {processors} processors, Python {python}".format(**report["machine"])
+    where = "{system} on {machine} ({processor}), {processors} processors, Python {python}".format(**report["machine"])
     return f"Run on {report['date'][:10]}, seed {report['seed']}, {frozen}. {where}."
 
 
 def _configured(system: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in system["versions"].items()) or "of this checkout"
-    return f"{system['name']} ({versions}): {system['how']}. Configured as in {system['docs']}."
+    docs = f" Configured as in {system['docs']}." if system["docs"] else ""
+    return f"{system['name']} ({versions}): {system['how']}.{docs}"
 
 
 def _failed(report: Mapping[str, Any]) -> list[str]:
@@ -181,35 +245,12 @@ def _real(report: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     return list(enumerate((system for system in report["systems"] if not system["control"]), 1))
 
 
-def _line(system: Mapping[str, Any]) -> str:
-    canaries = ", ".join(str(count) for count in system["canaries"].values())
-    controls = f"{system['controls']['passed']}/{system['controls']['of']}"
-    touched = _told(f"{system['calls']['touched']} of {system['calls']['of']}", system["calls"])
-    shares = (_told(system[name]["cases"], system[name]) for name in FAILURES)
-    cells = [system["name"], system["configuration"], system["asked"], *shares, touched, canaries, controls]
-    return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def _told(count: int | str, share: Mapping[str, Any]) -> str:
-    return f"{count} ({share['share']:.1%}; {share['low']:.1%}–{share['high']:.1%})"
-
-
-def _widest(systems: Iterable[Mapping[str, Any]]) -> str:
-    """Return the confidence intervals of none and all of a class's cases, for each number of cases."""
-    counts = sorted(
-        {sum(counts_of_class.values()) for system in systems for counts_of_class in system["by_class"].values()}
-    )
-    return " ".join(
-        f"Of {count} cases, none is {0:.1%} with {wilson(0, count)[0]:.1%}–{wilson(0, count)[1]:.1%}, "
-        f"all are {1:.1%} with {wilson(count, count)[0]:.1%}–{wilson(count, count)[1]:.1%}."
-        for count in counts
-    )
-
-
-def _row(name: str, systems: Sequence[Mapping[str, Any]]) -> str:
-    return f"| {name} | " + " | ".join(_cell(system["by_class"].get(name, {})) for system in systems) + " |"
+def _row(name: str, decided_by: str, systems: Sequence[Mapping[str, Any]]) -> str:
+    row = " | ".join(_cell(system["by_class"].get(name, {})) for system in systems)
+    return f"| {name} | {decided_by} | {row} |"
 
 
 def _cell(counts: Mapping[str, int]) -> str:
     letters = [f"{verdict[0].upper()}{counts[verdict]}" for verdict in FAILURES if counts.get(verdict)]
-    return " ".join(letters) or ("–" if counts.get(UNABLE) else "·")
+    number = sum(counts.values())
+    return f"{' '.join(letters)} of {number}" if letters else "–" if counts.get(UNABLE) or not counts else "·"

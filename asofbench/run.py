@@ -2,25 +2,28 @@
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from asofbench.generate import cases
+from asofbench.generate import HERE, cases, worlds
 from asofbench.grading import Verdict, judge
 from asofbench.model import Case, Reply
 from asofbench.systems import ENVIRONMENTS, System
 from asofbench.worker import slug
 
-ROOT = Path(__file__).resolve().parents[1]
+Content = dict[str, Any]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asofbench"
-MOST_SECONDS = 840
 INSTALL_SECONDS = 600
 _VERSIONS = """
 import sys, json
@@ -30,12 +33,28 @@ print(json.dumps([[name, version(name)] for name in sys.argv[1:]]))
 
 
 @dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run asks, and where. worlds, classes: some of them (default: all). tick: called after each load.
+    limit: the most seconds of a worker.
+    """
+
+    seed: str
+    cache: Path = CACHE
+    scratch: Path = Path()
+    worlds: Sequence[str] = ()
+    classes: Sequence[str] = ()
+    tick: Callable[[], None] = lambda: None
+    limit: int = 840
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of one system: its verdicts, or why it did not run."""
+    """The outcome of one system: its verdicts, or why it did not run. costs: as a worker's log has them."""
 
     system: System
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
+    costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
     versions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
 
@@ -44,41 +63,79 @@ class Failed(Exception):
     """An environment or a worker that failed; its last lines of output say why."""
 
 
-def run(systems: Sequence[System], seed: str, cache: Path, scratch: Path, worlds: Sequence[str] = ()) -> list[Outcome]:
-    """Score systems, one family per processor at a time. A system that fails does not raise an exception."""
+class Progress:
+    """Prints how far a run is, and how long it will take, at once and then every second at most."""
+
+    def __init__(self, loads: int) -> None:
+        self._loads, self._done, self._begun, self._shown = loads, 0, time.monotonic(), -math.inf
+        self._lock = threading.Lock()
+
+    def tick(self, done: int = 1) -> None:
+        """Count loads that have been asked about."""
+        with self._lock:
+            self._done += done
+            now = time.monotonic()
+            if now - self._shown < 1 and self._done < self._loads:
+                return
+            self._shown = now
+            left = (now - self._begun) * (self._loads - self._done) / max(self._done, 1)
+            text = f"about {left:.0f} s left" if self._done else "installing and loading"
+            print(f"asofbench: {self._done} of {self._loads} loads, {text}", file=sys.stderr, flush=True)
+
+
+def run(systems: Sequence[System], plan: Plan) -> list[Outcome]:
+    """Score systems, one family per processor at a time; if there are fewer, each is divided by worlds. A system that
+    fails does not raise an exception.
+    """
     families: dict[str, list[System]] = {}
     for system in systems:
         families.setdefault(system.family, []).append(system)
-    run_family = partial(_family, seed=seed, cache=cache, scratch=scratch, worlds=worlds)
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        outcome_list = [outcome for outcomes in pool.map(run_family, families.values()) for outcome in outcomes]
-    order = [system.name for system in systems]
-    return sorted(outcome_list, key=lambda outcome: order.index(outcome.system.name))
+    processors = os.cpu_count() or 1
+    parts = max(1, processors // len(families))
+    names = plan.worlds or [world.name for world in worlds(plan.seed)]
+    shares = [names[part::parts] for part in range(parts) if names[part::parts]]
+    link = plan.scratch / "path" / "asofbench"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(HERE)
+    jobs = [(mine, replace(plan, worlds=share)) for mine in families.values() for share in shares]
+    with ThreadPoolExecutor(max_workers=processors) as pool:
+        found = [content for contents in pool.map(_family, *zip(*jobs, strict=True)) for content in contents]
+    return [_outcome(system, plan.seed, [part for name, part in found if name == system.name]) for system in systems]
 
 
-def _family(mine: list[System], seed: str, cache: Path, scratch: Path, worlds: Sequence[str]) -> list[Outcome]:
+def _family(mine: list[System], plan: Plan) -> list[tuple[str, Content]]:
+    """Return a share of the replies of each system of a family, or why there are none."""
     try:
-        python = Path(sys.executable) if mine[0].here else environment(mine[0].family, cache)
+        python = Path(sys.executable) if mine[0].here else environment(mine[0].family, plan.cache)
     except Failed as failed:
-        return [Outcome(system=system, problem=f"not installed: {failed}") for system in mine]
-    arguments = ["--seed", seed, "--out", str(scratch), *(["--worlds", *worlds, "--"] if worlds else [])]
+        return [(system.name, {"problem": f"not installed: {failed}"}) for system in mine]
+    out = Path(tempfile.mkdtemp(dir=plan.scratch))
+    some = [("--worlds", *plan.worlds), *([("--classes", *plan.classes)] if plan.classes else []), ("--",)]
+    arguments = ["--seed", plan.seed, "--out", str(out), *(word for words in some for word in words)]
     command = [str(python), "-m", "asofbench.worker", *arguments, *(system.name for system in mine)]
     problem = ""
     try:
-        _call(command, MOST_SECONDS, PYTHONPATH=str(ROOT))
+        _watched(command, plan)
     except Failed as failed:
-        problem = str(failed)
+        problem = str(failed) or "it wrote no replies"
     installed = versions(python, mine[0].family)
-    return [_outcome(system, seed, scratch, installed, problem) for system in mine]
+    contents = []
+    for system in mine:
+        file = out / f"{slug(system.name)}.json"
+        content = json.loads(file.read_text()) if file.exists() else {"problem": problem}
+        contents.append((system.name, {**content, "versions": installed}))
+    return contents
 
 
-def _outcome(system: System, seed: str, scratch: Path, installed: tuple[tuple[str, str], ...], problem: str) -> Outcome:
-    file = scratch / f"{slug(system.name)}.json"
-    if not file.exists():
-        return Outcome(system=system, versions=installed, problem=problem or "it wrote no replies")
-    content = json.loads(file.read_text())
-    verdicts = graded(cases(seed), content["replies"])
-    return Outcome(system=system, verdicts=tuple(verdicts), seconds=content["seconds"], versions=installed)
+def _outcome(system: System, seed: str, contents: Sequence[Content]) -> Outcome:
+    installed = next((content["versions"] for content in contents if "versions" in content), ())
+    if problem := next((content["problem"] for content in contents if "problem" in content), ""):
+        return Outcome(system=system, versions=installed, problem=problem)
+    replies = [reply for content in contents for reply in content["replies"]]
+    costs = {name: [cost for content in contents for cost in content["costs"][name]] for name in contents[0]["costs"]}
+    seconds = sum(content["seconds"] for content in contents)
+    verdicts = tuple(graded(cases(seed), replies))
+    return Outcome(system=system, verdicts=verdicts, seconds=seconds, costs=costs, versions=installed)
 
 
 def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[str, object]]]) -> list[Verdict]:
@@ -120,10 +177,32 @@ def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, version) for name, version in installed)
 
 
-def _call(command: list[str], seconds: int, **more: str) -> str:
-    settings = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")} | more
+def _watched(command: list[str], plan: Plan) -> None:
+    """Run a worker, which writes a line after each load. Raises Failed if it fails or takes too long."""
+    settings = _settings(PYTHONPATH=str(plan.scratch / "path"))
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        opened = subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=errors, text=True)
+        too_long = threading.Timer(plan.limit, opened.kill)
+        too_long.start()
+        with opened as process:
+            for _ in process.stdout or ():
+                plan.tick()
+        is_in_time = too_long.is_alive()
+        too_long.cancel()
+        if not is_in_time:
+            raise Failed(f"took more than {plan.limit} s")
+        if process.returncode:
+            errors.seek(0)
+            raise Failed(errors.read().strip()[-600:])
+
+
+def _settings(**more: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")} | more
+
+
+def _call(command: list[str], seconds: int) -> str:
     try:
-        done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=seconds, check=False)
+        done = subprocess.run(command, env=_settings(), capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         raise Failed(f"took more than {seconds} s") from None
     if done.returncode:

@@ -143,6 +143,8 @@ class Setting:
     def asked_of_control(self, ask: Question, plain: Row) -> tuple[Question, Truth]:
         """The same kind of question about the control as of now, and its answer."""
         of = partial(Question, as_of=NOW, entity=plain.entity)
+        if ask.loaded_by:
+            return of(kind="rows", loaded_by=NOW), answer_of([plain])
         if ask.kind == "aggregate":
             return of(kind="aggregate", fn=ask.fn), plain.value
         if ask.kind == "frequency":

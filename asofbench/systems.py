@@ -1,9 +1,21 @@
 """The systems: their packages, their configuration, and the documentation of that configuration."""
 
 import importlib
+import importlib.util
+import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+ENTRY_POINTS = "asofbench.systems"
+
+
+class BadTarget(Exception):
+    """A system that can't be found or imported; the message is one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +37,21 @@ class System:
 
     def adapter_class(self) -> Any:
         """Return the adapter's class. Raises ImportError if the system is not installed."""
-        module, name = self.adapter.split(":")
-        return getattr(importlib.import_module(f"asofbench.adapters.{module}"), name)
+        module, _, name = self.adapter.rpartition(":")
+        return getattr(_module(module), name)
+
+
+def _module(name: str) -> Any:
+    """Import a module by its name or the path of its file."""
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+    if spec is None or spec.loader is None or not Path(name).exists():
+        raise ImportError(f"there is no file {name}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
@@ -65,6 +90,7 @@ _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 _EVENT, _BEST = {"on": "event"}, {"careful": True}
 _CREATED = {"created": "available_at", "filtered": True, "store": "duckdb", **_EVENT, **_BEST}
 _PUBLISHED = {"on": "available_at", **_BEST}
+_SIGHT = {"first_sight": True, **_BEST}
 
 
 @dataclass(frozen=True)
@@ -82,7 +108,7 @@ class _Family:
             family=self.name,
             configuration=configuration,
             how=how,
-            adapter=self.adapter,
+            adapter=f"asofbench.adapters.{self.adapter}",
             docs=self.docs,
             options={**self.options, **options},
         )
@@ -104,6 +130,26 @@ _motherduck = _Family("mcp-server-motherduck", "motherduck:MotherDuck", _MOTHERD
 _trader = _Family("traderharness", "trader_harness:TraderHarness", _TRADER)
 _feast = _Family("feast", "feature_store:Feast", _FEAST)
 
+
+def _pitlake(
+    name: str,
+    configuration: str,
+    how: str,
+    adapter: str = "ours:Mounted",
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> System:
+    return System(
+        name=name,
+        family="pitlake",
+        configuration=configuration,
+        how=how,
+        adapter=f"asofbench.adapters.{adapter}",
+        docs="docs/mount.md" if configuration == "default" else "docs/asking.md",
+        options={"isolation": "process", **options},
+        here=True,
+    )
+
+
 SYSTEMS = (
     _view("DuckDB, event <= T", "pattern", "a view that compares the event's time", stamp="event"),
     _view("DuckDB, available_at <= T", "default", "a view with a WHERE, stamps as a parser reads them", stamp="where"),
@@ -113,18 +159,41 @@ SYSTEMS = (
     _view("DuckDB, dates compared", "pattern", "available_at::DATE <= T::DATE", stamp="day", **_BEST),
     _locked("DuckDB, both stamps", "best", "public and loaded by T, locked", stamp="both"),
     _locked("DuckDB, copy that ends at T", "best", "a table made with the WHERE, locked", stamp="where", cut=True),
+    _locked(
+        "DuckDB, copy that ends at T, first sight",
+        "best",
+        "the same, and a further delivery of a record counts from its arrival: one expression",
+        stamp="sight",
+        cut=True,
+    ),
     _pandas("pandas merge_asof, event", "default", "merge_asof on the event's time", **_EVENT),
     _pandas("pandas merge_asof, published", "best", "merge_asof on the instant of publication", **_PUBLISHED),
+    _pandas(
+        "pandas merge_asof, first sight",
+        "best",
+        "the same, and a further delivery counts from its arrival",
+        on="available_at",
+        **_SIGHT,
+    ),
     _polars("polars join_asof, event", "default", "join_asof on the event's time", **_EVENT),
     _polars("polars join_asof, published", "best", "join_asof on the instant of publication", **_PUBLISHED),
+    _polars(
+        "polars join_asof, first sight",
+        "best",
+        "the same, and a further delivery counts from its arrival",
+        on="available_at",
+        **_SIGHT,
+    ),
     _delta("Delta Lake, T as it is", "default", "one load, load_as_version(T)"),
     _delta(
         "Delta Lake, live", "best", "one commit per delivery, as if it had been running all along", live=True, **_BEST
     ),
+    _delta("Delta Lake, first sight", "best", "the newest version, with a WHERE by first sight", **_SIGHT),
     _iceberg("Iceberg, T as it is", "default", "one load, snapshot_as_of_timestamp(T)"),
     _iceberg(
         "Iceberg, live", "best", "one snapshot per delivery, as if it had been running all along", live=True, **_BEST
     ),
+    _iceberg("Iceberg, first sight", "best", "the newest snapshot, with a WHERE by first sight", **_SIGHT),
     _arctic("ArcticDB, newest up to T", "default", "newest version, date_range up to T", newest=True),
     _arctic("ArcticDB, as_of T", "default", "one load, as_of=T"),
     _arctic(
@@ -144,19 +213,28 @@ SYSTEMS = (
     _feast("Feast, filtered", "best", "filter_by_created_timestamp", store="duckdb", filtered=True, **_EVENT, **_BEST),
     _feast("Feast, published is created", "best", "filtered by the instant of publication", **_CREATED),
     _feast("Feast, published", "best", "timestamp_field is the instant of publication", store="duckdb", **_PUBLISHED),
+    _feast(
+        "Feast, first sight",
+        "best",
+        "timestamp_field is the instant of publication, and of a further delivery its arrival",
+        store="duckdb",
+        on="available_at",
+        **_SIGHT,
+    ),
     _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a read-only file, with a view to query"),
     _motherduck("motherduck MCP, secured", "best", "the same, with DuckDB's settings as --init-sql", init=_LOCKS),
-    _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
-    System(
-        name="pitlake",
-        family="pitlake",
-        configuration="best",
-        how="gate, publishes, sealed sessions",
-        adapter="ours:Pitlake",
-        docs="docs/asking.md",
-        options={"isolation": "process", **_BEST},
-        here=True,
+    _motherduck(
+        "motherduck MCP, copy, first sight",
+        "best",
+        "secured, and the file holds only a copy that ends at T, by first sight",
+        init=_LOCKS,
+        stamp="sight",
+        cut=True,
     ),
+    _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
+    _pitlake("pitlake, gate", "best", "gate, publishes, sealed sessions", "ours:Pitlake", _BEST),
+    _pitlake("pitlake, mount", "default", "the source's table as it is at each delivery, mounted by `pitlake.mount`"),
+    _pitlake("pitlake, mount once", "default", "all rows in one table, mounted today", options={"once": True}),
 )
 
 
@@ -166,8 +244,8 @@ def _control(name: str, how: str, **options: Any) -> System:
         family="control",
         configuration="control",
         how=how,
-        adapter="controls:Oracle",
-        options=options,
+        adapter="asofbench.adapters.controls:Oracle",
+        options={"careful": True, **options},
         here=True,
         control=True,
     )
@@ -178,8 +256,35 @@ CONTROLS = (
     _control("shows everything", "must leak in every case", off="everything"),
     _control("two days early", "must leak", off="early"),
     _control("an instant late", "must withhold in every case", off="late"),
+    _control("compares stamps", "leaks rewrites", off="stamps"),
+    _control("compares stamps, read plainly", "leaks what a loader decides too", off="stamps", careful=False),
     _control("answers nothing", "must withhold in every case", off="silent"),
     _control("refuses everything", "must be refused in every case", off="failing"),
 )
 
 BY_NAME = {system.name: system for system in (*SYSTEMS, *CONTROLS)}
+
+
+def found(name: str) -> System:
+    """Return a system by its name here, or one's own by `file.py:Class`, `module:Class` or the name of an entry point.
+
+    Raises BadTarget if it can't be imported, or lacks what an adapter needs.
+    """
+    if name in BY_NAME:
+        return BY_NAME[name]
+    declared = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    adapter = declared.get(name, name)
+    if ":" not in adapter:
+        raise BadTarget(f"there is no system {name!r}: name one of the table, an entry point, or file.py:Class")
+    if os.getcwd() not in sys.path:  # noqa: PTH109 - as it stands on sys.path
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    card = System(name=name, family=name, configuration="own", how="an adapter of its user", adapter=adapter, here=True)
+    try:
+        kind = card.adapter_class()
+    except Exception as problem:  # noqa: BLE001 - a file of somebody else fails as it likes
+        raise BadTarget(f"{name} can't be imported: {type(problem).__name__}: {problem}") from None
+    if missing := [method for method in ("load", "ask", "close") if not callable(getattr(kind, method, None))]:
+        raise BadTarget(f"{name} has no {' and no '.join(missing)}: extend asofbench.Visible or asofbench.Adapter")
+    if left := sorted(getattr(kind, "__abstractmethods__", ())):
+        raise BadTarget(f"{name} has no {' and no '.join(left)}, which {kind.__mro__[1].__name__} needs")
+    return replace(card, options=dict(getattr(kind, "options", {})))

@@ -21,25 +21,27 @@ from typing import IO, Any
 from asofbench.adapters.base import Adapter, Rows, Unable
 from asofbench.generate import cases
 from asofbench.model import NOW, Case, Question, Reply, told, written
-from asofbench.systems import BY_NAME, System
+from asofbench.systems import System, found
 
 Asked = tuple[str, str, Question]
 
 
 def main(arguments: list[str]) -> None:
-    """Ask each named system about every world, or only the named worlds."""
+    """Ask each named system about every world and class, or only the named ones."""
     parser = argparse.ArgumentParser(prog="asofbench.worker")
     parser.add_argument("--seed", required=True)
     parser.add_argument("--out", type=Path, required=True, help="an existing folder")
     parser.add_argument("--worlds", nargs="*", default=())
+    parser.add_argument("--classes", nargs="*", default=())
     parser.add_argument("systems", nargs="+")
     options = parser.parse_args(arguments)
     for name in options.systems:
         started = time.monotonic()
         with output_kept() as log:
-            reply_list = list(replies(BY_NAME[name], options.seed, options.worlds, log))
+            reply_list = list(replies(found(name), options.seed, options.worlds, log, options.classes))
         seconds = round(time.monotonic() - started, 1)
-        content = {"seconds": seconds, "replies": [[case, which, asdict(reply)] for case, which, reply in reply_list]}
+        replies_as_json = [[case, which, asdict(reply)] for case, which, reply in reply_list]
+        content = {"seconds": seconds, "costs": log.costs, "replies": replies_as_json}
         (options.out / f"{slug(name)}.json").write_text(json.dumps(content, default=str))
 
 
@@ -48,19 +50,16 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def replies(system: System, seed: str, only: Sequence[str], log: "Log") -> Iterator[tuple[str, str, Reply]]:
+def replies(
+    system: System, seed: str, only: Sequence[str], log: "Log", classes: Sequence[str] = ()
+) -> Iterator[tuple[str, str, Reply]]:
     """Yield all replies of one system: (case, asked | later | control | twin, reply)."""
-    for world, mine in by_world(cases(seed)).items():
-        if not only or world in only:
-            yield from asked_about(system, mine, log)
-
-
-def by_world(case_list: list[Case]) -> dict[str, list[Case]]:
-    """Return the cases by world."""
     worlds: dict[str, list[Case]] = {}
-    for case in case_list:
-        worlds.setdefault(case.world, []).append(case)
-    return worlds
+    for case in cases(seed):
+        if (not only or case.world in only) and (not classes or case.kind in classes):
+            worlds.setdefault(case.world, []).append(case)
+    for mine in worlds.values():
+        yield from asked_about(system, mine, log)
 
 
 def asked_about(system: System, mine: list[Case], log: "Log") -> Iterator[tuple[str, str, Reply]]:
@@ -81,24 +80,40 @@ def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> I
         adapter: Adapter | None = None
         problem = ""
         try:
-            adapter = kind(Path(folder), system.options)
-            adapter.load(sorted(rows, key=lambda row: str(row["loaded_at"])))
+            with log.cost("load"):
+                adapter = kind(Path(folder), system.options)
+                adapter.load(sorted(rows, key=lambda row: str(row["loaded_at"])))
         except Exception:  # noqa: BLE001 - a refusal is whatever the system raises
             problem = f"could not load: {traceback.format_exc(limit=-2)}"
         now = written(datetime.now(timezone.utc))
         timed = [(case, which, _by_the_clock(question, now)) for case, which, question in questions]
-        for case, which, question in sorted(timed, key=lambda entry: entry[2].as_of):
-            yield case, which, Reply(error=problem) if problem or adapter is None else answer(adapter, question, log)
+        at = ""
+        log.costs["bytes"].append(sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()))
+        for case, which, question in sorted(timed, key=_order):
+            if problem or adapter is None:
+                yield case, which, Reply(error=problem)
+                continue
+            with log.cost("question" if question.as_of == at else "instant"):
+                reply = answer(adapter, question, log)
+            at = question.as_of
+            yield case, which, reply
+        log.beat()
         if adapter is not None:
             with suppress(Exception):
                 adapter.close()
+
+
+def _order(asked: Asked) -> tuple[bool, str]:
+    """By T, and last of all what may damage the store."""
+    case, _, question = asked
+    return case.startswith("hostile_session/"), question.as_of
 
 
 def _by_the_clock(question: Question, now: str) -> Question:
     if question.as_of != NOW:
         return question
     spine = tuple((entity, item, now if at == NOW else at) for entity, item, at in question.spine)
-    return replace(question, as_of=now, spine=spine)
+    return replace(question, as_of=now, spine=spine, loaded_by=now if question.loaded_by else "")
 
 
 def answer(adapter: Adapter, question: Question, log: "Log") -> Reply:
@@ -114,10 +129,26 @@ def answer(adapter: Adapter, question: Question, log: "Log") -> Reply:
 
 
 class Log:
-    """Captures this process's standard output and error."""
+    """Captures this process's standard output and error. costs: seconds of loads, of the first question at an instant
+    and of further ones, and bytes on disk.
+    """
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._read = file, 0
+    def __init__(self, file: IO[bytes], output: int) -> None:
+        self._file, self._output, self._read = file, output, 0
+        self.costs: dict[str, list[float]] = {"load": [], "instant": [], "question": [], "bytes": []}
+
+    @contextmanager
+    def cost(self, of: str) -> Iterator[None]:
+        """Add the seconds of the block to the costs."""
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.costs[of].append(time.perf_counter() - begun)
+
+    def beat(self) -> None:
+        """Write a line to the real output: one more load has been asked about."""
+        os.write(self._output, b"\n")
 
     def drop(self) -> None:
         """Clear the captured output."""
@@ -141,7 +172,7 @@ def output_kept() -> Iterator[Log]:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
         try:
-            yield Log(file)
+            yield Log(file, before[0])
         finally:
             for descriptor, duplicate in zip((1, 2), before, strict=True):
                 os.dup2(duplicate, descriptor)

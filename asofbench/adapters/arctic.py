@@ -7,7 +7,7 @@ import pandas as pd
 from arcticdb import Arctic as Store
 from arcticdb import ReadRequest, WritePayload
 
-from asofbench.adapters.base import Rows, Unable, Visible, batches, naive
+from asofbench.adapters.base import Rows, Unable, Visible, batches, naive, newest, public_by
 from asofbench.model import Question, read
 
 
@@ -61,6 +61,13 @@ class Arctic(Visible):
         until = {"date_range": (None, pd.Timestamp(naive(at)))} if self.options.get("newest") else {}
         return self._read([ReadRequest(entity, as_of=as_of, **until) for entity in self.asked])
 
+    def visible_by(self, at: datetime, loaded_by: datetime) -> Rows:
+        """Return the rows of the snapshot at `loaded_by` that are dated up to T."""
+        as_of = self._as_of(loaded_by)
+        if not self.options.get("live"):
+            raise Unable("loaded_by")
+        return public_by(self._all([ReadRequest(entity, as_of=as_of) for entity in self.asked]), at) if as_of else []
+
     def visible_without_instant(self, at: datetime) -> Rows:
         """Return the newest row per item of the requested symbols, read without a version."""
         return self._read([ReadRequest(entity) for entity in self.asked])
@@ -70,12 +77,16 @@ class Arctic(Visible):
         return self._read([ReadRequest(entity, as_of=None) for entity in self.asked])
 
     def _read(self, requests: list[ReadRequest]) -> Rows:
-        newest_rows: dict[tuple[str, str], dict[str, Any]] = {}
-        for entity, got in zip(self.asked, self.library.read_batch(requests), strict=True):
-            rows = got.data.sort_values("loaded_at", kind="stable").to_dict("records") if hasattr(got, "data") else []
-            for row in rows:
-                newest_rows[entity, row["item"]] = {**row, "entity": entity}
-        return list(newest_rows.values())
+        return newest(self._all(requests))
+
+    def _all(self, requests: list[ReadRequest]) -> Rows:
+        got_by_entity = zip(self.asked, self.library.read_batch(requests), strict=True)
+        return [
+            {**row, "entity": entity, **{name: _aware(row[name]) for name in ("available_at", "loaded_at")}}
+            for entity, got in got_by_entity
+            if hasattr(got, "data")
+            for row in got.data.to_dict("records")
+        ]
 
     def _symbols(self, at: datetime) -> list[str]:
         as_of = self._as_of(at)
@@ -99,3 +110,7 @@ class Arctic(Visible):
         if not self.options.get("live"):
             return at
         return max(((came, name) for came, name in self.snapshots if came <= at), default=(at, ""))[1]
+
+
+def _aware(moment: Any) -> datetime | None:
+    return None if pd.isna(moment) else moment.to_pydatetime().replace(tzinfo=timezone.utc)

@@ -12,6 +12,7 @@ from asofbench.model import Question, read
 from asofbench.reading import careful, plain
 
 Rows = list[dict[str, Any]]
+EARLIEST, LATEST = (read(f"{year}-01-01T00:00:00Z") for year in ("0002", "9998"))
 
 
 class Unable(Exception):
@@ -21,7 +22,7 @@ class Unable(Exception):
 class Adapter(ABC):
     """One system in one configuration. folder: an empty folder for it. options: those of the configuration, from its
     card. options["careful"]: whether to read timestamps by the sources' documentation, and to leave out columns that
-    are filled in later.
+    are filled in later. options["first_sight"]: whether a further delivery of a record counts from its arrival.
     """
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
@@ -49,6 +50,22 @@ class Adapter(ABC):
             typed_row["extra"] = source_row.get("extra")
         return typed_row
 
+    def dated(self, rows: Rows) -> Rows:
+        """All rows with instants. With first_sight an older vintage that arrives after a newer one is left out."""
+        typed = [self.typed(row) for row in rows]
+        if not self.options.get("first_sight"):
+            return typed
+        kept_rows, seen = [], dict[tuple[str, str], datetime | None]()
+        for row in typed:
+            key, stamp = (row["entity"], row["item"]), row["available_at"]
+            newest_stamp = seen.get(key)
+            if key in seen and stamp is not None:
+                row["available_at"] = max(stamp, row["loaded_at"])
+            if stamp is None or newest_stamp is None or stamp >= newest_stamp:
+                seen[key] = stamp or newest_stamp
+                kept_rows.append(row)
+        return kept_rows
+
 
 class Visible(Adapter):
     """A system that returns rows: the newest per entity and item as of an instant."""
@@ -64,7 +81,7 @@ class Visible(Adapter):
             return [self.known(entity, item, read(when)) for entity, item, when in question.spine]
         if question.kind == "missing":
             return [value_of(self.visible_at_null(), entity, item) for entity, item, _ in question.spine]
-        rows = self.visible_without_instant(at) if question.kind == "forgotten" else self.visible(at)
+        rows = self._shown(question, at)
         mine = [row for row in rows if row["entity"] == question.entity]
         if question.kind in ("rows", "forgotten"):
             return {row["item"]: [row["value"], row["text"], *filter(None, [row.get("extra")])] for row in mine}
@@ -81,6 +98,15 @@ class Visible(Adapter):
             return sum(question.term in row["text"] for row in rows)
         raise Unable(question.kind)
 
+    def _shown(self, question: Question, at: datetime) -> Rows:
+        if question.kind == "forgotten":
+            return self.visible_without_instant(at)
+        return self.visible_by(at, read(question.loaded_by)) if question.loaded_by else self.visible(at)
+
+    def visible_by(self, at: datetime, loaded_by: datetime) -> Rows:
+        """Return the rows that were visible as of an instant to a store that had only what it received by another."""
+        raise Unable("loaded_by")
+
     def known(self, entity: str, item: str, at: datetime) -> Any:
         """Return one value as of an instant, or None."""
         return value_of(self.visible(at), entity, item)
@@ -95,6 +121,36 @@ class Visible(Adapter):
     def visible_at_null(self) -> Rows:
         """Return the answer to a call with a null for the instant."""
         raise Unable("missing")
+
+
+class Versioned(Visible):
+    """A table with versions. options: live (each batch is a version, and T is the machine's time when it was written),
+    first_sight (the newest version is read, with a WHERE clause), otherwise one load, read as of T.
+    """
+
+    @abstractmethod
+    def rows_at(self, at: datetime | None) -> Rows:
+        """Return all rows of the version at T, or of the newest."""
+
+    def parts(self, rows: Rows) -> list[tuple[datetime, Rows]]:
+        """Return what is written as one version each, and when it arrived."""
+        self.cached: tuple[datetime, Rows] | None = None
+        return batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
+
+    def visible(self, at: datetime) -> Rows:
+        """Return the newest row per entity and item as of T."""
+        if self.cached is None or self.cached[0] != at:
+            is_filtered = self.options.get("first_sight")
+            self.cached = at, public_by(self.rows_at(None), at) if is_filtered else newest(self.rows_at(at))
+        return self.cached[1]
+
+    def visible_by(self, at: datetime, loaded_by: datetime) -> Rows:
+        """Return the rows of the version at `loaded_by` that are dated up to T."""
+        if self.options.get("live"):
+            return public_by(self.rows_at(loaded_by), at)
+        if self.options.get("first_sight"):
+            return public_by(self.rows_at(None), at, loaded_by)
+        raise Unable("loaded_by")
 
 
 def value_of(rows: Rows, entity: str, item: str) -> Any:
@@ -115,8 +171,14 @@ def naive(value: Any) -> Any:
 
 
 def newest(rows: Rows) -> Rows:
-    """Return the row loaded last per entity and item."""
+    """Return the row with the latest date per entity and item; of two with one date, the row loaded last."""
     newest_rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (row["loaded_at"], row["available_at"] is not None)):
+    for row in sorted(rows, key=lambda row: (row["available_at"] or EARLIEST, row["loaded_at"])):
         newest_rows[row["entity"], row["item"]] = row
     return list(newest_rows.values())
+
+
+def public_by(rows: Rows, at: datetime, loaded_by: datetime | None = None) -> Rows:
+    """Return the newest of the rows that are dated up to an instant, and were loaded by another: a WHERE clause."""
+    by = loaded_by or LATEST
+    return newest([row for row in rows if (row["available_at"] or LATEST) <= at and row["loaded_at"] <= by])

@@ -1,44 +1,45 @@
 """Controls: systems whose score is known beforehand. They prove that the graders can pass and can fail."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from asofbench.adapters.base import Rows, Unable, Visible
+from asofbench.adapters.base import Rows, Unable, Visible, newest
 from asofbench.model import DATA, DOORS, Question, read, written
-from asofbench.reading import careful
 
 
 class Oracle(Visible):
     """A system that knows when each row became public, including rewrites and back-dated figures.
 
-    options: `off`, its deviation: none, silent (answers nothing), failing (refuses everything), everything (ignores the
-    instant), early (also shows rows that become public at T+1 µs), late (leaves out rows that became public exactly at
-    T).
+    options: careful (whether it reads stamps so), and `off`, its deviation: none, silent (answers nothing), failing
+    (refuses everything), everything (ignores the instants), early (also shows rows that become public within two days),
+    late (leaves out rows that became public exactly at T), stamps (a rewrite counts from its stamp).
     """
 
     def load(self, rows: Rows) -> None:
-        """Return rows with the instant from which each is public."""
+        """Keep rows with the instant from which each is public."""
         seen_items: set[tuple[str, str]] = set()
         self.rows: list[tuple[datetime, Any]] = []
-        for row in sorted(rows, key=lambda row: row["loaded_at"]):
-            row_time, loaded, name = careful(row), read(row["loaded_at"]), (row["entity"], row["item"])
-            if row_time is not None and "extra" not in row:
-                self.rows.append((max(row_time, loaded) if name in seen_items else row_time, row))
+        for row in map(self.typed, rows):
+            stamp, loaded, name = row["available_at"], row["loaded_at"], (row["entity"], row["item"])
+            if stamp is not None:
+                is_first = name not in seen_items or self.options.get("off") == "stamps"
+                self.rows.append((stamp if is_first else max(stamp, loaded), row))
             seen_items.add(name)
 
-    def visible(self, at: datetime) -> Rows:
+    def visible(self, at: datetime, loaded_by: datetime | None = None) -> Rows:
         """Return the newest row per entity and item."""
-        newest_rows = {}
-        for public, row in sorted(self.rows, key=lambda pair: pair[0]):
-            if self._shows(public, at):
-                newest_rows[row["entity"], row["item"]] = row
-        return list(newest_rows.values())
+        return newest([row for public, row in self.rows if self._shows(public, at, row["loaded_at"], loaded_by)])
 
-    def _shows(self, public: datetime, at: datetime) -> bool:
+    visible_by = visible
+
+    def _shows(self, public: datetime, at: datetime, loaded: datetime, loaded_by: datetime | None) -> bool:
         off = self.options.get("off")
-        if off == "late":
-            return public < at
-        return off == "everything" or public <= at + timedelta(days=2 if off == "early" else 0)
+        if off == "everything":
+            return True
+        if loaded_by is not None and loaded > loaded_by:
+            return False
+        return public < at if off == "late" else public <= at + timedelta(days=2 if off == "early" else 0)
 
     def ask(self, question: Question) -> Any:
         """Return rows as the deviation shows them."""
@@ -48,7 +49,7 @@ class Oracle(Visible):
         if off == "silent":
             return None
         if question.kind in DATA:
-            return super().ask(question)
+            return super().ask(replace(question, kind="rows") if question.kind == "hostile" else question)
         if question.kind not in DOORS:
             raise Unable(question.kind)
         seen = self.visible(read(question.as_of))

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from asofbench.adapters.base import Rows, Unable, Visible, batches, newest
+from asofbench.adapters.base import Rows, Unable, Versioned, newest
 from asofbench.model import Question, read
 
 _INSTANT = pa.timestamp("us", "UTC")
@@ -16,19 +16,17 @@ _NAMES = ("entity", "item", *_TYPES, "text", "extra")
 SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in _NAMES])
 
 
-class Delta(Visible):
-    """options: live (each batch is committed on arrival, and T is the machine's time then), otherwise all at once."""
+class Delta(Versioned):
+    """Versions are commits."""
 
     def load(self, rows: Rows) -> None:
         """Write one table, partitioned by entity, with one commit per batch if live."""
         self.commits: list[tuple[datetime, datetime]] = []
-        parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
-        for came, part in parts:
-            table = pa.Table.from_pylist([self.typed(row) for row in part], SCHEMA)
+        for came, part in self.parts(rows):
+            table = pa.Table.from_pylist(self.dated(part), SCHEMA)
             write_deltalake(str(self.folder / "facts"), table, mode="append", partition_by=["entity"])
             self.commits.append((came, datetime.now(timezone.utc)))
             time.sleep(0.002)  # commits are dated by the millisecond
-        self.cached: tuple[datetime, Rows] | None = None
 
     def ask(self, question: Question) -> Any:
         """Return partitions and counts of the version, and the answers to questions about data."""
@@ -47,16 +45,14 @@ class Delta(Visible):
             raise Unable(question.kind)
         return super().ask(question)
 
-    def visible(self, at: datetime) -> Rows:
-        """Return the newest row per entity and item of the version at T."""
-        if self.cached is None or self.cached[0] != at:
-            table = self._table(at)
-            self.cached = at, [] if table is None else newest(table.to_pyarrow_table().to_pylist())
-        return self.cached[1]
+    def rows_at(self, at: datetime | None) -> Rows:
+        """Return all rows of the version at T, or of the newest."""
+        table = DeltaTable(str(self.folder / "facts")) if at is None else self._table(at)
+        return [] if table is None else table.to_pyarrow_table().to_pylist()
 
     def visible_without_instant(self, at: datetime) -> Rows:
         """Return the newest row per entity and item of the table as it opens without a version."""
-        return newest(DeltaTable(str(self.folder / "facts")).to_pyarrow_table().to_pylist())
+        return newest(self.rows_at(None))
 
     def visible_at_null(self) -> Rows:
         """Return the newest row per entity and item of the version at a null."""

@@ -1,20 +1,26 @@
 """DuckDB: a view with a WHERE clause in its usual forms, and a copy that ends at T in a locked connection."""
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import duckdb
 
-from asofbench.adapters.base import Adapter, Rows, naive
+from asofbench.adapters.base import Adapter, Rows, Unable, naive
 from asofbench.model import Question, read
 
+FIRST_SIGHT = """
+CASE WHEN available_at IS NULL OR loaded_at = min(loaded_at) OVER (PARTITION BY entity, item)
+THEN available_at ELSE greatest(available_at, loaded_at) END"""
 # The date of a row, and its comparison with an instant.
 STAMPS = {
     "event": ("event", "{at}"),
     "where": ("available_at", "{at}"),
     "null": ("coalesce(available_at, TIMESTAMP '1900-01-01')", "{at}"),
     "day": ("CAST(available_at AS DATE)", "CAST({at} AS DATE)"),
+    "sight": (FIRST_SIGHT, "{at}"),
     "both": ("CASE WHEN available_at IS NOT NULL THEN greatest(available_at, loaded_at) END", "{at}"),
 }
 COLUMNS = {
@@ -30,7 +36,7 @@ COLUMNS = {
 
 NEWEST = """
 SELECT * EXCLUDE stamp FROM history
-QUALIFY row_number() OVER (PARTITION BY entity, item ORDER BY stamp DESC, loaded_at DESC) = 1"""
+QUALIFY row_number() OVER (PARTITION BY entity, item ORDER BY {newest} DESC, loaded_at DESC) = 1"""
 
 
 OPTIONAL = """
@@ -64,6 +70,10 @@ class Duck(Adapter):
         if question.as_of != self.at:
             self.close()
             self.connection, self.at = self.opened(read(question.as_of)), question.as_of
+        if question.kind == "hostile":
+            question = attacked(self.sql, question, self.names())
+            self.close()
+            self.connection = self.opened(read(question.as_of))
         return asked(self.sql, question, self.names())
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
@@ -74,10 +84,13 @@ class Duck(Adapter):
     def names(self) -> dict[str, str]:
         """Return the names that statements may use."""
         base = "known" if self.options.get("cut") else "facts"
+        newest = NEWEST.format(newest=self.newest)
         names = {"view": "known", "base": base, "file": str(self.file), "folder": str(self.folder)}
+        names["bounded"] = f"({newest.replace('QUALIFY', 'WHERE loaded_at <= {by} QUALIFY')})"
         if self.options.get("optional"):
             _, instant = self.bound(read(self.at))
             names |= {"view": f"known({instant})", "without": "known()", "lookup": "known({at})"}
+            names["bounded"] = names["bounded"].replace("FROM history", f"FROM history({instant})")
         return names
 
     def bound(self, at: datetime) -> tuple[str, str]:
@@ -85,22 +98,33 @@ class Duck(Adapter):
         stamp, compared = STAMPS[self.options["stamp"]]
         return stamp, compared.format(at=f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}'")
 
+    def visible(self, at: datetime, source: str) -> str:
+        """Return the SQL of all rows up to T; a first-sight rule is a window, which a WHERE clause may not contain."""
+        stamp, instant = self.bound(at)
+        limit = f"QUALIFY stamp <= {instant}" if self.options["stamp"] == "sight" else f"WHERE {stamp} <= {instant}"
+        return f"SELECT *, {stamp} AS stamp FROM {source} {limit}"
+
+    @property
+    def newest(self) -> str:
+        """The column whose latest value is current: a row's date, or what it is compared by."""
+        return "available_at" if self.options["stamp"] in ("both", "sight") else "stamp"
+
     def opened(self, at: datetime) -> duckdb.DuckDBPyConnection:
         """Return a connection as the user would get it."""
         connection = duckdb.connect(config={"threads": 1})
-        stamp, instant = self.bound(at)
         if self.options.get("optional"):
+            stamp, _ = self.bound(at)
             connection.execute(f"CREATE TABLE facts AS FROM read_parquet('{self.file}')")
-            connection.execute(OPTIONAL.format(stamp=stamp))
+            connection.execute(OPTIONAL.format(stamp=stamp, newest=self.newest))
             return connection
         kind, source = "VIEW", "facts"
         if self.options.get("cut"):
             kind, source = "TABLE", f"read_parquet('{self.file}')"
         else:
             connection.execute(f"CREATE TABLE facts AS FROM read_parquet('{self.file}')")
-        visible = f"SELECT *, {stamp} AS stamp FROM {source} WHERE {stamp} <= {instant}"
+        visible = self.visible(at, source)
         connection.execute(f"CREATE {kind} history AS {visible}")
-        connection.execute(f"CREATE {kind} known AS {NEWEST}")
+        connection.execute(f"CREATE {kind} known AS {NEWEST.format(newest=self.newest)}")
         if self.options.get("locked"):
             connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         return connection
@@ -112,11 +136,22 @@ class Duck(Adapter):
             self.connection = None
 
 
+def attacked(sql: Any, question: Question, names: dict[str, str]) -> Question:
+    """Run a hostile statement in this session, whatever comes of it, and return what to ask the next session."""
+    with suppress(Exception):
+        sql(question.statement.format(**names, entity=question.entity))
+    return replace(question, kind="rows")
+
+
 def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
     """Ask a question as SQL on `known` and `history`, through the given function."""
     where = f"WHERE entity = '{question.entity}'"
     if question.kind in ("rows", "forgotten"):
         view = names.get("without", names["view"]) if question.kind == "forgotten" else names["view"]
+        if question.loaded_by:
+            if "bounded" not in names:
+                raise Unable("loaded_by")
+            view = names["bounded"].format(by=f"TIMESTAMP '{read(question.loaded_by):%Y-%m-%d %H:%M:%S.%f}'")
         rows = sql(f"SELECT * FROM {view} {where}")
         return by_item(rows, sql(f"SELECT column_name FROM (DESCRIBE SELECT * FROM {view})"))
     if question.kind == "figures":

@@ -1,5 +1,6 @@
 """DuckLake: a table that each delivery updates, read at a snapshot, by SQL or as a catalog that is attached at one."""
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,15 @@ class DuckLake(Adapter):
             self._attach(f", SNAPSHOT_TIME '{now}'")
             self.at = question.as_of
         spine = tuple((entity, item, self._moment(at) if at else "") for entity, item, at in question.spine)
-        moved = Question.of({**question.as_json(), "spine": spine})
-        return asked(self._sql, moved, self._names(now))
+        moved = replace(question, spine=spine)
+        if question.loaded_by and not self.options.get("attached"):
+            moved = replace(moved, loaded_by=self._moment(question.loaded_by))
+        return asked(self._sql, moved, self._names(now) | self._bounded(question.as_of))
+
+    def _bounded(self, at: str) -> dict[str, str]:
+        """Return the name of the rows dated up to T at another snapshot; a catalog attached at T has no later ones."""
+        rows = f"(FROM lake.facts AT (TIMESTAMP => {{by}} AT TIME ZONE 'UTC') WHERE available_at <= TIMESTAMPTZ '{at}')"
+        return {} if self.options.get("attached") else {"bounded": rows}
 
     def _moment(self, at: str) -> str:
         """Return the machine's time when the last delivery up to an instant was written."""

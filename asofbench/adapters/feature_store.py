@@ -18,7 +18,7 @@ class Feast(Visible):
 
     def load(self, rows: Rows) -> None:
         """One feature view over one file; a key is an entity and an item."""
-        frame = pd.DataFrame([{k: naive(v) for k, v in self.typed(row).items()} for row in rows])
+        frame = pd.DataFrame([{k: naive(v) for k, v in row.items()} for row in self.dated(rows)])
         frame["key"] = frame["entity"] + "|" + frame["item"]
         for name in ("event", "available_at", "loaded_at"):
             frame[name] = pd.to_datetime(frame[name]).dt.tz_localize("UTC")

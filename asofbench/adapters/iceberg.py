@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 
-from asofbench.adapters.base import Rows, Unable, Visible, batches, newest
+from asofbench.adapters.base import Rows, Unable, Versioned, newest
 from asofbench.model import Question, read
 
 _INSTANT = pa.timestamp("us", "UTC")
@@ -15,8 +15,8 @@ _TYPES = {"event": _INSTANT, "loaded_at": _INSTANT, "available_at": _INSTANT, "v
 SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ("entity", "item", *_TYPES, "text", "extra")])
 
 
-class Iceberg(Visible):
-    """options: live (one snapshot per batch on arrival, and T is the machine's time then), otherwise all at once."""
+class Iceberg(Versioned):
+    """Versions are snapshots."""
 
     def load(self, rows: Rows) -> None:
         """Write one table in a separate catalog, with one snapshot per batch if live."""
@@ -24,12 +24,10 @@ class Iceberg(Visible):
         catalog.create_namespace("asof")
         self.table = catalog.create_table("asof.facts", SCHEMA)
         self.made: list[tuple[datetime, datetime]] = []
-        parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
-        for came, part in parts:
-            self.table.append(pa.Table.from_pylist([self.typed(row) for row in part], SCHEMA))
+        for came, part in self.parts(rows):
+            self.table.append(pa.Table.from_pylist(self.dated(part), SCHEMA))
             time.sleep(0.002)  # snapshots are dated by the millisecond
             self.made.append((came, datetime.now(timezone.utc)))
-        self.cached: tuple[datetime, Rows] | None = None
 
     def ask(self, question: Question) -> Any:
         """Return files and their metrics as of T, and the answers to questions about data."""
@@ -42,17 +40,15 @@ class Iceberg(Visible):
         column = {"listing": "file_path", "statistics": "readable_metrics", "counts": "record_count"}[question.kind]
         return [file[column] if question.kind == "counts" else str(file[column]) for file in files]
 
-    def visible(self, at: datetime) -> Rows:
-        """Return the newest row per entity and item of the snapshot at T."""
-        if self.cached is None or self.cached[0] != at:
-            snapshot = self._snapshot(at)
-            rows = [] if snapshot is None else self.table.scan(snapshot_id=snapshot).to_arrow().to_pylist()
-            self.cached = at, newest(rows)
-        return self.cached[1]
+    def rows_at(self, at: datetime | None) -> Rows:
+        """Return all rows of the snapshot at T, or of the newest."""
+        snapshot = None if at is None else self._snapshot(at)
+        is_before_the_first = at is not None and snapshot is None
+        return [] if is_before_the_first else self.table.scan(snapshot_id=snapshot).to_arrow().to_pylist()
 
     def visible_without_instant(self, at: datetime) -> Rows:
         """Return the newest row per entity and item of a scan without a snapshot."""
-        return newest(self.table.scan().to_arrow().to_pylist())
+        return newest(self.rows_at(None))
 
     def visible_at_null(self) -> Rows:
         """Return the newest row per entity and item of the snapshot at a null."""

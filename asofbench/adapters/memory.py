@@ -16,7 +16,7 @@ class Memory(Visible):
     def load(self, rows: Rows) -> None:
         """Write the deliveries in order of arrival."""
         self.entities = {row["entity"] for row in rows}
-        self.remember([self.typed(row) for row in rows])
+        self.remember(self.dated(rows))
 
     @abstractmethod
     def remember(self, rows: Rows) -> None:

@@ -13,7 +13,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from asofbench.adapters.base import Rows
-from asofbench.adapters.duck import NEWEST, Duck, asked
+from asofbench.adapters.duck import NEWEST, Duck, asked, attacked
 from asofbench.model import Question, read
 
 
@@ -54,20 +54,25 @@ class MotherDuck(Duck):
         if init not in SERVERS:
             SERVERS[init] = Server(init)
         self.server = SERVERS[init]
-        self._write(f"CREATE OR REPLACE TABLE facts AS FROM read_parquet('{self.file}')")
+        self.server.file.unlink()
+        if not self.options.get("cut"):
+            self._write(f"CREATE TABLE facts AS FROM read_parquet('{self.file}')")
 
     def ask(self, question: Question) -> Any:
         """Ask the view `known`, which ends at T, as the user is told to."""
         if question.as_of != self.at:
             self._bind(read(question.as_of))
             self.at = question.as_of
+        if question.kind == "hostile":
+            question = attacked(self.server.sql, question, self.names())
         return asked(self.server.sql, question, self.names())
 
     def _bind(self, at: datetime) -> None:
-        stamp, instant = self.bound(at)
+        source = f"read_parquet('{self.file}')" if self.options.get("cut") else "facts"
+        kind = "TABLE" if self.options.get("cut") else "VIEW"
         self._write(
-            f"CREATE OR REPLACE VIEW history AS SELECT *, {stamp} AS stamp FROM facts WHERE {stamp} <= {instant}",
-            f"CREATE OR REPLACE VIEW known AS {NEWEST}",
+            f"CREATE OR REPLACE {kind} history AS {self.visible(at, source)}",
+            f"CREATE OR REPLACE {kind} known AS {NEWEST.format(newest=self.newest)}",
         )
 
     def _write(self, *statements: str) -> None:

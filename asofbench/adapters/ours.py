@@ -3,13 +3,15 @@ sessions.
 """
 
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 
 from asofbench.adapters.base import Adapter, Rows, batches
-from asofbench.adapters.duck import asked, shown
+from asofbench.adapters.duck import asked, attacked, shown
 from asofbench.model import Question
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.errors import BadInput
@@ -39,20 +41,27 @@ FACTS = Dataset(
     partitioned=False,
     gap_rules=(UNDATED,),
 )
+ANSWERS = {"timezone": "America/New_York", "midnights": "end"}
+"""What a mount asks for: it refuses a column in which times have no zone, or of which some are midnights."""
+COLUMNS = pa.schema(
+    [("value", pa.float64()), *((name, pa.string()) for name in ("entity", "item", "event", "text", "extra", "stated"))]
+)
 
 
 class Pitlake(Adapter):
     """options: the isolation of the sessions."""
 
     session: Session | None = None
+    at = "", ""
+    catalogue: Catalogue | None = None
 
     def load(self, rows: Rows) -> None:
         """Publish one run per batch, observed when it was loaded."""
         self.lake = Lake(self.folder / "lake", allow_drift="the worlds of AsOfBench change more than sources do")
         self.catalogue = Catalogue({FACTS.name: FACTS})
         for number, (came, part) in enumerate(batches(rows)):
-            self._publish(f"run{number}", came, part)
-        self.at = ""
+            with patch("pitlake.clock.now", lambda came=came: came):
+                self._publish(f"run{number}", came, part)
 
     def _publish(self, run: str, came: datetime, part: Rows) -> None:
         row_values, gaps = {}, []
@@ -73,22 +82,24 @@ class Pitlake(Adapter):
 
     def ask(self, question: Question) -> Any:
         """Run SQL in a session as of the question's instant."""
-        if question.as_of != self.at:
+        if (question.as_of, question.loaded_by) != self.at:
             self.close()
-            self.session = connect(
-                question.as_of, lake=self.lake, catalogue=self.catalogue, isolation=self.options["isolation"]
-            )
-            self.at = question.as_of
+            self.session = self._opened(question.as_of, known_by=question.loaded_by or None)
+            self.at = question.as_of, question.loaded_by
         if question.kind == "forgotten":
-            self._open_without_instant()
-        return asked(self._sql, question, self._names())
-
-    def _open_without_instant(self) -> None:
-        """Replace the session with one without an instant. If that is refused, callers keep the session as of T."""
-        with suppress(BadInput):
-            opened = connect(lake=self.lake, catalogue=self.catalogue, isolation=self.options["isolation"])
+            with suppress(BadInput):  # if a session without an instant is refused, callers keep the one as of T
+                opened = self._opened()
+                self.close()
+                self.session = opened
+        if question.kind == "hostile":
+            question = attacked(self._sql, question, self._names())
             self.close()
-            self.session, self.at = opened, ""
+            self.session = self._opened(question.as_of)
+        return asked(self._sql, replace(question, loaded_by=""), self._names())
+
+    def _opened(self, at: str | None = None, known_by: str | None = None) -> Session:
+        isolation = self.options["isolation"]
+        return connect(None, at, known_by=known_by, lake=self.lake, catalogue=self.catalogue, isolation=isolation)
 
     def _sql(self, text: str) -> list[tuple[Any, ...]]:
         result_rows = self.session.sql(text).rows() if self.session else []
@@ -106,4 +117,23 @@ class Pitlake(Adapter):
         """The session."""
         if self.session is not None:
             self.session.close()
-            self.session = None
+            self.session, self.at = None, ("", "")
+
+
+class Mounted(Pitlake):
+    """`pitlake.mount` with its defaults and its two questions answered. At each delivery the source's table is mounted as it is then: the row of each
+    record that came last. options: once (all rows are mounted in one table, as a history that was bought today is).
+    """
+
+    def load(self, rows: Rows) -> None:
+        """Mount the table after each delivery, or once."""
+        self.lake = Lake(self.folder / "lake")
+        key = ("entity", "item", "stated") if self.options.get("once") else ("entity", "item")
+        table: dict[tuple[Any, ...], dict[str, Any]] = {}
+        parts = [(datetime.now(timezone.utc), rows)] if self.options.get("once") else batches(rows)
+        for came, part in parts:
+            for row in part:
+                table[tuple(row.get(name) for name in key)] = {name: row.get(name) for name in COLUMNS.names}
+            frame = pa.Table.from_pylist(list(table.values()), COLUMNS)
+            with patch("pitlake.clock.now", lambda came=came: came):
+                self.lake.mount(frame, "facts", key=["entity", "item"], available_at="stated", **ANSWERS)

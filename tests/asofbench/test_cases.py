@@ -36,10 +36,10 @@ def test_the_files_have_the_published_hashes(tmp_path):
     assert Question.of(first["ask"]).as_json() == first["ask"]
 
 
-def test_there_are_32_cases_of_each_of_29_classes(found):
-    assert Counter(case.kind for case in found) == dict.fromkeys(generate.CLASSES, 32)
-    assert len(generate.CLASSES) == 29
-    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 928
+def test_there_are_8_fillings_of_each_of_35_classes_and_64_histories(found):
+    assert Counter(case.kind for case in found) == dict.fromkeys(generate.CLASSES, 8) | {"random_history": 64}
+    assert len(generate.CLASSES) == 35
+    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 336
     assert {case.ask.kind for case in found} == {*DATA, *DOORS}
     assert len({case.source for case in found}) == 8
 
@@ -86,12 +86,35 @@ def test_today_s_list_and_today_s_ticker_show_nothing_but_figures_that_were_publ
 
 def test_half_of_the_lists_and_of_the_tickers_are_not_there_yet_at_t(found):
     for name in ("todays_universe", "todays_identifier"):
-        assert Counter(bool(case.truth) for case in found if case.kind == name) == {True: 16, False: 16}
+        assert Counter(bool(case.truth) for case in found if case.kind == name) == {True: 4, False: 4}
 
 
 def test_a_caller_forgets_in_questions_that_state_no_event_s_time_and_no_statement(found):
     forgotten = [case.ask for case in found if case.ask.kind == "forgotten"]
     missing = [case.ask for case in found if case.ask.kind == "missing"]
-    assert len(forgotten) == len(missing) == 32
+    assert len(forgotten) == len(missing) == 8
     assert every(ask.statement == "" and not ask.spine for ask in forgotten)
     assert every(at == "" for ask in missing for _, _, at in ask.spine)
+
+
+def test_two_bounds_lie_on_both_sides_of_t(found):
+    sides = Counter(case.ask.loaded_by > case.ask.as_of for case in found if case.kind == "two_bounds")
+    assert sides == {True: 4, False: 4}
+
+
+def test_histories_have_archives_older_vintages_and_restatements_and_no_two_are_alike(found):
+    histories = [case for case in found if case.kind == "random_history"]
+    shapes = {
+        tuple((row.item, row.stated < row.loaded_at, read(row.loaded_at) - read(case.ask.as_of)) for row in case.rows)
+        for case in histories
+    }
+    assert len(shapes) > 60
+    archives = [row for case in histories for row in case.rows if read(row.loaded_at) > read(case.ask.as_of)]
+    assert len(archives) > 10
+    assert every(read(row.stated) < read(row.loaded_at) for row in archives)
+
+
+def test_another_seed_makes_other_cases_of_the_same_classes(found):
+    others = generate.cases("kept by another party")
+    assert Counter(case.kind for case in others) == Counter(case.kind for case in found)
+    assert not {case.ask.entity for case in others} & {case.ask.entity for case in found}

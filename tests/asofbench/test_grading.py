@@ -2,7 +2,7 @@
 
 import pytest
 
-from asofbench.generate import CLASSES
+from asofbench.generate import CLASSES, LOADER
 from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD, compare, counted, judge, where, wilson
 from asofbench.model import NEVER, Canary, Question, Reply
 from asofbench.systems import CONTROLS
@@ -26,11 +26,21 @@ def test_a_control_scores_what_it_must(scored, name, verdict):
 
 def test_two_days_early_leaks_wherever_something_becomes_public(scored):
     early = [one for one in scored("control: two days early") if one.verdict != LEAK]
-    assert {one.kind for one in early} <= {"event_time_join"}
+    assert {one.kind for one in early} <= {"event_time_join", "two_bounds", "replay"}
 
 
 def test_every_control_has_a_score_here():
-    assert {control.name for control in CONTROLS} == {*ALWAYS, "control: two days early"}
+    others = {"control: two days early", "control: compares stamps", "control: compares stamps, read plainly"}
+    assert {control.name for control in CONTROLS} == {*ALWAYS, *others}
+
+
+def test_what_a_loader_decides_is_what_a_store_of_stamps_fails_in_only_when_they_are_read_plainly(scored):
+    careful, plain = (
+        {one.kind for one in scored(name) if one.verdict != CAUGHT}
+        for name in ("control: compares stamps", "control: compares stamps, read plainly")
+    )
+    assert plain - careful == LOADER
+    assert careful == {"back_dated", "vendor_rewrite", "split_adjusted", "random_history", "row_counts"}
 
 
 def test_what_answers_nothing_passes_no_control(scored):
@@ -149,5 +159,13 @@ def test_intervals_are_wilson_s(hits, n, low, high):
     assert wilson(hits, n) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_no_fault_in_all_cases_is_less_than_half_a_percent():
-    assert wilson(0, 928)[1] < 0.005
+def test_an_older_vintage_in_place_of_the_newest_is_withheld_and_a_row_loaded_after_the_bound_is_a_leak(found):
+    order = next(case for case in found if case.kind == "any_order")
+    older = order.rows[1]
+    told, later = {older.item: [older.value, older.text]}, Reply(answer=order.later_truth)
+    stale = Reply(answer=told)
+    assert judge(order, stale, stale, later, Reply(answer=order.control_truth)).verdict == WITHHELD
+    bounds = next(case for case in found if case.kind == "two_bounds")
+    shown = Reply(answer={row.item: [row.value, row.text] for row in bounds.rows[:3]})
+    later, control = Reply(answer=bounds.later_truth), Reply(answer=bounds.control_truth)
+    assert judge(bounds, shown, shown, later, control).verdict == LEAK
