@@ -112,6 +112,10 @@ def _system(outcome: Outcome) -> dict[str, Any]:
             for name, values in outcome.costs.items()
             if values
         },
+        "calls": {
+            "touched": sum(verdict.touched for verdict in verdicts),
+            "of": sum(verdict.calls for verdict in verdicts),
+        },
         "controls": {"passed": sum(verdict.control for verdict in verdicts), "of": len(verdicts)},
         "by_class": by_class,
         "by_source": _counts(verdicts, "source"),

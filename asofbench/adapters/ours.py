@@ -41,8 +41,6 @@ FACTS = Dataset(
     partitioned=False,
     gap_rules=(UNDATED,),
 )
-ANSWERS = {"timezone": "America/New_York", "midnights": "end"}
-"""What a mount asks for: it refuses a column in which times have no zone, or of which some are midnights."""
 COLUMNS = pa.schema(
     [("value", pa.float64()), *((name, pa.string()) for name in ("entity", "item", "event", "text", "extra", "stated"))]
 )
@@ -121,8 +119,8 @@ class Pitlake(Adapter):
 
 
 class Mounted(Pitlake):
-    """`pitlake.mount` with its defaults and its two questions answered. At each delivery the source's table is mounted as it is then: the row of each
-    record that came last. options: once (all rows are mounted in one table, as a history that was bought today is).
+    """`pitlake.mount` with its defaults and its two questions answered. After each delivery the table is mounted
+    as it is then: the last row of each record. options: once (all rows in one table, as of a history bought today).
     """
 
     def load(self, rows: Rows) -> None:
@@ -136,4 +134,12 @@ class Mounted(Pitlake):
                 table[tuple(row.get(name) for name in key)] = {name: row.get(name) for name in COLUMNS.names}
             frame = pa.Table.from_pylist(list(table.values()), COLUMNS)
             with patch("pitlake.clock.now", lambda came=came: came):
-                self.lake.mount(frame, "facts", key=["entity", "item"], available_at="stated", **ANSWERS)
+                # It refuses times without a zone, and a column of times of which some are midnights, until it is told.
+                self.lake.mount(
+                    frame,
+                    "facts",
+                    key=["entity", "item"],
+                    available_at="stated",
+                    timezone="America/New_York",
+                    midnights="end",
+                )

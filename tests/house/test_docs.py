@@ -30,6 +30,7 @@ ELSEWHERE = {
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
     "adding-an-mcp-tool.md": "tests/doors/test_adding_a_tool.py",
     "asking.md": "tests/doors/test_asking_page.py",
+    "asofbench.md": "tests/asofbench/test_page.py",
     "check.md": "tests/check/test_pages.py",
     "forge/a-day.md": "tests/forge/test_pages.py",
     "mount.md": "tests/mounting/test_page.py",
