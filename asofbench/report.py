@@ -220,7 +220,8 @@ def _why(system: Mapping[str, str]) -> str:
 
 def _run_on(report: Mapping[str, Any]) -> str:
     frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
-    where = "{system} on {machine} ({processor}), {processors} processors, load {load}, Python {python}".format(**report["machine"])
+    machine = "{system} on {machine} ({processor}), {processors} processors, load {load}, Python {python}"
+    where = machine.format(**report["machine"])
     return f"Run on {report['date'][:10]}, seed {report['seed']}, {frozen}. {where}."
 
 
