@@ -71,6 +71,7 @@ def _machine() -> dict[str, Any]:
         "machine": platform.machine(),
         "processor": names[0] if names else platform.processor(),
         "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0]),
         "python": platform.python_version(),
     }
 
@@ -219,7 +220,8 @@ def _why(system: Mapping[str, str]) -> str:
 
 def _run_on(report: Mapping[str, Any]) -> str:
     frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
-    where = "{system} on {machine} ({processor}), {processors} processors, Python {python}".format(**report["machine"])
+    machine = "{system} on {machine} ({processor}), {processors} processors, load {load}, Python {python}"
+    where = machine.format(**report["machine"])
     return f"Run on {report['date'][:10]}, seed {report['seed']}, {frozen}. {where}."
 
 

