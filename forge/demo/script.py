@@ -11,7 +11,7 @@ from forge.agent.prompt import undated
 from forge.model import Answer, Call, Request, Results
 from forge.records import Expression, Invalidation, Scenario, Settles, View, render
 
-SERIES, QUARTER_BEFORE, CLOSE = "GDP", 17_089.6, 10.0
+SERIES, QUARTER_BEFORE, CLOSE = "GDP", 17_089.6, 20.0
 ASKED, REVISED, AGAIN = (
     "Did the economy grow in the first quarter, and how would you position for it?",
     "The figure was revised a second ago: what does this mean for V-001?",

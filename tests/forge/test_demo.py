@@ -24,7 +24,7 @@ from tests.forge.test_providers import gdp
 from tests.forge.world import turn
 from tests.web.browsing import BASE, TOKEN, browsing
 
-VINTAGES = (("2014-04-30", REVISED.answer_before), ("2014-05-29", REVISED.answer_after), ("2014-06-25", 16_990.7))
+VINTAGES = (("2014-04-30", REVISED.answer_before), ("2014-05-29", REVISED.answer_after), ("2014-06-25", 17_016.0))
 
 
 @pytest.fixture(scope="module")
