@@ -79,7 +79,7 @@ def datasets_named(sql: str) -> list[str]:
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
         return []
-    # A union is no exception: a lake may have a dataset of its own under that name.
+    # Unions too: a lake may have a dataset of its own under such a name.
     if not words.isdisjoint(_macros()):
         return []
     return [name for name in all_datasets() if not words.isdisjoint({name, f"{name}_revisions"})]
