@@ -69,7 +69,7 @@ def test_every_peer_is_pinned_and_says_where_its_configuration_is_documented():
     for system in SYSTEMS:
         assert system.docs
         assert system.here or every("==" in package for package in ENVIRONMENTS[system.family])
-    assert len({system.name for system in SYSTEMS}) == len(SYSTEMS) == len(BY_NAME) - 6
+    assert len({system.name for system in SYSTEMS}) == len(SYSTEMS) == len(BY_NAME) - 8
 
 
 def test_a_caller_who_leaves_the_instant_out_gets_the_newest_of_what_does_not_hold_it(scored):

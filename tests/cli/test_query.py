@@ -158,7 +158,7 @@ REFUSED = {
     "broken SQL": (["query", "--as-of", AFTER, "SELEC 1"], ["syntax"]),
     "unknown form": (["query", "--as-of", AFTER, "--format", "xml", "SELECT 1"], ["--format", "envelope"]),
     "unknown dataset": (["query", "--as-of", AFTER, "--dataset", "nws", "SELECT 1"], ["nws", "news"]),
-    "gaps of no dataset": (["gaps", "--as-of", AFTER, "--dataset", ""], ["dataset", "news"]),
+    "gaps of no dataset": (["gaps", "--as-of", AFTER, "--dataset", ""], ["dataset", "pitlake datasets"]),
     "outcomes as of": (["query", "--as-of", AFTER, "SELECT * FROM event_returns"], ["event_returns", "--open"]),
     "no such directory": (["query", "--as-of", AFTER, "-o", "/nowhere/at/all", "SELECT 1"], ["--output", "/nowhere"]),
     "no file": (["query", "--as-of", AFTER, "-o", "", "SELECT 1"], ["--output", "no file"]),
