@@ -15,7 +15,7 @@ from forge.core.tape import canonical, digest
 from forge.desk import Desk
 from forge.memory import Memory, Row
 from forge.memory.approvals import APPROVING
-from forge.memory.book import held_in, remembered_book
+from forge.memory.book import held_in
 from forge.memory.chain import is_intact
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
@@ -62,19 +62,19 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
         raise BadInput("ID", f"{name[:40]} is not a held Expression", "see pitlake forge expressions status:active")
     path = KINDS["expressions"].path(name)
     approval = [each for each in _approvals(remembered) if (each.subject, each.decision) == (path, "approved")][-1]
-    book, market, lines = remembered_book(remembered), Market(at), list[dict[str, Any]]()
+    nav, market, lines = value_account(remembered, at).account.nav, Market(at), list[dict[str, Any]]()
     side = SIDES.get(expression.direction, 0)
     own = Leg(instrument=expression.instrument, notional=side * abs(expression.notional or 0.0), stop=expression.stop)
     for leg in expression.legs or (own,):
         rows = market.rows(leg.instrument, gaps := list[str]())
-        if leg.kind != "linear" or not leg.notional or not rows or not (book and book.nav):
-            problem = gaps[0] if gaps else f"{leg.instrument} can't be ordered in shares of a net asset value"
+        if leg.kind != "linear" or not leg.notional or not rows:
+            problem = gaps[0] if gaps else f"{leg.instrument} can't be ordered in shares"
             raise BadInput("ID", f"{name}: {problem}", "write the order by hand")
         price, sign = last_price(rows), 1 if leg.notional > 0 else -1
         lines.append({
             "expression": name, "approval": approval.id, "sha256": approval.sha256, "approved_by": approval.decided_by,
             "ticker": leg.instrument, "last_close": price, "stop": leg.stop, "target": expression.target,
-            "quantity": sign * floor(abs(leg.notional) / PERCENT * book.nav / price + WHOLE),
+            "quantity": sign * floor(abs(leg.notional) / PERCENT * nav / price + WHOLE),
             "expires": expression.expires or "",
         })  # fmt: skip
     return _csv(lines, [*lines[0]])

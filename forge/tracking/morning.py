@@ -157,7 +157,7 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
         results,
         tuple(_positions(remembered, at, account, days)),
         _risk(totals, volatility(book_returns(remembered, market, gaps))),
-        scenarios(totals, book.nav if book else None),
+        scenarios(totals, account.account.nav if isinstance(account, Valued) else book.nav if book else None),
         tuple(dict.fromkeys(gaps)),
     )
 
@@ -216,7 +216,7 @@ def _benchmark(ticker: str, starts: Sequence[date], at: At, gaps: list[str]) -> 
 
 
 def _results(account: Account, periods: Sequence[Period], views: Mapping[str, str]) -> Iterator[ResultLine]:
-    """Yield the P&L of each View with its Expressions, then of the rest; what has none in a period is left out."""
+    """Yield the P&L of each View with its Expressions, then of the rest, without what was closed before the year."""
     since = [account.results_since(period.since) for period in periods]
     amounts: dict[tuple[str, str], list[float]] = {}
     for instrument, expression in account.by_key():
@@ -224,8 +224,9 @@ def _results(account: Account, periods: Sequence[Period], views: Mapping[str, st
         for number, results in enumerate(since):
             line[number] += results[instrument, expression]
     rest = [period.usd - sum(results.values()) for period, results in zip(periods, since, strict=True)]
-    by_view = sorted(amounts, key=lambda key: (not key[0], key))
-    for view, keys in groupby([key for key in by_view if any(amounts[key])], lambda key: key[0]):
+    held = {holding.expression or holding.instrument for holding in account.positions}
+    shown = [key for key in amounts if any(amounts[key]) or key[1] in held]
+    for view, keys in groupby(sorted(shown, key=lambda key: (not key[0], key)), lambda key: key[0]):
         lines = [ResultLine(view, name, tuple(amounts[view, name])) for _, name in keys]
         if view:
             yield ResultLine(view, "", tuple(map(sum, zip(*(line.amounts for line in lines), strict=True))))

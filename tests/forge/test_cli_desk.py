@@ -237,3 +237,7 @@ def test_every_memory_is_listed_and_can_be_chosen(capsys, tmp_path):
     assert run_forge(capsys, "views")[1] == ""
     code, _, err = run_forge(capsys, "--memory", "sprin", "views")
     assert (code, "--memory: there is no memory 'sprin'" in err) == (2, True)
+
+
+def test_an_empty_list_of_fills_says_so(capsys):
+    assert run_forge(capsys, "fills", "list") == (0, "There are no fills yet.\n", "")

@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -18,14 +19,15 @@ from forge.memory.fills import fills, import_fills
 from forge.memory.guardrails import Guardrails
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
+from forge.providers.base import At
 from forge.records import content_hash, render
 from forge.tracking.account import advance_account
 from forge.tracking.settlement import whole_memory
 from pitlake import cli
 from pitlake.errors import BadInput
 from tests.forge.test_account import HEADER, SETTINGS, approved_expression, line
-from tests.forge.test_untaken import DAYS, at, lake, memory
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+from tests.forge.test_untaken import DAYS, HELD, at, lake, memory
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
 
 __all__ = ["lake", "memory"]
 
@@ -48,17 +50,14 @@ def read(text):
 
 def test_a_ticket_orders_whole_shares_for_the_notional_and_names_its_approval(memory, ordered):
     (order,) = read(ordered.read_text())
-    assert order | {"sha256": ""} == {
-        "expression": "E-001", "approval": "A-001", "sha256": "", "approved_by": "pm", "ticker": "NOG",
-        "quantity": "0", "last_close": "101.0", "stop": "$95", "target": "110", "expires": "",
-    } | {"quantity": order["quantity"]}  # fmt: skip
+    assert len(order.pop("sha256")) == 64
+    assert order == {
+        "expression": "E-001", "approval": "A-001", "approved_by": "pm", "ticker": "NOG", "quantity": "99",
+        "last_close": "101.0", "stop": "$95", "target": "110", "expires": "",
+    }  # fmt: skip
     book = whole_memory(memory, memory.journal.clock.now())
-    nav = float(
-        next(row for row in book.newest("/portfolio/state.md").content.splitlines() if row.startswith("nav"))[5:]
-    )
-    assert int(order["quantity"]) == int(nav * 0.1 / 101)
     with pytest.raises(BadInput, match="E-009 is not a held Expression"):
-        papers.ticket(book, "E-009", None)
+        papers.ticket(book, "E-009", At(as_of=book.as_of, lake=None))
 
 
 def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ordered, lake):
@@ -86,6 +85,25 @@ def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ord
         papers.Ticket(changed, remembered)
 
 
+def test_the_commands_of_a_ticket_need_prices_and_count_what_is_filled(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "none"))
+    (tmp_path / "forge.toml").write_text("[account]\ncapital = 100000\n")
+    with closing(Memory()) as memory:
+        open_account(memory, 100_000.0, 0.0)
+        fs = turn(memory)
+        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+        trade = fs.remembered.record(fs.remembered.newest(wrote(fs, "/memory/expressions/new.md", HELD, "trade")))
+        activated(memory)
+    assert cli.invoke(["forge", "ticket", "E-001"]) == 2
+    assert "ID: E-001: NOG: there is no lake; write the order by hand" in capsys.readouterr().err
+    order = f"expression,approval,sha256,ticker,quantity\nE-001,A-001,{content_hash(trade)},NOG,200\n"
+    (tmp_path / "ticket.csv").write_text(order)
+    (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[0], 60, 50))
+    ordered = ["forge", "fills", "import", str(tmp_path / "fills.csv"), "--ticket", str(tmp_path / "ticket.csv")]
+    assert (cli.invoke(ordered), capsys.readouterr().out) == (0, "1 new fill; 60 of 200 NOG filled\n")
+
+
 def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
     open_account(memory, SETTINGS.capital, 0.0)
     now = at(memory, lake, DAYS[3])
@@ -94,7 +112,9 @@ def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
     approved_expression(memory, lake, DAYS[3])
     remembered = whole_memory(memory, now.as_of)
     tables = {name: read(papers.table(remembered, name, now)) for name in ("positions", "outcomes", *papers.TABLES)}
-    assert [(row["id"], row["instrument"], row["quantity"]) for row in tables["fills"]] == [("F-001", "NOG", "100")]
+    assert [(row["id"], row["instrument"], float(row["quantity"])) for row in tables["fills"]] == [
+        ("F-001", "NOG", 100.0)
+    ]
     (position,) = tables["positions"]
     assert (position["instrument"], float(position["quantity"]), float(position["price"])) == ("NOG", 200.0, 50.5)
     assert [(row["decision"], row["decided_by"]) for row in tables["decisions"]] == [("approved", "pm")]
