@@ -83,14 +83,17 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
     for line in "".join(blocks("a-day.md", "sh")).splitlines():
         if line.startswith("pitlake forge fills import"):
             (tmp_path / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 1000000\n")
-        words = shlex.split(line.replace("DECISION", decision).replace("HASH", sha256))
+        command, _, file = line.partition(" > ")
+        words = shlex.split(command.replace("DECISION", decision).replace("HASH", sha256))
         assert (words[0], cli.invoke(words[1:])) == ("pitlake", 0), (line, capsys.readouterr().err)
         told = capsys.readouterr()
         said.append(told.out)
+        if file:
+            (tmp_path / file).write_text(told.out)
         sha256 = next(iter(re.findall(r"^hash: (\S+)", told.out, re.MULTILINE)), sha256)
         decision = next(iter(re.findall(r"^decision (\S+) \(answered", told.err, re.MULTILINE)), decision)
     assert said[1] == "2 positions, gross 50 %, net 30 %\n"
-    assert said[2].endswith("\nnothing needs you\n")
+    assert "\nneeds a decision\nnothing needs you\n" in said[2]
     assert said[3] == "Growth slows: V-001.\n"
     assert said[6].count("status") + said[6].count("proposed") == 2
     assert said[10] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
@@ -102,3 +105,5 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
         "C-003 deposit 250,000.00 USD on 2024-03-01\n",
     ]
     assert "net asset value       1,248,800.00 USD" in said[17]
+    assert said[18].startswith("id,view,expression,")
+    assert "question: Growth slows: what do we think" in said[20]

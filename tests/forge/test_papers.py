@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -25,8 +26,8 @@ from forge.tracking.settlement import whole_memory
 from pitlake import cli
 from pitlake.errors import BadInput
 from tests.forge.test_account import HEADER, SETTINGS, approved_expression, line
-from tests.forge.test_untaken import DAYS, at, lake, memory
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+from tests.forge.test_untaken import DAYS, HELD, at, lake, memory
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
 
 __all__ = ["lake", "memory"]
 
@@ -82,6 +83,25 @@ def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ord
     changed.write_text(ordered.read_text().replace("A-001", "A-007"))
     with pytest.raises(BadInput, match="its approval 'A-007' is not in this memory"):
         papers.Ticket(changed, remembered)
+
+
+def test_the_commands_of_a_ticket_need_prices_and_count_what_is_filled(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "none"))
+    (tmp_path / "forge.toml").write_text("[account]\ncapital = 100000\n")
+    with closing(Memory()) as memory:
+        open_account(memory, 100_000.0, 0.0)
+        fs = turn(memory)
+        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+        trade = fs.remembered.record(fs.remembered.newest(wrote(fs, "/memory/expressions/new.md", HELD, "trade")))
+        activated(memory)
+    assert cli.invoke(["forge", "ticket", "E-001"]) == 2
+    assert "ID: E-001: NOG: there is no lake; write the order by hand" in capsys.readouterr().err
+    order = f"expression,approval,sha256,ticker,quantity\nE-001,A-001,{content_hash(trade)},NOG,200\n"
+    (tmp_path / "ticket.csv").write_text(order)
+    (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[0], 60, 50))
+    ordered = ["forge", "fills", "import", str(tmp_path / "fills.csv"), "--ticket", str(tmp_path / "ticket.csv")]
+    assert (cli.invoke(ordered), capsys.readouterr().out) == (0, "1 new fill; 60 of 200 NOG filled\n")
 
 
 def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
