@@ -2,13 +2,16 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
 from itertools import pairwise
 from math import floor
 from pathlib import Path
 from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
 
 from forge.agent.lineage import lineage
 from forge.core.tape import canonical, digest
@@ -32,6 +35,7 @@ TABLES = {"fills": "fills", "outcomes": "outcomes", "decisions": "approvals"}
 """The kind of record of each table, besides the positions."""
 TICKET = {"expression", "approval", "sha256", "ticker", "quantity"}
 """The columns of a ticket that fills are compared with."""
+QUANTITY = re.compile(r"-?[0-9]{1,12}")
 FORMULAS = ("=", "+", "-", "@")
 PERCENT, WHOLE = 100, 1e-9
 
@@ -45,11 +49,11 @@ def table(remembered: Remembered, name: str, at: At) -> str:
     kind = KINDS[TABLES[name]]
     columns = forms.specs(kind.cls)
     records = [remembered.record(row) for path in remembered.paths(kind.folder) if (row := remembered.newest(path))]
-    written = [
+    rows = [
         {"id": record.id, **{column: forms.write(spec, getattr(record, column)) for column, spec in columns.items()}}
         for record in sorted(records, key=lambda record: record.id)
     ]
-    return _csv(written, ["id", *columns])
+    return _csv(rows, ["id", *columns])
 
 
 def ticket(remembered: Remembered, name: str, at: At) -> str:
@@ -61,7 +65,10 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
     if expression is None:
         raise BadInput("ID", f"{name[:40]} is not a held Expression", "see pitlake forge expressions status:active")
     path = KINDS["expressions"].path(name)
-    approval = [each for each in _approvals(remembered) if (each.subject, each.decision) == (path, "approved")][-1]
+    approvals = [each for each in _approvals(remembered) if (each.subject, each.decision) == (path, "approved")]
+    if not approvals:
+        raise BadInput("ID", f"{name} was never approved", "see pitlake forge approvals")
+    approval = approvals[-1]
     nav, market, lines = value_account(remembered, at).account.nav, Market(at), list[dict[str, Any]]()
     side = SIDES.get(expression.direction, 0)
     own = Leg(instrument=expression.instrument, notional=side * abs(expression.notional or 0.0), stop=expression.stop)
@@ -80,13 +87,36 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
     return _csv(lines, [*lines[0]])
 
 
+@dataclass(frozen=True)
+class _Receipt:
+    models: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Body:
+    decision: str
+    question: str
+    as_of: str
+    receipt: _Receipt
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class _Document:
+    bundle: _Body
+    sha256: str
+
+
 class Ticket:
     """An order ticket that a broker's fills are compared with. Raises BadInput if it is not one of this memory."""
 
     def __init__(self, file: Path, remembered: Remembered) -> None:
         with file.open(newline="", encoding="utf-8-sig") as text:
-            rows = list(csv.DictReader(text))
-        if not rows or not set(rows[0]) >= TICKET or not all(row["quantity"].lstrip("-").isdigit() for row in rows):
+            try:
+                rows = list(csv.DictReader(text))
+            except (ValueError, csv.Error):
+                rows = []
+        if not rows or not set(rows[0]) >= TICKET or not all(QUANTITY.fullmatch(row["quantity"] or "") for row in rows):
             raise BadInput("--ticket", f"{file} is not an order ticket", "write one: pitlake forge ticket ID")
         self.expression = rows[0]["expression"]
         approvals = {(each.id, each.sha256) for each in _approvals(remembered)}
@@ -150,26 +180,34 @@ def bundle(own: Desk, memory: Memory, decision: str) -> str:
 def verify(text: str) -> tuple[list[str], list[str]]:
     """Return what a bundle states, and its faults. Raises BadInput if the text is not a bundle."""
     try:
-        told = json.loads(text)
-        body, rows = told["bundle"], [Row(**row) for row in told["bundle"]["rows"]]
-        models = ", ".join(body["receipt"]["models"])
-        lines = [
-            f"decision {body['decision']} as of {body['as_of']}",
-            f"question: {body['question']}",
-            f"models: {models}",
-        ]
+        document = TypeAdapter(_Document).validate_json(text, strict=True)
+        body, rows = document.bundle, document.bundle.rows
         records = [(row, parse(kind, row.content)) for row in rows if (kind := kind_of_path(row.path))]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise BadInput("FILE", f"is not a bundle ({problem})", "write one: pitlake forge bundle DECISION") from None
-    faults = [] if digest(canonical(body)) == told.get("sha256") else ["the SHA-256 of the bundle differs"]
+        lines = [
+            f"decision {body.decision} as of {body.as_of}",
+            f"question: {body.question}",
+            f"models: {', '.join(body.receipt.models)}",
+            *(_line(row, record) for row, record in records),
+            f"SHA-256 {document.sha256}",
+        ]
+    except (ValueError, BadInput) as problem:
+        first = _first_error(problem)
+        where = ".".join(map(str, first["loc"])) if first else ""
+        what = f"{where or 'the text'}: {first['msg']}" if first else str(problem)
+        raise BadInput("FILE", f"is not a bundle ({what})", "write one: pitlake forge bundle DECISION") from None
+    faults = []
+    if digest(canonical(json.loads(text)["bundle"])) != document.sha256:
+        faults.append("the SHA-256 of the bundle differs")
     faults += [f"row {row.seq} {row.path} was changed" for row in rows if not is_intact(row)]
     for earlier, later in pairwise(rows):
         adjacent = later.seq == earlier.seq + 1 and later.prev != earlier.chain
         if adjacent or later.seq <= earlier.seq or later.written_at <= earlier.written_at:
             faults.append(f"row {later.seq} {later.path} does not follow row {earlier.seq}")
-    faults += _unapproved(records)
-    lines += [_line(row, record) for row, record in records]
-    return [*lines, f"SHA-256 {told.get('sha256')}"], faults
+    return lines, [*faults, *_unapproved(records)]
+
+
+def _first_error(problem: Exception) -> Any:
+    return problem.errors()[0] if isinstance(problem, ValidationError) else None
 
 
 def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:
@@ -208,12 +246,12 @@ def _approvals(remembered: Remembered) -> list[Approval]:
 
 def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Return rows as CSV. A text that a spreadsheet would run as a formula begins with an apostrophe."""
-    made = StringIO()
-    writer = csv.writer(made, lineterminator="\n")
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
         writer.writerow([_cell(row[column]) for column in columns])
-    return made.getvalue()
+    return text.getvalue()
 
 
 def _cell(value: Any) -> Any:

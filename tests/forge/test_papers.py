@@ -104,6 +104,16 @@ def test_the_commands_of_a_ticket_need_prices_and_count_what_is_filled(tmp_path,
     assert (cli.invoke(ordered), capsys.readouterr().out) == (0, "1 new fill; 60 of 200 NOG filled\n")
 
 
+@pytest.mark.parametrize(
+    "change", [("99", "--99"), ("99", "9.5"), ("99", "²"), ("E-001,A-001,", "E-001"), ("", "\0"), ("e", "\xff")]
+)
+def test_a_damaged_ticket_is_refused(memory, ordered, change):
+    old, new = change
+    ordered.write_bytes(ordered.read_text().replace(old, new, 1).encode("latin-1" if new == "\xff" else "utf-8"))
+    with pytest.raises(BadInput, match="--ticket"):
+        papers.Ticket(ordered, whole_memory(memory, memory.journal.clock.now()))
+
+
 def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
     open_account(memory, SETTINGS.capital, 0.0)
     now = at(memory, lake, DAYS[3])
@@ -149,9 +159,9 @@ def bundled(tmp_path, monkeypatch):
     memory.close()
 
 
-def signed(told, rows):
+def signed(bundle, rows):
     """The bundle with other rows, as somebody would write it who can hash too."""
-    body = told["bundle"] | {"rows": rows}
+    body = bundle["bundle"] | {"rows": rows}
     return json.dumps({"bundle": body, "sha256": digest(canonical(body))})
 
 
@@ -187,3 +197,20 @@ def test_what_was_changed_in_a_bundle_is_found_though_its_sum_is_made_anew(bundl
     assert unapproved == ["E-001 is active without an approval"]
     shifted = papers.verify(signed(bundled, [rows[1], rows[0], *rows[2:]]))[1]
     assert f"row {rows[0]['seq']} {rows[0]['path']} does not follow row {rows[1]['seq']}" in shifted
+
+
+@pytest.mark.parametrize("value", [None, "x", -1, 1e300, [], {}])
+def test_a_bundle_with_values_of_another_type_is_refused_or_has_faults(bundled, value):
+    for name in bundled["bundle"]["rows"][0]:
+        assert problems(signed(bundled, [row | {name: value} for row in bundled["bundle"]["rows"]]))
+    for name in ("decision", "question", "as_of", "receipt", "rows"):
+        body = bundled["bundle"] | {name: value}
+        problems(json.dumps({"bundle": body, "sha256": digest(canonical(body))}))
+
+
+def problems(text):
+    """The faults of a bundle, or the field that is refused."""
+    try:
+        return papers.verify(text)[1]
+    except BadInput as problem:
+        return [problem.field]
