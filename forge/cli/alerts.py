@@ -31,7 +31,7 @@ def desk(as_of: str | None, lake: str | None, form: str) -> None:
     from forge.memory.approvals import pending
     from forge.providers.base import At
     from forge.tracking.alerts import alerts
-    from forge.tracking.morning import morning, written
+    from forge.tracking.morning import morning, records_since
     from pitlake import clock
     from pitlake.clock import iso
     from pitlake.lake.lake import Lake
@@ -43,7 +43,8 @@ def desk(as_of: str | None, lake: str | None, form: str) -> None:
     remembered = memory.hydrate(at, session="pm")
     current, first = alerts(remembered, market, own.config), morning(remembered, market, own.config)
     lately = [
-        (moment, record.id, getattr(record, "status", "")) for moment, record in written(remembered, first.overnight)
+        (moment, record.id, getattr(record, "status", ""))
+        for moment, record in records_since(remembered, first.overnight)
     ]
     waiting = [item.expression.id for item in pending(memory, own.guardrails(market), at)]
     if form == "json":
@@ -83,10 +84,10 @@ def _lines(first: "Morning") -> Iterator[str]:
         name = "  ".join(filter(None, (row.view, row.expression)))
         yield f"{name:<29.29}" + "".join(f"{amount:>14,.0f}" for amount in row.amounts)
     yield f"\n{'positions':<21}{'value, USD':>14}{'day, USD':>14}{'to stop':>10}{'to target':>11}"
-    for held in first.positions:
-        name = " ".join(filter(None, (held.direction, held.instrument, held.expression)))
-        amounts = "".join(f"{'' if amount is None else f'{amount:,.0f}':>14}" for amount in (held.value, held.day))
-        levels = [f"{level:.2f} %" if level is not None else "none" for level in (held.to_stop, held.to_target)]
+    for line in first.positions:
+        name = " ".join(filter(None, (line.direction, line.instrument, line.expression)))
+        amounts = "".join(f"{'' if amount is None else f'{amount:,.0f}':>14}" for amount in (line.value, line.day))
+        levels = [f"{level:.2f} %" if level is not None else "none" for level in (line.to_stop, line.to_target)]
         yield f"{name:<21.21}{amounts}{levels[0]:>10}{levels[1]:>11}"
     if not first.positions:
         yield "none"

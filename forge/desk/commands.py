@@ -77,7 +77,7 @@ def add_fills(
     ticket = Ticket(order, _now(memory)) if order else None
     new = import_fills(memory, source, ticket)
     ordered = ticket.filled(fills(_now(memory))) if ticket else {}
-    parts = [f"{filled:g} of {wanted} {ticker} filled" for ticker, (filled, wanted) in ordered.items()]
+    parts = [f"{filled:g} of {quantity} {ticker} filled" for ticker, (filled, quantity) in ordered.items()]
     return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), _update_book(own, memory, lake)
 
 

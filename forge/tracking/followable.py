@@ -46,16 +46,16 @@ class Followable:
 
     at: At
 
-    def fault(self, named: str | Settles) -> tuple[str, str] | None:
+    def fault(self, subject: str | Settles) -> tuple[str, str] | None:
         """Return why an instrument can't be followed, or a View's question not be asked, and what to give instead; None
         if it can.
 
         It is also None where the lake has no price of the last 30 days, so that any trade is the PM's to follow, and
         where it has no series at all.
         """
-        if isinstance(named, Settles):
-            return self._question_fault(named)
-        instrument = named
+        if isinstance(subject, Settles):
+            return self._question_fault(subject)
+        instrument = subject
         try:
             if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
                 return None

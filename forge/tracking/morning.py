@@ -141,11 +141,13 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     before, last = recent[-2:]
     periods, results, days = tuple[Period, ...](), tuple[ResultLine, ...](), dict[tuple[str, str], float]()
     if isinstance(account, Valued):
-        kept, views = account.account, {trade.id: trade.view_id for _, trade in expressions(remembered)}
+        ledger, views = account.account, {trade.id: trade.view_id for _, trade in expressions(remembered)}
         starts = {"day": before, "month": today.replace(day=1) - DAY, "year": today.replace(month=1, day=1) - DAY}
         compared = _benchmark(ticker, sorted(starts.values()), at, gaps) if ticker else {}
-        periods = tuple(Period(name, since, *kept.since(since), compared.get(since)) for name, since in starts.items())
-        results, days = tuple(_results(kept, periods, views)), kept.results_since(before)
+        periods = tuple(
+            Period(name, since, *ledger.since(since), compared.get(since)) for name, since in starts.items()
+        )
+        results, days = tuple(_results(ledger, periods, views)), ledger.results_since(before)
     book, market = remembered_book(remembered), Market(at)
     totals = Guardrails(settings.guardrails, market.compute).totals(book, held_in(remembered).values(), "")
     hours = session(last)
@@ -162,7 +164,7 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     )
 
 
-def written(remembered: Remembered, since: datetime) -> list[tuple[datetime, Record]]:
+def records_since(remembered: Remembered, since: datetime) -> list[tuple[datetime, Record]]:
     """Return the records written after an instant, newest first."""
     rows = (row for path in remembered.paths() if kind_of_path(path) for row in remembered.all(path))
     texts = [(remembered.written_at(row), remembered.record(row)) for row in rows]
@@ -224,9 +226,9 @@ def _results(account: Account, periods: Sequence[Period], views: Mapping[str, st
         for number, results in enumerate(since):
             line[number] += results[instrument, expression]
     rest = [period.usd - sum(results.values()) for period, results in zip(periods, since, strict=True)]
-    held = {holding.expression or holding.instrument for holding in account.positions}
-    shown = [key for key in amounts if any(amounts[key]) or key[1] in held]
-    for view, keys in groupby(sorted(shown, key=lambda key: (not key[0], key)), lambda key: key[0]):
+    open_names = {holding.expression or holding.instrument for holding in account.positions}
+    lines_to_show = [key for key in amounts if any(amounts[key]) or key[1] in open_names]
+    for view, keys in groupby(sorted(lines_to_show, key=lambda key: (not key[0], key)), lambda key: key[0]):
         lines = [ResultLine(view, name, tuple(amounts[view, name])) for _, name in keys]
         if view:
             yield ResultLine(view, "", tuple(map(sum, zip(*(line.amounts for line in lines), strict=True))))
@@ -239,14 +241,14 @@ def _positions(
     remembered: Remembered, at: At, account: Valued | str, days: Mapping[tuple[str, str], float]
 ) -> Iterator[PositionLine]:
     """Yield the account's positions and the held Expressions that it does not have."""
-    held = {trade.id: (path, trade) for path, trade in held_in(remembered).items()}
+    trades = {trade.id: (path, trade) for path, trade in held_in(remembered).items()}
     for holding in account.account.positions if isinstance(account, Valued) else ():
-        path, trade = held.pop(holding.expression, ("", None))
+        path, trade = trades.pop(holding.expression, ("", None))
         levels = _distances(remembered, path, at) if trade and trade.instrument == holding.instrument else (None, None)
         direction = "long" if holding.quantity > 0 else "short"
         day = days[holding.instrument, holding.expression]
         yield PositionLine(holding.instrument, holding.expression, direction, holding.value, day, *levels)
-    for path, trade in held.values():
+    for path, trade in trades.values():
         levels = _distances(remembered, path, at)
         yield PositionLine(trade.instrument, trade.id, trade.direction, None, None, *levels)
 

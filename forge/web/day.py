@@ -37,7 +37,7 @@ from forge.records import (
 )
 from forge.tracking.alerts import Alert, alerts
 from forge.tracking.bars import NotFollowable
-from forge.tracking.morning import Morning, morning, written
+from forge.tracking.morning import Morning, morning, records_since
 from forge.tracking.risk import Risk, risk
 from forge.tracking.settlement import settlements
 from forge.tracking.trades import FollowedTrade, follow_held
@@ -109,7 +109,7 @@ class Day:
 
     def written(self) -> list[Text]:
         """Return the texts written since the last session, newest first."""
-        return [Text(*text) for text in written(self.remembered, self.morning.overnight)]
+        return [Text(*text) for text in records_since(self.remembered, self.morning.overnight)]
 
     def waiting(self) -> list[Pending]:
         return pending(self.memory, self.guardrails, self.at)

@@ -65,7 +65,7 @@ class DeskPages:
         """Show P&L, positions, risk, what needs the PM, what happened since the last session, and all of memory."""
         with self.day(request) as day:
             views, expressions = day.all("views"), day.all("expressions")
-            held = [texts[-1].record for texts in expressions]
+            trades = [texts[-1].record for texts in expressions]
             return self.page(
                 request,
                 "desk.html",
@@ -73,7 +73,7 @@ class DeskPages:
                 views=views,
                 sparks={texts[-1].record.id: _sparkline(texts) for texts in views},
                 scopes={texts[-1].record.id: texts[-1].record.scope for texts in views},
-                trades={record.id: f"{record.direction} {record.instrument}" for record in held},
+                trades={record.id: f"{record.direction} {record.instrument}" for record in trades},
                 expressions=expressions,
                 decisions=day.decisions(),
                 waiting=day.waiting(),

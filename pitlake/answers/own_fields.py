@@ -59,7 +59,7 @@ def _question(name: str, contracts: Mapping[str, "Dataset"], spelled: str) -> tu
 
 
 def answers(
-    asked: Mapping[str, tuple[str, str]],
+    sql_by_field: Mapping[str, tuple[str, str]],
     viewpoint: "Viewpoint",
     tickers: Sequence[str],
     instants: Sequence[datetime],
@@ -68,13 +68,13 @@ def answers(
     """Ask each field about each company at each instant, oldest first, in one session that moves through time."""
     from pitlake.session import open_session
 
-    tables = sorted({table for table, _ in asked.values()})
+    tables = sorted({table for table, _ in sql_by_field.values()})
     with open_session(replace(viewpoint, as_of=instants[0]), datasets=tables) as session:
         for place, moment in enumerate(instants):
             progress(f"own tables: {place:,} of {len(instants):,} instants ({place / len(instants):.0%})")
             session.advance(moment)
             for ticker in tickers:
-                for name, (_, sql) in asked.items():
+                for name, (_, sql) in sql_by_field.items():
                     yield ticker, moment, name, session.sql(sql, _values(session, sql, ticker, moment))
 
 

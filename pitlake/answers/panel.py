@@ -266,10 +266,10 @@ def _with_own(
     table: pa.Table, question: PanelQuestion, answers: list[own_fields.Answer]
 ) -> tuple[pa.Table, list["Result"]]:
     """Add the fields of own tables to the rows, in the order of the question; return the answers they come from too."""
-    found = {(ticker, moment, name): result.arrow() for ticker, moment, name, result in answers}
+    tables = {(ticker, moment, name): result.arrow() for ticker, moment, name, result in answers}
     pairs = list(zip(table["ticker"].to_pylist(), table["at"].to_pylist(), strict=True))
     for name in dict.fromkeys(name for _, _, name, _ in answers):
-        rows = [found[ticker, moment, name] for ticker, moment in pairs]
+        rows = [tables[ticker, moment, name] for ticker, moment in pairs]
         padded = [each if len(each) else _no_row(each.schema) for each in rows]
         whole = pa.concat_tables(padded)
         table = table.append_column(name, whole["value"])

@@ -70,5 +70,5 @@ def _contracts(every: "Collection[Dataset]", form: str) -> None:
 
 def _say_unions() -> None:
     """Name the views in SQL over several of these datasets."""
-    named = ", ".join(f"{union.name} ({', '.join(union.reads)})" for union in unions().values())
-    render.say(f"in SQL, these read several datasets, with `source` in each row: {named}")
+    views = ", ".join(f"{union.name} ({', '.join(union.reads)})" for union in unions().values())
+    render.say(f"in SQL, these read several datasets, with `source` in each row: {views}")

@@ -98,7 +98,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
-    shown = (SpinnerColumn(), "{task.description}", TimeElapsedColumn())
-    with Progress(*shown, console=Console(stderr=True), transient=True) as progress:
+    columns = (SpinnerColumn(), "{task.description}", TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda text: progress.update(task, description=text)

@@ -195,12 +195,12 @@ class Union:
 @cache
 def unions() -> dict[str, Union]:
     """Return the views that read every source of bars, facts and so on, by name."""
-    found = (
+    views = (
         Union(name=name, summary=summary, reads=reads, columns=tuple(re.findall(r"\w+(?=[,\n])", columns)))
         for reads, text in _macro_files()
         for name, summary, columns in _UNION.findall(text)
     )
-    return {union.name: union for union in sorted(found, key=lambda union: union.name)}
+    return {union.name: union for union in sorted(views, key=lambda union: union.name)}
 
 
 def macro_reads(words: set[str]) -> set[str]:
@@ -226,8 +226,8 @@ def parse(name: str, text: str) -> Query:
         if kind == "param":
             parameters.append(_parameter(name, rest))
         elif kind == "column":
-            stated = _match(_COLUMN, _shared_columns().get(rest, rest), name)
-            columns.append(Field(**stated.groupdict(default="")))
+            column = _match(_COLUMN, _shared_columns().get(rest, rest), name)
+            columns.append(Field(**column.groupdict(default="")))
         else:
             key, colon, value = line.partition(": ")
             if not colon or key not in _KEYS:

@@ -19,9 +19,6 @@ from pitlake.exchange import session_by
 
 _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
 _MOVED = ("date", "time", "day")
-ANY = "X"
-"""The ticker of an address that names no company."""
-
 _YEAR = timedelta(days=365)
 _LONGEST_BREAK = 10
 
@@ -59,18 +56,27 @@ def is_ticker(text: str) -> bool:
     return _TICKER.fullmatch(text) is not None and not text.isdecimal()
 
 
-def parse_address(query: Mapping[str, str]) -> Address:
-    """Parse an address. Raises BadInstant, and BadInput if the instant is in the future or the ticker is missing."""
+def parse_instant(query: Mapping[str, str]) -> datetime:
+    """Parse the instant of an address. Raises BadInstant, and BadInput if it is missing or in the future."""
     if "as_of" not in query:
         raise BadInput("as_of", "missing", "give a time, such as ?as_of=2024-05-22T16:30:00-04:00&ticker=NVDA")
     moment = instant(query["as_of"], "as_of")
-    moved = any(query.get(name) for name in _MOVED)
-    at = _moved_to(moment, query) if moved else moment
+    at = _moved_to(moment, query) if _is_moved(query) else moment
     clock.past(at, "as_of")
+    return at
+
+
+def parse_address(query: Mapping[str, str]) -> Address:
+    """Parse an address. Raises BadInstant, and BadInput if the instant is in the future or the ticker is missing."""
+    at = parse_instant(query)
     ticker = query.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
         raise BadInput("ticker", "is missing or not a ticker", "give letters, digits, dots and hyphens, such as NVDA")
-    return Address(at, ticker, moved)
+    return Address(at, ticker, _is_moved(query))
+
+
+def _is_moved(query: Mapping[str, str]) -> bool:
+    return any(query.get(name) for name in _MOVED)
 
 
 def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:

@@ -67,32 +67,31 @@ class TimeMachine:
         """Show what was known about a company at T. A text that is not a ticker is searched among the companies."""
         text = request.query_params.get("ticker", "").strip()
         if text and not addresses.is_ticker(text):
-            view = addresses.parse_address({**request.query_params, "ticker": addresses.ANY})
-            return RedirectResponse(_search_url(view, text), 303)
+            return RedirectResponse(_search_url(addresses.parse_instant(request.query_params), text), 303)
         view = addresses.parse_address(request.query_params)
         if view.moved:
             return RedirectResponse(view.url(), 303)
         with self._pool.session(view.as_of) as session:
             company = read_company(session, view)
             if not company.ciks and companies.search(session, text):
-                return RedirectResponse(_search_url(view, text), 303)
+                return RedirectResponse(_search_url(view.as_of, text), 303)
         return self._page(request, "at.html", view, {"company": company}, **_controls(company), **_pictures(company))
 
     def companies(self, request: Request) -> Response:
         """List the companies that a text names; all of them without a text."""
-        view = addresses.parse_address({**request.query_params, "ticker": addresses.ANY})
+        moment = addresses.parse_instant(request.query_params)
         text = request.query_params.get("q", "").strip()
-        with self._pool.session(view.as_of) as session:
-            found = companies.search(session, text)
+        with self._pool.session(moment) as session:
+            matches = companies.search(session, text)
         most = companies.MOST_COMPANIES
         facts = {
             "page": "companies",
-            "as_of": view.as_of,
+            "as_of": moment,
             "text": text,
-            "found": found[:most],
-            "more": len(found) > most,
+            "found": matches[:most],
+            "more": len(matches) > most,
         }
-        return render(self._templates, request, "companies.html", facts, moment=view.as_of)
+        return render(self._templates, request, "companies.html", facts, moment=moment)
 
     def compare(self, request: Request) -> Response:
         """Show two instants side by side, the earlier one first."""
@@ -212,8 +211,8 @@ class TimeMachine:
         return render(self._templates, request, template, facts, **own | frame)
 
 
-def _search_url(view: Address, text: str) -> str:
-    return f"/companies?{urlencode({'as_of': iso(view.as_of), 'q': text})}"
+def _search_url(as_of: datetime, text: str) -> str:
+    return f"/companies?{urlencode({'as_of': iso(as_of), 'q': text})}"
 
 
 def _controls(company: CompanyView) -> dict[str, Any]:
