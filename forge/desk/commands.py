@@ -73,6 +73,7 @@ def add_fills(
     Raises:
         BadInput: The settings state no capital, or a line is invalid or not on the ticket; nothing is booked then.
     """
+    memory.journal.require_writable()
     own.check_capital()
     ticket = Ticket(order, _now(memory)) if order else None
     new = import_fills(memory, source, ticket)
@@ -95,6 +96,7 @@ def undo_fill(own: Desk, memory: Memory, name: str, reason: str, lake: str | Pat
 
 def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tuple[str, list[str]]:
     """Book an entry of the account and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
+    memory.journal.require_writable()
     own.check_capital()
     name = book_cash(memory, entry)
     return f"{name} {entry.entry} {entry.amount:,.2f} USD on {entry.booked_on}", _update_book(own, memory, lake)

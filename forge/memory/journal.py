@@ -66,14 +66,18 @@ class Journal:
             raise ClocksMixed("this journal", clock_name, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
 
+    def require_writable(self) -> None:
+        """Raise BadInput if the memory is read-only, as that of a finished backtest."""
+        if isinstance(self.clock, Finished):
+            raise BadInput("memory", f"of {self.clock.name} is read-only", "select the live one with FORGE_LAKE")
+
     def write(self, call: WriteCall, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
         """Run `work`, which writes, in one transaction. Return the rows in order.
 
         A call that has written already receives its rows again, and `work` does not run. Raises CallDiffers, the errors
         of `work`, ClockBehind, and BadInput if the memory is read-only, as that of a finished backtest.
         """
-        if isinstance(self.clock, Finished):
-            raise BadInput("memory", f"of {self.clock.name} is read-only", "select the live one with FORGE_LAKE")
+        self.require_writable()
         with self.database.writing() as execute:
             before = execute(f"{_ROWS} session = ? AND call_id = ? ORDER BY seq", call.session, call.call_id)
             if before:
