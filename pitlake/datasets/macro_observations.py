@@ -4,6 +4,7 @@ from datetime import date
 
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
+from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_VINTAGE = GapRule(type="unverifiable", reason="vintage date is missing", when="realtime_start is not a day")
@@ -64,6 +65,7 @@ DATASET = Dataset(
         NO_VINTAGE,
         CLIPPED,
         FEWER,
+        figures.TOLD_TWICE,
         answers.OTHER_SHAPE,
         shared.FUTURE,
         *shared.unreadable("observation_date", "value"),

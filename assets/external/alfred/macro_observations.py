@@ -15,8 +15,9 @@ from assets.external.alfred._calendar import public_at, rule
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order, one_entity
-from assets.feeds.items import evidence_of
+from assets.feeds.items import TWICE, evidence_of, mark_repeats
 from pitlake.datasets import _answers as answers
+from pitlake.datasets import _figures as figures
 from pitlake.datasets import macro_observations as contract
 from pitlake.datasets.macro_observations import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
@@ -109,6 +110,15 @@ def _ask(path: str, **params: object) -> Request:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """Yield the records of `_records`; one that states another value of an earlier one's vintage is marked."""
+    return mark_repeats(_records(unit, captures), _vintage_of, lambda record: str(record.get("value")))
+
+
+def _vintage_of(record: Record) -> str:
+    return str((record.get("problem"), record.get("date"), record.get("realtime_start")))
+
+
+def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield a record per observation and vintage, and one for a window with fewer observations than it states.
 
     Raises Unparsable for an answer without its list. If another list is missing, the observations are only dated later,
@@ -168,6 +178,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
     evidence = evidence_of(run, record, record["series_id"], record["date"], record["realtime_start"])
+    if TWICE in record:
+        return Place(evidence, reason=figures.TOLD_TWICE.reason)
     vintage = _day(record["realtime_start"])
     if vintage is None or vintage.year == date.max.year:
         return Place(evidence, reason=contract.NO_VINTAGE.reason)
