@@ -215,7 +215,8 @@ class _Comparison:
                 rows, size = rows + file.rows, size + file.size
         most = min(MOST_STORED, int(rows * min(1, MOST_BYTES / max(size, 1))) + 1)
         self._sql.execute(
-            f"CREATE TEMP TABLE sample AS SELECT {self._facts}{self._values} FROM {self._read(files)} LIMIT {most}"
+            f"CREATE TEMP TABLE sample AS SELECT available_at::DATE AS _day, {self._facts}{self._values}"
+            f" FROM {self._read(files)} LIMIT {most}"
         )
 
     def _read(self, files: Sequence[DataFile]) -> str:
@@ -274,13 +275,20 @@ class _Comparison:
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the values of enumerations with those of the lake."""
+        """Compare the values of enumerations with those of the lake.
+
+        Names of companies and the like go on: in the lake itself, many forms occur on one day only.
+        """
         if part.group == "1":
             return
         for place, name in enumerate(self._texts):
-            lake_values = f"(SELECT v{place} AS v, count(*) AS n FROM sample WHERE v{place} IS NOT NULL GROUP BY ALL)"
-            distinct, rows, short = self._row(
-                f"SELECT count(*), coalesce(sum(n), 0), bool_and(length(v) <= {LONGEST_VALUE}) FROM {lake_values}"
+            lake_values = (
+                f"(SELECT v{place} AS v, count(*) AS n, min(_day) = max(_day) AS once FROM sample"
+                f" WHERE v{place} IS NOT NULL GROUP BY v)"
+            )
+            distinct, rows, once, short = self._row(
+                "SELECT count(*), coalesce(sum(n), 0), coalesce(sum(n) FILTER (once), 0),"
+                f" bool_and(length(v) <= {LONGEST_VALUE}) FROM {lake_values}"
             )
             if not short or distinct > MOST_VALUES or rows < LEAST_OFTEN * distinct:
                 continue
@@ -289,7 +297,8 @@ class _Comparison:
             if count >= LEAST_ROWS:
                 total = round(count * self._scale)
                 text = f"{_percent(new / count)} of {total:,} values are none of the {distinct} forms in the lake"
-                yield Finding(f"{name} of {part.name} rows, values", text, new / count / self._dataset.drift.new_values)
+                of_limit = _excess(new / count, once / rows) / self._dataset.drift.new_values
+                yield Finding(f"{name} of {part.name} rows, values", text, of_limit)
 
     def _row(self, query: str) -> tuple[Any, ...]:
         (row,) = self._sql.execute(query).fetchall()
