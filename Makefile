@@ -77,7 +77,7 @@ up: ## Start Neo4j, Postgres and Dagster in containers (needs Docker).
 
 ##@ Develop
 
-test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about seven minutes on two cores.
+test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about eight minutes on two cores.
 	@$(PYTEST) -m "not long"
 
 long: $(SET_UP) ## Run all other tests: about an hour and a half on two cores.
