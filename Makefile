@@ -123,9 +123,10 @@ axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with a
 	@$(call NPM_CI,axe,axe)
 	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
 
-spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools, for its tests and benchmarks (PyPI, 0.5 GB).
+spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools for its tests (PyPI, 0.5 GB), and Delta's jars with Maven (0.1 GB).
 	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
 		sqlglot==$(SQLGLOT)
+	@mvn -q -B -f scripts/spark-pom.xml -Dspark=$(basename $(PYSPARK)) -Ddelta=$(DELTA_SPARK) dependency:resolve
 
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions, walks and searches; FULL=1 at full size, PARTS="open" some.
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)

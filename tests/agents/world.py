@@ -65,10 +65,10 @@ def publish(lake: Lake, dataset: Dataset) -> None:
         StagedGap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
         StagedGap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", T + timedelta(days=3)),
     )
-    kit.publish(lake, _unlimited(dataset), rows(dataset), f"run-{dataset.name}", gaps)
+    kit.publish(lake, unlimited(dataset), rows(dataset), f"run-{dataset.name}", gaps)
 
 
-def _unlimited(dataset: Dataset) -> Dataset:
+def unlimited(dataset: Dataset) -> Dataset:
     """The dataset without what it says of its values: the marked rows hold impossible ones, to be recognised by."""
     limits: dict[str, Any] = {"values": (), "pattern": "", "minimum": None, "maximum": None, "strict": False}
     return replace(dataset, rules=(), columns=tuple(replace(column, **limits) for column in dataset.columns))
