@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import dagster as dg
 
 from assets.derived.bundle_assets import bundle_assets
-from assets.derived.factory import derived_assets
+from assets.derived.factory import derived_assets, follow_inputs
 from assets.drops.factory import drop_assets
 from assets.external import all_feeds
 from assets.factory import SOURCE, graph_asset
@@ -19,14 +19,12 @@ from checks.quality import quality_report
 from pipelines import alerts, earnings, forge, lineage, schedules
 from pipelines.jobs import (
     dropped_files,
-    earnings_releases,
     edgar_watch,
     external_feeds,
     graph_days,
     graph_snapshots,
     macro_watch,
     quality,
-    texts,
 )
 from pipelines.maintenance import maintenance
 from pipelines.partitions import DAYS, EARNINGS
@@ -68,9 +66,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             external_feeds,
             edgar_watch,
             macro_watch,
-            earnings_releases,
             dropped_files,
-            texts,
             earnings.earnings_bundles,
             maintenance,
             quality,
@@ -83,6 +79,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             alerts.tell_of_missing_answers,
             alerts.tell_of_stale_datasets,
             earnings.new_earnings,
+            follow_inputs,
             *lineage.sensors(),
         ],
         resources=standard | dict(resources or {}),

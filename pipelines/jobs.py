@@ -50,12 +50,6 @@ macro_watch = dg.define_asset_job(
     description="New vintages of the series in the run's config.",
 )
 
-earnings_releases = dg.define_asset_job(
-    "earnings_releases",
-    selection=dg.AssetSelection.assets("names", "earnings_events"),
-    description="Earnings releases from every dataset that reports them; each becomes a partition.",
-)
-
 external_feeds = dg.define_asset_job(
     "external_feeds",
     selection=dg.AssetSelection.groups("external"),
@@ -67,12 +61,6 @@ dropped_files = dg.define_asset_job(
     "dropped_files",
     selection=dg.AssetSelection.groups("drops"),
     description="Files dropped into the folders of PITLAKE_DROPS.",
-)
-
-texts = dg.define_asset_job(
-    "texts",
-    selection=dg.AssetSelection.assets("text_vectors"),
-    description="Vectors of texts without one.",
 )
 
 quality = dg.define_asset_job(

@@ -18,14 +18,12 @@ from assets.feeds.feed import Scope
 from pipelines import earnings
 from pipelines.jobs import (
     dropped_files,
-    earnings_releases,
     edgar_watch,
     external_feeds,
     graph_days,
     graph_snapshots,
     macro_watch,
     quality,
-    texts,
 )
 from pipelines.maintenance import maintenance
 from pipelines.sync import sources
@@ -36,8 +34,6 @@ from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
-AFTER_GRAPH = "30 19 * * 1-5"  # The evening's load reports releases.
-AFTER_NEWS = "45 8,19 * * *"
 DROPS = "*/15 * * * *"
 AFTER_RELEASES = "0 20 * * 1-5"
 AFTER_EVENING = "30 20 * * *"  # This is a separate run, so that a failed dataset does not prevent the report.
@@ -98,12 +94,6 @@ evening_snapshots = dg.ScheduleDefinition(
 )
 
 
-@in_new_york(earnings_releases, AFTER_GRAPH)
-def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Derive the earnings releases, once the evening's load is done, on days with a session."""
-    return without_session(context) or once_there_is_a_lake(context, lake)
-
-
 @in_new_york(earnings.earnings_bundles, AFTER_RELEASES)
 def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Rebuild releases of the last weeks, on days with a session, with what was in the future before."""
@@ -122,12 +112,6 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
 @in_new_york(quality, AFTER_EVENING)
 def evening_report(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Write the quality report, once there is a lake."""
-    return once_there_is_a_lake(context, lake)
-
-
-@in_new_york(texts, AFTER_NEWS)
-def new_texts(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Make vectors of the texts loaded in the morning and the evening, once there is a lake."""
     return once_there_is_a_lake(context, lake)
 
 
@@ -198,10 +182,8 @@ ALL = [
     evening,
     before_the_open,
     evening_snapshots,
-    evening_releases,
     evening_bundles,
     evening_report,
-    new_texts,
     drops,
     edgar,
     macro_releases,

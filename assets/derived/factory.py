@@ -28,6 +28,19 @@ class DriftConfig(dg.Config):
     datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; blank: all requested before.")
 
 
+ON_INPUTS = (
+    dg.AutomationCondition.any_deps_updated().since_last_handled()
+    & ~dg.AutomationCondition.any_deps_in_progress()
+    & ~dg.AutomationCondition.in_progress()
+).with_label("after its inputs")
+"""Not `eager`, which waits until each day of each input was loaded."""
+
+follow_inputs = dg.AutomationConditionSensorDefinition(
+    "follow_inputs",
+    target=dg.AssetSelection.assets("names", "earnings_events", "text_vectors"),
+    description="Derive names, earnings releases and vectors of texts when runs of their inputs have ended.",
+)
+
 OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
 """Called with all releases once they are published. The caller stores the partitions."""
 
@@ -82,7 +95,7 @@ def text_vectors_asset() -> dg.AssetsDefinition:
 def drift_asset() -> dg.AssetsDefinition:
     """Return the asset of drift, downstream of every dataset that a provider fills."""
 
-    @_asset(get("drift"), tuple(all_feeds()))
+    @_asset(get("drift"), tuple(all_feeds()), None)
     def measured(
         context: dg.AssetExecutionContext, config: DriftConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
@@ -94,5 +107,8 @@ def drift_asset() -> dg.AssetsDefinition:
     return measured
 
 
-def _asset(dataset: Dataset, reads: tuple[str, ...]) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    return dataset_asset(dataset, "duckdb", deps=[name for name in reads if name in all_datasets()])
+def _asset(
+    dataset: Dataset, reads: tuple[str, ...], condition: dg.AutomationCondition[Any] | None = ON_INPUTS
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    deps = [name for name in reads if name in all_datasets()]
+    return dataset_asset(dataset, "duckdb", deps=deps, automation_condition=condition)

@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from assets.derived.earnings_bundles import Event
+from assets.derived.factory import follow_inputs
 from pipelines import schedules
 from pipelines.definitions import build_definitions
 from pitlake.lake.storage.watch_list import WatchList
@@ -67,24 +68,13 @@ def test_every_schedule_waits_for_somebody_to_start_it():
     assert {one.default_status for one in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
 
 
-@pytest.mark.parametrize(
-    "schedule", [schedules.evening_report, schedules.new_texts, schedules.weekly_upkeep], ids=lambda one: one.name
-)
+@pytest.mark.parametrize("schedule", [schedules.evening_report, schedules.weekly_upkeep], ids=lambda one: one.name)
 def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
     lake = LakeResource(root=str(tmp_path / "lake"))
     with at("2024-07-07 03:00") as context:
         assert isinstance(schedule(context, lake=lake), dg.SkipReason)
         lake.open().start()
         assert isinstance(schedule(context, lake=lake), dg.RunRequest)
-
-
-@pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-07-06", False)])
-def test_releases_are_looked_for_on_evenings_of_sessions(day, runs, tmp_path):
-    lake = LakeResource(root=str(tmp_path / "lake"))
-    with at(f"{day} 19:30") as context:
-        assert isinstance(schedules.evening_releases(context, lake=lake), dg.SkipReason)
-        lake.open().start()
-        assert isinstance(schedules.evening_releases(context, lake=lake), dg.RunRequest) is runs
 
 
 @pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-09-03", False)])
@@ -101,9 +91,31 @@ def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkey
     assert schedules.earnings.tags(known[6].key, known[0].key).items() <= asked.tags.items()
 
 
-def test_the_evenings_work_follows_from_what_the_graph_told(tmp_path):
-    order = (schedules.evening, schedules.evening_releases, schedules.evening_bundles, schedules.evening_report)
+def test_the_evenings_work_follows_from_what_the_graph_told():
+    order = (schedules.evening, schedules.evening_bundles, schedules.evening_report)
     begins = [tuple(map(int, one.cron_schedule.split()[1::-1])) for one in order]
     assert begins == sorted(begins)
-    job = build_definitions().resolve_job_def("earnings_releases")
-    assert {key.path[0] for key in job.asset_layer.executable_asset_keys} == {"names", "earnings_events"}
+
+
+def test_derived_datasets_follow_their_inputs_and_wait_for_their_runs():
+    definitions = build_definitions()
+    assets = definitions.resolve_asset_graph()
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def requested(cursor=None):
+            result = dg.evaluate_automation_conditions(
+                definitions, instance=instance, asset_selection=follow_inputs.asset_selection, cursor=cursor
+            )
+            names = {each.key.path[0] for each in result.results if each.true_subset.size}
+            return names, result.cursor
+
+        nothing, cursor = requested()
+        instance.report_runless_asset_event(dg.AssetMaterialization("news", partition="2024-05-22"))
+        after_news, cursor = requested(cursor)
+        again, cursor = requested(cursor)
+        instance.report_runless_asset_event(dg.AssetMaterialization("sec_filings"))
+        after_filings, _ = requested(cursor)
+    assert (nothing, after_news, again) == (set(), {"text_vectors"}, set())
+    assert after_filings == {"names", "earnings_events"}
+    followed = {key.path[0] for key in assets.get_all_asset_keys() if assets.get(key).automation_condition}
+    assert followed == {"names", "earnings_events", "text_vectors"}
