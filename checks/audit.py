@@ -45,8 +45,16 @@ WARNINGS = {
 }
 
 
+def cannot_fail(dataset: Dataset) -> set[str]:
+    """Return the checks that have nothing to look at in a dataset, so that the catalogue does not list them."""
+    warned = any(rule.severity == "warning" for rule in rules(dataset, (clock.EPOCH, None)))
+    looks = {DRIFT: dataset.watched, "unread": dataset.group == "graph", "partition_window": dataset.partitioned,
+             "freshness": dataset.freshness, WARNED: warned}  # fmt: skip
+    return {name for name, look in looks.items() if not look}
+
+
 def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
-    left_out = {*([] if dataset.watched else [DRIFT]), *([] if dataset.group == "graph" else ["unread"])}
+    left_out = cannot_fail(dataset)
     names = {name: text for name, text in BLOCKING.items() if name not in left_out}
     blocking = [_spec(dataset, name, text, blocking=True) for name, text in names.items()]
     warnings = (
@@ -55,11 +63,15 @@ def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
         *dataset.warnings,
         *([ANSWERED] if is_asked(dataset) else []),
     )
+    expectations = {EXPECTED: "blocking", WARNED: "warning"}
     return [
         *blocking,
-        *(_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings),
-        _spec(dataset, EXPECTED, _listed(dataset, "blocking"), blocking=True),
-        _spec(dataset, WARNED, _listed(dataset, "warning"), blocking=False),
+        *(_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings if name not in left_out),
+        *(
+            _spec(dataset, name, _listed(dataset, severity), blocking=name == EXPECTED)
+            for name, severity in expectations.items()
+            if name not in left_out
+        ),
     ]
 
 
@@ -70,9 +82,7 @@ def _listed(dataset: Dataset, severity: Severity) -> str:
     expectations = rules(dataset, (clock.EPOCH, None))
     names = [f"- {rule.name}" for rule in expectations if rule.severity == severity]
     description = "Required for a publish" if severity == "blocking" else "Expected of the source's values"
-    return (
-        "\n".join((f"{description}:", "", *names)) if names else "The contract has no rules about the source's values."
-    )
+    return "\n".join((f"{description}:", "", *names))
 
 
 def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:
@@ -92,7 +102,10 @@ def runbook(name: str) -> dg.MetadataValue[Any]:
 
 def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[dg.AssetCheckResult]:
     """Return the check results as Dagster shows them. Examples are locators of source records, never values."""
+    silent = cannot_fail(dataset)
     for result in results:
+        if result.passed and result.name in silent:
+            continue
         yield dg.AssetCheckResult(
             asset_key=dataset.name,
             check_name=result.name,

@@ -77,7 +77,7 @@ def test_each_day_shows_its_own_counts(materialise, toy, instance):
 def test_every_check_is_evaluated_and_passes(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     found = evaluations(materialise("2024-03-10", "2024-03-10"))
-    assert set(found) == {*BLOCKING, "freshness", "expectations", "expectation_warnings"}
+    assert set(found) == {*BLOCKING, "expectations"}
     assert every(one.passed for one in found.values())
 
 
