@@ -1,7 +1,7 @@
-"""The contracts as named Great Expectations suites, for people who use that library.
+"""The contracts as Great Expectations checkpoints, for people who use that library.
 
-`python -m checks.suites FOLDER` makes FOLDER a project of the library with one suite per dataset, `pitlake.DATASET`, or
-updates the suites of such a project. A suite validates a dataset's view: `SELECT * FROM prices`.
+`python -m checks.suites FOLDER` makes FOLDER a project of the library, or updates such a project. Each dataset has a
+suite, a validation definition and a checkpoint, named `pitlake.DATASET`, for a frame of its view: `SELECT * FROM prices`.
 """
 
 import sys
@@ -25,10 +25,19 @@ def suite(dataset: Dataset) -> Any:
 
 
 def export(folder: Path) -> list[str]:
-    """Write the suite of every dataset into the project at a folder, created if missing. Return their names."""
-    context = library().get_context(mode="file", project_root_dir=folder)
+    """Write the checkpoint of every dataset, with what it needs, into the project at a folder, created if missing.
+    Return their names.
+    """
+    gx = library()
+    context = gx.get_context(mode="file", project_root_dir=folder)
+    views = context.data_sources.add_or_update_pandas("pitlake")
     for dataset in all_datasets().values():
-        context.suites.add_or_update(suite(dataset))
+        name = name_of(dataset)
+        view = views.add_dataframe_asset(dataset.name).add_batch_definition_whole_dataframe("view")
+        expectations = context.suites.add_or_update(suite(dataset))
+        validation = gx.ValidationDefinition(name=name, data=view, suite=expectations)
+        validation = context.validation_definitions.add_or_update(validation)
+        context.checkpoints.add_or_update(gx.Checkpoint(name=name, validation_definitions=[validation]))
     return [*map(name_of, all_datasets().values())]
 
 
@@ -38,7 +47,7 @@ def main(arguments: list[str]) -> int:
         print("name the folder to write: python -m checks.suites FOLDER", file=sys.stderr)  # noqa: T201 - a command line
         return 2
     names = export(Path(arguments[0]))
-    print(f"{len(names)} suites, {names[0]} to {names[-1]}, in {arguments[0]}")  # noqa: T201 - a command line
+    print(f"{len(names)} checkpoints, {names[0]} to {names[-1]}, in {arguments[0]}")  # noqa: T201 - a command line
     return 0
 
 

@@ -254,18 +254,19 @@ def test_what_is_impossible_is_refused_by_both_engines_and_what_is_real_by_none(
     assert blocking.intersection(validate(rows, rules(dataset, WINDOW))) == {*broken}
 
 
-def test_a_suite_is_exported_opened_and_run_by_the_library_alone(tmp_path):
+def test_checkpoints_are_exported_opened_and_run_by_the_library_alone(tmp_path):
     gx = library()
     assert main([str(tmp_path)]) == 0
     context = gx.get_context(mode="file", project_root_dir=tmp_path)
-    assert {one.name for one in context.suites.all()} == {f"pitlake.{name}" for name in all_datasets()}
-    asset = context.data_sources.add_pandas("lake").add_dataframe_asset("prices")
-    batches = asset.add_batch_definition_whole_dataframe("all")
+    names = {f"pitlake.{name}" for name in all_datasets()}
+    assert {each.name for each in context.checkpoints.all()} == {each.name for each in context.suites.all()} == names
     good = clean(all_datasets()["prices"])
     broken = {f"high >= {price}" for price in ("open", "low", "close")}
     for rows, failed in ((good, set()), (with_value(good, "high", 1.0), broken)):
-        result = batches.get_batch({"dataframe": frame(rows)}).validate(context.suites.get("pitlake.prices"))
-        assert {one.expectation_config.meta["rule"] for one in result.results if not one.success} == failed
+        outcome = context.checkpoints.get("pitlake.prices").run({"dataframe": frame(rows)})
+        (result,) = outcome.run_results.values()
+        assert outcome.success == (not failed)
+        assert {each.expectation_config.meta["rule"] for each in result.results if not each.success} == failed
         assert len(result.results) > 15
 
 
