@@ -1,7 +1,7 @@
 """The contracts as Great Expectations checkpoints, for people who use that library.
 
 `python -m checks.suites FOLDER` makes FOLDER a project of the library, or updates such a project. Each dataset has a
-suite, a validation definition and a checkpoint, named `pitlake.DATASET`, for a frame of its view: `SELECT * FROM prices`.
+suite, a validation definition and a checkpoint, `pitlake.DATASET`, for a frame of its view: `SELECT * FROM prices`.
 """
 
 import sys
