@@ -274,6 +274,11 @@ def test_details_name_places_and_never_values():
     assert detail.endswith("$.raw.*.*.daily_stock")
 
 
+def test_a_path_shows_a_forbidden_key_as_the_rule_spells_it_and_no_other_odd_key():
+    assert rules.forbidden_path({"Ｄaily_Ｓtock": 1}) == "$.daily_stock"
+    assert rules.forbidden_path({"an odd key": {"DAILY_stock": 1}}) == "$.*.daily_stock"
+
+
 def test_a_long_path_is_cut():
     item = nested(30, lambda inner: {"k": inner} if inner != 1 else {"daily_stock": 1})
     assert rules.forbidden_path(item) == "$.k.k.k.k.k.k.k.…"
