@@ -56,6 +56,11 @@ def test_no_view_of_any_dataset_has_a_column_of_hindsight(session):
         assert columns(session, name) == set(contract.agent_columns) - contract.hindsight
 
 
+def test_gaps_keep_all_but_their_locators(session):
+    gaps = session.sql("SELECT reason, locator FROM gaps WHERE dataset = 'earnings_events'").rows()
+    assert gaps == [("no release near the stated day", None)]
+
+
 def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
     with connect(T, lake=lake) as shown:
         for name in SHOWN:
