@@ -63,7 +63,7 @@ def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
         *dataset.warnings,
         *([ANSWERED] if is_asked(dataset) else []),
     )
-    expectations = {EXPECTED: "blocking", WARNED: "warning"}
+    expectations: dict[str, Severity] = {EXPECTED: "blocking", WARNED: "warning"}
     return [
         *blocking,
         *(_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings if name not in left_out),
