@@ -24,7 +24,9 @@ def close(name: str, reason: str) -> None:
 
     own = _desk()
     memory = own.memory()
-    changed = change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), {"exit_reason": reason})
+    changed = change_held(
+        memory, name, getpass.getuser(), own.guardrails(_market(None, memory)), {"exit_reason": reason}
+    )
     memory.flush()
     click.echo(f"{name} closes at the end of {changed.expires}, or with the next bar after it")
 
@@ -50,7 +52,7 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
         raise BadInput("--stop", "no change is given", "give --stop, --target or --expires")
     own = _desk()
     memory = own.memory()
-    change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), changed)
+    change_held(memory, name, getpass.getuser(), own.guardrails(_market(None, memory)), changed)
     memory.flush()
     click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
 

@@ -9,7 +9,7 @@ from forge.cli.desk import lake_option, market_of
 from forge.cli.memories import run_option
 
 if TYPE_CHECKING:
-    from forge.memory import Remembered
+    from forge.memory import Memory, Remembered
 
 
 @click.command()
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 @lake_option
 def export(table: str, lake: str | None) -> None:
     """Print fills, positions, outcomes or your decisions as CSV."""
-    from forge.desk import papers
+    from forge.desk import desk, papers
 
-    click.echo(papers.table(_remembered(), table, market_of(lake)), nl=False)
+    memory = desk().memory()
+    click.echo(papers.table(_remembered(memory), table, market_of(lake, memory)), nl=False)
 
 
 @click.command()
@@ -31,9 +32,10 @@ def ticket(name: str, lake: str | None) -> None:
     The quantity is in whole shares, for its notional at the last close. `fills import --ticket` compares the broker's
     fills with it.
     """
-    from forge.desk import papers
+    from forge.desk import desk, papers
 
-    click.echo(papers.ticket(_remembered(), name, market_of(lake)), nl=False)
+    memory = desk().memory()
+    click.echo(papers.ticket(_remembered(memory), name, market_of(lake, memory)), nl=False)
 
 
 @click.command()
@@ -67,10 +69,7 @@ def verify(file: Path) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _remembered() -> "Remembered":
-    from forge.desk import desk
-
-    memory = desk().memory()
+def _remembered(memory: "Memory") -> "Remembered":
     return memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm")
 
 

@@ -40,7 +40,10 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     fs = turn(memory)
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
-    assert "problem: no review of exactly this content" in run_forge(capsys, "approvals")[1]
+    listed = run_forge(capsys, "approvals")[1]
+    assert "problem: no review of exactly this content" in listed
+    assert "book: gross 50 → 60\nbook: net 30 → 40\nbook: loss if every stop is hit 50 → 51\n" in listed
+    assert "book: factor rates 3 → 8\n" in listed
     code, out, err = run_forge(capsys, "approve", "E-001")
     assert (code, out, "--hash: is missing" in err) == (2, "", True)
     sha256 = json.loads(run_forge(capsys, "approvals", "--format", "json")[1])[0]["sha256"]

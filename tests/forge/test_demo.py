@@ -4,7 +4,6 @@ import json
 import re
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -100,10 +99,8 @@ def test_what_is_told_is_what_happened(told):
         assert line in text
 
 
-def test_make_web_shows_what_the_story_left_and_takes_no_decision_on_it(home, told, memory, monkeypatch):
-    (named,) = re.findall(r"FORGE_LAKE=\.pitlake/demo/(\S+) \$\(BIN\)/pitlake web", Path("Makefile").read_text())
-    monkeypatch.setenv("FORGE_LAKE", str(home / named))
-    assert memory.lake.root == home / named
+def test_the_desk_shows_what_the_story_left_and_takes_no_decision_on_it(home, told, memory, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(memory.lake.root))
     before = memory.journal.head()
     with browsing(home / "lake", rooms=(room,)) as client:
         desk = client.get("/desk").text

@@ -80,6 +80,7 @@ COMMANDS = {
     ("fetch",): ("--source", "fred", "--op", "series", "--query", "GDP", "--pit", T),
     ("reparse",): (),
     ("forge", "approvals"): (),
+    ("forge", "book"): (),
     ("forge", "fills", "list"): (),
     ("forge", "calibrate"): (),
     ("forge", "desk"): AS_OF,
@@ -111,7 +112,6 @@ REFUSED = {
     ("retract",): (("--run", "none", "--reason", "no"), "'none'"),
     ("study", "report"): (("none",), "none"),
     ("forge", "adjust"): (("E-001", "--stop", "1"), "is read-only"),
-    ("forge", "book"): ((), "capital"),
     ("forge", "close"): (("E-001", "--reason", "no"), "is read-only"),
     ("forge", "constrain"): (("--max-gross", "100"), "is read-only"),
     ("forge", "cash"): (("deposit", "100", "--reason", "new money"), "is read-only"),
@@ -127,7 +127,7 @@ REFUSED = {
     ("forge", "rebuild"): ((), "is not empty"),
     ("forge", "reject"): (("E-001", "--reason", "no"), "is read-only"),
     ("forge", "settle"): ((), "is read-only"),
-    ("forge", "ticket"): (("E-001",), "is not open"),
+    ("forge", "ticket"): (("E-001",), "is not a held Expression"),
     ("forge", "verify"): (("none.json",), "none.json"),
     ("forge", "stop"): (("none",), "is not running"),
     ("forge", "skills", "approve"): (("P-001", "--hash", "0" * 64), "P-001"),
@@ -160,7 +160,7 @@ def place(demo, tmp_path_factory) -> Iterator[Path]:
         for name in ("ANTHROPIC_API_KEY", "NEO4J_URI", "PITLAKE_NOTIFY", "FORGE_JOURNAL", "FORGE_CONFIG"):
             patch.delenv(name, raising=False)
         patch.setenv("PITLAKE_LAKE", str(home / "demo/lake"))
-        patch.setenv("FORGE_LAKE", str(home / "demo/forge-simulated-demo"))
+        patch.setenv("FORGE_LAKE", str(home / "demo/forge-simulated-month"))
         patch.setenv("DAGSTER_HOME", str(home / "demo/dagster"))
         patch.setenv("PITLAKE_GRAPH_ROOT", str(home / "demo/graph"))
         patch.setenv(FOLDER_VARIABLE, str(home / "report"))
