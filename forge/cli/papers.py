@@ -13,14 +13,27 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table", type=click.Choice(["fills", "positions", "outcomes", "decisions"]))
+@click.argument("table", type=click.Choice(["fills", "positions", "outcomes", "decisions"]), required=False)
+@click.option(
+    "--excel",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all four tables to this Excel file instead.",
+)
 @lake_option
-def export(table: str, lake: str | None) -> None:
+def export(table: str | None, excel: Path | None, lake: str | None) -> None:
     """Print fills, positions, outcomes or your decisions as CSV."""
     from forge.desk import desk, papers
+    from pitlake.errors import BadInput
 
+    if (table is None) == (excel is None):
+        raise BadInput("TABLE", "missing, or given together with --excel", "give a table, or --excel FILE for all")
     memory = desk().memory()
-    click.echo(papers.table(_remembered(memory), table, market_of(lake, memory)), nl=False)
+    remembered, market = _remembered(memory), market_of(lake, memory)
+    if excel:
+        papers.workbook(remembered, market, excel)
+    elif table:
+        click.echo(papers.table(remembered, table, market), nl=False)
 
 
 @click.command()

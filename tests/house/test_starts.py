@@ -334,6 +334,7 @@ JOBS = {
     "earnings_bundles": {},
     "edgar_watch": {},
     "external_feeds": {},
+    "forge_brief": {},
     "forge_tracking": {},
     "forge_turn": {},
     "graph_days": DAY,
@@ -354,6 +355,7 @@ def test_a_job_runs(name, wired, place, monkeypatch):
     definitions, instance = wired
     job = definitions.resolve_job_def(name)
     monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))  # jobs write the live memory
+    monkeypatch.setenv("FORGE_NOTIFY", "log")
     tags = JOBS[name]
     if name == "earnings_bundles":
         derived = [dg.AssetKey(name) for name in ("names", "earnings_events", "text_vectors")]
@@ -382,7 +384,7 @@ def test_a_turn_of_the_agent_says_that_it_has_no_model(wired, place, monkeypatch
 
 def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
     definitions, instance = wired
-    for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY"):
+    for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY", "FORGE_NOTIFY"):
         monkeypatch.setenv(name, "0000320193")
     LakeResource().open().watch(WatchList(companies={"0001104485": ("NOG",)}, series=("GDP",)))
     at = datetime(2024, 5, 31, 17, tzinfo=ZoneInfo("America/New_York"))  # a Friday, for the weekly one
