@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.desk import DAY
 from forge.cli.desk import market_of as _market
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ def close(name: str, reason: str) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--stop", help="New stop in USD, as traded now [default: unchanged].")
 @click.option("--target", help="New target in USD, as traded now [default: unchanged].")
-@click.option(
-    "--expires", type=click.DateTime(["%Y-%m-%d"]), help="New last day, such as 2024-06-28 [default: unchanged]."
-)
+@click.option("--expires", type=DAY, help="New last day, such as 2024-06-28 [default: unchanged].")
 def adjust(name: str, stop: str | None, target: str | None, expires: datetime | None) -> None:
     """Change the stop, target or last day of a held position.
 

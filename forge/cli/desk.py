@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from forge.providers.base import At
     from forge.records import Portfolio, Record
 
+
+class _Day(click.DateTime):
+    """A day of the calendar."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a day of the calendar; write it as 2024-06-28", param, ctx)
+
+
+DAY = _Day(["%Y-%m-%d"])
 COLUMNS = ("expression", "notional")
 LIST_WAITING = "list the waiting items: pitlake forge approvals"
 lake_option = click.option(
