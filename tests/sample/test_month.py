@@ -69,6 +69,8 @@ def test_the_desk_stands_at_the_last_day_with_capital_alert_and_what_waits(desk)
     assert re.search(r'class="clock">(.*?)<', page)[1] == "Friday 21 May 2010, 17:00 New York"
     assert "unfollowed since 2010-05-19: there is no bar of OWNH" in page
     assert "E-005" in page
+    assert "sess_" not in page
+    assert "-0.00 %" not in page
     assert len(set(re.findall(r"/desk/d/([\w-]+)", page))) == 3
 
 
