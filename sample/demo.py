@@ -222,7 +222,7 @@ def show_next_steps(home: Path, decision: str) -> None:
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
         f"{command} datasets --as-of {DEMO_RESTATEMENT.after}",
         f"{command} forge replay {decision}",
-        *(["make ui", f"make web  # opens {WEB}; the desk is at /desk"] if Path("Makefile").exists() else []),
+        *(["make ui", f"make web  # opens {WEB} (the desk: /desk)"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)
