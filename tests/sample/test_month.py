@@ -87,3 +87,5 @@ def test_the_command_line_stands_at_the_same_day(desk, capsys):
     assert "long AAPL E-004" in told
     assert invoke(("forge", "export", "positions")) == 0
     assert "E-004" in capsys.readouterr().out
+    assert invoke(("forge", "settle")) == 2
+    assert "is read-only" in capsys.readouterr().err
