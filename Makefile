@@ -43,7 +43,7 @@ demo: $(SET_UP) ## Ask a question of public figures, build a sample lake end to 
 	@$(BIN)/python -m sample.demo
 
 web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
-	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2010-01-26T09:30:00-05:00 --ticker AAPL --browse
+	@FORGE_LAKE=.pitlake/demo/forge-simulated-month $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2010-01-26T09:30:00-05:00 --ticker AAPL --browse
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
 	@$(BIN)/python -m checks.quality

@@ -72,6 +72,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             quality,
             forge.tracking,
             forge.forge_turn,
+            forge.forge_brief,
         ],
         schedules=[*schedules.ALL, *forge.schedules()],
         sensors=[
@@ -80,6 +81,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             alerts.tell_of_stale_datasets,
             earnings.new_earnings,
             follow_inputs,
+            forge.forge_alerts,
             *lineage.sensors(),
         ],
         resources=standard | dict(resources or {}),

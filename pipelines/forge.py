@@ -5,6 +5,8 @@ from the tape. Without a model a schedule skips and says why.
 """
 
 import asyncio
+import json
+import os
 from contextlib import closing
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,15 +14,17 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from forge.agent.occasions import OCCASIONS, RETROSPECTIVE, occasion_text
+from forge.agent.occasions import ALERT, OCCASIONS, RETROSPECTIVE, occasion_text
+from forge.agent.session import Trigger
 from forge.core.config import Schedules
 from forge.core.timetable import Slot, timetable
-from forge.desk import desk
+from forge.desk import brief, desk
 from forge.evolution.proposing import PREFIX, describe, propose
 from forge.fs import ForgeFS
 from forge.model.budget import total_spent
 from forge.providers.base import At
 from forge.tracking.account import advance_account
+from forge.tracking.alerts import alerts
 from forge.tracking.calibration import calibrate
 from forge.tracking.receipts import recorded_cut_offs
 from forge.tracking.settlement import settle
@@ -59,6 +63,7 @@ class Occasion(Instant):
     """The occasion of a run of the agent."""
 
     occasion: str = Field(description=f"One of {', '.join(OCCASIONS)}.")
+    alerts: list[str] = Field(default=[], description="The alerts that wake the agent.")
 
 
 @dg.asset(
@@ -216,12 +221,13 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
     """Ask the agent the occasion's question; a started decision continues from its tape."""
     with closing(forge.opened()) as memory:
         files = ForgeFS(memory, memory.hydrate(config.at))
-        text = occasion_text(config.occasion, files, config.at, forge.desk.config.schedules)
+        text = occasion_text(config.occasion, files, config.at, forge.desk.config.schedules, config.alerts)
         decision = f"D-{config.occasion}-{config.at:%Y%m%dT%H%M%SZ}"
         agent = forge.agent(memory, lake.open())
         if decision in agent.tape.decisions():
             text = ""
-        turn = agent.ask(text, config.at, decision=decision, trigger="schedule", on_progress=context.log.info)
+        trigger: Trigger = "alert" if config.occasion == ALERT else "schedule"
+        turn = agent.ask(text, config.at, decision=decision, trigger=trigger, on_progress=context.log.info)
         decided = asyncio.run(turn)
         fetched = agent.fetched(decision)
         proposals = []
@@ -260,6 +266,49 @@ def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunReque
     return dg.RunRequest(run_key=at, run_config={"ops": {"take_turn": {"config": {"as_of": at, "occasion": occasion}}}})
 
 
+@dg.op
+def send_brief(config: Instant, lake: LakeResource, forge: ForgeResource) -> None:
+    """Send the first page of the day to the channels in FORGE_NOTIFY."""
+    with closing(forge.opened()) as memory:
+        page = brief.brief(forge.desk, memory, At(as_of=config.at, lake=lake.open().root))
+    brief.send(page.title, page.lines())
+
+
+@dg.job(description="The first page of the day, sent to the channels in FORGE_NOTIFY.")
+def forge_brief() -> None:
+    """Send the brief."""
+    send_brief()
+
+
+@dg.sensor(
+    job_name=forge_turn.name,
+    minimum_interval_seconds=15 * 60,
+    description="Sends each new alert once to the channels in FORGE_NOTIFY, and wakes the agent, within its budgets.",
+)
+def forge_alerts(
+    context: dg.SensorEvaluationContext, lake: LakeResource, forge: ForgeResource
+) -> dg.RunRequest | dg.SkipReason:
+    """Report and ask about alerts that the last tick did not see. An alert that was over counts as new again."""
+    at, own = now(), forge.desk
+    try:
+        with closing(forge.opened()) as memory:
+            current = alerts(memory.hydrate(at), At(as_of=at, lake=lake.open().root).pinned(), own.config)
+    except LakeNotFound:
+        return dg.SkipReason("there is no lake yet")
+    names = [f"{alert.kind}: {alert.subject}" for alert in current]
+    seen = json.loads(context.cursor or "[]")
+    new = [str(alert) for alert, name in zip(current, names, strict=True) if name not in seen]
+    if new and os.environ.get(brief.VARIABLE):
+        brief.send(f"Forge: {len(new)} new alerts", new)
+    context.update_cursor(json.dumps(names))
+    if not new:
+        return dg.SkipReason("no new alert")
+    if absent := own.routing.missing("agent"):
+        return dg.SkipReason(f"{len(new)} new alerts; no model: {absent}")
+    config = {"as_of": iso(at), "occasion": ALERT, "alerts": new}
+    return dg.RunRequest(run_key=iso(at), run_config={"ops": {"take_turn": {"config": config}}})
+
+
 def asking(slot: Slot) -> dg.ScheduleDefinition:
     name, description = SLOTS[slot.trigger]
 
@@ -270,6 +319,20 @@ def asking(slot: Slot) -> dg.ScheduleDefinition:
     clocked = dg.schedule(
         name=name, job=forge_turn, cron_schedule=slot.cron, execution_timezone=slot.zone, description=description
     )
+    return clocked(decide)
+
+
+def briefing(slot: Slot) -> dg.ScheduleDefinition:
+    def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        at = iso(context.scheduled_execution_time)
+        if not os.environ.get(brief.VARIABLE) or not slot.due(slot.day(context.scheduled_execution_time)):
+            return dg.SkipReason(f"no session today, or {brief.VARIABLE} is not set")
+        return dg.RunRequest(run_key=at, run_config={"ops": {"send_brief": {"config": {"as_of": at}}}})
+
+    clocked = dg.schedule(
+        name="forge_morning_brief", job=forge_brief, cron_schedule=slot.cron, execution_timezone=slot.zone,
+        description="Sends the first page of the day, on days with a session.",
+    )  # fmt: skip
     return clocked(decide)
 
 
@@ -293,4 +356,5 @@ def schedules() -> list[dg.ScheduleDefinition]:
         plan = desk().config.schedules
     except BadInput:
         plan = Schedules()
-    return [*map(asking, timetable(plan)), forge_hourly]
+    slots = timetable(plan)
+    return [*map(asking, slots), briefing(slots[0]), forge_hourly]

@@ -37,7 +37,7 @@ from pitlake.errors import CheckFailed, PitlakeError
 from pitlake.lake.lake import Lake
 from resources.graph.graph import Graph
 from resources.graph.open import GraphSettings, graph_server
-from sample import outside
+from sample import month, outside
 from sample.calendar import FIRST_DAY, LAST_DAY
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
@@ -73,6 +73,8 @@ def main() -> int:
         fill(home)
         lake = Lake(home / "lake")
         decision = play(home, lake, partial(out.print, markup=False, highlight=False, soft_wrap=True))
+        with step("playing a month on the desk"):
+            month.play(home, lake)
         out.print("\nThe figures of these companies are invented.")
         for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS[1:]):
             show(lake, demonstration)
@@ -209,7 +211,7 @@ def show_next_steps(home: Path, decision: str) -> None:
     out.print("\nAsk it yourself", style="bold")
     places = {
         "PITLAKE_LAKE": "lake",
-        "FORGE_LAKE": "forge-simulated-demo",
+        "FORGE_LAKE": f"forge-simulated-{month.RUN}",
         "PITLAKE_GRAPH_ROOT": "graph",
         "DAGSTER_HOME": "dagster",
     }
@@ -220,7 +222,7 @@ def show_next_steps(home: Path, decision: str) -> None:
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
         f"{command} datasets --as-of {DEMO_RESTATEMENT.after}",
         f"{command} forge replay {decision}",
-        *(["make ui", f"make web  # opens {WEB}"] if Path("Makefile").exists() else []),
+        *(["make ui", f"make web  # opens {WEB} (the desk: /desk)"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)

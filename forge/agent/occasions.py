@@ -1,13 +1,16 @@
-"""Forge's scheduled questions: mornings, evenings and weekly, as of the scheduled instant."""
+"""Forge's scheduled questions, mornings, evenings and weekly, and the one that new alerts ask."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from forge.agent.tools.text import marked
 from forge.core.config import Schedules
 from forge.fs import ForgeFS
 
 RETROSPECTIVE = "weekly_retrospective"
 """The occasion after which changes of skills are proposed."""
+ALERT = "alert"
 OCCASIONS = {
     "morning_review": (
         "Morning review — {day}.\nBudget: ~{settings.morning_budget} analyses.\n\nScan overnight moves. "
@@ -22,13 +25,21 @@ OCCASIONS = {
         "Load retrospective skill. Analyze honestly. Produce PK entries. Update calibration. "
         "Propose skill edits only with strong evidence."
     ),
+    ALERT: (
+        "Alert — {day}.\n\n{alerts}\n\nCheck the Views and Expressions that these alerts are about. "
+        "Update them if warranted, and say what needs the portfolio manager."
+    ),
 }
 
 
-def occasion_text(occasion: str, files: ForgeFS, at: datetime, settings: Schedules) -> str:
-    """Return an occasion's question, with counts of the week up to the instant. Raises KeyError if unknown."""
+def occasion_text(occasion: str, files: ForgeFS, at: datetime, settings: Schedules, alerts: Sequence[str] = ()) -> str:
+    """Return an occasion's question, with counts of the week up to the instant. Raises KeyError if unknown.
+
+    alerts: of an alert; they contain texts of records, so they are marked as data.
+    """
     day = at.astimezone(ZoneInfo(settings.timezone)).date()
     outcomes = files.list_dir("/memory/outcomes/", f"since:{day - timedelta(days=7)}")
     completed = files.list_dir("/memory/counterfactuals/", "status:completed")
     counted = {"outcomes": len(outcomes), "completed": len(completed)}
-    return OCCASIONS[occasion].format(day=day, settings=settings, **counted)
+    alert_data = marked("\n".join(alerts), "alerts")
+    return OCCASIONS[occasion].format(day=day, settings=settings, alerts=alert_data, **counted)

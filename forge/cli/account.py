@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from forge.cli.desk import lake_option
+from forge.cli.desk import DAY, lake_option
 from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
@@ -73,14 +73,16 @@ def void(name: str, reason: str) -> None:
 
 
 @click.command()
-@click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest"]))
+@click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest", "borrow"]))
 @click.argument("amount", type=float)
-@click.option("--on", "day", type=click.DateTime(["%Y-%m-%d"]), help="Day from which it counts [default: today].")
+@click.option("--on", "day", type=DAY, help="Day from which it counts [default: today].")
+@click.option("--ticker", default="", help="Of a borrow: the shares sold short.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
-def cash(entry: Any, amount: float, day: datetime | None, reason: str) -> None:
-    """Book a deposit, withdrawal, fee or interest, in USD.
+def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
+    """Book a deposit, withdrawal, fee or interest, in USD, or the fee of borrowed shares.
 
-    Fees and interest are those that you paid.
+    Fees and interest are those that you paid. A borrow is a rate in percent a year: code counts it for every day from
+    then on, on the value of the shares of --ticker that are sold short.
     """
     from forge.desk.commands import enter_cash
     from forge.memory.cash import Entry
@@ -89,7 +91,7 @@ def cash(entry: Any, amount: float, day: datetime | None, reason: str) -> None:
     own = _desk()
     memory = own.memory()
     booked_on = day.date() if day else new_york_day(memory.journal.clock.now())
-    _tell(*enter_cash(own, memory, Entry(entry, amount, booked_on, reason), _market_lake(None)))
+    _tell(*enter_cash(own, memory, Entry(entry, amount, booked_on, reason, ticker), _market_lake(None)))
 
 
 @click.command()
@@ -107,7 +109,8 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     from pitlake import clock
 
     own = _desk()
-    own.check_capital()
+    if not own.run:
+        own.check_capital()
     memory = own.memory()
     own.open_account(memory)
     at = clock.past(as_of) if as_of is not None else memory.read_instant(memory.journal.clock.now())

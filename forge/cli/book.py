@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forge.cli.desk import DAY
 from forge.cli.desk import market_of as _market
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def close(name: str, reason: str) -> None:
 
     own = _desk()
     memory = own.memory()
-    changed = change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), {"exit_reason": reason})
+    changed = change_held(
+        memory, name, getpass.getuser(), own.guardrails(_market(None, memory)), {"exit_reason": reason}
+    )
     memory.flush()
     click.echo(f"{name} closes at the end of {changed.expires}, or with the next bar after it")
 
@@ -33,9 +36,7 @@ def close(name: str, reason: str) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--stop", help="New stop in USD, as traded now [default: unchanged].")
 @click.option("--target", help="New target in USD, as traded now [default: unchanged].")
-@click.option(
-    "--expires", type=click.DateTime(["%Y-%m-%d"]), help="New last day, such as 2024-06-28 [default: unchanged]."
-)
+@click.option("--expires", type=DAY, help="New last day, such as 2024-06-28 [default: unchanged].")
 def adjust(name: str, stop: str | None, target: str | None, expires: datetime | None) -> None:
     """Change the stop, target or last day of a held position.
 
@@ -50,7 +51,7 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
         raise BadInput("--stop", "no change is given", "give --stop, --target or --expires")
     own = _desk()
     memory = own.memory()
-    change_held(memory, name, getpass.getuser(), own.guardrails(_market(None)), changed)
+    change_held(memory, name, getpass.getuser(), own.guardrails(_market(None, memory)), changed)
     memory.flush()
     click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
 

@@ -18,10 +18,23 @@ from pitlake.cli.options import format_option
 if TYPE_CHECKING:
     from forge.desk import Desk
     from forge.memory import Memory
+    from forge.memory.approvals import Pending
     from forge.memory.guardrails import Guardrails
     from forge.providers.base import At
     from forge.records import Portfolio, Record
 
+
+class _Day(click.DateTime):
+    """A day of the calendar."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a day of the calendar; write it as 2024-06-28", param, ctx)
+
+
+DAY = _Day(["%Y-%m-%d"])
 COLUMNS = ("expression", "notional")
 LIST_WAITING = "list the waiting items: pitlake forge approvals"
 lake_option = click.option(
@@ -47,7 +60,8 @@ def approvals(form: str, lake: str | None) -> None:
     from forge.tracking.risk import risk
 
     own = _desk()
-    memory, market = own.memory(), market_of(lake)
+    memory = own.memory()
+    market = market_of(lake, memory)
     waiting = pending(memory, own.guardrails(market))
     risks = {item.expression.id: risk(item.expression, _known(memory), market) for item in waiting}
     if form == "json":
@@ -59,6 +73,7 @@ def approvals(form: str, lake: str | None) -> None:
                 "problems": list(item.problems),
                 "approved_by": list(item.approved_by),
                 "figures": [asdict(figure) | {"basis": figure.basis} for figure in item.figures],
+                "book": [line._asdict() for line in item.book],
                 "risk": asdict(risks[item.expression.id]),
                 "text": render(item.expression),
             }
@@ -71,8 +86,7 @@ def approvals(form: str, lake: str | None) -> None:
         first = f"approved by {', '.join(item.approved_by)}; a second person has to\n" if item.approved_by else ""
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
         click.echo(f"{indent(render(item.expression), '  ')}\nreview: {review}\nhash: {item.sha256}")
-        for figure in item.figures:
-            click.echo(f"limit: {figure}")
+        click.echo("\n".join(_effects(item)))
         for line in risks[item.expression.id].lines():
             click.echo(f"risk, computed: {line}")
         for gap in risks[item.expression.id].gaps:
@@ -85,6 +99,11 @@ def approvals(form: str, lake: str | None) -> None:
         )
     if not waiting and not lessons:
         click.echo("Nothing is waiting for approval.")
+
+
+def _effects(item: "Pending") -> list[str]:
+    """Return a line for each limit, and for each total of the book before and after the approval."""
+    return [*(f"limit: {figure}" for figure in item.figures), *(f"book: {line}" for line in item.book)]
 
 
 @click.command()
@@ -105,7 +124,7 @@ def approve(name: str, sha256: str | None, lake: str | None, by: str | None, con
 
     own = _desk()
     memory = own.memory()
-    limits = own.guardrails(market_of(lake))
+    limits = own.guardrails(market_of(lake, memory))
     typed = sha256 or _typed_hash(limits, memory, name)
     user, last = by or getpass.getuser(), True
     if name.startswith("PK-"):
@@ -127,14 +146,16 @@ def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
     from pitlake.errors import BadInput
 
     waiting = door.pending(memory, limits)
-    texts: dict[str, tuple[Record, str]] = {item.expression.id: (item.expression, item.sha256) for item in waiting}
-    texts |= {lesson.record.id: (lesson.record, lesson.sha256) for lesson in waiting_lessons(memory)}
+    texts: dict[str, tuple[Record, str, list[str]]] = {
+        item.expression.id: (item.expression, item.sha256, _effects(item)) for item in waiting
+    }
+    texts |= {lesson.record.id: (lesson.record, lesson.sha256, []) for lesson in waiting_lessons(memory)}
     if name not in texts:
         raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
-    record, sha256 = texts[name]
+    record, sha256, effects = texts[name]
     if not sys.stdin.isatty():
         raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {sha256[:12]}")
-    click.echo(f"{indent(render(record), '  ')}\nhash: {sha256}", err=True)
+    click.echo("\n".join([indent(render(record), "  "), *effects, f"hash: {sha256}"]), err=True)
     typed: str = click.prompt("Type the first 8 characters of the hash to approve exactly this", err=True)
     return typed.strip()
 
@@ -161,7 +182,7 @@ def reject(name: str, reason: str, by: str | None) -> None:
             raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
         lessons.decide(memory, name, waiting[name], user, read_reason(reason))
     else:
-        door.reject(memory, name, reason, user, own.guardrails(market_of(None)), own.config.approvers)
+        door.reject(memory, name, reason, user, own.guardrails(market_of(None, memory)), own.config.approvers)
     memory.flush()
     click.echo(f"{name} is rejected")
 
@@ -274,13 +295,12 @@ def _desk() -> "Desk":
     return desk()
 
 
-def market_of(lake: str | None) -> "At":
-    """Return the market's lake as of now."""
+def market_of(lake: str | None, memory: "Memory") -> "At":
+    """Return the market's lake as of a memory's now."""
     from forge.providers.base import At
-    from pitlake import clock
     from pitlake.lake.lake import Lake
 
-    return At(as_of=clock.now(), lake=Lake(lake).root)
+    return At(as_of=memory.journal.clock.now(), lake=Lake(lake).root)
 
 
 def _known(memory: "Memory") -> Any:

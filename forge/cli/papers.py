@@ -9,17 +9,31 @@ from forge.cli.desk import lake_option, market_of
 from forge.cli.memories import run_option
 
 if TYPE_CHECKING:
-    from forge.memory import Remembered
+    from forge.memory import Memory, Remembered
 
 
 @click.command()
-@click.argument("table", type=click.Choice(["fills", "positions", "outcomes", "decisions"]))
+@click.argument("table", type=click.Choice(["fills", "positions", "outcomes", "decisions"]), required=False)
+@click.option(
+    "--excel",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all four tables to this Excel file instead.",
+)
 @lake_option
-def export(table: str, lake: str | None) -> None:
+def export(table: str | None, excel: Path | None, lake: str | None) -> None:
     """Print fills, positions, outcomes or your decisions as CSV."""
-    from forge.desk import papers
+    from forge.desk import desk, papers
+    from pitlake.errors import BadInput
 
-    click.echo(papers.table(_remembered(), table, market_of(lake)), nl=False)
+    if (table is None) == (excel is None):
+        raise BadInput("TABLE", "missing, or given together with --excel", "give a table, or --excel FILE for all")
+    memory = desk().memory()
+    remembered, market = _remembered(memory), market_of(lake, memory)
+    if excel:
+        papers.workbook(remembered, market, excel)
+    elif table:
+        click.echo(papers.table(remembered, table, market), nl=False)
 
 
 @click.command()
@@ -31,9 +45,10 @@ def ticket(name: str, lake: str | None) -> None:
     The quantity is in whole shares, for its notional at the last close. `fills import --ticket` compares the broker's
     fills with it.
     """
-    from forge.desk import papers
+    from forge.desk import desk, papers
 
-    click.echo(papers.ticket(_remembered(), name, market_of(lake)), nl=False)
+    memory = desk().memory()
+    click.echo(papers.ticket(_remembered(memory), name, market_of(lake, memory)), nl=False)
 
 
 @click.command()
@@ -67,10 +82,7 @@ def verify(file: Path) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _remembered() -> "Remembered":
-    from forge.desk import desk
-
-    memory = desk().memory()
+def _remembered(memory: "Memory") -> "Remembered":
     return memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm")
 
 

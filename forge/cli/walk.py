@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forge.cli.desk import lake_option
+from forge.cli.desk import DAY, lake_option
 from forge.cli.memories import run_option
 
 if TYPE_CHECKING:
     from forge.agent.fork import ForkChange
     from forge.walk.run import Ground
-
-DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @click.command()

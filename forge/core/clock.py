@@ -28,10 +28,13 @@ def live() -> Clock:
 
 
 class Finished(Clock):
-    """The clock of a finished backtest, whose memory is read-only and can be read as of any instant."""
+    """The clock of a finished backtest, whose memory is read-only and can be read as of any instant.
 
-    def __init__(self, run: str) -> None:
-        super().__init__(f"simulated:{run}", clock.now)
+    last: the instant of its newest record, which the clock shows.
+    """
+
+    def __init__(self, run: str, last: datetime | None = None) -> None:
+        super().__init__(f"simulated:{run}", clock.now if last is None else lambda: last)
 
 
 class Simulated(Clock):

@@ -88,7 +88,7 @@ def analyst(request: Request) -> Answer:
         return Answer("Yields may rise, or fall.")
     results = [message for message in request.messages if isinstance(message, Results)]
     if not results:
-        return _calls(("fetch", {"source": "economic", "params": {"series": [SERIES]}}))
+        return calls(("fetch", {"source": "economic", "params": {"series": [SERIES]}}))
     return Answer(f"### SUMMARY\n{_sentence(value_in(results))}")
 
 
@@ -101,7 +101,7 @@ def synthesist(request: Request) -> Answer:
 def reviewer(request: Request) -> Answer:
     """Answer as the reviewer: read the book's limits, then approve."""
     if len(request.messages) == 1:
-        return _calls(("read", {"path": "/portfolio/state.md"}))
+        return calls(("read", {"path": "/portfolio/state.md"}))
     return Answer("The loss is within the limits, and the View is settled by a rule.\n\nVERDICT: approve")
 
 
@@ -128,13 +128,14 @@ def _sentence(value: float | None) -> str:
     return f"The newest estimate is {value:,.1f}, {value - QUARTER_BEFORE:+.1f} on the quarter before."
 
 
-def _calls(*calls: tuple[str, Mapping[str, object]]) -> Answer:
+def calls(*asked: tuple[str, Mapping[str, object]]) -> Answer:
+    """Return a step that calls these tools."""
     numbers = count(1)
-    return Answer("", tuple(Call(name, dict(arguments), str(next(numbers))) for name, arguments in calls), "tools")
+    return Answer("", tuple(Call(name, dict(arguments), str(next(numbers))) for name, arguments in asked), "tools")
 
 
-def _always(*calls: tuple[str, Mapping[str, object]]) -> Step:
-    return lambda _told: _calls(*calls)
+def _always(*asked: tuple[str, Mapping[str, object]]) -> Step:
+    return lambda _told: calls(*asked)
 
 
 def _task(name: str, skill: str, **more: object) -> tuple[str, dict[str, object]]:
@@ -146,7 +147,7 @@ def _writes(path: str, text: Callable[[float], str]) -> Step:
 
     def step(results: ToolResults) -> Answer:
         value = value_in(results)
-        return _calls(("write", {"path": path, "content": text(value)})) if value else Answer(_sentence(value))
+        return calls(("write", {"path": path, "content": text(value)})) if value else Answer(_sentence(value))
 
     return step
 

@@ -4,7 +4,7 @@ Every entry point uses it. All files are next to memory's lake unless a variable
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ SETTINGS_VARIABLE = "FORGE_CONFIG"
 SKILLS_VARIABLE = "FORGE_SKILLS"
 WALKS = "-walks"
 """The suffix of the folder with a desk's backtests."""
+BACKTEST_CAPITAL = 1_000_000.0
+"""USD with which a backtest opens its account if the settings name no capital."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,14 @@ class Desk:
             open_account(memory, self.config.account.capital, self.config.account.financing_rate)
 
     def memory(self, clock: Clock | None = None) -> Memory:
-        """Return the memory of a clock (default: the desk's own). The caller closes it."""
-        return Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))
+        """Return the memory of a clock (default: the desk's own). The caller closes it.
+
+        The desk of a backtest stands at the end of its last day.
+        """
+        memory = Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))
+        if clock is None and self.run:
+            memory.journal.clock = Finished(self.run, memory.last_write())
+        return memory
 
     def clock_of(self, decision: str) -> Clock | None:
         """Return the clock of a decision's memory, None for the live one. Raises BadInput."""
@@ -118,8 +126,9 @@ class Desk:
         """Return the environment of walk-forward runs. lake: the market's lake."""
         from forge.walk.run import Ground
 
-        place = open_store(lake).root
-        return Ground(Path(f"{self.beside}{WALKS}"), place, self.routing.model, self.config, self.skills)
+        place, account = open_store(lake).root, self.config.account
+        config = replace(self.config, account=replace(account, capital=account.capital or BACKTEST_CAPITAL))
+        return Ground(Path(f"{self.beside}{WALKS}"), place, self.routing.model, config, self.skills)
 
 
 def desk(lake: str | Path | None = None) -> Desk:

@@ -99,7 +99,8 @@ def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tup
     memory.journal.require_writable()
     own.check_capital()
     name = book_cash(memory, entry)
-    return f"{name} {entry.entry} {entry.amount:,.2f} USD on {entry.booked_on}", _update_book(own, memory, lake)
+    what = f"{entry.amount:,.2f} USD" if not entry.ticker else f"of {entry.ticker}, {entry.amount:g} % a year,"
+    return f"{name} {entry.entry} {what} on {entry.booked_on}", _update_book(own, memory, lake)
 
 
 def _update_book(own: Desk, memory: Memory, lake: str | Path) -> list[str]:

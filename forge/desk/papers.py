@@ -1,4 +1,4 @@
-"""What leaves the house: tables as CSV, order tickets, and bundles of a decision that are verified without the lake."""
+"""What leaves the house: tables as CSV and Excel, order tickets, and bundles of a decision, which verify alone."""
 
 import csv
 import json
@@ -19,6 +19,7 @@ from forge.desk import Desk
 from forge.memory import Memory, Row
 from forge.memory.approvals import APPROVING
 from forge.memory.book import held_in
+from forge.memory.cash import cash
 from forge.memory.chain import is_intact
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
@@ -42,18 +43,48 @@ PERCENT, WHOLE = 100, 1e-9
 
 def table(remembered: Remembered, name: str, at: At) -> str:
     """Return fills, positions, outcomes or the PM's decisions as CSV, by id."""
+    return _csv(*_table(remembered, name, at))
+
+
+def workbook(remembered: Remembered, at: At, file: Path) -> None:
+    """Write all tables to an Excel file, a sheet each; positions only of an open account. Raises BadInput."""
+    from xlsxwriter import Workbook
+    from xlsxwriter.exceptions import FileCreateError
+
+    names = ["positions", *TABLES] if cash(remembered) else [*TABLES]
+    book = Workbook(file, {"strings_to_formulas": False, "strings_to_urls": False})
+    for name in names:
+        rows, columns = _table(remembered, name, at)
+        sheet = book.add_worksheet(name)
+        sheet.write_row(0, 0, columns, book.add_format({"bold": True}))
+        for number, row in enumerate(rows, start=1):
+            sheet.write_row(number, 0, [row[column] for column in columns])
+        sheet.freeze_panes(1, 1)
+        sheet.autofit()
+    try:
+        book.close()
+    except FileCreateError as problem:
+        raise BadInput("--excel", f"{file} can't be written: {problem}", "name a file that can") from None
+
+
+def _table(remembered: Remembered, name: str, at: At) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows and the columns of a table; numbers are numbers, all else is text."""
     if name == "positions":
         positions = value_account(remembered, at).account.positions
         rows = [{**asdict(each), "value": each.value, "open": each.open, "result": each.result} for each in positions]
-        return _csv(rows, [*(field.name for field in fields(Holding)), "value", "open", "result"])
+        return rows, [*(field.name for field in fields(Holding)), "value", "open", "result"]
     kind = KINDS[TABLES[name]]
     columns = forms.specs(kind.cls)
     records = [remembered.record(row) for path in remembered.paths(kind.folder) if (row := remembered.newest(path))]
     rows = [
-        {"id": record.id, **{column: forms.write(spec, getattr(record, column)) for column, spec in columns.items()}}
+        {"id": record.id, **{column: _plain(spec, getattr(record, column)) for column, spec in columns.items()}}
         for record in sorted(records, key=lambda record: record.id)
     ]
-    return _csv(rows, ["id", *columns])
+    return rows, ["id", *columns]
+
+
+def _plain(spec: forms.Spec, value: Any) -> Any:
+    return value if isinstance(value, int | float) else forms.write(spec, value)
 
 
 def ticket(remembered: Remembered, name: str, at: At) -> str:

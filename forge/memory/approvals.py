@@ -15,7 +15,7 @@ from forge.core.errors import GuardrailsBroken
 from forge.memory import Memory, Row, Writing
 from forge.memory.book import PORTFOLIO, held_expressions, held_in, with_approved
 from forge.memory.effects import CONSTRAINTS, Writer
-from forge.memory.guardrails import Figure, Guardrails
+from forge.memory.guardrails import BookLine, Figure, Guardrails
 from forge.memory.halts import HALT
 from forge.memory.lessons import SHORTEST_HASH
 from forge.memory.plausible import wrong_terms
@@ -50,7 +50,8 @@ class Pending:
     """A pending Expression.
 
     sha256: the hash of its content. figures: of each limit. review: the newest review of exactly that content.
-    problems: the reasons that prevent an approval. approved_by: who approved it, where a second person has to.
+    problems: the reasons that prevent an approval. approved_by: who approved it, where a second person has to. book:
+    its totals before and after the approval.
     """
 
     expression: Expression
@@ -59,6 +60,7 @@ class Pending:
     review: Review | None
     problems: tuple[str, ...]
     approved_by: tuple[str, ...] = ()
+    book: tuple[BookLine, ...] = ()
 
     @property
     def claims(self) -> tuple[Figure, ...]:
@@ -305,7 +307,8 @@ def _pending(
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")
     figures = guardrails.figures(expression, portfolio, constraints, trades)
     approved_by = tuple(record.decided_by for record in firsts)
-    return Pending(expression, sha256, figures, review, tuple(problems), approved_by)
+    changes = guardrails.what_if(expression, portfolio, trades)
+    return Pending(expression, sha256, figures, review, tuple(problems), approved_by, changes)
 
 
 def _record(row: Row | None) -> Record | None:

@@ -21,7 +21,7 @@ from forge.records.values import TOO_LARGE
 from pitlake import clock
 from pitlake.errors import BadInput, choice
 
-ENTRIES = ("deposit", "withdrawal", "fee", "interest")
+ENTRIES = ("deposit", "withdrawal", "fee", "interest", "borrow")
 """The entries that the PM books."""
 
 
@@ -32,6 +32,7 @@ class Entry(NamedTuple):
     amount: float
     booked_on: date
     reason: str
+    ticker: str = ""
 
 
 def cash(remembered: Remembered) -> list[Cash]:
@@ -68,14 +69,17 @@ def open_account(memory: Memory, capital: float | None, financing_rate: float) -
 
 
 def book_cash(memory: Memory, typed: Entry) -> str:
-    """Book a deposit, withdrawal, fee or interest of the PM's, and return its id. Raises BadInput."""
+    """Book an entry of the PM's, and return its id. Raises BadInput."""
     now = memory.read_instant(memory.journal.clock.now())
     if typed.entry not in ENTRIES:
         raise BadInput("entry", f"{typed.entry[:40]!r} is not an entry", choice(typed.entry, ENTRIES))
     if typed.booked_on > clock.new_york_day(now):
         raise BadInput("--on", f"{typed.booked_on} is in the future", "give a day up to today")
-    if not 0 < typed.amount < TOO_LARGE:
+    if not 0 <= typed.amount < TOO_LARGE or (typed.entry != "borrow" and not typed.amount):
         raise BadInput("AMOUNT", f"{typed.amount:g} is not above 0", "give USD; the entry says in which direction")
+    if (typed.entry == "borrow") != bool(typed.ticker):
+        step = "a borrow has the ticker of the shares sold short, and no other entry has one"
+        raise BadInput("--ticker", "is missing" if not typed.ticker else f"does not belong to a {typed.entry}", step)
     reason, names = read_reason(typed.reason, "--reason"), list[str]()
     entry = Cash(id=NEW, **{**typed._asdict(), "reason": reason}, updated=now)
     _write(memory, PM, lambda writing: names.append(_put(writing, entry)))

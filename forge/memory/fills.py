@@ -27,7 +27,7 @@ from pitlake import clock
 from pitlake.errors import BadInput
 
 COLUMNS = ("ticker", "quantity", "price", "filled_at")
-OPTIONAL = ("fees", "expression")
+OPTIONAL = ("fees", "expression", "currency")
 _TICKER = re.compile(r"[A-Z][A-Z0-9.\-]{0,14}")
 _QUOTED = re.compile(r"[a-z]+(:[\w.\-/]{1,40}){1,2}")
 """The name of a quoted instrument, such as fx:EURUSD."""
@@ -146,6 +146,9 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
     if ticker.startswith("future:"):
         step = "the account keeps neither multiplier nor margin; book the result of a future as cash"
         raise _wrong(line, f"{ticker} is a future, which is not supported", step)
+    if (currency := (row.get("currency") or "").strip().upper()) not in ("", "USD"):
+        step = "the account is in USD; give price and fees in USD, and leave the currency out"
+        raise _wrong(line, f"currency {currency[:10]!r} is not supported", step)
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
     quantity, price = _number(line, row, "quantity"), _number(line, row, "price")

@@ -93,6 +93,18 @@ class Violation(NamedTuple):
         return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g})"
 
 
+class BookLine(NamedTuple):
+    """A figure of the book before and after a change; None if the book does not state it."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+    def __str__(self) -> str:
+        before, after = ("not stated" if number is None else f"{number:.4g}" for number in self[1:])
+        return f"{self.name} {before} → {after}"
+
+
 @dataclass
 class Totals:
     """The totals of a book, negative if short; None for a total that the PM's book does not state.
@@ -106,6 +118,14 @@ class Totals:
     factors: Mapping[str, float] | None = None
     names: Mapping[str, float] | None = None
     loss: float | None = None
+
+    def compare(self, after: "Totals") -> tuple[BookLine, ...]:
+        """Return each total with that of the changed book."""
+        pairs = (("gross", "gross"), ("net", "net"), ("loss if every stop is hit", "loss"), ("duration", "duration"))
+        lines = [BookLine(name, getattr(self, total), getattr(after, total)) for name, total in pairs]
+        first, then = self.factors or {}, after.factors or {}
+        factors = sorted({*first, *then})
+        return (*lines, *(BookLine(f"factor {name}", first.get(name, 0.0), then.get(name, 0.0)) for name in factors))
 
 
 class Guardrails:
@@ -187,6 +207,20 @@ class Guardrails:
             Figure(rule=name, limit=self.limit(name, constraints), computed=_size(total))
             for name, total in totals.items()
         )
+
+    def what_if(
+        self, expression: Expression, portfolio: Portfolio | None, trades: Iterable[Expression] = ()
+    ) -> tuple[BookLine, ...]:
+        """Return the book's totals before and after an Expression's approval."""
+        trades = list(trades)
+        before, after = (self.totals(portfolio, trades, name) for name in ("", expression.adjusts or expression.id))
+        if portfolio is None or expression.exit_reason:
+            return before.compare(after) if portfolio else ()
+        own = self.counted(expression, portfolio.nav)
+        after.gross, after.net = _plus(after.gross, _gross(own.names)), _plus(after.net, _net(own.names))
+        after.loss, after.duration = _plus(after.loss, own.loss), _plus(after.duration, own.duration)
+        after.factors = None if after.factors is None else _added(after.factors, own.factors or {})
+        return before.compare(after)
 
     def cap(
         self,

@@ -111,10 +111,13 @@ class Memory:
 
         A simulated clock may be before its newest write, which is still visible.
         """
+        last = None if self.journal.clock.name == LIVE else self.last_write()
+        return at if last is None else max(at, last)
+
+    def last_write(self) -> datetime | None:
+        """Return the instant of the newest row of the journal, None without one."""
         newest = self.journal.rows(max(0, self.journal.head()[0] - 1))
-        if self.journal.clock.name == LIVE or not newest:
-            return at
-        return max(at, lake_clock.from_micros(newest[-1].written_at))
+        return lake_clock.from_micros(newest[-1].written_at) if newest else None
 
     def written_by(self, session: str, decision: str) -> list[Row]:
         """Return a decision's own writes so far, in order, for a resumed turn."""

@@ -1,7 +1,7 @@
 """Finds impossible contents of a View or an Expression whose fields are each valid.
 
-A View's question must be answerable: by a column of its query, on a day that is not over. A stop must be on the losing
-side of entry and target.
+A View's question must be answerable: by a column of its query, on a day that is not over. A horizon that names a day
+ends on a later one. A stop must be on the losing side of entry and target.
 """
 
 import re
@@ -21,17 +21,20 @@ from pitlake.questions import catalogue
 SIDES = {"long": 1, "short": -1}
 TERMS = ("direction", "entry_details", "target", "stop", "notional", "max_loss_pct")
 ENDED = frozenset({"closed", "rejected", "applied"})
+_DAYS = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 _THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
 _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
 
 def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
     """Yield the impossible contents. before: the record's last text; as_of: the turn's instant."""
-    if isinstance(record, View) and record.settles:
+    if isinstance(record, View):
         yield from _question(record, before, as_of)
+        for text in _DAYS.findall(record.horizon) if record.horizon != getattr(before, "horizon", None) else ():
+            yield from _horizon(text, as_of)
     elif isinstance(record, Expression) and record.status not in ENDED:
         if record.expires and record.expires != getattr(before, "expires", None):
-            yield from _last_day(record.expires, as_of)
+            yield from _last_day(record.expires, as_of, "expires")
         if not _same_terms(record, before):
             yield from _levels(record)
 
@@ -47,7 +50,7 @@ def wrong_terms(position: Expression, terms: Mapping[str, object], as_of: dateti
             return
     last_day = terms.get("expires")
     if isinstance(last_day, date) and last_day != position.expires:
-        yield from _last_day(last_day, as_of)
+        yield from _last_day(last_day, as_of, "expires")
     if levels:
         yield from _levels(replace(position, adjusts=position.id, **levels))
 
@@ -106,9 +109,16 @@ def _same_terms(trade: Expression, before: Record | None) -> bool:
     return isinstance(before, Expression) and all(getattr(trade, name) == getattr(before, name) for name in TERMS)
 
 
-def _last_day(day: date, as_of: datetime) -> Iterator[RecordFault]:
+def _horizon(text: str, as_of: datetime) -> Iterator[RecordFault]:
+    try:
+        yield from _last_day(date.fromisoformat(text), as_of, "horizon")
+    except ValueError:
+        yield RecordFault(("horizon",), f"{text} is not a day of the calendar", "give a day, or a duration such as 3m")
+
+
+def _last_day(day: date, as_of: datetime, field: str) -> Iterator[RecordFault]:
     if end_of_new_york_day(day) <= as_of:
-        yield RecordFault(("expires",), f"{day} is over, and it is {new_york_day(as_of)} now", "give a later day")
+        yield RecordFault((field,), f"{day} is over, and it is {new_york_day(as_of)} now", "give a later day")
 
 
 def _levels(trade: Expression) -> Iterator[RecordFault]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,14 +32,27 @@ SUMMARY_CELL = 40
 DATING = ("available_at_source", "evidence")
 Params = Mapping[str, Any]
 Row = Mapping[str, Any]
-_moving: ContextVar[KeptSessions | None] = ContextVar("_moving", default=None)
+
+
+@dataclass
+class _Moving:
+    """Open sessions, and the answers as of the newest instant of a lake's version."""
+
+    sessions: KeptSessions
+    answers: dict[tuple["At", str], dict[str, Any]] = field(default_factory=dict)
+
+
+_moving: ContextVar[_Moving | None] = ContextVar("_moving", default=None)
 
 
 @contextmanager
 def moving_sessions() -> Iterator[None]:
-    """Answer this context's questions from sessions that stay open and move forward in time, as a backtest does."""
+    """Answer this context's questions from sessions that stay open and move forward in time, as a backtest does.
+
+    A question that is repeated as of the same instant of one version has the answer it had.
+    """
     with closing(KeptSessions(None, moves=True)) as sessions:
-        before = _moving.set(sessions)
+        before = _moving.set(_Moving(sessions))
         try:
             yield
         finally:
@@ -55,7 +68,7 @@ class At(Viewpoint):
     def open(self, datasets: Sequence[str]) -> "AbstractContextManager[Session]":
         """Open a session on these datasets, or move one that is open. Raises the errors of pitlake.connect."""
         moving = _moving.get()
-        return open_session(self, datasets=datasets) if moving is None else moving.session(self, datasets)
+        return open_session(self, datasets=datasets) if moving is None else moving.sessions.session(self, datasets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +175,17 @@ def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
 
     Without rows, a gap names the datasets of the query that are empty as of the instant, if any.
     """
-    bound = query.bind(values)
+    bound, moving = query.bind(values), _moving.get()
+    if moving is None or at.version is None:
+        return _ask(query, bound, at)
+    key = at, f"{query.name} {bound}"
+    if next(iter(moving.answers), key)[0] != at:
+        moving.answers.clear()
+    answer = moving.answers[key] = moving.answers.get(key) or _ask(query, bound, at)
+    return answer
+
+
+def _ask(query: catalogue.Query, bound: dict[str, Any], at: At) -> dict[str, Any]:
     with at.open(query.reads) as session:
         result = session.ask(query, bound)
         gaps = [] if len(result) else _gaps_without_rows(session, query)

@@ -36,17 +36,19 @@ class Fill(Record):
 class Cash(Record):
     """A change of the account's cash or of its terms, which counts from a day on.
 
-    amount: USD, in the direction that the entry says; of a rate, percent a year on borrowed cash. The opening, and the
-    first rate, count from the account's first day on.
+    amount: USD, in the direction that the entry says; of a rate, percent a year on borrowed cash; of a borrow, percent
+    a year on the value of the shares of `ticker` that are sold short. The opening, and the first rate, count from the
+    account's first day on.
     """
 
-    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate"]
+    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow"]
     amount: Positive
     booked_on: date
     status: Literal["booked"] = "booked"
     updated: datetime | None = None
     links: tuple[str, ...] = ()
     reason: str = ""
+    ticker: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

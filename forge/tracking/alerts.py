@@ -41,6 +41,9 @@ class Alert:
     subject: str
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.subject} {self.text}"
+
 
 def alerts(remembered: Remembered, market: At, settings: config.Config) -> list[Alert]:
     """Return the alerts as of an instant.

@@ -3,7 +3,8 @@
 On each day, splits and dividends are applied first, to the positions of the evening before; then deposits and other
 entries, then fills, then the close. The cost is the average cost. A sale of more than is held closes the position and
 opens a short one. A position is valued at its last close, adjusted for later splits; before the first close, at the
-price of its last fill. Borrowed cash pays interest at the end of every calendar day.
+price of its last fill. Borrowed cash pays interest, and a short position the fee of the borrowed shares, at the end of
+every calendar day.
 """
 
 from collections import defaultdict
@@ -181,9 +182,8 @@ def keep(
         for fill in by_day.get(day, ()):
             ledger.book(fill, prices)
         ledger.mark(day, prices, due=day in sessions)
-        if day < until and ledger.cash < 0:
-            interest = ledger.cash * ledger.rate / 100 / DAYS_A_YEAR
-            ledger.cash, ledger.financing = ledger.cash + interest, ledger.financing + interest
+        if day < until:
+            ledger.pay_for_the_night()
         ledger.curve.append((day, ledger.nav))
         ledger.results[day] = {key: holding.result for key, holding in ledger.holdings.items()}
         day += timedelta(days=1)
@@ -203,6 +203,7 @@ class _Ledger:
     def __init__(self, capital: float) -> None:
         self.capital = self.cash = capital
         self.financing = self.fees = self.rate = 0.0
+        self.borrow: dict[str, float] = {}
         self.flows: dict[date, float] = defaultdict(float)
         self.holdings: dict[tuple[str, str], Holding] = {}
         self.curve: list[tuple[date, float]] = []
@@ -227,6 +228,9 @@ class _Ledger:
         if entry.entry == "rate":
             self.rate = entry.amount
             return
+        if entry.entry == "borrow":
+            self.borrow[entry.ticker] = entry.amount
+            return
         amount = entry.amount if entry.entry == "deposit" else -entry.amount
         self.cash += amount
         if entry.entry == "fee":
@@ -236,6 +240,14 @@ class _Ledger:
         else:
             self.capital += amount
             self.flows[entry.booked_on] += amount
+
+    def pay_for_the_night(self) -> None:
+        """Pay interest on borrowed cash, and the fees of borrowed shares, which are those of their position."""
+        interest = min(self.cash, 0.0) * self.rate / 100 / DAYS_A_YEAR
+        self.cash, self.financing = self.cash + interest, self.financing + interest
+        for holding in self.holdings.values():
+            fee = -min(holding.value, 0.0) * self.borrow.get(holding.instrument, 0.0) / 100 / DAYS_A_YEAR
+            self.cash, holding.fees = self.cash - fee, holding.fees + fee
 
     def book(self, fill: Fill, prices: Mapping[str, Prices]) -> None:
         key = fill.instrument, fill.expression

@@ -19,7 +19,7 @@ from forge.memory.halts import halted_spans
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Cash, Expression, Fill, Record, kind_of_path
+from forge.records import Cash, Expression, Fill, Record, SessionRecord, kind_of_path
 from forge.records.kinds import NEW
 from forge.tracking.account import texts_of
 from forge.tracking.bars import NotFollowable, sessions, traded_bars
@@ -165,8 +165,9 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
 
 
 def records_since(remembered: Remembered, since: datetime) -> list[tuple[datetime, Record]]:
-    """Return the records written after an instant, newest first."""
-    rows = (row for path in remembered.paths() if kind_of_path(path) for row in remembered.all(path))
+    """Return the records written after an instant, newest first, without those of conversations."""
+    kinds = ((path, kind_of_path(path)) for path in remembered.paths())
+    rows = (row for path, kind in kinds if kind and kind.cls is not SessionRecord for row in remembered.all(path))
     texts = [(remembered.written_at(row), remembered.record(row)) for row in rows]
     return sorted((text for text in texts if text[0] > since), key=lambda text: text[0], reverse=True)
 
@@ -178,7 +179,7 @@ def scenarios(totals: Totals, nav: float | None) -> tuple[Scenario, ...]:
     largest = max(names.get(name, 0.0), 0.0)
     equity = None if totals.factors is None else totals.factors.get(EQUITY, 0.0)
     effects = {
-        "rates +100 bp": None if totals.duration is None else -totals.duration * RATES_UP,
+        "rates +100 bp": None if totals.duration is None else 0.0 - totals.duration * RATES_UP,
         "equities −10 %": None if equity is None else equity * EQUITIES / PERCENT,
         f"{name if largest else 'one name'} −20 %": None if totals.names is None else largest * NAME / PERCENT,
     }

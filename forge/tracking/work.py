@@ -15,8 +15,9 @@ def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Confi
 
     Return the changes, and the work that could not be done.
 
-    Raises LakeNotFound.
+    Raises LakeNotFound, and BadInput for a memory that is read-only.
     """
+    memory.journal.require_writable()
     gaps = advance_account(memory, at, settings.account)
     settled = settle(memory, at, cut_offs)
     closed, unfollowed = close_exits(memory, at)

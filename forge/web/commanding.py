@@ -180,7 +180,13 @@ def _void(day: Day, fields: Fields) -> list[str]:
 
 def _cash(day: Day, fields: Fields) -> list[str]:
     booked_on = _day(fields, "on") or new_york_day(day.memory.journal.clock.now())
-    entry = Entry(fields.get("entry", ""), _number(fields, "amount"), booked_on, fields.get("reason", ""))
+    entry = Entry(
+        fields.get("entry", ""),
+        _number(fields, "amount"),
+        booked_on,
+        fields.get("reason", ""),
+        fields.get("ticker", ""),
+    )
     text, gaps = enter_cash(day.desk, day.memory, entry, day.lake.root)
     return [text, *gaps]
 

@@ -16,7 +16,7 @@ from forge.evolution.propose import patch
 from forge.memory import Memory, Remembered
 from forge.memory.approvals import Pending, pending
 from forge.memory.book import held_in, remembered_book, with_approved
-from forge.memory.guardrails import Figure, Guardrails
+from forge.memory.guardrails import BookLine, Figure, Guardrails
 from forge.memory.halts import halted_spans
 from forge.memory.lessons import Lesson, lessons
 from forge.providers.base import At
@@ -59,14 +59,6 @@ class Text(NamedTuple):
     record: Any
 
 
-class BookLine(NamedTuple):
-    """A figure of the book before a decision and with the decision's proposals; None if the book does not state it."""
-
-    name: str
-    before: float | None
-    after: float | None
-
-
 @dataclass(frozen=True)
 class Day:
     """The desk as of an instant. memory: the live memory. lake: the market's lake."""
@@ -78,10 +70,14 @@ class Day:
     lake: Lake
 
     @classmethod
-    def of(cls, at: datetime, lake: Lake, root: str | None = None) -> "Day":
-        """Open the memory at a root (default: the one in the environment variables), with its tape and settings."""
+    def of(cls, at: datetime | None, lake: Lake, root: str | None = None) -> "Day":
+        """Open the memory at a root (default: the one in the environment variables), with its tape and settings.
+
+        at: None for now, which is the end of a backtest's last day.
+        """
         own = desk(root)
-        return cls(at, own, own.memory(), own.tape, lake)
+        memory = own.memory()
+        return cls(at or memory.journal.clock.now(), own, memory, own.tape, lake)
 
     @cached_property
     def remembered(self) -> Remembered:
@@ -219,7 +215,8 @@ class Day:
         """Return the decisions by the day, newest first."""
         names = [name for name in self.tape.decisions() if not name.startswith(WORK)]
         starts = [decision_start(self.tape, name) for name in names]
-        return [start for start in reversed(starts) if start.as_of <= self.at]
+        own = self.memory.journal.clock.name if self.desk.run else ""
+        return [start for start in reversed(starts) if start.as_of <= self.at and own in ("", start.clock)]
 
     def decision(self, name: str) -> Decision:
         """Return a decision in full. Raises BadInput if there was none."""

@@ -94,6 +94,9 @@ def decision(tape: Tape, start: DecisionStart, edges: list[Edge]) -> Decision:
 
 
 def _line(step: Step) -> Line:
+    # The lane of a review is named by its decision and by the step that asked for it.
+    kind, _, rest = step.lane.partition(" ")
+    step = step._replace(lane=f"{kind} {rest.rpartition(':')[2]}".rstrip())
     if step.kind == "tool":
         name, arguments = json.loads(step.request)
         arguments_text = (

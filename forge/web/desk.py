@@ -179,8 +179,7 @@ class DeskPages:
         """Open the desk as of the instant of a request. Raises BadInput if it is in the future, or for an unknown
         memory.
         """
-        now = clock.now()
-        at = clock.past(request.query_params["as_of"]) if "as_of" in request.query_params else now
+        at = clock.past(request.query_params["as_of"]) if "as_of" in request.query_params else None
         day = Day.of(at, self._lake, _root(request.query_params.get(MEMORY)))
         try:
             yield day
@@ -193,7 +192,8 @@ class DeskPages:
         facts = {"page": path if path in dict(LINKS) else "/desk", "as_of": day.at, "path": path, MEMORY: memory} | more
         frame = {
             "day": day,
-            "pinned": bool(moment or memory),
+            "elsewhere": bool(moment or memory),
+            "pinned": bool(moment or memory or day.desk.run),
             "at": _query(moment | ({MEMORY: memory} if memory else {})),
             "memories": {name: _query(moment | {MEMORY: name}) for name in memories()},
         }

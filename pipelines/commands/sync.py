@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from pitlake import notify
 from pitlake.cli import render
 from pitlake.cli.options import lake_option
 from pitlake.errors import BadInput
@@ -18,7 +19,6 @@ from pitlake.errors import BadInput
 FIRST_YEAR = 1993
 SECOND_CHECK = "great_expectations"
 NOTIFY = "PITLAKE_NOTIFY"
-"""The variable of `resources.notifier`, which needs Dagster."""
 HEADERS = ("none", "earnings", "undecided", "all")
 
 
@@ -100,10 +100,8 @@ def command(
 
 def _alert(failures: Sequence[str]) -> None:
     """Send failures to the alert channels, if any is configured, because the terminal may be unattended."""
-    if os.environ.get(NOTIFY):
-        from resources.notifier import Notifier
-
-        Notifier().send(f"pitlake: {len(failures)} failures of a sync", "\n".join(failures))
+    if channels := os.environ.get(NOTIFY):
+        notify.send(channels, f"pitlake: {len(failures)} failures of a sync", "\n".join(failures), NOTIFY)
 
 
 def _split(text: str | None) -> tuple[str, ...]:

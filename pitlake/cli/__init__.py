@@ -56,6 +56,8 @@ EXTRAS = {
         "pydantic_ai",
         "yaml",
     ),
+    "alerts": ("apprise",),
+    "excel": ("xlsxwriter",),
     "platform": ("dagster", "neo4j"),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
     "postgres": ("psycopg2",),

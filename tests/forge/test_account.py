@@ -11,6 +11,7 @@ from forge.desk import desk
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held, pending
 from forge.memory.book import remembered_book
+from forge.memory.cash import Entry, book_cash, open_account
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, switch
@@ -116,6 +117,35 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
     with pytest.raises(BadInput, match=problem):
         imported(memory, tmp_path, line(DAYS[0]) + text)
     assert fills(whole_memory(memory, now.as_of)) == []
+
+
+def test_a_fill_in_another_currency_is_refused_by_name_and_one_in_usd_is_booked(memory, lake, tmp_path):
+    now = at(memory, lake, DAYS[3])
+    head = HEADER.replace("\n", ",currency\n")
+    stated = line(DAYS[0]).replace("\n", "{}\n")
+    (tmp_path / "fills.csv").write_text(head + stated.format(",EUR"))
+    with pytest.raises(BadInput, match="line 2: currency 'EUR' is not supported; the account is in USD"):
+        import_fills(memory, tmp_path / "fills.csv")
+    (tmp_path / "fills.csv").write_text(head + stated.format(",usd"))
+    assert import_fills(memory, tmp_path / "fills.csv") == 1
+    assert len(fills(whole_memory(memory, now.as_of))) == 1
+
+
+def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, tmp_path):
+    open_account(memory, SETTINGS.capital, 0.0)
+    at(memory, lake, DAYS[3])
+    imported(memory, tmp_path, line(DAYS[0], quantity=-100))
+    before = value_account(whole_memory(memory, memory.journal.clock.now()), at(memory, lake, DAYS[3]))
+    with pytest.raises(BadInput, match="--ticker: is missing"):
+        book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate"))
+    with pytest.raises(BadInput, match="--ticker: does not belong to a fee"):
+        book_cash(memory, Entry("fee", 36.5, DAYS[0], "custody", "NOG"))
+    book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", "NOG"))
+    book_cash(memory, Entry("borrow", 0.0, DAYS[1], "lent by us", "NOG"))
+    after = value_account(whole_memory(memory, memory.journal.clock.now()), at(memory, lake, DAYS[3]))
+    lost = before.account.nav - after.account.nav
+    assert lost == pytest.approx((DAYS[1] - DAYS[0]).days * 100 * 100.0 * 0.365 / 365)
+    assert after.account.holdings[0].fees - before.account.holdings[0].fees == pytest.approx(lost)
 
 
 def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_once(memory, lake):

@@ -15,6 +15,7 @@ import forge.memory.approvals
 from forge.agent.tools.write import WriteTool
 from forge.memory import Memory
 from forge.memory.approvals import approve, pending, reject
+from forge.memory.book import held_in, remembered_book
 from forge.memory.guardrails import Guardrails
 from forge.records import KINDS, Constraints, content_hash, parse
 from pitlake.errors import BadInput
@@ -180,3 +181,19 @@ def test_rejecting_makes_a_counterfactual_and_what_waits_is_told(tmp_path):
     text = turn(memory).read_file("/memory/counterfactuals/CF-001.md")
     assert "reason: too crowded" in text
     memory.close()
+
+
+@pytest.mark.parametrize("change", [{}, {"direction": "short", "notional": 30.0}, {"factor_exposures": {"fx": -4.0}}])
+def test_the_book_after_an_approval_is_the_one_that_was_shown_beside_it(tmp_path, change):
+    memory, limits = Memory(tmp_path / "forge"), Guardrails()
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    draft = replace(NEW_EXPRESSION, status="proposed", **change)
+    wrote(turn(memory), "/memory/expressions/new.md", draft, "draft")
+    reviewed(memory, replace(draft, id="E-001"))
+    (shown,) = pending(memory, limits)
+    assert approve(memory, "E-001", shown.sha256, "pm", limits, confirmed=True)
+    after = turn(memory).remembered
+    held = limits.totals(remembered_book(after), held_in(after).values(), "")
+    assert [line[::2] for line in shown.book] == [line[::2] for line in held.compare(held)]
+    assert [line.name for line in shown.book if line.before != line.after] != []

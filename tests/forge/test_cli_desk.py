@@ -31,6 +31,21 @@ def run_forge(capsys, *arguments):
     return code, told.out, told.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("cash", "fee", "5", "--reason", "custody", "--on"),
+        ("adjust", "E-001", "--expires"),
+        ("backtest", "--to", "2014-05-09", "--from"),
+    ],
+)
+def test_an_impossible_day_is_one_clear_line(capsys, command):
+    code, _, err = run_forge(capsys, *command, "2024-02-30")
+    assert code == 2
+    (told,) = err.splitlines()
+    assert "'2024-02-30' is not a day of the calendar; write it as 2024-06-28" in told
+
+
 def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
     (tmp_path / "positions.csv").write_text("expression,notional,rates\nE-009,40,4\nE-010,-10,-1\n")
     code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
@@ -40,7 +55,10 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     fs = turn(memory)
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
-    assert "problem: no review of exactly this content" in run_forge(capsys, "approvals")[1]
+    listed = run_forge(capsys, "approvals")[1]
+    assert "problem: no review of exactly this content" in listed
+    assert "book: gross 50 → 60\nbook: net 30 → 40\nbook: loss if every stop is hit 50 → 51\n" in listed
+    assert "book: factor rates 3 → 8\n" in listed
     code, out, err = run_forge(capsys, "approve", "E-001")
     assert (code, out, "--hash: is missing" in err) == (2, "", True)
     sha256 = json.loads(run_forge(capsys, "approvals", "--format", "json")[1])[0]["sha256"]

@@ -181,8 +181,10 @@ def test_the_whole_of_a_long_answer_opens_and_a_short_one_stands_as_it_is():
         Step("agent", 1, "tool", tool, long),
         Step("agent", 2, "tool", tool, short),
         Step("agent", 3, "model", "", said),
+        Step("review D-1:agent:10", 1, "model", "", said),
     ]
-    first, second, third = Decision(None, None, steps, []).lines
+    first, second, third, reviewed = Decision(None, None, steps, []).lines
+    assert (third.lane, reviewed.lane) == ("agent", "review 10")
     assert (first.whole, len(first.answer) < len(long)) == (long, True)
     assert (second.answer, second.whole) == (short, "")
     assert third.whole == "I will look. " * 40

@@ -102,6 +102,9 @@ def test_what_waits_is_shown_with_draft_review_guardrails_and_hash(desk):
     assert "no review of exactly this content" in page
     assert re.findall(r'<button class="main"( disabled)?>', page).count(" disabled") == 1
     assert "max gross exposure" in page
+    books = re.findall(r'<tr class="chg"><th scope="row">(.*?)</th>.*?"Before">(.*?)</td>.*?"After">(.*?)</td>', page)
+    assert ("gross", "100", "110") in books
+    assert ("factor rates", "10", "15") in books
 
 
 def test_an_expression_is_approved_by_its_hash_from_the_page_alone(desk):

@@ -72,6 +72,16 @@ def test_borrowed_cash_pays_for_every_night_and_own_cash_for_none():
     assert ledger_of([fill(1, day)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65).financing == 0.0
 
 
+def test_borrowed_shares_cost_the_position_its_fee_every_night_from_its_day_on():
+    day, next_day = SESSIONS[0], SESSIONS[0] + timedelta(days=1)
+    fee = Cash(id="C-003", entry="borrow", amount=3.65, booked_on=next_day, ticker="NOG")
+    short = [fill(1, day, quantity=-10_000)]
+    account = ledger_of(short, {"NOG": Prices(flat(10.0))}, until=next_day + timedelta(days=2), rate=5.0, cash=(fee,))
+    assert account.holdings[0].fees == pytest.approx(20.0)
+    assert account.nav == pytest.approx(100_000 - 20.0)
+    assert ledger_of([fill(1, day)], {"NOG": Prices(flat(10.0))}, cash=(fee,)).holdings[0].fees == 0.0
+
+
 def test_a_missing_price_is_told_and_the_last_one_counts():
     prices = Prices(flat(12.0, SESSIONS[:3]))
     account = ledger_of([fill(1, SESSIONS[0])], {"NOG": prices}, until=SESSIONS[5])
@@ -175,11 +185,11 @@ def realised(fills, prices, until):
     return closed
 
 
-def oracle(fills, prices, until, rate, capital=100_000):
-    """NAV by day, closed P&L, dividends, interest, by sums over all fills up to each day."""
+def oracle(fills, prices, until, rate, borrow, capital=100_000):
+    """NAV by day, closed P&L, dividends, interest, fees of borrowed shares, by sums over all fills up to each day."""
     keys = {(one.instrument, one.expression) for one in fills}
     groups = {key: [one for one in fills if (one.instrument, one.expression) == key] for key in keys}
-    interest, curve = Decimal(0), {}
+    interest, lent, curve = Decimal(0), Decimal(0), {}
     day = min(day_of(one) for one in fills)
     while day <= until:
         paid = sum(-exact(one.quantity) * exact(one.price) - exact(one.fees) for one in fills if day_of(one) <= day)
@@ -189,29 +199,36 @@ def oracle(fills, prices, until, rate, capital=100_000):
             for ex_day, amount in prices[ticker].dividends.items()
             if ex_day <= day
         )
-        cash = capital + paid + income + interest
+        cash = capital + paid + income + interest - lent
         if day < until and cash < 0:
             due = cash * exact(rate) / 36500
             interest, cash = interest + due, cash + due
         started = [(key, group) for key, group in groups.items() if any(day_of(one) <= day for one in group)]
+        if day < until and day >= borrow.booked_on:
+            short = [worth(group, prices[key[0]], day) for key, group in started if key[0] == borrow.ticker]
+            due = -sum(value for value in short if value < 0) * exact(borrow.amount) / 36500
+            lent, cash = lent + due, cash - due
         curve[day] = cash + sum(worth(group, prices[key[0]], day) for key, group in started)
         day += timedelta(days=1)
     closed = sum(realised(group, prices[key[0]], until) for key, group in groups.items())
-    return curve, closed, income, interest
+    return curve, closed, income, interest, lent
 
 
 def differences(seed):
     fills, prices, until, rate, seen = portfolio(seed)
     if min(day_of(one) for one in fills) > until:
         return [], seen
-    account, (curve, closed, income, interest) = (
-        ledger_of(fills, prices, until, rate),
-        oracle(fills, prices, until, rate),
-    )
+    ticker, opened = random.Random(seed).choice(sorted(prices)), min(map(day_of, fills))
+    borrow = Cash(id="C-003", entry="borrow", amount=8.5, booked_on=opened + timedelta(days=seed % 9), ticker=ticker)
+    account = ledger_of(fills, prices, until, rate, cash=(borrow,))
+    curve, closed, income, interest, lent = oracle(fills, prices, until, rate, borrow)
+    seen.update(borrowed=lent > 0)
     pairs = [(str(day), exact(nav), curve[day]) for day, nav in account.curve]
     pairs.append(("closed", exact(sum(one.closed for one in account.holdings)), closed))
     pairs.append(("income", exact(sum(one.income for one in account.holdings)), income))
     pairs.append(("interest", exact(account.financing), interest))
+    stated = sum(exact(one.fees) for one in fills if day_of(one) <= until)
+    pairs.append(("fees", exact(sum(one.fees for one in account.holdings)), stated + lent))
     parts = 100_000 + account.financing + sum(
         one.open + one.closed + one.income - one.fees for one in account.holdings
     )  # fmt: skip
@@ -233,7 +250,7 @@ def campaign(count):
 def test_the_ledger_is_that_of_an_independent_computation():
     wrong, seen = campaign(60)
     assert wrong == []
-    assert min(seen[name] for name in ("splits", "dividends", "gaps", "delisted", "half_days")) > 10
+    assert min(seen[name] for name in ("splits", "dividends", "gaps", "delisted", "half_days", "borrowed")) > 10
 
 
 if __name__ == "__main__":

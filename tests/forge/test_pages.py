@@ -107,3 +107,5 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
     assert "net asset value       1,248,800.00 USD" in said[17]
     assert said[18].startswith("id,view,expression,")
     assert "question: Growth slows: what do we think" in said[20]
+    assert (tmp_path / "desk.xlsx").read_bytes().startswith(b"PK")
+    assert said[22] == "C-005 borrow of NVDA, 3.5 % a year, on 2024-03-01\n"

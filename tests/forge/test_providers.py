@@ -207,6 +207,10 @@ def test_a_backtest_moves_its_sessions_and_its_answers_are_those_of_sessions_ope
         with At(as_of=LATER + timedelta(days=1), lake=lake.root).open(("macro_observations",)) as session:
             assert session.as_of == LATER + timedelta(days=1)
             moved_process = session._backend.pid
+        pinned = At(as_of=LATER, lake=lake.root).pinned()
+        again = [asyncio.run(provider(source).fetch(params, pinned)) for source, params in asked * 2]
+        assert [fetched.rows for fetched in again] == [fetched.rows for fetched in opened[-2:]] * 2
+        assert again[0].rows is again[2].rows
     assert moved == opened
     assert len({answer.format_full() for answer in opened}) == len(opened)
     assert process == moved_process

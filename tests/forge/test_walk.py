@@ -17,7 +17,7 @@ from forge import cli
 from forge.cli import walk as cli_walk
 from forge.core.config import from_mapping
 from forge.core.skill_loader import SkillLoader
-from forge.desk import desk
+from forge.desk import BACKTEST_CAPITAL, desk
 from forge.evolution.propose import proposals
 from forge.memory.fills import fills
 from forge.model import Answer, Call, ModelFailed
@@ -205,6 +205,7 @@ def test_runs_beside_each_other_are_those_one_after_another(lake, tmp_path):
 def test_what_a_desk_s_runs_stand_on_goes_to_other_processes(tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     ground = desk().ground(tmp_path / "lake")
+    assert ground.config.account.capital == BACKTEST_CAPITAL
     sent = pickle.loads(pickle.dumps(ground))
     assert replace(sent, models=None) == replace(ground, models=None)
     assert sent.models.__self__.chosen == ground.models.__self__.chosen

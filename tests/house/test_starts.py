@@ -80,6 +80,7 @@ COMMANDS = {
     ("fetch",): ("--source", "fred", "--op", "series", "--query", "GDP", "--pit", T),
     ("reparse",): (),
     ("forge", "approvals"): (),
+    ("forge", "book"): (),
     ("forge", "fills", "list"): (),
     ("forge", "calibrate"): (),
     ("forge", "desk"): AS_OF,
@@ -111,7 +112,6 @@ REFUSED = {
     ("retract",): (("--run", "none", "--reason", "no"), "'none'"),
     ("study", "report"): (("none",), "none"),
     ("forge", "adjust"): (("E-001", "--stop", "1"), "is read-only"),
-    ("forge", "book"): ((), "capital"),
     ("forge", "close"): (("E-001", "--reason", "no"), "is read-only"),
     ("forge", "constrain"): (("--max-gross", "100"), "is read-only"),
     ("forge", "cash"): (("deposit", "100", "--reason", "new money"), "is read-only"),
@@ -127,7 +127,7 @@ REFUSED = {
     ("forge", "rebuild"): ((), "is not empty"),
     ("forge", "reject"): (("E-001", "--reason", "no"), "is read-only"),
     ("forge", "settle"): ((), "is read-only"),
-    ("forge", "ticket"): (("E-001",), "is not open"),
+    ("forge", "ticket"): (("E-001",), "is not a held Expression"),
     ("forge", "verify"): (("none.json",), "none.json"),
     ("forge", "stop"): (("none",), "is not running"),
     ("forge", "skills", "approve"): (("P-001", "--hash", "0" * 64), "P-001"),
@@ -160,7 +160,7 @@ def place(demo, tmp_path_factory) -> Iterator[Path]:
         for name in ("ANTHROPIC_API_KEY", "NEO4J_URI", "PITLAKE_NOTIFY", "FORGE_JOURNAL", "FORGE_CONFIG"):
             patch.delenv(name, raising=False)
         patch.setenv("PITLAKE_LAKE", str(home / "demo/lake"))
-        patch.setenv("FORGE_LAKE", str(home / "demo/forge-simulated-demo"))
+        patch.setenv("FORGE_LAKE", str(home / "demo/forge-simulated-month"))
         patch.setenv("DAGSTER_HOME", str(home / "demo/dagster"))
         patch.setenv("PITLAKE_GRAPH_ROOT", str(home / "demo/graph"))
         patch.setenv(FOLDER_VARIABLE, str(home / "report"))
@@ -334,6 +334,7 @@ JOBS = {
     "earnings_bundles": {},
     "edgar_watch": {},
     "external_feeds": {},
+    "forge_brief": {},
     "forge_tracking": {},
     "forge_turn": {},
     "graph_days": DAY,
@@ -354,6 +355,7 @@ def test_a_job_runs(name, wired, place, monkeypatch):
     definitions, instance = wired
     job = definitions.resolve_job_def(name)
     monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))  # jobs write the live memory
+    monkeypatch.setenv("FORGE_NOTIFY", "log")
     tags = JOBS[name]
     if name == "earnings_bundles":
         derived = [dg.AssetKey(name) for name in ("names", "earnings_events", "text_vectors")]
@@ -382,7 +384,7 @@ def test_a_turn_of_the_agent_says_that_it_has_no_model(wired, place, monkeypatch
 
 def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
     definitions, instance = wired
-    for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY"):
+    for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY", "FORGE_NOTIFY"):
         monkeypatch.setenv(name, "0000320193")
     LakeResource().open().watch(WatchList(companies={"0001104485": ("NOG",)}, series=("GDP",)))
     at = datetime(2024, 5, 31, 17, tzinfo=ZoneInfo("America/New_York"))  # a Friday, for the weekly one

@@ -114,7 +114,7 @@ def test_what_is_no_channel_is_named_at_the_end_and_stops_no_other(channel, monk
     ],
 )
 def test_a_channel_is_said_without_what_may_be_a_key(channel, said, monkeypatch):
-    monkeypatch.setattr("resources.notifier._sent", lambda one, _title, _body: "" if one == "log" else "not delivered")
+    monkeypatch.setattr("pitlake.notify._sent", lambda one, _title, _body: "" if one == "log" else "not delivered")
     with pytest.raises(NotifyFailed) as told:
         Notifier(channels=f"log {channel}").send("title", "body")
     assert str(told.value) == f"no alert went through {said} (not delivered); see PITLAKE_NOTIFY"

@@ -1,0 +1,106 @@
+"""The first page of the day leaves the house by the channels that FORGE_NOTIFY names, and its tables as a workbook."""
+
+import json
+import re
+import zipfile
+from contextlib import closing
+from dataclasses import replace
+from datetime import date
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from forge.desk import papers
+from forge.memory import Memory
+from forge.memory.cash import open_account
+from forge.memory.fills import import_fills
+from forge.records import Settles
+from forge.tracking.settlement import whole_memory
+from pitlake import cli
+from tests.forge.test_account import HEADER, SETTINGS, line
+from tests.forge.test_untaken import DAYS, at, lake, memory, standing
+from tests.forge.world import NEW_VIEW, wrote
+from tests.loopback import Answer, Loopback
+
+__all__ = ["lake", "memory"]
+SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+@pytest.fixture
+def hook():
+    server = Loopback()
+    server.plays("/s3cret", Answer(b""))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def due(lake, tmp_path, monkeypatch):
+    """A live memory whose View is due, which is an alert."""
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
+    (tmp_path / "forge.toml").write_text("[alerts]\nview_due_days = 9999\n")
+    asked = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
+    with closing(Memory()) as made:
+        wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "view")
+
+
+@pytest.mark.usefixtures("due")
+def test_the_brief_and_the_alerts_leave_by_a_webhook(hook, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_NOTIFY", f"json://someone:hidden@127.0.0.1:{hook.server_port}/s3cret")
+    assert cli.invoke(["forge", "desk", "--send", "brief"]) == 0
+    printed = capsys.readouterr()
+    assert cli.invoke(["forge", "desk", "--send", "alerts"]) == 0
+    brief, alerts = (json.loads(body) for _, _, _, body in hook.asked)
+    assert brief["title"] == "Forge: 2 need you"
+    assert brief["message"].splitlines()[1:] == printed.out.splitlines()[1:]
+    assert "View due: V-001 is due on 2036-09-01: close > 1" in alerts["message"].splitlines()
+    assert "positions" not in alerts["message"]
+    assert "hidden" not in printed.out + printed.err
+
+
+@pytest.mark.usefixtures("due")
+def test_a_channel_that_fails_or_is_missing_is_one_line_without_credentials(hook, monkeypatch, capsys):
+    monkeypatch.delenv("FORGE_NOTIFY", raising=False)
+    assert cli.invoke(["forge", "desk", "--send", "brief"]) == 2
+    assert "FORGE_NOTIFY: is not set; name channels" in capsys.readouterr().err
+    hook.plays("/s3cret", Answer(b"", 500))
+    monkeypatch.setenv("FORGE_NOTIFY", f"json://someone:hidden@127.0.0.1:{hook.server_port}/s3cret")
+    assert cli.invoke(["forge", "desk", "--send", "alerts"]) == 1
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.endswith("no alert went through json://127.0.0.1 (not delivered); see FORGE_NOTIFY")
+
+
+def test_a_desk_without_alerts_sends_none(hook, tmp_path, lake, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setenv("FORGE_NOTIFY", f"json://127.0.0.1:{hook.server_port}/s3cret")
+    assert cli.invoke(["forge", "desk", "--lake", str(tmp_path / "none"), "--send", "alerts"]) == 0
+    assert "nothing needs you" in capsys.readouterr().out
+    assert hook.asked == []
+
+
+def cells(file, number):
+    """The cells of a sheet by row, texts as texts and numbers as numbers."""
+    with zipfile.ZipFile(file) as book:
+        shared = ["".join(node.itertext()) for node in ET.fromstring(book.read("xl/sharedStrings.xml"))]
+        rows = ET.fromstring(book.read(f"xl/worksheets/sheet{number}.xml")).iter(f"{SHEET}row")
+        return [[_cell(cell, shared) for cell in row if cell.find(f"{SHEET}v") is not None] for row in rows]
+
+
+def _cell(cell, shared):
+    text = cell.find(f"{SHEET}v").text
+    return shared[int(text)] if cell.get("t") == "s" else float(text)
+
+
+def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memory, lake, tmp_path):
+    open_account(memory, SETTINGS.capital, 0.0)
+    file, now = tmp_path / "desk.xlsx", at(memory, lake, DAYS[3])
+    import_fills(memory, HEADER + line(DAYS[1], quantity=10))
+    remembered = whole_memory(memory, now.as_of)
+    papers.workbook(remembered, now, file)
+    with zipfile.ZipFile(file) as book:
+        sheets = re.findall(r'<sheet name="(\w+)"', book.read("xl/workbook.xml").decode())
+        assert sheets == ["positions", *papers.TABLES]
+        assert b"<f>" not in b"".join(book.read(name) for name in book.namelist())
+    head, (ticker, *numbers) = cells(file, 1)
+    assert (head[0], ticker, numbers[0]) == ("instrument", "NOG", 20.0)  # 10 shares before a split in two
