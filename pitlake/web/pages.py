@@ -6,7 +6,7 @@ Sessions decide what is visible.
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -27,7 +27,7 @@ from pitlake.errors import BadInput
 from pitlake.web import address as addresses
 from pitlake.web import companies, compare, formatting, questions
 from pitlake.web import history as histories
-from pitlake.web.address import Address
+from pitlake.web.address import Address, Move
 from pitlake.web.as_data import check_form, download, render, wants_json
 from pitlake.web.company import QUARTER, CompanyView, read_company, span
 from pitlake.web.formatting import Sheet
@@ -69,13 +69,11 @@ class TimeMachine:
         if text and not addresses.is_ticker(text):
             return RedirectResponse(_search_url(addresses.parse_instant(request.query_params), text), 303)
         view = addresses.parse_address(request.query_params)
-        if view.moved:
-            return RedirectResponse(view.url(), 303)
         with self._pool.session(view.as_of) as session:
             company = read_company(session, view)
             if not company.ciks and companies.search(session, text):
                 return RedirectResponse(_search_url(view.as_of, text), 303)
-        return self._page(request, "at.html", view, {"company": company}, **_controls(company), **_pictures(company))
+        return self._page(request, "at.html", view, {"company": company}, events=company.releases, **_pictures(company))
 
     def companies(self, request: Request) -> Response:
         """List the companies that a text names; all of them without a text."""
@@ -97,7 +95,7 @@ class TimeMachine:
         """Show two instants side by side, the earlier one first."""
         view = addresses.parse_address(request.query_params)
         other = self._other(request, view)
-        if view.moved or "with" not in request.query_params:
+        if "with" not in request.query_params:
             return RedirectResponse(view.url("/compare", **{"with": iso(other.as_of)}), 303)
         first, second = sorted((view, other), key=lambda side: side.as_of)
         sides = []
@@ -215,17 +213,16 @@ def _search_url(as_of: datetime, text: str) -> str:
     return f"/companies?{urlencode({'as_of': iso(as_of), 'q': text})}"
 
 
-def _controls(company: CompanyView) -> dict[str, Any]:
-    at = company.address.as_of
-    instants = [release.to for release in company.releases]
+def time_bar(at: datetime, events: Sequence[Move] = ()) -> dict[str, Any]:
+    """Return the controls of an instant: the moves from it, and a slider with marks at events up to it."""
+    instants = [event.to for event in events]
     first, last = addresses.slider(at, min(instants, default=at))
-    local = at.astimezone(NEW_YORK)
     return {
-        "back": addresses.back(at, company.releases),
+        "back": addresses.back(at, events),
         "forward": addresses.forward(at),
         "first": first,
         "last": last,
-        "local": local,
+        "local": at.astimezone(NEW_YORK),
         "slider": charts.slider_marks(first, last, at, instants),
     }
 
@@ -275,5 +272,7 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
         unit_text=formatting.unit,
         iso=iso,
         span=span,
+        time_bar=time_bar,
+        url_at=addresses.url_at,
     )
     return templates

@@ -156,7 +156,7 @@ def test_no_move_tells_that_a_session_was_called_off():
 
 
 def test_controls_become_one_address(client):
-    form = {"as_of": "2024-03-08T22:30:15Z", "date": "2024-03-08", "time": "17:30:15", "ticker": "nog"}
+    form = {"as_of": "2024-03-08T22:30:15Z", "date": "2024-03-08", "time": "17:30:15", "ticker": "NOG"}
     stay = date(2024, 3, 8).toordinal()
     for changed, where in (
         ({"day": stay + 3}, "2024-03-11T21:30:15Z"),
