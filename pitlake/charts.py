@@ -1,7 +1,8 @@
 """Charts as inline SVG: lines, bars, sparklines, revisions on two clocks, a reliability diagram.
 
 They need no plotting library and no script, use the colours of the page's style sheet, and have text descriptions for
-people who cannot see them. A chart as of an instant ends at that instant, and no axis leaves space for later values.
+people who cannot see them. A chart as of an instant ends at that instant, or at the last day that a value public by then
+is about. No axis leaves space for later values.
 """
 
 import math
@@ -16,7 +17,7 @@ from pitlake.clock import NEW_YORK
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TICKS, MAX_LABELS = 4, 8
 MILLION = 1_000_000
-START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH = 130, 24, 6.5
+START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH, DOT = 130, 24, 6.5, 3.5
 
 COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
 """The size of vertical bars, before the page stretches them."""
@@ -160,7 +161,7 @@ def line_chart(
 
     Args:
         points: (day, value), oldest first; (instant, value) where `stepped`.
-        as_of: The end of the time axis.
+        as_of: The end of the time axis, unless points are about later days.
         frames: The sizes to draw.
         label: The name of the value.
         stepped: Whether a value holds until the next one; each value is then marked with a dot.
@@ -173,15 +174,18 @@ def line_chart(
     """
     if not points:
         return [Svg()] * len(frames)
-    first, end = points[0][0], as_of if stepped else as_of.astimezone(NEW_YORK).date()
+    today = as_of if stepped else as_of.astimezone(NEW_YORK).date()
+    first, end = min(points[0][0], today), max(points[-1][0], today)
+    ahead = 0 if stepped else sum(day > today for day, _ in points)
     values = [value for _, value in points]
     heights = [*values, *(level.value for level in levels)]
     marks = ticks(min(heights), max(heights))
     low, high = min(marks[0], *heights), max(marks[-1], *heights)
     description = (
-        f"{label} from {_day_text(first)} to {_day_text(points[-1][0])}: first {number_text(values[0])}, lowest "
+        f"{label} from {_day_text(points[0][0])} to {_day_text(points[-1][0])}: first {number_text(values[0])}, lowest "
         f"{number_text(min(values))}, highest {number_text(max(values))}, last {number_text(values[-1])}"
-        f"{''.join(f', {level.name} {number_text(level.value)}' for level in levels)}. It ends at T."
+        f"{''.join(f', {level.name} {number_text(level.value)}' for level in levels)}. "
+        f"{f'{ahead} of them are about days after T' if ahead else 'It ends at T'}."
     )
     charts = []
     for frame in (frame.with_room_for(marks) for frame in frames):
@@ -191,14 +195,19 @@ def line_chart(
         shapes += _knowledge_axis(frame, first, as_of) if stepped else _month_axis(frame, first, end)
         shapes += [shape for level in levels for shape in _level(frame, level, y(level.value))]
         corners = list(_steps(line, frame.x(1))) if stepped else line
-        shapes.append(f'<polyline class="k-line" points="{_joined(corners)}"/>')
+        known, later = (corners, []) if not ahead else (corners[:-ahead], corners[-ahead - 1 :])
+        shapes += [_polyline("k-line", known), *([_polyline("k-line alt", later)] if later else [])]
         for day in (at.astimezone(NEW_YORK).date() for at in events):
             if day >= first:
                 shapes.append(_vertical("k-mark", frame.x(_share(day, first, end)), frame.y(0) - 6, frame.y(0)))
         if compared_with is not None and (day := compared_with.astimezone(NEW_YORK).date()) >= first:
             shapes.append(_vertical("k-t", frame.x(_share(day, first, end)), frame.y(1), frame.y(0)))
-        shapes += [_dot(x, height) for x, height in line] if stepped else [_dot(*line[-1], "k-dot t")]
-        charts.append(_svg(frame, description, [*shapes, _end(frame)]))
+        shapes += [_dot(x, height) for x, height in line] if stepped else [_dot(*point, "k-dot t") for point in known[-1:]]
+        shapes += [_dot(*point, "k-dot hollow") for point in later[-ahead:]]
+        at_t = frame.x(_share(today, first, end))
+        shapes += [f'<text class="tt" x="{at_t}" y="{frame.y(1) - 2}" text-anchor="middle">T</text>'] if ahead else []
+        shapes.append(_vertical("k-t", at_t, frame.y(1), frame.y(0)))
+        charts.append(_svg(frame, description, shapes))
     return charts
 
 
@@ -231,14 +240,32 @@ def vintage_chart(
                 x, y = frame.left - 6, heights[day] + 4
                 shapes.append(f'<text x="{x}" y="{y}" text-anchor="end"{css}>{day_text(day)}</text>')
         values_before: dict[date, float] = {}
+        new_values: dict[date, list[tuple[float, str]]] = {}
         for day, known_at, value in sorted(rows, key=lambda row: row[1]):
-            is_new = values_before.get(day) != value
+            is_new, x = values_before.get(day) != value, frame.x(_share(known_at, first, as_of))
             values_before[day] = value
             css = f"k-dot{' t' if day == about else ''}" if is_new else "k-dot hollow"
-            shapes.append(_dot(frame.x(_share(known_at, first, as_of)), heights[day], css))
+            shapes.append(_dot(x, heights[day], css))
+            if is_new:
+                new_values.setdefault(day, []).append((x, number_text(value)))
+        for day, texts in new_values.items():
+            shapes += _beside_dots(frame, texts, heights[day] + 4, "b" if day == about else "")
         description = f"{len(rows)} values for {len(days)} periods, by when each was known and what it is about."
         charts.append(_svg(frame, description, [*shapes, _end(frame)]))
     return charts
+
+
+def _beside_dots(frame: Frame, texts: Sequence[tuple[float, str]], y: float, css: str) -> Iterator[str]:
+    """Write values to the right of their dots, or to the left where the chart ends. Of two that overlap, only the later
+    one is written.
+    """
+    least = math.inf
+    for x, text in reversed(texts):
+        width = LETTER_WIDTH * len(text) + 8
+        start = x if x + width <= frame.width else x - width
+        if start + width <= least and start >= frame.left - DOT:
+            least = start - DOT
+            yield f'<text x="{start + (8 if start == x else 0):.1f}" y="{y}" class="{css}">{text}</text>'
 
 
 def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[datetime]) -> Svg:
@@ -367,11 +394,15 @@ def _joined(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _dot(x: float, y: float, css: str = "k-dot") -> str:
-    return f'<circle class="{css}" cx="{x}" cy="{y}" r="3.5"/>'
+    return f'<circle class="{css}" cx="{x}" cy="{y}" r="{DOT}"/>'
 
 
 def _vertical(css: str, x: float, top: float, bottom: float) -> str:
     return f'<line class="{css}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
+
+
+def _polyline(css: str, points: Sequence[tuple[float, float]]) -> str:
+    return f'<polyline class="{css}" points="{_joined(points)}"/>'
 
 
 def _centred(x: float, y: float, text: str) -> str:

@@ -19,7 +19,15 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pitlake.errors import BadInput, LakeNotFound, PitlakeError, ServerBusy, for_agents
+from pitlake.errors import (
+    BadInput,
+    LakeNotFound,
+    LimitExceeded,
+    PitlakeError,
+    QueryFailed,
+    ServerBusy,
+    for_agents,
+)
 from pitlake.lake.lake import Lake
 from pitlake.web.address import Address, settled
 from pitlake.web.as_data import JsonAddresses, render
@@ -162,7 +170,7 @@ def _status(error: Exception) -> int:
         return 404
     if isinstance(error, ServerBusy):
         return 503
-    return 400 if isinstance(error, BadInput) else 500
+    return 400 if isinstance(error, BadInput | QueryFailed | LimitExceeded) else 500
 
 
 def _error_page(error: Exception) -> dict[str, str]:

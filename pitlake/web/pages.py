@@ -125,7 +125,9 @@ class TimeMachine:
         copies = {"SQL": number.sql, "Python": questions.as_python(number.sql, view.as_of)}
         copies["Command line"] = questions.as_command(number.sql, view.as_of)
         facts = {"history": history, "copies": copies}
-        return self._page(request, "history.html", view, facts, triangle=triangle, stairs=stairs)
+        frame = {"triangle": triangle, "stairs": stairs}
+        events = [Move("revision", revision.available_at) for revision in history.revisions][::-1]
+        return self._page(request, "history.html", view, facts, events=events, **frame)
 
     def ask(self, request: Request) -> Response:
         """Show the answer of one page question, and how to ask it in other interfaces."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pitlake.errors import SessionLost
 from pitlake.lake.lake import Lake
 from pitlake.serving.turns import Turns
 from pitlake.session import Limits, Session, Viewpoint, open_session
@@ -96,18 +95,18 @@ class Pool:
     def _use(
         self, pooled: _PooledSession, as_of: datetime, version: int, names: tuple[str, ...] | None
     ) -> Iterator[Session]:
-        """Return the session, opened if necessary. A lost session is removed, so that the next request opens
-        another.
+        """Return the session, opened if necessary. A session that is lost, or that a reader's SQL has changed, is
+        removed, so that the next request opens another.
         """
         viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
         session = pooled.session or open_session(viewpoint, datasets=names, limits=LIMITS)
         pooled.session = session
         try:
             yield session
-        except SessionLost:
-            pooled.session = None
-            session.close()
-            raise
+        finally:
+            if not session.is_as_opened:
+                pooled.session = None
+                session.close()
 
 
 def _end(entries: list[_PooledSession]) -> None:
