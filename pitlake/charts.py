@@ -261,11 +261,13 @@ def _beside_dots(frame: Frame, texts: Sequence[tuple[float, str]], y: float, css
     """
     least = math.inf
     for x, text in reversed(texts):
-        width = LETTER_WIDTH * len(text) + 8
-        start = x if x + width <= frame.width else x - width
+        width = LETTER_WIDTH * len(text) + 2 * DOT
+        is_left = x + width > frame.width
+        start = x - width if is_left else x
         if start + width <= least and start >= frame.left - DOT:
             least = start - DOT
-            yield f'<text x="{start + (8 if start == x else 0):.1f}" y="{y}" class="{css}">{text}</text>'
+            place = f'x="{x - 2 * DOT}" text-anchor="end"' if is_left else f'x="{x + 2 * DOT}"'
+            yield f'<text {place} y="{y}" class="{css}">{text}</text>'
 
 
 def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[datetime]) -> Svg:

@@ -23,15 +23,17 @@ from pitlake import charts
 from pitlake.answers import receipts
 from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
+from pitlake.contract import Dataset
 from pitlake.errors import BadInput
 from pitlake.web import address as addresses
 from pitlake.web import companies, compare, formatting, questions
 from pitlake.web import history as histories
 from pitlake.web.address import Address, Move
 from pitlake.web.as_data import check_form, download, render, wants_json
-from pitlake.web.company import QUARTER, CompanyView, read_company, span
+from pitlake.web.company import ITEMS, CompanyView, read_company, span
 from pitlake.web.formatting import Sheet
 from pitlake.web.pool import Pool
+from pitlake.web.tables import TableAddress, chart, numbers
 
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
@@ -70,10 +72,11 @@ class TimeMachine:
             return RedirectResponse(_search_url(addresses.parse_instant(request.query_params), text), 303)
         view = addresses.parse_address(request.query_params)
         with self._pool.session(view.as_of) as session:
-            company = read_company(session, view)
+            company, contracts = read_company(session, view), session.contracts
             if not company.ciks and companies.search(session, text):
                 return RedirectResponse(_search_url(view.as_of, text), 303)
-        return self._page(request, "at.html", view, {"company": company}, events=company.releases, **_pictures(company))
+        frame = _pictures(company, contracts)
+        return self._page(request, "at.html", view, {"company": company}, events=company.releases, **frame)
 
     def companies(self, request: Request) -> Response:
         """List the companies that a text names; all of them without a text."""
@@ -241,14 +244,19 @@ def _price_chart(company: CompanyView, compared_with: datetime | None = None) ->
     )
 
 
-def _pictures(company: CompanyView) -> dict[str, Any]:
-    quarterly: dict[str, list[float]] = {}
-    for figure in reversed(company.figures):
-        if span(figure) == QUARTER:
-            quarterly.setdefault(figure.concept, []).append(figure.value_number)
+def _pictures(company: CompanyView, contracts: Mapping[str, Dataset]) -> dict[str, Any]:
+    lines = {item: [figure.value_number for figure in line.values()][::-1] for item, line in company.quarters.items()}
+    tables = {}
+    for own in company.own:
+        contract = contracts[own.name]
+        entity = str(getattr(own.rows[0], contract.entity))
+        column = next(iter(numbers(contract)), "")
+        tables[own.name] = TableAddress(company.address.as_of, contract, entity=entity, column=column)
     return {
         "chart": _price_chart(company),
-        "sparks": {name: charts.sparkline(values[-8:], f"{name}, by quarter") for name, values in quarterly.items()},
+        "sparks": {item: charts.sparkline(values[-8:], f"{ITEMS[item]}, by quarter") for item, values in lines.items()},
+        "tables": tables,
+        "own_charts": {own.name: chart(tables[own.name], [vars(row) for row in own.rows]) for own in company.own},
     }
 
 
@@ -261,9 +269,8 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
             name: getattr(formatting, name)
             for name in (
                 "age",
-                "breaking",
+                "cell",
                 "change",
-                "concept",
                 "day_text",
                 "long_text",
                 "number_text",
@@ -273,6 +280,7 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
         },
         unit_text=formatting.unit,
         iso=iso,
+        items=ITEMS,
         span=span,
         time_bar=time_bar,
         url_at=addresses.url_at,

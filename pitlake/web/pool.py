@@ -16,11 +16,12 @@ from typing import Any
 from pitlake.lake.lake import Lake
 from pitlake.serving.turns import Turns
 from pitlake.session import Limits, Session, Viewpoint, open_session
+from pitlake.web.company import own_tables
 from pitlake.web.questions import datasets
 
 MOST, IDLE_SECONDS = 4, 120.0
-PAGES = datasets()
-"""The datasets that the time machine reads."""
+COMPANY_PAGES: tuple[str, ...] = ()
+"""Stands for the datasets that a company's pages read: those of the questions, and mounted tables that name companies."""
 AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
 """The number of questions answered at once, and of those that wait, for one client and for all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
@@ -51,7 +52,7 @@ class Pool:
         self._lock = Lock()
 
     @contextmanager
-    def session(self, as_of: datetime, names: tuple[str, ...] | None = PAGES) -> Iterator[Session]:
+    def session(self, as_of: datetime, names: tuple[str, ...] | None = COMPANY_PAGES) -> Iterator[Session]:
         """Lend a session of the newest version as of an instant to this request. names: its datasets; None for all.
 
         Raises ServerBusy, and the errors of `connect`.
@@ -98,9 +99,13 @@ class Pool:
         """Return the session, opened if necessary. A session that is lost, or that a reader's SQL has changed, is
         removed, so that the next request opens another.
         """
-        viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
-        session = pooled.session or open_session(viewpoint, datasets=names, limits=LIMITS)
-        pooled.session = session
+        if pooled.session is None:
+            if names == COMPANY_PAGES:
+                own = own_tables(self.lake.contracts(self.lake.snapshot(version)))
+                names = (*datasets(), *(contract.name for contract in own))
+            viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
+            pooled.session = open_session(viewpoint, datasets=names, limits=LIMITS)
+        session = pooled.session
         try:
             yield session
         finally:

