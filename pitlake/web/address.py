@@ -21,12 +21,12 @@ _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
 _CONTROLS = {"as_of": "", "with": "with_"}
 """The instants of an address, each with what the names of its controls begin with."""
 _YEAR = timedelta(days=365)
-_LONGEST_BREAK = 10
+_LONGEST_BREAK, CIK_DIGITS = 10, 10
 
 
 @dataclass(frozen=True)
 class Address:
-    """An instant and a ticker."""
+    """An instant and a company: its ticker, or its CIK with all ten digits."""
 
     as_of: datetime
     ticker: str
@@ -56,9 +56,9 @@ def url_at(path: str, at: datetime, query: Mapping[str, str]) -> str:
     return f"{path}?{urlencode({'as_of': iso(at), **query})}"
 
 
-def is_ticker(text: str) -> bool:
-    """Return whether a text has the form of a ticker."""
-    return _TICKER.fullmatch(text) is not None and not text.isdecimal()
+def names_company(text: str) -> bool:
+    """Return whether a text has the form of a ticker, or is a whole CIK."""
+    return _TICKER.fullmatch(text) is not None and (not text.isdecimal() or len(text) == CIK_DIGITS)
 
 
 def parse_instant(query: Mapping[str, str]) -> datetime:

@@ -68,7 +68,7 @@ class TimeMachine:
     def at(self, request: Request) -> Response:
         """Show what was known about a company at T. A text that is not a ticker is searched among the companies."""
         text = request.query_params.get("ticker", "").strip()
-        if text and not addresses.is_ticker(text):
+        if text and not addresses.names_company(text):
             return RedirectResponse(_search_url(addresses.parse_instant(request.query_params), text), 303)
         view = addresses.parse_address(request.query_params)
         with self._pool.session(view.as_of) as session:

@@ -316,3 +316,10 @@ def test_a_name_in_the_box_of_the_company_is_searched(named):
     assert (found["name"], found["tickers"]) == ("Facebook, Inc.", ["FB"])
     assert named.get("/companies.json", params={"as_of": before, "q": "meta"}).json()["found"] == []
     assert "No company was known" in named.get("/companies", params={"as_of": before, "q": "meta"}).text
+
+
+def test_how_a_ticker_was_read_is_a_quiet_mark(named):
+    page = named.get(Address(T - timedelta(45), "META").url()).text
+    (mark,) = re.findall(r'<details class="quiet">(.*?)</details>', page)
+    assert mark.startswith("<summary>read with hindsight</summary><p>META: read as CIK 0001326801, with hindsight.</p>")
+    assert 'class="quiet"' not in named.get(Address(T, "META").url()).text

@@ -44,8 +44,8 @@ function suggest(box, form) {
       const asked = new URLSearchParams({as_of: form.elements["as_of"].value, q: box.value.trim()});
       const answer = await fetch("/companies.json?" + asked).catch(() => null);
       if (!answer || !answer.ok) return;
-      const named = (await answer.json()).found.filter((one) => one.ticker).slice(0, 12);
-      box.list.replaceChildren(...named.map((one) => new Option(one.name || one.ticker, one.ticker)));
+      const named = (await answer.json()).found.slice(0, 12);
+      box.list.replaceChildren(...named.map((one) => new Option(one.name || one.ticker, one.ticker || one.cik)));
     }, 200);
   });
 }
