@@ -1,8 +1,8 @@
-"""Charts as inline SVG: lines, bars, sparklines, revisions on two clocks, a reliability diagram.
+"""Charts as inline SVG: lines, sparklines, revisions on two clocks, a reliability diagram.
 
 They need no plotting library and no script, use the colours of the page's style sheet, and have text descriptions for
-people who cannot see them. A chart as of an instant ends at that instant, or at the last day that a value public by then
-is about. No axis leaves space for later values.
+people who cannot see them. A chart as of an instant ends at that instant, or at the last day that a value public by
+then is about. No axis leaves space for later values.
 """
 
 import math
@@ -18,11 +18,6 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 TICKS, MAX_LABELS = 4, 8
 MILLION = 1_000_000
 START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH, DOT = 130, 24, 6.5, 3.5
-
-COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
-"""The size of vertical bars, before the page stretches them."""
-ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
-"""The size of horizontal bars and their labels, in pixels."""
 
 
 class Svg(str):
@@ -97,18 +92,6 @@ class ForecastBand:
     def by_chance(self) -> bool:
         """Return whether chance alone explains the difference."""
         return self.low <= self.came_true <= self.high
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a bar chart. parts: pairs of style class and value, from the start of the bar."""
-
-    label: str
-    parts: Sequence[tuple[str, float]]
-
-    @property
-    def total(self) -> float:
-        return sum(value for _, value in self.parts)
 
 
 def number_text(value: Any) -> str:
@@ -202,8 +185,11 @@ def line_chart(
                 shapes.append(_vertical("k-mark", frame.x(_share(day, first, end)), frame.y(0) - 6, frame.y(0)))
         if compared_with is not None and (day := compared_with.astimezone(NEW_YORK).date()) >= first:
             shapes.append(_vertical("k-t", frame.x(_share(day, first, end)), frame.y(1), frame.y(0)))
-        shapes += [_dot(x, height) for x, height in line] if stepped else [_dot(*point, "k-dot t") for point in known[-1:]]
-        shapes += [_dot(*point, "k-dot hollow") for point in later[-ahead:]]
+        if stepped:
+            shapes += [_dot(x, height) for x, height in line]
+        else:
+            shapes += [_dot(*point, "k-dot t") for point in known[-1:]]
+            shapes += [_dot(*point, "k-dot hollow") for point in later[-ahead:]]
         at_t = frame.x(_share(today, first, end))
         shapes += [f'<text class="tt" x="{at_t}" y="{frame.y(1) - 2}" text-anchor="middle">T</text>'] if ahead else []
         shapes.append(_vertical("k-t", at_t, frame.y(1), frame.y(0)))
@@ -251,7 +237,7 @@ def vintage_chart(
         for day, texts in new_values.items():
             shapes += _beside_dots(frame, texts, heights[day] + 4, "b" if day == about else "")
         description = f"{len(rows)} values for {len(days)} periods, by when each was known and what it is about."
-        charts.append(_svg(frame, description, [*shapes, _end(frame)]))
+        charts.append(_svg(frame, description, [*shapes, _vertical("k-t", frame.x(1), frame.y(1), frame.y(0))]))
     return charts
 
 
@@ -313,42 +299,6 @@ def reliability_chart(bands: Sequence[ForecastBand], frames: Sequence[Frame]) ->
             shapes.append(f'<circle class="k-dot{"" if band.by_chance else " hollow"}" cx="{x}" cy="{y}" r="4"/>')
         charts.append(_svg(frame, description, shapes))
     return charts
-
-
-def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
-    """Draw stacked bars of values that are 0 or more.
-
-    Args:
-        bars: The bars, each with its parts.
-        label: What the chart shows.
-        lying: Whether bars are horizontal, with names and values at their ends. Otherwise they are vertical, use the
-            page's width and have their names in tooltips.
-    """
-    highest = max((bar.total for bar in bars), default=0) or 1
-    shapes = []
-    for place, bar in enumerate(bars):
-        start, rects = 0.0, []
-        for css, value in bar.parts:
-            length = value / highest
-            rects.append(_lying(place, start, length) if lying else _upright(place, start, length, css))
-            start += length
-        if lying:
-            y = (place + 1) * ROW_HEIGHT + 13
-            shapes.append(f'<text x="0" y="{y}">{escape(bar.label)}</text>{"".join(rects)}')
-            shapes.append(f'<text x="{ROW_LABEL_WIDTH + ROW_LENGTH * start + 4:.1f}" y="{y}">{bar.total:g}</text>')
-        elif bar.total:
-            parts = ", ".join(f"{value:,} {css.replace('_', ' ')}" for css, value in bar.parts if value)
-            shapes.append(f"<g><title>{escape(bar.label)}: {escape(parts)}</title>{''.join(rects)}</g>")
-    if lying:
-        return Svg(
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{ROW_LABEL_WIDTH + ROW_LENGTH + 60}" '
-            f'height="{(len(bars) + 1) * ROW_HEIGHT}" font-family="sans-serif" font-size="12">'
-            f'<text x="0" y="13" font-weight="bold">{escape(label)}</text>{"".join(shapes)}</svg>'
-        )
-    return Svg(
-        f'<svg class="bars" viewBox="0 0 {max(len(bars), 1) * COLUMN_WIDTH:.0f} {COLUMN_HEIGHT:.0f}" '
-        f'preserveAspectRatio="none" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
-    )
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -416,10 +366,6 @@ def _background(frame: Frame) -> str:
     return f'<rect class="k-known" x="{frame.left}" y="{frame.top}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
-def _end(frame: Frame) -> str:
-    return _vertical("k-t", frame.x(1), frame.y(1), frame.y(0))
-
-
 def _level(frame: Frame, level: Level, y: float) -> Iterator[str]:
     yield f'<line class="k-{level.css}" x1="{frame.left}" x2="{frame.x(1)}" y1="{y}" y2="{y}"/>'
     yield f'<text class="b" x="{frame.x(1) - 4}" y="{y - 4}" text-anchor="end">{escape(level.name)}</text>'
@@ -454,19 +400,6 @@ def _knowledge_axis(frame: Frame, first: date, as_of: datetime) -> Iterator[str]
         yield _vertical("k-grid", x, frame.y(1), frame.y(0))
         if frame.left + START_LABEL_WIDTH < x < frame.x(1) - YEAR_LABEL_WIDTH:
             yield _centred(x, bottom, str(year))
-
-
-def _upright(place: int, start: float, length: float, css: str) -> str:
-    x, y = place * COLUMN_WIDTH + 1, COLUMN_HEIGHT * (1 - start - length)
-    return (
-        f'<rect class="{escape(css)}" x="{x:.0f}" y="{y:.2f}" '
-        f'width="{COLUMN_WIDTH - 2:.0f}" height="{COLUMN_HEIGHT * length:.2f}"/>'
-    )
-
-
-def _lying(place: int, start: float, length: float) -> str:
-    x, y = ROW_LABEL_WIDTH + ROW_LENGTH * start, (place + 1) * ROW_HEIGHT + 3
-    return f'<rect x="{x:g}" y="{y}" width="{ROW_LENGTH * length:.1f}" height="12" fill="#4a7ebb"/>'
 
 
 def _svg(frame: Frame, description: str, shapes: Sequence[str]) -> Svg:

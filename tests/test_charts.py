@@ -6,16 +6,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pitlake.bars import Bar, bar_chart
 from pitlake.charts import (
     FULL_WIDTH,
     HALF_WIDTH,
     LONG_LABELS,
     SQUARE,
     TICKS,
-    Bar,
     ForecastBand,
     Level,
-    bar_chart,
     day_text,
     line_chart,
     number_text,

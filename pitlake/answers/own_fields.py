@@ -26,9 +26,7 @@ OWNERS = {
 Answer = tuple[str, datetime, str, "Result"]
 
 
-def questions(
-    fields: Collection[str], contracts: Mapping[str, "Dataset"], spelled: str = "fields"
-) -> dict[str, tuple[str, str]]:
+def questions(fields: Collection[str], contracts: Mapping[str, "Dataset"], spelled: str) -> dict[str, tuple[str, str]]:
     """Return the table and the SQL of each field. Raises BadInput for a field that no table has."""
     return {name: _question(name, contracts, spelled) for name in fields}
 

@@ -80,7 +80,7 @@ def parse_address(query: Mapping[str, str]) -> Address:
 def settled(query: Mapping[str, str]) -> dict[str, str] | None:
     """Return an address with the instants that its controls ask for in place of the controls; None without controls.
 
-    Raises BadInput for controls that are no day or time, and for an instant in the future.
+    Raises BadInput for controls that can't be read, and for an instant in the future.
     """
     rest, moved = dict(query), False
     for name, prefix in _CONTROLS.items():

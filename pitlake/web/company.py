@@ -213,8 +213,8 @@ def own_tables(contracts: Mapping[str, "Dataset"]) -> list["Dataset"]:
 def _own_rows(session: "Session", contract: "Dataset", company: str) -> OwnRows:
     days = [each.name for each in contract.columns if each.type == "date" and each.name in contract.key]
     order = ", ".join(f"{identifier(name)} DESC" for name in (*days, AVAILABLE_AT))
-    sql = f"FROM {identifier(contract.name)} WHERE {OWNERS[owner(contract)]} ORDER BY {order}, evidence LIMIT {OWN_ROWS}"
-    result = session.sql(sql, {COMPANY: company})
+    rows = f"FROM {identifier(contract.name)} WHERE {OWNERS[owner(contract)]}"
+    result = session.sql(f"{rows} ORDER BY {order}, evidence LIMIT {OWN_ROWS}", {COMPANY: company})
     plumbing = {contract.entity, owner(contract), "evidence"}
     shown = [name for name in result.columns if name not in plumbing and not name.startswith(AVAILABLE_AT)]
     shown.sort(key=lambda name: name not in contract.key)

@@ -21,7 +21,7 @@ from pitlake.web.questions import datasets
 
 MOST, IDLE_SECONDS = 4, 120.0
 COMPANY_PAGES: tuple[str, ...] = ()
-"""Stands for the datasets that a company's pages read: those of the questions, and mounted tables that name companies."""
+"""Stands for the datasets of a company's pages: those of the questions, and mounted tables that name companies."""
 AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
 """The number of questions answered at once, and of those that wait, for one client and for all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)

@@ -133,7 +133,7 @@ class Tables:
             holdings = [holding for holding in contents.holdings(session) if holding.rows]
             titles = {holding.dataset: session.contracts[holding.dataset].title for holding in holdings}
         facts = {"page": "tables", "as_of": as_of, "holdings": holdings, "titles": titles}
-        first = [Move("first row", holding.first) for holding in holdings]
+        first = [Move("first row", holding.first) for holding in holdings if holding.first]
         return render(self._templates, request, "tables.html", facts, moment=as_of, events=first)
 
     def table(self, request: Request) -> Response:
@@ -152,7 +152,7 @@ class Tables:
             "count": count,
             "turns": min(-(-count // MOST_ROWS), MOST_PAGES),
         }
-        frame = {
+        frame: dict[str, Any] = {
             "chart": chart(address, rows),
             "links": [address.row_url(row) for row in rows],
             "first": skipped + 1,
@@ -183,7 +183,7 @@ class Tables:
                 rows = result.rows()[(turn - 1) * MOST_ROWS :]
                 facts = {"columns": result.columns, "rows": rows, "more": result.truncated}
         facts |= {"page": "sql", "as_of": as_of, "sql": text, "problem": problem}
-        frame = {"turn": turn, "command": as_command(text, as_of), "first": (turn - 1) * MOST_ROWS + 1}
+        frame: dict[str, Any] = {"turn": turn, "command": as_command(text, as_of), "first": (turn - 1) * MOST_ROWS + 1}
         status = HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK
         return render(self._templates, request, "sql.html", facts, status=status, moment=as_of, **frame)
 
@@ -208,8 +208,9 @@ class Tables:
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows()]
         facts = {"page": "row", "table": address, "key": key, "rows": rows}
         facts["columns"] = _in_order(contract, result.columns)
-        frame = {"moment": address.as_of, "events": [Move("revision", row[AVAILABLE_AT]) for row in rows]}
-        return render(self._templates, request, "row.html", facts, most=MOST_ROWS, **frame)
+        events = [Move("revision", row[AVAILABLE_AT]) for row in rows]
+        frame: dict[str, Any] = {"moment": address.as_of, "events": events, "most": MOST_ROWS}
+        return render(self._templates, request, "row.html", facts, **frame)
 
     def _session(self, request: Request) -> Any:
         name = request.query_params.get("dataset", "")
@@ -251,7 +252,7 @@ def _address(session: "Session", query: Mapping[str, str]) -> TableAddress:
 
 
 def _check(field: str, name: str, names: Collection[str]) -> None:
-    """Raise BadInput for a name that is none of these; "" stands for none."""
+    """Raise BadInput for a name that is not among these; "" stands for none."""
     if name and name not in names:
         raise BadInput(field, f"there is no {name!r} here", choice(name, names))
 

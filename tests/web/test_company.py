@@ -37,7 +37,7 @@ def client(market_lake, tmp_path_factory):
 
 def section(client, company, mark):
     page = client.get(Address(T, company).url()).text
-    return re.search(rf'{mark}.*?</section>', page, re.DOTALL)
+    return re.search(rf"{mark}.*?</section>", page, re.DOTALL)
 
 
 def test_an_own_table_stands_on_the_page_with_what_it_says_of_days_ahead(client):
@@ -55,7 +55,8 @@ def test_an_own_table_stands_on_the_page_with_what_it_says_of_days_ahead(client)
 
 def test_what_has_no_rows_is_one_line_at_the_foot(client):
     page = client.get(Address(T, "NOG").url()).text
-    assert re.findall(r"<summary><h2[^>]*>(.*?)</h2>", page) == ["Nothing was public at T of: calls, estimates, macro, planned dates"]
+    (line,) = re.findall(r"<summary><h2[^>]*>(.*?)</h2>", page)
+    assert line == "Nothing was public at T of: calls, estimates, macro, planned dates"
     assert not re.search(r'id="h-(est|mac|plan)"', page)
     assert '<p class="void">' not in page
     nothing = client.get(Address(T, "ZZZ").url()).text
@@ -63,7 +64,10 @@ def test_what_has_no_rows_is_one_line_at_the_foot(client):
     assert "<code>pitlake sync --tickers ZZZ</code>" in nothing
 
 
-@pytest.mark.parametrize("path", ["/at", "/compare", "/history", "/ask", "/companies", "/tables", "/table", "/row", "/sql"])
+PATHS = ["/at", "/compare", "/history", "/ask", "/companies", "/tables", "/table", "/row", "/sql"]
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_t_is_moved_on_every_page_and_the_rest_of_its_address_stays(client, path):
     query = {"as_of": AS_OF, "ticker": "NOG", "with": "2024-04-01T00:00:00Z", "question": "bars", "q": "a"}
     query |= {"dataset": "guesses", "k_symbol": "NOG", "k_quarter": "2024-03-31", "sql": "FROM guesses"}

@@ -322,4 +322,3 @@ def test_how_a_ticker_was_read_is_a_quiet_mark(named):
     page = named.get(Address(T - timedelta(45), "META").url()).text
     (mark,) = re.findall(r'<details class="quiet">(.*?)</details>', page)
     assert mark.startswith("<summary>read with hindsight</summary><p>META: read as CIK 0001326801, with hindsight.</p>")
-    assert 'class="quiet"' not in named.get(Address(T, "META").url()).text

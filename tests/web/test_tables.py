@@ -137,7 +137,7 @@ def test_sql_of_a_reader_is_answered_as_of_t_and_changes_nothing_for_the_next(cl
     get(client, "/sql", sql="CREATE TEMP MACRO as_of() AS now(); SET VARIABLE x = 1; SELECT 3")
     assert told("SELECT max(eps), getvariable('x') FROM estimates")["rows"] == [[7.7, None]]
     page = get(client, "/sql", sql="SELECT '<script>' AS a").text
-    assert "<td title=\"&lt;script&gt;\">&lt;script&gt;</td>" in page
+    assert '<td title="&lt;script&gt;">&lt;script&gt;</td>' in page
 
 
 def test_a_row_leads_to_all_of_its_revisions(client):
