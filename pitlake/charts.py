@@ -1,7 +1,8 @@
-"""Charts as inline SVG: lines, bars, sparklines, revisions on two clocks, a reliability diagram.
+"""Charts as inline SVG: lines, sparklines, revisions on two clocks, a reliability diagram.
 
 They need no plotting library and no script, use the colours of the page's style sheet, and have text descriptions for
-people who cannot see them. A chart as of an instant ends at that instant, and no axis leaves space for later values.
+people who cannot see them. A chart as of an instant ends at that instant, or at the last day that a value public by
+then is about. No axis leaves space for later values.
 """
 
 import math
@@ -16,12 +17,7 @@ from pitlake.clock import NEW_YORK
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TICKS, MAX_LABELS = 4, 8
 MILLION = 1_000_000
-START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH = 130, 24, 6.5
-
-COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
-"""The size of vertical bars, before the page stretches them."""
-ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
-"""The size of horizontal bars and their labels, in pixels."""
+START_LABEL_WIDTH, YEAR_LABEL_WIDTH, LETTER_WIDTH, DOT = 130, 24, 6.5, 3.5
 
 
 class Svg(str):
@@ -98,18 +94,6 @@ class ForecastBand:
         return self.low <= self.came_true <= self.high
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a bar chart. parts: pairs of style class and value, from the start of the bar."""
-
-    label: str
-    parts: Sequence[tuple[str, float]]
-
-    @property
-    def total(self) -> float:
-        return sum(value for _, value in self.parts)
-
-
 def number_text(value: Any) -> str:
     """Format a number for reading: large amounts in millions, others with up to four decimals."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -160,7 +144,7 @@ def line_chart(
 
     Args:
         points: (day, value), oldest first; (instant, value) where `stepped`.
-        as_of: The end of the time axis.
+        as_of: The end of the time axis, unless points are about later days.
         frames: The sizes to draw.
         label: The name of the value.
         stepped: Whether a value holds until the next one; each value is then marked with a dot.
@@ -173,15 +157,18 @@ def line_chart(
     """
     if not points:
         return [Svg()] * len(frames)
-    first, end = points[0][0], as_of if stepped else as_of.astimezone(NEW_YORK).date()
+    today = as_of if stepped else as_of.astimezone(NEW_YORK).date()
+    first, end = min(points[0][0], today), max(points[-1][0], today)
+    ahead = 0 if stepped else sum(day > today for day, _ in points)
     values = [value for _, value in points]
     heights = [*values, *(level.value for level in levels)]
     marks = ticks(min(heights), max(heights))
     low, high = min(marks[0], *heights), max(marks[-1], *heights)
     description = (
-        f"{label} from {_day_text(first)} to {_day_text(points[-1][0])}: first {number_text(values[0])}, lowest "
+        f"{label} from {_day_text(points[0][0])} to {_day_text(points[-1][0])}: first {number_text(values[0])}, lowest "
         f"{number_text(min(values))}, highest {number_text(max(values))}, last {number_text(values[-1])}"
-        f"{''.join(f', {level.name} {number_text(level.value)}' for level in levels)}. It ends at T."
+        f"{''.join(f', {level.name} {number_text(level.value)}' for level in levels)}. "
+        f"{f'{ahead} of them are about days after T' if ahead else 'It ends at T'}."
     )
     charts = []
     for frame in (frame.with_room_for(marks) for frame in frames):
@@ -191,14 +178,22 @@ def line_chart(
         shapes += _knowledge_axis(frame, first, as_of) if stepped else _month_axis(frame, first, end)
         shapes += [shape for level in levels for shape in _level(frame, level, y(level.value))]
         corners = list(_steps(line, frame.x(1))) if stepped else line
-        shapes.append(f'<polyline class="k-line" points="{_joined(corners)}"/>')
+        known, later = (corners, []) if not ahead else (corners[:-ahead], corners[-ahead - 1 :])
+        shapes += [_polyline("k-line", known), *([_polyline("k-line alt", later)] if later else [])]
         for day in (at.astimezone(NEW_YORK).date() for at in events):
             if day >= first:
                 shapes.append(_vertical("k-mark", frame.x(_share(day, first, end)), frame.y(0) - 6, frame.y(0)))
         if compared_with is not None and (day := compared_with.astimezone(NEW_YORK).date()) >= first:
             shapes.append(_vertical("k-t", frame.x(_share(day, first, end)), frame.y(1), frame.y(0)))
-        shapes += [_dot(x, height) for x, height in line] if stepped else [_dot(*line[-1], "k-dot t")]
-        charts.append(_svg(frame, description, [*shapes, _end(frame)]))
+        if stepped:
+            shapes += [_dot(x, height) for x, height in line]
+        else:
+            shapes += [_dot(*point, "k-dot t") for point in known[-1:]]
+            shapes += [_dot(*point, "k-dot hollow") for point in later[-ahead:]]
+        at_t = frame.x(_share(today, first, end))
+        shapes += [f'<text class="tt" x="{at_t}" y="{frame.y(1) - 2}" text-anchor="middle">T</text>'] if ahead else []
+        shapes.append(_vertical("k-t", at_t, frame.y(1), frame.y(0)))
+        charts.append(_svg(frame, description, shapes))
     return charts
 
 
@@ -231,14 +226,34 @@ def vintage_chart(
                 x, y = frame.left - 6, heights[day] + 4
                 shapes.append(f'<text x="{x}" y="{y}" text-anchor="end"{css}>{day_text(day)}</text>')
         values_before: dict[date, float] = {}
+        new_values: dict[date, list[tuple[float, str]]] = {}
         for day, known_at, value in sorted(rows, key=lambda row: row[1]):
-            is_new = values_before.get(day) != value
+            is_new, x = values_before.get(day) != value, frame.x(_share(known_at, first, as_of))
             values_before[day] = value
             css = f"k-dot{' t' if day == about else ''}" if is_new else "k-dot hollow"
-            shapes.append(_dot(frame.x(_share(known_at, first, as_of)), heights[day], css))
+            shapes.append(_dot(x, heights[day], css))
+            if is_new:
+                new_values.setdefault(day, []).append((x, number_text(value)))
+        for day, texts in new_values.items():
+            shapes += _beside_dots(frame, texts, heights[day] + 4, "b" if day == about else "")
         description = f"{len(rows)} values for {len(days)} periods, by when each was known and what it is about."
-        charts.append(_svg(frame, description, [*shapes, _end(frame)]))
+        charts.append(_svg(frame, description, [*shapes, _vertical("k-t", frame.x(1), frame.y(1), frame.y(0))]))
     return charts
+
+
+def _beside_dots(frame: Frame, texts: Sequence[tuple[float, str]], y: float, css: str) -> Iterator[str]:
+    """Write values to the right of their dots, or to the left where the chart ends. Of two that overlap, only the later
+    one is written.
+    """
+    least = math.inf
+    for x, text in reversed(texts):
+        width = LETTER_WIDTH * len(text) + 2 * DOT
+        is_left = x + width > frame.width
+        start = x - width if is_left else x
+        if start + width <= least and start >= frame.left - DOT:
+            least = start - DOT
+            place = f'x="{x - 2 * DOT}" text-anchor="end"' if is_left else f'x="{x + 2 * DOT}"'
+            yield f'<text {place} y="{y}" class="{css}">{text}</text>'
 
 
 def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[datetime]) -> Svg:
@@ -286,42 +301,6 @@ def reliability_chart(bands: Sequence[ForecastBand], frames: Sequence[Frame]) ->
     return charts
 
 
-def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
-    """Draw stacked bars of values that are 0 or more.
-
-    Args:
-        bars: The bars, each with its parts.
-        label: What the chart shows.
-        lying: Whether bars are horizontal, with names and values at their ends. Otherwise they are vertical, use the
-            page's width and have their names in tooltips.
-    """
-    highest = max((bar.total for bar in bars), default=0) or 1
-    shapes = []
-    for place, bar in enumerate(bars):
-        start, rects = 0.0, []
-        for css, value in bar.parts:
-            length = value / highest
-            rects.append(_lying(place, start, length) if lying else _upright(place, start, length, css))
-            start += length
-        if lying:
-            y = (place + 1) * ROW_HEIGHT + 13
-            shapes.append(f'<text x="0" y="{y}">{escape(bar.label)}</text>{"".join(rects)}')
-            shapes.append(f'<text x="{ROW_LABEL_WIDTH + ROW_LENGTH * start + 4:.1f}" y="{y}">{bar.total:g}</text>')
-        elif bar.total:
-            parts = ", ".join(f"{value:,} {css.replace('_', ' ')}" for css, value in bar.parts if value)
-            shapes.append(f"<g><title>{escape(bar.label)}: {escape(parts)}</title>{''.join(rects)}</g>")
-    if lying:
-        return Svg(
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{ROW_LABEL_WIDTH + ROW_LENGTH + 60}" '
-            f'height="{(len(bars) + 1) * ROW_HEIGHT}" font-family="sans-serif" font-size="12">'
-            f'<text x="0" y="13" font-weight="bold">{escape(label)}</text>{"".join(shapes)}</svg>'
-        )
-    return Svg(
-        f'<svg class="bars" viewBox="0 0 {max(len(bars), 1) * COLUMN_WIDTH:.0f} {COLUMN_HEIGHT:.0f}" '
-        f'preserveAspectRatio="none" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
-    )
-
-
 def ticks(low: float, high: float) -> list[float]:
     """Return round values that cover the range from `low` to `high`."""
     distance = ((high - low) or abs(high) or 1.0) / TICKS
@@ -367,11 +346,15 @@ def _joined(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _dot(x: float, y: float, css: str = "k-dot") -> str:
-    return f'<circle class="{css}" cx="{x}" cy="{y}" r="3.5"/>'
+    return f'<circle class="{css}" cx="{x}" cy="{y}" r="{DOT}"/>'
 
 
 def _vertical(css: str, x: float, top: float, bottom: float) -> str:
     return f'<line class="{css}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
+
+
+def _polyline(css: str, points: Sequence[tuple[float, float]]) -> str:
+    return f'<polyline class="{css}" points="{_joined(points)}"/>'
 
 
 def _centred(x: float, y: float, text: str) -> str:
@@ -381,10 +364,6 @@ def _centred(x: float, y: float, text: str) -> str:
 def _background(frame: Frame) -> str:
     width, height = frame.x(1) - frame.x(0), frame.y(0) - frame.y(1)
     return f'<rect class="k-known" x="{frame.left}" y="{frame.top}" width="{width:.1f}" height="{height:.1f}"/>'
-
-
-def _end(frame: Frame) -> str:
-    return _vertical("k-t", frame.x(1), frame.y(1), frame.y(0))
 
 
 def _level(frame: Frame, level: Level, y: float) -> Iterator[str]:
@@ -421,19 +400,6 @@ def _knowledge_axis(frame: Frame, first: date, as_of: datetime) -> Iterator[str]
         yield _vertical("k-grid", x, frame.y(1), frame.y(0))
         if frame.left + START_LABEL_WIDTH < x < frame.x(1) - YEAR_LABEL_WIDTH:
             yield _centred(x, bottom, str(year))
-
-
-def _upright(place: int, start: float, length: float, css: str) -> str:
-    x, y = place * COLUMN_WIDTH + 1, COLUMN_HEIGHT * (1 - start - length)
-    return (
-        f'<rect class="{escape(css)}" x="{x:.0f}" y="{y:.2f}" '
-        f'width="{COLUMN_WIDTH - 2:.0f}" height="{COLUMN_HEIGHT * length:.2f}"/>'
-    )
-
-
-def _lying(place: int, start: float, length: float) -> str:
-    x, y = ROW_LABEL_WIDTH + ROW_LENGTH * start, (place + 1) * ROW_HEIGHT + 3
-    return f'<rect x="{x:g}" y="{y}" width="{ROW_LENGTH * length:.1f}" height="12" fill="#4a7ebb"/>'
 
 
 def _svg(frame: Frame, description: str, shapes: Sequence[str]) -> Svg:

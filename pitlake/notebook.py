@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pitlake.charts import Bar, bar_chart
+from pitlake.bars import Bar, bar_chart
 from pitlake.errors import BadInput
 from pitlake.questions.catalogue import placeholders
 from pitlake.session import Session, Viewpoint, open_session

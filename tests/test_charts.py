@@ -6,16 +6,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pitlake.bars import Bar, bar_chart
 from pitlake.charts import (
     FULL_WIDTH,
     HALF_WIDTH,
     LONG_LABELS,
     SQUARE,
     TICKS,
-    Bar,
     ForecastBand,
     Level,
-    bar_chart,
     day_text,
     line_chart,
     number_text,
@@ -106,6 +105,26 @@ def test_a_vintage_that_repeats_a_value_is_hollow():
     rows = [(day, T - timedelta(days=9 - number), value) for number, value in enumerate((5.0, 5.0, 6.0))]
     dots = [dot.get("class") for dot in drawn(vintage_chart(rows, day, T, LONG_LABELS)[0]).iter("circle")]
     assert dots == ["k-dot t", "k-dot hollow", "k-dot t"]
+
+
+def test_days_after_t_are_dashed_with_hollow_dots_and_t_is_where_it_is():
+    ahead = [(T.date() + timedelta(days=days), 7.0 + days) for days in (30, 60)]
+    chart = line_chart([*DAYS, *ahead], T, FULL_WIDTH, "Estimates")[0]
+    assert [line.get("class") for line in drawn(chart).iter("polyline")] == ["k-line", "k-line alt"]
+    dots = [(dot.get("class"), float(dot.get("cx"))) for dot in drawn(chart).iter("circle")]
+    (line,) = positions(chart, "k-t")
+    assert [css for css, _ in dots] == ["k-dot t", "k-dot hollow", "k-dot hollow"]
+    assert dots[0][1] <= line < dots[1][1] < dots[2][1] == FULL_WIDTH[0].x(1)
+    assert drawn(chart).get("aria-label").endswith("2 of them are about days after T.")
+    whole = line_chart(ahead, T, FULL_WIDTH, "Estimates")[0]
+    assert positions(whole, "k-t") == [FULL_WIDTH[0].with_room_for([30.0]).x(0)]
+
+
+def test_new_values_stand_beside_their_dots_unless_they_would_overlap():
+    day = date(2024, 3, 31)
+    rows = [(day, T - timedelta(days=days), value) for days, value in ((90, 5.0), (60, 5.0), (30, 6.0), (29, 7.0))]
+    texts = [text.text for text in drawn(vintage_chart(rows, day, T, LONG_LABELS)[1]).iter("text")]
+    assert [text for text in texts if text in "567"] == ["7", "5"]
 
 
 def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():

@@ -33,7 +33,7 @@ READERS = {
     **{kind: spell(kind) for kind in parameters.TYPES},
     "page": lambda text: web.parse_address({"as_of": text, "ticker": text}),
     "page's ticker": lambda text: web.parse_address({"as_of": "2024-05-22T16:30:00-04:00", "ticker": text}),
-    "page's day": lambda text: web.parse_address({"as_of": "2024-05-22T16:30:00-04:00", "ticker": "A", "day": text}),
+    "page's day": lambda text: web.settled({"as_of": "2024-05-22T16:30:00-04:00", "day": text}),
     "fetch": lambda text: asking.read({"source": "benzinga", "query": [text], "tickers": text, "pit": text}),
     "fetch's words": lambda text: asking.read({"limit": text}, [f"query={text}"]),
     "figures": figures._FIGURE.findall,

@@ -26,11 +26,14 @@ OWNERS = {
 Answer = tuple[str, datetime, str, "Result"]
 
 
-def questions(
-    fields: Collection[str], contracts: Mapping[str, "Dataset"], spelled: str = "fields"
-) -> dict[str, tuple[str, str]]:
+def questions(fields: Collection[str], contracts: Mapping[str, "Dataset"], spelled: str) -> dict[str, tuple[str, str]]:
     """Return the table and the SQL of each field. Raises BadInput for a field that no table has."""
     return {name: _question(name, contracts, spelled) for name in fields}
+
+
+def owner(contract: "Dataset") -> str:
+    """Return the column that names a company in each row of a table; "" if none does."""
+    return next((name for name in OWNERS if name in contract.agent_columns), "")
 
 
 def _question(name: str, contracts: Mapping[str, "Dataset"], spelled: str) -> tuple[str, str]:
@@ -42,14 +45,13 @@ def _question(name: str, contracts: Mapping[str, "Dataset"], spelled: str) -> tu
     contract = contracts[table]
     if column not in contract.agent_columns:
         raise BadInput(spelled, f"{table} has no column {column!r}", choice(column, contract.agent_columns))
-    owner = next((each for each in OWNERS if each in contract.agent_columns), None)
-    if owner is None:
+    if not owner(contract):
         problem = f"{table} does not name companies: its columns are {listed(contract.agent_columns)}"
         raise BadInput(spelled, problem, f"mount it with a column {' or '.join(OWNERS)}")
     types = {each.name: each.type for each in contract.columns}
     limits = {"date": "$day::DATE", "instant": "as_of()"}
     dates = [each for each in contract.key if types[each] in limits]
-    conditions = [OWNERS[owner], *(f'"{each}" <= {limits[types[each]]}' for each in dates)]
+    conditions = [OWNERS[owner(contract)], *(f'"{each}" <= {limits[types[each]]}' for each in dates)]
     order = ", ".join(f'"{each}" DESC' for each in (*dates, clock.AVAILABLE_AT))
     where = " AND ".join(conditions)
     return (

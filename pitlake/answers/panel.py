@@ -65,12 +65,16 @@ def panel_fields() -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelQuestion:
-    """The companies, instants and fields of a panel. `parse` creates it from a user's arguments."""
+    """The companies, instants and fields of a panel. `parse` creates it from a user's arguments.
+
+    spelled: the argument that names the fields, as the user typed it.
+    """
 
     tickers: tuple[str, ...]
     fields: tuple[str, ...]
     instants: tuple[datetime, ...]
     proof: bool = False
+    spelled: str = "fields"
 
     @classmethod
     def parse(
@@ -113,7 +117,13 @@ class PanelQuestion:
                     field("instants"), "is empty, or has an instant in the future", "give instants of the past"
                 )
         names = (tuple(dict.fromkeys(texts)) for texts in (symbols, chosen))
-        return cls(tickers=next(names), fields=next(names), instants=tuple(moments), proof=proof)
+        return cls(
+            tickers=next(names),
+            fields=next(names),
+            instants=tuple(moments),
+            proof=proof,
+            spelled=field("fields"),
+        )
 
 
 class Panel:
@@ -206,7 +216,8 @@ def ask_panel(
 
     lake = viewpoint.open_lake()
     viewpoint = replace(viewpoint, lake=lake, version=viewpoint.snapshot().version)
-    own = own_fields.questions([name for name in question.fields if "." in name], lake.contracts(viewpoint.snapshot()))
+    fields = [name for name in question.fields if "." in name]
+    own = own_fields.questions(fields, lake.contracts(viewpoint.snapshot()), question.spelled)
     items = [name for name in question.fields if name not in BAR_FIELDS and name not in own]
     bars = len(items) + len(own) < len(question.fields)
     queries = [name for name, is_asked in ((ITEMS, items), (BARS, bars)) if is_asked]

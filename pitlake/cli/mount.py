@@ -100,8 +100,8 @@ def command(
     to = Lake(lake)
 
     def mount() -> "Mounted":
-        with working("mounting"):
-            return to.mount(place if table is None else (place, table), key=columns, **options)
+        with working("mounting") as progress:
+            return to.mount(place if table is None else (place, table), key=columns, progress=progress, **options)
 
     def state() -> Hashable:
         return find_origin(place, table).state()

@@ -32,6 +32,6 @@ def command(lake: str | None, version: int | None, since: int | None, output: Pa
     from pitlake.lake.lake import Lake
     from pitlake.report import site
 
-    with working("reading the lake"):
-        site.write(site.read(Lake(lake), version=version, since=since), output)
+    with working("reading the lake") as progress:
+        site.write(site.read(Lake(lake), version=version, since=since, progress=progress), output)
     render.deliver(f"{(output / site.INDEX).absolute()}\n".encode(), None)

@@ -232,6 +232,7 @@ class Lake:
         lag: str | None = None,
         partial: bool | None = None,
         most_refused: float | None = None,
+        progress: Callable[[str], None] = lambda _text: None,
     ) -> "Mounted":
         """Make a table a dataset of this lake, or read a mounted table again. Creates the lake if it does not exist.
 
@@ -254,6 +255,7 @@ class Lake:
             lag: The delay after which a row became known, such as "1 day".
             partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
             most_refused: The largest share of rows that may become gaps (default: 0.01, and at least 9 rows).
+            progress: Called with a text after each batch of rows.
 
         Raises:
             BadInput: Before anything is written.
@@ -261,9 +263,7 @@ class Lake:
         """
         from pitlake.lake.mounting.mount import Doors, Wish, mount_table
 
-        doors = Doors(
-            store=self._store, now=self._log.now, stage=self.stage, publish=self.publish, files=self._files_of
-        )
+        doors = Doors(self._store, self._log.now, self.stage, self.publish, files=self._files_of, progress=progress)
         wish = Wish(
             name=name, key=key, available_at=available_at, valid_at=valid_at, until=until, time_format=time_format,
             midnights=midnights, timezone=timezone, lag=lag, partial=partial, most_refused=most_refused,

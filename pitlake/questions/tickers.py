@@ -19,6 +19,7 @@ CURRENT = timedelta(days=1)
 """How long a statement of a ticker proves that the company still has it: as long as an answer stays current."""
 _FOREVER = 2**63 - 1
 _PLAIN = re.compile(r"[A-Z0-9.-]{1,12}")
+_CIK = re.compile(r"\d{10}", re.ASCII)
 _SEPARATORS = re.compile(r"[-/ ]")
 _NAMES = """
     SELECT cik, epoch_us(available_at) AS at, source, statement,
@@ -81,12 +82,14 @@ class Tickers:
         before.
 
         With hindsight, it returns a company that had the ticker only later if no company had it before. Rows are then
-        also found by the later tickers that their sources write into them.
+        also found by the later tickers that their sources write into them. A CIK of ten digits is its company, which
+        may have no ticker yet.
         """
         hindsight = self._hindsight
         spelling = spelled(ticker)
         name_in_notes = ticker.upper() if _PLAIN.fullmatch(ticker.upper()) else "TICKER"
-        ciks = self._bearers(spelling, as_of) or _last(self._claims(spelling, as_of))
+        is_cik = _CIK.fullmatch(spelling) is not None
+        ciks = (spelling,) if is_cik else self._bearers(spelling, as_of) or _last(self._claims(spelling, as_of))
         notes: tuple[str, ...] = ()
         if not ciks:
             labelled = self._labelled(spelling, as_of)
@@ -98,7 +101,8 @@ class Tickers:
             by_list = "ticker by today's list, " if self._listed.issuperset(ciks) else ""
             read = f"{name_in_notes}: {by_list}read as CIK {', '.join(ciks)}, with hindsight"
             notes = (f"{read}; not {', '.join(others)}" if others else read,) if as_of else ()
-        labels = dict(self._labels(ciks, None if self._hindsight else as_of)) or {spelling: ""}
+        labels = dict(self._labels(ciks, None if self._hindsight else as_of))
+        labels = labels or ({} if is_cik else {spelling: ""})
         later_labels = sorted(set(labels).difference(self._borne_by(ciks, as_of), {spelling}))
         read = f"rows of CIK {', '.join(ciks)} that bear {', '.join(later_labels)} are read with hindsight"
         parts = [*ciks, *(f"{name}{span}" for label, span in labels.items() for name in _spellings(label))]

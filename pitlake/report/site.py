@@ -18,7 +18,8 @@ import jinja2
 from markupsafe import Markup
 
 from pitlake import __version__, clock
-from pitlake.charts import Bar, Svg, bar_chart, sparkline
+from pitlake.bars import Bar, bar_chart
+from pitlake.charts import Svg, sparkline
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.gate.rules import GAP_TYPES
@@ -98,13 +99,14 @@ def read(
     contracts: Mapping[str, Dataset] | None = None,
     at: datetime | None = None,
     judge: Judge | None = None,
+    progress: Callable[[str], None] = lambda _text: None,
 ) -> Report:
     """Return the content of the report of a lake version (default: the newest).
 
     since: the version to compare with; default the last version of another run that was not vacuumed, otherwise the
     version itself. at: the instant that freshness is measured at; default now, or the end of the lake's data. judge: a
-    function that returns the expectation results. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a
-    base that is not an earlier version.
+    function that returns the expectation results. progress: called with a text before each dataset. Raises
+    LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is not an earlier version.
     """
     entry = lake.entry(version)
     base = _base(lake, entry) if since is None else lake.entry(since)
@@ -113,11 +115,15 @@ def read(
     made_at = at or lake.judged_at(clock.now())
     snapshot, before = lake.snapshot(entry.version), lake.snapshot(base.version)
     datasets = (contracts or lake.contracts(snapshot)).values()
+    measures = []
+    for place, dataset in enumerate(datasets):
+        progress(f"reading the lake: {place} of {len(datasets)} datasets ({place / len(datasets):.0%})")
+        measures.append(measure(lake, dataset, snapshot, before, made_at))
     return Report(
         version=entry,
         base=base,
         made_at=made_at,
-        measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
+        measures=measures,
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
         incidents=at_version.incidents(lake, entry.version),
         ends_at=lake.ends_at,

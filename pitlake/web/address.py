@@ -1,7 +1,7 @@
 """The content of an address, which is an instant and a company, and the instants that a reader may move to.
 
-The address contains the state: `as_of` (RFC 3339) and `ticker`. Controls are GET forms, whose fields this module turns
-into one instant. Moves back go to instants of public events; moves forward use only the calendar.
+The address contains the state: `as_of` (RFC 3339), and `ticker` on a company's pages. Controls are GET forms, whose
+fields this module turns into instants. Moves back go to instants of public events; moves forward use only the calendar.
 """
 
 import re
@@ -18,18 +18,18 @@ from pitlake.errors import BadInput
 from pitlake.exchange import session_by
 
 _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
-_MOVED = ("date", "time", "day")
+_CONTROLS = {"as_of": "", "with": "with_"}
+"""The instants of an address, each with what the names of its controls begin with."""
 _YEAR = timedelta(days=365)
-_LONGEST_BREAK = 10
+_LONGEST_BREAK, CIK_DIGITS = 10, 10
 
 
 @dataclass(frozen=True)
 class Address:
-    """An instant and a ticker. moved: whether a form's controls changed the instant, so that the page redirects."""
+    """An instant and a company: its ticker, or its CIK with all ten digits."""
 
     as_of: datetime
     ticker: str
-    moved: bool = False
 
     def url(self, page: str = "/at", **more: str) -> str:
         return f"{page}?{self._state}{f'&{urlencode(more)}' if more else ''}"
@@ -51,19 +51,21 @@ class Move:
     to: datetime
 
 
-def is_ticker(text: str) -> bool:
-    """Return whether a text has the form of a ticker."""
-    return _TICKER.fullmatch(text) is not None and not text.isdecimal()
+def url_at(path: str, at: datetime, query: Mapping[str, str]) -> str:
+    """Return the URL of a page at an instant. query: its other parameters."""
+    return f"{path}?{urlencode({'as_of': iso(at), **query})}"
+
+
+def names_company(text: str) -> bool:
+    """Return whether a text has the form of a ticker, or is a whole CIK."""
+    return _TICKER.fullmatch(text) is not None and (not text.isdecimal() or len(text) == CIK_DIGITS)
 
 
 def parse_instant(query: Mapping[str, str]) -> datetime:
     """Parse the instant of an address. Raises BadInstant, and BadInput if it is missing or in the future."""
     if "as_of" not in query:
         raise BadInput("as_of", "missing", "give a time, such as ?as_of=2024-05-22T16:30:00-04:00&ticker=NVDA")
-    moment = instant(query["as_of"], "as_of")
-    at = _moved_to(moment, query) if _is_moved(query) else moment
-    clock.past(at, "as_of")
-    return at
+    return clock.past(query["as_of"], "as_of")
 
 
 def parse_address(query: Mapping[str, str]) -> Address:
@@ -72,11 +74,21 @@ def parse_address(query: Mapping[str, str]) -> Address:
     ticker = query.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
         raise BadInput("ticker", "is missing or not a ticker", "give letters, digits, dots and hyphens, such as NVDA")
-    return Address(at, ticker, _is_moved(query))
+    return Address(at, ticker)
 
 
-def _is_moved(query: Mapping[str, str]) -> bool:
-    return any(query.get(name) for name in _MOVED)
+def settled(query: Mapping[str, str]) -> dict[str, str] | None:
+    """Return an address with the instants that its controls ask for in place of the controls; None without controls.
+
+    Raises BadInput for controls that can't be read, and for an instant in the future.
+    """
+    rest, moved = dict(query), False
+    for name, prefix in _CONTROLS.items():
+        parts = {part: rest.pop(f"{prefix}{part}", "") for part in ("date", "time", "day")}
+        if name in rest and any(parts.values()):
+            at = _moved_to(instant(rest[name], name), parts)
+            rest[name], moved = iso(clock.past(at, name)), True
+    return rest if moved else None
 
 
 def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import anyio
 import jinja2
@@ -17,11 +17,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pitlake.errors import BadInput, LakeNotFound, PitlakeError, ServerBusy, for_agents
+from pitlake.errors import (
+    BadInput,
+    LakeNotFound,
+    LimitExceeded,
+    PitlakeError,
+    QueryFailed,
+    ServerBusy,
+    for_agents,
+)
 from pitlake.lake.lake import Lake
-from pitlake.web.address import Address
+from pitlake.web.address import Address, settled
 from pitlake.web.as_data import JsonAddresses, render
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
 from pitlake.web.pages import TimeMachine, environment
@@ -88,7 +96,26 @@ def application(settings: ServerSettings) -> ASGIApp:
         lifespan=open_while_served,
         exception_handlers={PitlakeError: failed, HTTPException: failed, Exception: failed},
     )
-    return Guard(JsonAddresses(app), settings.token, settings.hosts)
+    return Guard(JsonAddresses(_TimeControls(app, failed)), settings.token, settings.hosts)
+
+
+class _TimeControls:
+    """Redirects the form of a time bar, on any page, to the address of the instant that its controls ask for."""
+
+    def __init__(self, app: ASGIApp, failed: Callable[[Request, Exception], Response]) -> None:
+        self._app, self._failed = app, failed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
+        if scope["type"] == "http" and scope["method"] == "GET":
+            request = Request(scope)
+            try:
+                query = settled(request.query_params)
+            except BadInput as error:
+                app = self._failed(request, error)
+            else:
+                app = app if query is None else RedirectResponse(f"{scope['path']}?{urlencode(query)}", 303)
+        await app(scope, receive, send)
 
 
 def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:
@@ -143,7 +170,7 @@ def _status(error: Exception) -> int:
         return 404
     if isinstance(error, ServerBusy):
         return 503
-    return 400 if isinstance(error, BadInput) else 500
+    return 400 if isinstance(error, BadInput | QueryFailed | LimitExceeded) else 500
 
 
 def _error_page(error: Exception) -> dict[str, str]:

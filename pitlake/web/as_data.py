@@ -38,9 +38,13 @@ def render(
     status: int = 200,
     **frame: Any,
 ) -> Response:
-    """Return a page, or the JSON of its facts if the request asks for JSON. frame: values for the template only."""
+    """Return a page, or the JSON of its facts if the request asks for JSON. frame: values for the template only. Every
+    template has the page's path, and its parameters besides the instant and the page of rows.
+    """
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
+    asked = {name: value for name, value in request.query_params.items() if name not in ("as_of", "turn")}
+    frame = {"here": request.url.path, "asked": asked, "events": ()} | frame
     return HTMLResponse(templates.get_template(template).render({**frame, **facts}), status)
 
 

@@ -1,47 +1,39 @@
 """What was known about a company at an instant: one session's answers to all page questions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from pitlake.answers.own_fields import OWNERS, owner
+from pitlake.clock import AVAILABLE_AT
+from pitlake.lake.tables.query import quoted as identifier
+from pitlake.questions.catalogue import COMPANY
 from pitlake.web import questions
 from pitlake.web.address import Address, Move
 
 if TYPE_CHECKING:
+    from pitlake.contract import Dataset
     from pitlake.session import Session
 
-CONCEPTS = (
-    "us-gaap:Revenues",
-    "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax",
-    "ifrs-full:Revenue",
-    "us-gaap:CostOfRevenue",
-    "ifrs-full:CostOfSales",
-    "us-gaap:GrossProfit",
-    "ifrs-full:GrossProfit",
-    "us-gaap:OperatingIncomeLoss",
-    "ifrs-full:ProfitLossFromOperatingActivities",
-    "us-gaap:NetIncomeLoss",
-    "ifrs-full:ProfitLossAttributableToOwnersOfParent",
-    "ifrs-full:ProfitLoss",
-    "us-gaap:EarningsPerShareDiluted",
-    "ifrs-full:DilutedEarningsLossPerShare",
-    "us-gaap:NetCashProvidedByUsedInOperatingActivities",
-    "ifrs-full:CashFlowsFromUsedInOperatingActivities",
-    "us-gaap:Assets",
-    "ifrs-full:Assets",
-    "us-gaap:Liabilities",
-    "ifrs-full:Liabilities",
-    "us-gaap:StockholdersEquity",
-    "ifrs-full:EquityAttributableToOwnersOfParent",
-    "ifrs-full:Equity",
-    "us-gaap:CashAndCashEquivalentsAtCarryingValue",
-    "ifrs-full:CashAndCashEquivalents",
-    "dei:EntityCommonStockSharesOutstanding",
-)
-"""The order figures are shown in."""
+ITEMS = {
+    "revenue": "Revenue",
+    "cost_of_revenue": "Cost of revenue",
+    "gross_profit": "Gross profit",
+    "operating_income": "Operating income",
+    "net_income": "Net income",
+    "eps_diluted": "EPS, diluted",
+    "operating_cash_flow": "Operating cash flow",
+    "assets": "Assets",
+    "liabilities": "Liabilities",
+    "equity": "Equity",
+    "cash": "Cash",
+    "shares": "Shares outstanding",
+}
+"""The line items of the page in their order, each with its name there."""
 QUARTER, YEAR, BALANCE = "quarter", "year", "balance"
 _LENGTHS = {3: QUARTER, 12: YEAR}
-PERIODS = 8
+PERIODS, OWN_ROWS, OWN_COLUMNS = 8, 200, 6
 _STATED_DAYS = 460
 """A year, and the time until a late annual report. A figure whose period ended earlier than this before the newest
 period is no longer stated.
@@ -59,7 +51,6 @@ class CompanyView:
     address: Address
     ciks: tuple[str, ...]
     notes: tuple[str, ...]
-    companies: list[Any]
     names: list[Any] = field(default_factory=list)
     bars: list[Any] = field(default_factory=list)
     figures: list[Any] = field(default_factory=list)
@@ -71,6 +62,7 @@ class CompanyView:
     planned: list[Any] = field(default_factory=list)
     gaps: list[Any] = field(default_factory=list)
     holdings: list[Any] = field(default_factory=list)
+    own: list["OwnRows"] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -92,27 +84,36 @@ class CompanyView:
 
     @property
     def newest_figures(self) -> list[Any]:
-        """Return the newest quarter, year and balance of each concept that the company still states."""
+        """Return the newest quarter, year and balance of each line item that the company still states."""
         newest: dict[tuple[str, str, str], Any] = {}
         last = max((figure.period_end for figure in self.figures), default=date.min)
         for figure in self.figures:
             length = span(figure)
             if length and (last - figure.period_end).days <= _STATED_DAYS:
-                newest.setdefault((figure.concept, figure.unit or "", length), figure)
-        return sorted(
-            newest.values(), key=lambda figure: (CONCEPTS.index(figure.concept), span(figure), figure.unit or "")
-        )
+                newest.setdefault((figure.item, figure.unit or "", length), figure)
+        return sorted(newest.values(), key=lambda figure: (_place(figure.item), span(figure), figure.unit or ""))
+
+    @property
+    def quarters(self) -> dict[str, dict[date, Any]]:
+        """Return the figures of each line item by quarter, the newest first."""
+        table: dict[str, dict[date, Any]] = {}
+        for figure in self.figures:
+            if span(figure) == QUARTER:
+                table.setdefault(figure.item, {}).setdefault(figure.period_end, figure)
+        return dict(sorted(table.items(), key=lambda line: _place(line[0])))
 
     @property
     def heat(self) -> tuple[list[date], list[tuple[str, dict[date, Any]]]]:
-        """Return the newest quarters, and the figures of each concept by quarter."""
-        quarters = [figure for figure in self.figures if span(figure) == QUARTER]
-        ends = sorted({figure.period_end for figure in quarters}, reverse=True)[:PERIODS]
-        table: dict[str, dict[date, Any]] = {}
-        for figure in quarters:
-            if figure.period_end in ends:
-                table.setdefault(figure.concept, {}).setdefault(figure.period_end, figure)
-        return ends[::-1], sorted(table.items(), key=lambda item: CONCEPTS.index(item[0]))
+        """Return the newest quarters, and the figures of each line item by quarter."""
+        table = self.quarters
+        ends = sorted({end for line in table.values() for end in line}, reverse=True)[:PERIODS]
+        lines = [(item, {end: line[end] for end in ends if end in line}) for item, line in table.items()]
+        return ends[::-1], [(item, line) for item, line in lines if line]
+
+    @property
+    def empty(self) -> list[str]:
+        """Return the names of the page's sections that have no rows."""
+        return [name for name, rows in _SECTIONS.items() if not getattr(self, rows)]
 
     @property
     def sources(self) -> list["SourceRows"]:
@@ -133,6 +134,17 @@ class CompanyView:
         return [gap for gap in self.gaps if gap.dataset == dataset]
 
 
+_SECTIONS = {
+    "prices": "bars",
+    "filings": "filings",
+    "figures": "figures",
+    "news": "news",
+    "calls": "calls",
+    "estimates": "estimates",
+    "macro": "macro",
+    "planned dates": "planned",
+}
+"""The sections of the page by their names, each with the rows it shows."""
 _SHOWN = (
     "prices",
     "own_bars",
@@ -152,6 +164,16 @@ _SHOWN = (
     "polygon_dividends",
     "names",
 )
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """The newest rows of a mounted table about the company, by the day they are about."""
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[Any]
 
 
 @dataclass(frozen=True)
@@ -176,4 +198,28 @@ def read_company(session: "Session", address: Address) -> CompanyView:
         name: questions.rows(question.ask(session, company.company))
         for name, question in questions.all_questions().items()
     }
-    return CompanyView(address=address, ciks=company.ciks, notes=company.notes_on(labels=True), **rows)
+    own = [_own_rows(session, contract, company.company) for contract in own_tables(session.contracts)]
+    notes = company.notes_on(labels=True)
+    return CompanyView(
+        address=address, ciks=company.ciks, notes=notes, own=[table for table in own if table.rows], **rows
+    )
+
+
+def own_tables(contracts: Mapping[str, "Dataset"]) -> list["Dataset"]:
+    """Return the mounted tables that name companies."""
+    return [each for each in contracts.values() if each.group == "mounted" and owner(each)]
+
+
+def _own_rows(session: "Session", contract: "Dataset", company: str) -> OwnRows:
+    days = [each.name for each in contract.columns if each.type == "date" and each.name in contract.key]
+    order = ", ".join(f"{identifier(name)} DESC" for name in (*days, AVAILABLE_AT))
+    rows = f"FROM {identifier(contract.name)} WHERE {OWNERS[owner(contract)]}"
+    result = session.sql(f"{rows} ORDER BY {order}, evidence LIMIT {OWN_ROWS}", {COMPANY: company})
+    plumbing = {contract.entity, owner(contract), "evidence"}
+    shown = [name for name in result.columns if name not in plumbing and not name.startswith(AVAILABLE_AT)]
+    shown.sort(key=lambda name: name not in contract.key)
+    return OwnRows(contract.name, contract.title, shown[:OWN_COLUMNS], questions.rows(result))
+
+
+def _place(item: str) -> int:
+    return list(ITEMS).index(item)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pitlake.web.company import CONCEPTS, CompanyView, span
-from pitlake.web.formatting import concept
+from pitlake.web.company import ITEMS, CompanyView, span
 
 NEW, CHANGED, SAME, GONE = "+", "~", "=", "−"
 
@@ -40,19 +39,19 @@ class Event:
 
 
 def figures(before: CompanyView, after: CompanyView) -> list[Pair]:
-    """Return each concept's newest figure on both sides."""
+    """Return each line item's newest figure on both sides."""
     sides: list[dict[tuple[str, str, str], Any]] = [
-        {(figure.concept, figure.unit or "", span(figure)): figure for figure in side.newest_figures}
+        {(figure.item, figure.unit or "", span(figure)): figure for figure in side.newest_figures}
         for side in (before, after)
     ]
-    keys = sorted({*sides[0], *sides[1]}, key=lambda key: (CONCEPTS.index(key[0]), key[2], key[1]))
-    return [Pair(_named(sides, key), sides[0].get(key), sides[1].get(key)) for key in keys]
+    keys = sorted({*sides[0], *sides[1]}, key=lambda key: (list(ITEMS).index(key[0]), key[2], key[1]))
+    return [Pair(ITEMS[key[0]], sides[0].get(key), sides[1].get(key)) for key in keys]
 
 
 def revised(before: CompanyView, after: CompanyView) -> list[Pair]:
     """Return the figures whose value changed between the two instants."""
     then = {_identity(figure): figure for figure in before.figures}
-    pairs = [Pair(concept(figure), then.get(_identity(figure)), figure) for figure in after.figures]
+    pairs = [Pair(ITEMS[figure.item], then.get(_identity(figure)), figure) for figure in after.figures]
     return [pair for pair in pairs if pair.before is not None and pair.mark == CHANGED]
 
 
@@ -93,7 +92,3 @@ def _identity(row: Any) -> tuple[Any, ...]:
 
 def _about(row: Any) -> tuple[Any, ...]:
     return row.period_start, row.period_end
-
-
-def _named(sides: list[dict[tuple[str, str, str], Any]], key: tuple[str, str, str]) -> str:
-    return concept(sides[1].get(key) or sides[0][key])

@@ -4,7 +4,6 @@ A number links to its history and carries its exact value. An instant links to t
 numbered mark that links to the list on the page. All values come from a session's answers and are escaped.
 """
 
-import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -23,8 +22,6 @@ CLOCKS = {
     "provider_metadata": "stated by the provider",
 }
 """What dated a row, in words."""
-_SPELLED = dict.fromkeys(("us-gaap:EarningsPerShareDiluted", "ifrs-full:DilutedEarningsLossPerShare"), "EPS, diluted")
-_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -111,20 +108,15 @@ def age(at: datetime, then: datetime) -> str:
     return f"{minutes} min" if minutes else "less than a minute"
 
 
+def cell(value: Any) -> str:
+    """Format a value of a table exactly; "" for null."""
+    return iso(value) if isinstance(value, datetime) else "" if value is None else str(value)
+
+
 def period(row: Any) -> str:
     if row.period_start is None:
         return day_text(row.period_end)
     return f"{day_text(row.period_start)} to {day_text(row.period_end)}"
-
-
-def concept(row: Any) -> str:
-    """Return a figure's name as in the filing."""
-    return _SPELLED.get(row.concept) or row.label or row.concept.partition(":")[2]
-
-
-def breaking(name: str) -> Markup:
-    """Return a name that a narrow column breaks between its words, even if they have no spaces between them."""
-    return Markup("<wbr>").join(_WORD.split(name))
 
 
 def unit(text: str | None) -> str:

@@ -6,7 +6,7 @@ Sessions decide what is visible.
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -23,15 +23,17 @@ from pitlake import charts
 from pitlake.answers import receipts
 from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
+from pitlake.contract import Dataset
 from pitlake.errors import BadInput
 from pitlake.web import address as addresses
 from pitlake.web import companies, compare, formatting, questions
 from pitlake.web import history as histories
-from pitlake.web.address import Address
+from pitlake.web.address import Address, Move
 from pitlake.web.as_data import check_form, download, render, wants_json
-from pitlake.web.company import QUARTER, CompanyView, read_company, span
+from pitlake.web.company import ITEMS, CompanyView, read_company, span
 from pitlake.web.formatting import Sheet
 from pitlake.web.pool import Pool
+from pitlake.web.tables import TableAddress, chart, numbers
 
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
@@ -66,16 +68,15 @@ class TimeMachine:
     def at(self, request: Request) -> Response:
         """Show what was known about a company at T. A text that is not a ticker is searched among the companies."""
         text = request.query_params.get("ticker", "").strip()
-        if text and not addresses.is_ticker(text):
+        if text and not addresses.names_company(text):
             return RedirectResponse(_search_url(addresses.parse_instant(request.query_params), text), 303)
         view = addresses.parse_address(request.query_params)
-        if view.moved:
-            return RedirectResponse(view.url(), 303)
         with self._pool.session(view.as_of) as session:
-            company = read_company(session, view)
+            company, contracts = read_company(session, view), session.contracts
             if not company.ciks and companies.search(session, text):
                 return RedirectResponse(_search_url(view.as_of, text), 303)
-        return self._page(request, "at.html", view, {"company": company}, **_controls(company), **_pictures(company))
+        frame = _pictures(company, contracts)
+        return self._page(request, "at.html", view, {"company": company}, events=company.releases, **frame)
 
     def companies(self, request: Request) -> Response:
         """List the companies that a text names; all of them without a text."""
@@ -97,7 +98,7 @@ class TimeMachine:
         """Show two instants side by side, the earlier one first."""
         view = addresses.parse_address(request.query_params)
         other = self._other(request, view)
-        if view.moved or "with" not in request.query_params:
+        if "with" not in request.query_params:
             return RedirectResponse(view.url("/compare", **{"with": iso(other.as_of)}), 303)
         first, second = sorted((view, other), key=lambda side: side.as_of)
         sides = []
@@ -127,7 +128,9 @@ class TimeMachine:
         copies = {"SQL": number.sql, "Python": questions.as_python(number.sql, view.as_of)}
         copies["Command line"] = questions.as_command(number.sql, view.as_of)
         facts = {"history": history, "copies": copies}
-        return self._page(request, "history.html", view, facts, triangle=triangle, stairs=stairs)
+        frame = {"triangle": triangle, "stairs": stairs}
+        events = [Move("revision", revision.available_at) for revision in history.revisions][::-1]
+        return self._page(request, "history.html", view, facts, events=events, **frame)
 
     def ask(self, request: Request) -> Response:
         """Show the answer of one page question, and how to ask it in other interfaces."""
@@ -215,17 +218,16 @@ def _search_url(as_of: datetime, text: str) -> str:
     return f"/companies?{urlencode({'as_of': iso(as_of), 'q': text})}"
 
 
-def _controls(company: CompanyView) -> dict[str, Any]:
-    at = company.address.as_of
-    instants = [release.to for release in company.releases]
+def time_bar(at: datetime, events: Sequence[Move] = ()) -> dict[str, Any]:
+    """Return the controls of an instant: the moves from it, and a slider with marks at events up to it."""
+    instants = [event.to for event in events]
     first, last = addresses.slider(at, min(instants, default=at))
-    local = at.astimezone(NEW_YORK)
     return {
-        "back": addresses.back(at, company.releases),
+        "back": addresses.back(at, events),
         "forward": addresses.forward(at),
         "first": first,
         "last": last,
-        "local": local,
+        "local": at.astimezone(NEW_YORK),
         "slider": charts.slider_marks(first, last, at, instants),
     }
 
@@ -242,14 +244,19 @@ def _price_chart(company: CompanyView, compared_with: datetime | None = None) ->
     )
 
 
-def _pictures(company: CompanyView) -> dict[str, Any]:
-    quarterly: dict[str, list[float]] = {}
-    for figure in reversed(company.figures):
-        if span(figure) == QUARTER:
-            quarterly.setdefault(figure.concept, []).append(figure.value_number)
+def _pictures(company: CompanyView, contracts: Mapping[str, Dataset]) -> dict[str, Any]:
+    lines = {item: [figure.value_number for figure in line.values()][::-1] for item, line in company.quarters.items()}
+    tables = {}
+    for own in company.own:
+        contract = contracts[own.name]
+        entity = str(getattr(own.rows[0], contract.entity))
+        column = next(iter(numbers(contract)), "")
+        tables[own.name] = TableAddress(company.address.as_of, contract, entity=entity, column=column)
     return {
         "chart": _price_chart(company),
-        "sparks": {name: charts.sparkline(values[-8:], f"{name}, by quarter") for name, values in quarterly.items()},
+        "sparks": {item: charts.sparkline(values[-8:], f"{ITEMS[item]}, by quarter") for item, values in lines.items()},
+        "tables": tables,
+        "own_charts": {own.name: chart(tables[own.name], [vars(row) for row in own.rows]) for own in company.own},
     }
 
 
@@ -262,9 +269,8 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
             name: getattr(formatting, name)
             for name in (
                 "age",
-                "breaking",
+                "cell",
                 "change",
-                "concept",
                 "day_text",
                 "long_text",
                 "number_text",
@@ -274,6 +280,9 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
         },
         unit_text=formatting.unit,
         iso=iso,
+        items=ITEMS,
         span=span,
+        time_bar=time_bar,
+        url_at=addresses.url_at,
     )
     return templates

@@ -13,15 +13,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pitlake.errors import SessionLost
 from pitlake.lake.lake import Lake
 from pitlake.serving.turns import Turns
 from pitlake.session import Limits, Session, Viewpoint, open_session
+from pitlake.web.company import own_tables
 from pitlake.web.questions import datasets
 
 MOST, IDLE_SECONDS = 4, 120.0
-PAGES = datasets()
-"""The datasets that the time machine reads."""
+COMPANY_PAGES: tuple[str, ...] = ()
+"""Stands for the datasets of a company's pages: those of the questions, and mounted tables that name companies."""
 AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
 """The number of questions answered at once, and of those that wait, for one client and for all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
@@ -52,7 +52,7 @@ class Pool:
         self._lock = Lock()
 
     @contextmanager
-    def session(self, as_of: datetime, names: tuple[str, ...] | None = PAGES) -> Iterator[Session]:
+    def session(self, as_of: datetime, names: tuple[str, ...] | None = COMPANY_PAGES) -> Iterator[Session]:
         """Lend a session of the newest version as of an instant to this request. names: its datasets; None for all.
 
         Raises ServerBusy, and the errors of `connect`.
@@ -96,18 +96,22 @@ class Pool:
     def _use(
         self, pooled: _PooledSession, as_of: datetime, version: int, names: tuple[str, ...] | None
     ) -> Iterator[Session]:
-        """Return the session, opened if necessary. A lost session is removed, so that the next request opens
-        another.
+        """Return the session, opened if necessary. A session that is lost, or that a reader's SQL has changed, is
+        removed, so that the next request opens another.
         """
-        viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
-        session = pooled.session or open_session(viewpoint, datasets=names, limits=LIMITS)
-        pooled.session = session
+        if pooled.session is None:
+            if names == COMPANY_PAGES:
+                own = own_tables(self.lake.contracts(self.lake.snapshot(version)))
+                names = (*datasets(), *(contract.name for contract in own))
+            viewpoint = Viewpoint(as_of=as_of, version=version, lake=self.lake, isolation=self.isolation)
+            pooled.session = open_session(viewpoint, datasets=names, limits=LIMITS)
+        session = pooled.session
         try:
             yield session
-        except SessionLost:
-            pooled.session = None
-            session.close()
-            raise
+        finally:
+            if not session.is_as_opened:
+                pooled.session = None
+                session.close()
 
 
 def _end(entries: list[_PooledSession]) -> None:

@@ -3,31 +3,24 @@
 WITH
     stated AS (
         SELECT
-            cik, concept, unit, period_type, period_start, period_end, dimensions, members, value_number,
+            cik, item, place, concept, unit, period_type, period_start, period_end, dimensions, members, value_number,
             {
                 known_at: available_at, accession_no: accession_no, evidence: evidence, content_hash: content_hash,
-                source: available_at_source, dataset: source, form_type: form_type, label: label,
+                source: available_at_source, dataset: source, form_type: form_type,
                 value: value_number, is_nil: is_nil
             } AS vintage
         FROM all_facts([$company])
+        JOIN line_item_concepts() USING (concept)
         WHERE
             list_contains(company_ciks($company), cik) AND (is_numeric OR is_nil) AND member_count = 0
-            AND concept IN (
-                'us-gaap:Revenues', 'us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax',
-                'us-gaap:CostOfRevenue', 'us-gaap:GrossProfit', 'us-gaap:OperatingIncomeLoss', 'us-gaap:NetIncomeLoss',
-                'us-gaap:EarningsPerShareDiluted', 'us-gaap:NetCashProvidedByUsedInOperatingActivities',
-                'us-gaap:Assets', 'us-gaap:Liabilities', 'us-gaap:StockholdersEquity',
-                'us-gaap:CashAndCashEquivalentsAtCarryingValue', 'dei:EntityCommonStockSharesOutstanding',
-                'ifrs-full:Revenue', 'ifrs-full:CostOfSales', 'ifrs-full:GrossProfit',
-                'ifrs-full:ProfitLossFromOperatingActivities', 'ifrs-full:ProfitLossAttributableToOwnersOfParent',
-                'ifrs-full:ProfitLoss', 'ifrs-full:DilutedEarningsLossPerShare',
-                'ifrs-full:CashFlowsFromUsedInOperatingActivities', 'ifrs-full:Assets', 'ifrs-full:Liabilities',
-                'ifrs-full:EquityAttributableToOwnersOfParent', 'ifrs-full:Equity', 'ifrs-full:CashAndCashEquivalents'
+            AND item IN (
+                'revenue', 'cost_of_revenue', 'gross_profit', 'operating_income', 'net_income', 'eps_diluted',
+                'operating_cash_flow', 'assets', 'liabilities', 'equity', 'cash', 'shares'
             )
     ),
     figures AS (
         SELECT
-            cik, concept, unit, period_type, period_start, period_end, dimensions, members,
+            cik, item, place, concept, unit, period_type, period_start, period_end, dimensions, members,
             max({periodic: is_periodic(vintage.form_type), vintage: vintage}).vintage AS newest,
             min(vintage) FILTER (NOT vintage.is_nil) AS oldest,
             count(*) AS vintages,
@@ -36,16 +29,16 @@ WITH
         GROUP BY ALL
     )
 SELECT
-    newest.dataset AS dataset, cik, concept,
+    newest.dataset AS dataset, cik, item, concept,
     -- The spelling of EDGAR, which `sec_facts` uses.
     CASE WHEN newest.dataset = 'sec_facts'
         THEN regexp_replace(replace(unit, 'iso4217:', ''), '^([A-Z]{3})shares$', '\1/shares') ELSE unit
     END AS unit,
     period_type, period_start, period_end, dimensions, members,
     CASE WHEN period_type = 'duration' THEN period_months(period_start, period_end) END AS months,
-    newest.label AS label, newest.value AS value_number, oldest.value AS first_value, oldest.evidence AS first_evidence,
+    newest.value AS value_number, oldest.value AS first_value, oldest.evidence AS first_evidence,
     oldest.known_at AS first_public, vintages, distinct_values, newest.form_type AS form_type, newest.known_at AS available_at,
     newest.source AS available_at_source, newest.evidence AS evidence
 FROM figures
 WHERE NOT newest.is_nil
-ORDER BY concept, unit, period_end DESC, period_start DESC
+ORDER BY item, period_end DESC, place, unit, concept, period_start DESC

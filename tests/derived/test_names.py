@@ -12,7 +12,7 @@ from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
-from pitlake.questions.tickers import Tickers
+from pitlake.questions.tickers import Company, Tickers
 from pitlake.session import connect
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
@@ -398,6 +398,8 @@ def test_a_lake_without_names_reads_tickers_by_the_graphs_companies(lake):
     tickers = Tickers(lake.snapshot())
     assert tickers.resolve("LATE", BEFORE).ciks == (CIK,)
     assert tickers.resolve("LATE", BEFORE).notes == (f"LATE: read as CIK {CIK}, with hindsight",)
+    assert tickers.resolve(CIK, BEFORE).ciks == tickers.resolve(CIK, None).ciks == (CIK,)
+    assert tickers.resolve("0000000077", BEFORE) == Company("0000000077", ("0000000077",))
     assert tickers.of(CIK, datetime(2020, 1, 1, tzinfo=timezone.utc)) == ("LATE",)
 
 

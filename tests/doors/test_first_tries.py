@@ -71,6 +71,11 @@ def test_days_are_timestamps_in_a_frame(r):
     assert pd.merge_asof(DAYS, frame, on="date")["close"].notna().all()
 
 
+def test_a_frame_is_plotted(r):
+    (line,) = r.df().plot(x="date", y="close").lines
+    assert len(line.get_xdata()) == len(r)
+
+
 def test_names_of_columns_that_are_no_attributes(s):
     odd = s.sql('SELECT 1 AS "from", 2 AS "a b", 3 AS rows, 4 AS x')
     assert (odd["from"], odd["a b"], odd["rows"], odd[0].x, odd[0]._0) == ([1], [2], [3], 4, 1)
@@ -83,6 +88,8 @@ QUESTIONS = [
     ("s.sql('SELECT $1 + $2', [1, np.int64(2)])", [(3,)]),
     ("s.sql('SELECT 1 WHERE $a IN $b', {'a': 1, 'b': [1, 2]})", [(1,)]),
     ("s.sql('SELECT 1; SELECT 2')", [(2,)]),
+    ("s.sql('CREATE TABLE t AS SELECT 1 AS a; FROM t')", [(1,)]),
+    ("s.sql('CREATE MACRO twice(a) AS 2 * a; SELECT twice(3)')", [(6,)]),
     ("s.sql('SELECT now() = $t', {'t': datetime.fromisoformat(T)})", [(True,)]),
     ("s.sql('SELECT count(*) > 3 FROM (SUMMARIZE prices)')", [(True,)]),
     ("len(s.sql('FROM prices')) > 3", True),

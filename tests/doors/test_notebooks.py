@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from pitlake.charts import ROW_LENGTH
+from pitlake.bars import ROW_LENGTH
 from pitlake.errors import BadInput, BadInstant, SessionLost
 from pitlake.notebook import Bars
 from scripts.run_notebooks import digest

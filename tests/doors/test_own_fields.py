@@ -5,9 +5,11 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from pitlake import cli
 from pitlake.answers.panel import panel
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.report import site
 
 ROWS = [
     ("XA", date(2024, 1, 31), 1.0, "2024-02-01T10:00:00Z"),
@@ -48,6 +50,22 @@ def test_an_unknown_field_is_refused_in_one_line(lake, fields, message):
     with pytest.raises(BadInput, match=message) as raised:
         panel("XA", fields, instants=AT, lake=lake, isolation="in_process")
     assert len(str(raised.value)) < 200
+
+
+def test_an_unknown_field_is_named_as_it_was_typed(lake, capsys):
+    tried = ["panel", "--tickers", "XA", "--since", "2024", "--fields", "score.score", "--lake", str(lake.root)]
+    assert cli.invoke(tried) == 2
+    assert capsys.readouterr().err == "pitlake: --fields: there is no mounted table 'score'; did you mean scores?\n"
+
+
+def test_mount_and_report_name_rows_and_percent(lake, tmp_path):
+    said = []
+    rows = pa.table({"id": [1, 2], "at": ["2024-01-01T00:00:00Z"] * 2})
+    Lake(tmp_path).mount(rows, "plain", key="id", available_at="at", progress=said.append)
+    assert said == ["mounting: 2 of 2 rows (100%)"]
+    contracts = {name: lake.contracts()[name] for name in ("plain", "scores")}
+    site.read(lake, contracts=contracts, progress=said.append)
+    assert said[-1] == "reading the lake: 1 of 2 datasets (50%)"
 
 
 def test_progress_names_percent(lake):

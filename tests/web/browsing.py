@@ -71,7 +71,11 @@ COUNTS = {
         FROM (SELECT accession_no, cik FROM reports UNION ALL SELECT accession_no, cik FROM sec_filings)
         WHERE cik = $cik
     """,
-    "news": "SELECT count(*) FROM news WHERE list_contains(tickers, $ticker)",
+    "news": """
+        SELECT count(DISTINCT replace(id::VARCHAR, 'bzNews_', ''))
+        FROM (SELECT id, tickers FROM news UNION ALL SELECT id, tickers FROM benzinga_news)
+        WHERE list_contains(tickers, $ticker)
+    """,
     "calls": "SELECT count(*) FROM transcripts WHERE ticker = $ticker",
     "held": "SELECT count(*) FROM {}_revisions",
     "gaps": "SELECT count(*) FROM gaps WHERE dataset = $dataset AND reason = $reason",

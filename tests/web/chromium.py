@@ -19,7 +19,7 @@ from pitlake.web.pool import Pool
 from tests.web.browsing import TOKEN
 
 MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
-PHONE, DESKTOP = (390, 844), (1360, 900)
+PHONE, DESKTOP = (390, 844), (1280, 900)
 
 
 class Browser:

@@ -45,6 +45,12 @@ from tests.web.chromium import DESKTOP, PHONE, browsing, served
 T = instant("2024-05-29T21:00:00Z")
 PAGES = {
     "time-machine": "/at?as_of=2010-01-26T14:30:00Z&ticker=AAPL",
+    "company": f"/at?as_of={iso(T)}&ticker=NVDA",
+    "companies": f"/companies?as_of={iso(T)}&q=a",
+    "tables": f"/tables?as_of={iso(T)}",
+    "table": f"/table?as_of={iso(T)}&dataset=prices&sort=-close",
+    "row": f"/row?as_of={iso(T)}&dataset=macro_observations&k_series_id=GDP&k_observation_date=2014-01-01",
+    "sql": f"/sql?as_of={iso(T)}&sql=FROM+news",
     "compare": f"/compare?as_of={iso(T)}&ticker=NVDA&with=2024-05-22T20:00:00Z",
     "history": f"/history?as_of={iso(T)}&ticker=NVDA&of=xbrl_facts.value_number&k_cik=0001045810"
     "&k_concept=us-gaap:Revenues&k_unit=iso4217:USD&k_period_type=duration&k_period_start=2024-01-29"

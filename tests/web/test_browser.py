@@ -1,12 +1,14 @@
 """The pages in a real Chromium: no error on its console, nothing asked of another host, and moves that work."""
 
+import shutil
 import time
 
 import pytest
 
 from pitlake.clock import instant, iso
+from pitlake.lake import Lake
 from pitlake.web.address import Address
-from tests.doors.conftest import AS_OF
+from tests.doors.conftest import AS_OF, START, publish
 from tests.web.chromium import MISSING, PHONE, browsing, served
 
 pytestmark = [
@@ -18,13 +20,19 @@ PAGES = (
     AT.url(),
     AT.url("/compare", **{"with": "2024-02-01T00:00:00Z"}),
     AT.url("/ask", question="bars"),
+    AT.url("/history", of="prices.close", k_entity_kind="company", k_entity_id="0000000001", k_date="2024-04-26"),
+    *(f"{path}as_of={AS_OF}" for path in ("/companies?", "/tables?", "/table?dataset=prices&", "/sql?sql=FROM+news&")),
     "/unlock",
 )
 
 
 @pytest.fixture(scope="module")
-def base(market_lake):
-    with served(market_lake) as base:
+def base(market_lake, tmp_path_factory):
+    root = shutil.copytree(market_lake, tmp_path_factory.mktemp("browser") / "lake")
+    said = {"cik": "0000000001", "source": "edgar_name", "kind": "company_name", "name": "Northern Oil"}
+    said |= {"all_names": ["Northern Oil"], "available_at": START, "evidence": "e", "statement": "s"}
+    publish(Lake(root), "names", [said], "names")
+    with served(root) as base:
         yield base
 
 
@@ -58,6 +66,14 @@ def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, bro
     browser.back()
     browser.until(f"return document.querySelector('input[name=as_of]').value === '{iso(AT.as_of)}'")
     assert browser.console() == []
+
+
+def test_companies_are_suggested_by_a_part_of_their_name(base, browser):
+    browser.go(base + AT.url())
+    browser.run("document.getElementById('tk').value = ''")
+    browser.type("#tk", "north")
+    script = "return [...document.querySelectorAll('#companies option')].map(one => [one.value, one.text]).join()"
+    assert browser.until(script) == "0000000001,Northern Oil"
 
 
 def test_back_moves_by_release(base, browser):

@@ -1,5 +1,6 @@
 """Pages of any dataset: a mounted table and a built-in one, at T and no later."""
 
+import html
 import io
 import re
 import shutil
@@ -9,10 +10,12 @@ import pytest
 
 from pitlake.clock import instant
 from pitlake.lake import Lake
+from pitlake.web import tables
 from tests.doors.conftest import AS_OF
 from tests.web.browsing import browsing
 
 ROWS = [
+    {"ticker": "NOG", "period": "2024-12-31", "eps": 1.2, "published_at": "2024-02-01T12:00:00Z"},
     {"ticker": "NOG", "period": "2024-03-31", "eps": 0.9, "published_at": "2024-02-01T12:00:00Z"},
     {"ticker": "NOG", "period": "2024-03-31", "eps": 1.1, "published_at": "2024-04-01T12:00:00Z"},
     {"ticker": "NOG", "period": "2023-12-31", "eps": 0.8, "published_at": "2024-01-15T12:00:00Z"},
@@ -51,7 +54,7 @@ def test_the_tables_of_t_are_listed_and_no_other(client):
 
 def test_a_mounted_table_shows_the_newest_rows_of_t_and_nothing_later(client):
     answer = get(client, "/table.json", dataset="estimates").json()
-    assert sorted(row["eps"] for row in answer["rows"]) == [0.8, 1.1, 7.7]
+    assert sorted(row["eps"] for row in answer["rows"]) == [0.8, 1.1, 1.2, 7.7]
     page = get(client, "/table", dataset="estimates").text
     assert "99.5" not in page
     assert "<b>X</b>" not in page
@@ -61,18 +64,87 @@ def test_a_mounted_table_shows_the_newest_rows_of_t_and_nothing_later(client):
 
 def test_an_entity_is_drawn_and_new_rows_can_be_told_apart(client):
     page = get(client, "/table", dataset="estimates", entity="NOG").text
-    assert "<svg" in page
+    assert '<svg class="plot' in page
+    assert "1 of them are about days after T" in page
     assert "7.7" not in page
-    assert "<svg" not in get(client, "/table", dataset="xbrl_facts", entity="0000000001").text  # many numbers a day
+    assert "k-line" not in get(client, "/table", dataset="xbrl_facts", entity="0000000001").text  # many numbers a day
     rows = get(client, "/table.json", dataset="estimates", since="2024-03-01T00:00:00Z").json()["rows"]
     assert [row["eps"] for row in rows] == [1.1]
+
+
+def eps(client, **query):
+    """The column eps of a page of the table, in its order, and the whole answer."""
+    answer = get(client, "/table.json", dataset="estimates", **query).json()
+    return [row["eps"] for row in answer["rows"]]
+
+
+def test_rows_are_sorted_by_the_column_whose_head_was_followed(client):
+    page = get(client, "/table", dataset="estimates").text
+    (head,) = re.findall(r'<a href="([^"]+)">eps</a>', page)
+    falling = client.get(html.unescape(head))
+    assert eps(client, sort="-eps") == [7.7, 1.2, 1.1, 0.8]
+    assert 'aria-sort="descending"' in falling.text
+    (again,) = re.findall(r'<a href="([^"]+)">eps ↓</a>', falling.text)
+    assert 'aria-sort="ascending"' in client.get(html.unescape(again)).text
+    assert eps(client, sort="eps") == [0.8, 1.1, 1.2, 7.7]
+    assert eps(client, sort="available_at")[0] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("where", "test", "value", "found"),
+    [
+        ("eps", "at least", "1.2", [1.2, 7.7]),
+        ("eps", "at most", "0.8", [0.8]),
+        ("period", "is", "2023-12-31", [0.8]),
+        ("period", "is not", "2024-03-31", [0.8, 1.2]),
+        ("ticker", "contains", "<B>", [7.7]),
+        ("ticker", "is", "' OR true --", []),
+        ("available_at", "at least", "2024-03-01T00:00:00Z", [1.1]),
+    ],
+)
+def test_rows_are_filtered_by_a_column(client, where, test, value, found):
+    assert sorted(eps(client, where=where, test=test, value=value)) == found
+    page = get(client, "/table", dataset="estimates", where=where, test=test, value=value).text
+    (link,) = re.findall(r'<a href="(/sql[^"]+)">as SQL', page)
+    rows = client.get(html.unescape(link).replace("/sql?", "/sql.json?")).json()
+    assert sorted(row[rows["columns"].index("eps")] for row in rows["rows"]) == found
+
+
+def test_rows_go_on_from_page_to_page(client, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_ROWS", 3)
+    query = {"dataset": "estimates", "sort": "eps"}
+    first = get(client, "/table", **query).text
+    assert "Rows 1 to 3 of 4" in first
+    (link,) = re.findall(r'rel="next" href="([^"]+)"', first)
+    second = client.get(html.unescape(link)).text
+    assert "Rows 4 to 4 of 4" in second
+    assert "7.7" in second
+    assert ('rel="next"' in second, 'rel="prev"' in second) == (False, True)
+    assert eps(client, sort="eps", turn="2") == [7.7]
+    told = get(client, "/sql.json", sql="SELECT eps FROM estimates ORDER BY eps", turn="2").json()
+    assert (told["rows"], told["more"]) == ([[7.7]], False)
+
+
+def test_sql_of_a_reader_is_answered_as_of_t_and_changes_nothing_for_the_next(client):
+    def told(sql):
+        return get(client, "/sql.json", sql=sql).json()
+
+    assert told("SELECT max(eps) AS most FROM estimates")["rows"] == [[7.7]]
+    assert told("SELECT count(*) FROM news WHERE available_at > as_of()")["rows"] == [[0]]
+    answer = get(client, "/sql.parquet", sql="SELECT eps FROM estimates")
+    assert sorted(pq.read_table(io.BytesIO(answer.content))["eps"].to_pylist()) == [0.8, 1.1, 1.2, 7.7]
+    get(client, "/sql", sql="CREATE OR REPLACE TEMP TABLE estimates AS SELECT 1 AS eps; SELECT 2")
+    get(client, "/sql", sql="CREATE TEMP MACRO as_of() AS now(); SET VARIABLE x = 1; SELECT 3")
+    assert told("SELECT max(eps), getvariable('x') FROM estimates")["rows"] == [[7.7, None]]
+    page = get(client, "/sql", sql="SELECT '<script>' AS a").text
+    assert '<td title="&lt;script&gt;">&lt;script&gt;</td>' in page
 
 
 def test_a_row_leads_to_all_of_its_revisions(client):
     page = get(client, "/table", dataset="estimates", entity="NOG").text
     links = [link.replace("&amp;", "&") for link in re.findall(r'href="(/row[^"]+)"', page)]
     revisions = [client.get(link, headers={"accept": "application/json"}).json()["rows"] for link in links]
-    assert sorted([row["eps"] for row in rows] for rows in revisions) == [[0.8], [1.1, 0.9]]
+    assert sorted([row["eps"] for row in rows] for rows in revisions) == [[0.8], [1.1, 0.9], [1.2]]
 
 
 @pytest.mark.parametrize("dataset", ["news", "prices", "xbrl_facts", "reports"])
@@ -84,7 +156,7 @@ def test_a_row_of_every_kind_of_key_is_found_again(client, dataset):
 
 def test_every_row_comes_as_parquet(client):
     answer = get(client, "/table.parquet", dataset="estimates")
-    assert sorted(pq.read_table(io.BytesIO(answer.content))["eps"].to_pylist()) == [0.8, 1.1, 7.7]
+    assert sorted(pq.read_table(io.BytesIO(answer.content))["eps"].to_pylist()) == [0.8, 1.1, 1.2, 7.7]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +166,13 @@ def test_every_row_comes_as_parquet(client):
         ("/table", {"dataset": "estimate"}, "did you mean estimates"),
         ("/table", {"dataset": "estimates", "column": "epz"}, "did you mean eps"),
         ("/table", {"dataset": "estimates", "since": "yesterday"}, "since: "),
+        ("/table", {"dataset": "estimates", "sort": "-epz"}, "did you mean eps"),
+        ("/table", {"dataset": "estimates", "where": "epz", "value": "1"}, "did you mean eps"),
+        ("/table", {"dataset": "estimates", "where": "eps", "value": "1", "test": "like"}, "choose one of is, is not"),
+        ("/table", {"dataset": "estimates", "where": "eps", "value": "much"}, "'much' to DOUBLE"),
+        ("/table", {"dataset": "estimates", "turn": "0"}, "turn: '0' is not a page"),
+        ("/sql", {"sql": "SELECT epz FROM estimates"}, 'Candidate bindings: "eps"'),
+        ("/sql", {"sql": "FROM read_csv('/etc/passwd')"}, "pitlake mount"),
         ("/table.xlsx", {"dataset": "estimates"}, "use csv or parquet"),
         ("/tables", {"as_of": "2999-01-01T00:00:00Z"}, "as_of: is in the future"),
     ],
@@ -101,4 +180,4 @@ def test_every_row_comes_as_parquet(client):
 def test_what_is_wrong_is_one_sentence(client, path, query, problem):
     answer = client.get(path, params={"as_of": AS_OF} | query)
     assert answer.status_code == 400
-    assert problem in answer.text
+    assert problem in html.unescape(answer.text)

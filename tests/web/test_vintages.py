@@ -10,7 +10,7 @@ from pitlake.lake import Lake
 from pitlake.session import connect
 from pitlake.web import compare
 from pitlake.web.address import Address, back
-from pitlake.web.company import CONCEPTS, read_company
+from pitlake.web.company import ITEMS, read_company
 from pitlake.web.questions import datasets, get
 from tests.doors.conftest import facts, filings, prices, publish, reports
 from tests.web.browsing import browsing
@@ -56,8 +56,9 @@ def at(root, as_of, ticker="NOG"):
         return read_company(session, Address(as_of, ticker))
 
 
-def test_every_concept_that_the_page_asks_for_has_a_place_in_its_order():
-    assert sorted(re.findall(r"'([a-z-]+:\w+)'", get("figures").sql)) == sorted(CONCEPTS)
+def test_every_line_item_that_the_page_asks_for_has_a_name_and_a_place_in_its_order():
+    (items,) = re.findall(r"item IN \((.*?)\)", get("figures").sql, re.DOTALL)
+    assert re.findall(r"'(\w+)'", items) == list(ITEMS)
 
 
 def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):
@@ -99,12 +100,17 @@ def test_a_figure_that_the_company_no_longer_states_is_not_among_the_newest(tmp_
     assert row["concept"] in shown
 
 
-def test_a_long_name_breaks_between_its_words(tmp_path):
-    row = fact(FIRST, concept="us-gaap:NetCashProvidedByUsedInOperatingActivities", label=None)
-    with_facts(tmp_path, [row])
-    with browsing(tmp_path) as client:
-        page = client.get(Address(T, "NOG").url()).text
-    assert page.count("Net<wbr>Cash<wbr>Provided<wbr>By<wbr>Used<wbr>In<wbr>Operating<wbr>Activities") == 2
+def test_a_line_item_goes_on_when_the_company_changes_its_concept(tmp_path):
+    old, day = fact(FIRST, concept="us-gaap:SalesRevenueNet"), timedelta(days=91)
+    new = fact(AGAIN, concept="us-gaap:Revenues", value="120", value_number=120.0)
+    new |= {name: old[name] + day for name in ("period_start", "period_end")}
+    with_facts(tmp_path, [old, new])
+    (shown,) = at(tmp_path, T).newest_figures
+    assert (shown.item, shown.concept, shown.value_number) == ("revenue", "us-gaap:Revenues", 120)
+    (pair,) = compare.figures(at(tmp_path, FIRST), at(tmp_path, T))
+    assert (pair.name, pair.mark, pair.before.value_number) == ("Revenue", "+", 100)
+    (line,) = at(tmp_path, T).quarters.values()
+    assert [figure.value_number for figure in line.values()] == [120, 100]
 
 
 def test_a_ticker_is_the_company_s_whose_newest_statement_says_so(root):
@@ -150,9 +156,8 @@ def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
 def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
     def ahead(client, as_of):
         page = client.get(Address(as_of, "NOG").url()).text
-        return re.findall(
-            r"<li><span>(\d+ \w+ \d+): (.*?) <span", re.search(r'id="h-plan".*?</section>', page, re.DOTALL)[0]
-        )
+        plan = re.search(r'id="h-plan".*?</section>|$', page, re.DOTALL)[0]
+        return re.findall(r"<li><span>(\d+ \w+ \d+): (.*?) <span", plan)
 
     with browsing(root) as client:
         assert ahead(client, PLANNED - timedelta(seconds=1)) == []

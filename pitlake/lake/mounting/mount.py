@@ -88,15 +88,16 @@ class Mounted:
     later: Mapping[str, int]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Doors:
-    """The parts of a lake that a mount needs."""
+    """The parts of a lake that a mount needs. progress: called with a text for people after each batch of rows."""
 
     store: Store
     now: Callable[[], datetime]
     stage: Callable[[Dataset, str], AbstractContextManager[Stage]]
     publish: Callable[[Stage, datetime], Published]
     files: Callable[[str], Sequence[DataFile]]
+    progress: Callable[[str], None]
 
 
 def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
@@ -204,7 +205,7 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
 def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     with doors.stage(mount.dataset, _run_id(table.source)) as stage:
-        table.stage_into(stage)
+        table.stage_into(stage, doors.progress)
         deletions = table.deletions(stage.load(), doors.files(mount.name))
         stage.add(None, None, deletions, extracted=len(deletions))
         if not mount.partial:

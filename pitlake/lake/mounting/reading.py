@@ -1,6 +1,6 @@
 """A table read by its contract: its rows typed, dated, and checked as a whole before anything is staged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -332,8 +332,9 @@ class MountReading:
         typed = TYPED.get((mounted.column.type, family)) or TYPED.get((mounted.column.type, ""), "{0}::VARCHAR")
         return typed.format(name)
 
-    def stage_into(self, stage: Stage) -> None:
+    def stage_into(self, stage: Stage, progress: Callable[[str], None]) -> None:
         """Stage every statement as a row or a gap."""
+        total, done = self.rows, 0
         schema = staged_schema(self.mount.dataset)
         chosen = f"SELECT {columns(schema.names)}, {GAP}, {REFUSED_VALUE} FROM ({self.sql})"
         for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
@@ -343,6 +344,8 @@ class MountReading:
             gaps = [_gap_of(row) for row in others]
             rows = (table.filter(is_row) if gaps else table).select(schema.names).cast(schema)
             stage.add(None, rows, gaps, extracted=table.num_rows)
+            done += table.num_rows
+            progress(f"mounting: {done:,} of {total:,} rows ({done / total:.0%})")
 
     def deletions(self, staged: Staged, files: Sequence[DataFile]) -> list[StagedGap]:
         """Return a gap for each row of the lake that was removed from the table. staged: the rows of the table."""

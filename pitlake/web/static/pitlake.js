@@ -1,5 +1,5 @@
 /* What a page does beside its links and forms, which work without this: the slider tells its instant while it moves and
-   asks when it is let go, the page changes in place, texts can be copied, a run shows its steps as they come. */
+   asks when it is let go, the page changes in place, companies are suggested, texts can be copied, a run shows its steps as they come. */
 "use strict";
 
 function day(number) {
@@ -24,9 +24,8 @@ async function show(address, push) {
 
 const EPOCH = 719163; // 1 January 1970 as the slider counts days, 1 January of the year 1 being 1
 
-function slide(form) {
-  const slider = form.querySelector("input[type=range]"), told = form.querySelector(".slide output");
-  if (!slider) return;
+function slide(part, form) {
+  const slider = part.querySelector("input[type=range]"), told = part.querySelector("output");
   const today = EPOCH + Math.floor(Date.now() / 86400000);
   slider.addEventListener("input", () => {
     if (Number(slider.value) > today) slider.value = today;
@@ -36,9 +35,25 @@ function slide(form) {
   slider.addEventListener("change", () => form.requestSubmit());
 }
 
+/* Companies whose name, ticker or CIK has what was typed, as they were known at the page's instant. */
+function suggest(box, form) {
+  let waits;
+  box.addEventListener("input", () => {
+    clearTimeout(waits);
+    waits = setTimeout(async () => {
+      const asked = new URLSearchParams({as_of: form.elements["as_of"].value, q: box.value.trim()});
+      const answer = await fetch("/companies.json?" + asked).catch(() => null);
+      if (!answer || !answer.ok) return;
+      const named = (await answer.json()).found.slice(0, 12);
+      box.list.replaceChildren(...named.map((one) => new Option(one.name || one.ticker, one.ticker || one.cik)));
+    }, 200);
+  });
+}
+
 function dress() {
   for (const form of document.querySelectorAll("form[data-in-place]")) {
-    slide(form);
+    for (const part of form.querySelectorAll(".slide")) slide(part, form);
+    for (const box of form.querySelectorAll("input[list]")) suggest(box, form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       show(form.action + "?" + new URLSearchParams(new FormData(form)), true);
