@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @format_option(("delta", "iceberg"), "tables")
 def command(viewpoint: "Viewpoint", target: str, datasets: tuple[str, ...], revisions: bool, form: str) -> None:
-    """Copy what was public at an instant into plain Delta or Iceberg tables.
+    """Copy what was public at T into plain Delta or Iceberg tables.
 
     Each dataset becomes a table, and a receipt records the question. Readers of the copy are not sealed: they can join
     it with any other data.
