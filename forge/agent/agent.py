@@ -37,11 +37,12 @@ from forge.model.usage import RequestUsage, usages
 from forge.providers import all_providers
 from forge.providers.base import At
 from forge.tracking.followable import Followable
-from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs, exposure
+from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs
 from forge.tracking.risk import guardrails
 from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
+from pitlake.models import exposure
 
 NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 

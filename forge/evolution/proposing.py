@@ -32,10 +32,11 @@ from forge.model.budget import Meter
 from forge.model.taped import Models, Taped
 from forge.model.usage import usages
 from forge.records import Proposal, render
-from forge.tracking.receipts import DecisionReceipt, cut_offs, exposure
+from forge.tracking.receipts import DecisionReceipt, cut_offs
 from forge.tracking.settlement import whole_memory
 from pitlake.clock import instant, iso, micros
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.models import exposure
 
 PREFIX = "P-"
 """The prefix of these runs on the tape."""

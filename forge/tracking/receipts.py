@@ -3,18 +3,12 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
-from forge.core.known_models import trained_to
 from forge.core.tape import Tape
-from forge.providers.base import At, ask
-from pitlake.clock import now
-from pitlake.errors import PitlakeError
-from pitlake.questions import catalogue
-
-Exposure = Literal["exposed", "partial", "clean"]
+from pitlake.models import Exposure
+from pitlake.session.api import named_model
 
 
 @dataclass(frozen=True)
@@ -49,31 +43,10 @@ class DecisionReceipt:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | None = None) -> Exposure:
-    """Return whether models may have seen events after an instant. judged: the day that settles the forecast.
-
-    clean: every cut-off is before the day of the instant. partial: a cut-off is after that day, but before the day that
-    settles the forecast. exposed: any other case, including an unknown cut-off.
-    """
-    days = [cut_off_day and date.fromisoformat(cut_off_day) for cut_off_day in cut_offs]
-    if not all(days):
-        return "exposed"
-    newest = max(cast("list[date]", days), default=None)
-    if newest is None or newest < as_of.date():
-        return "clean" if newest else "exposed"
-    return "partial" if judged and newest < judged else "exposed"
-
-
 def cut_off(model: str, lake: str | Path | None) -> str | None:
-    """Return the last day of a model's training data, from today's registry or else `known_models`, or None."""
-    name = model.rpartition(":")[2]
-    at = At(as_of=now() - timedelta(seconds=1), lake=lake)
-    try:
-        rows = ask(catalogue.get("model_known"), {"model": name}, at)["rows"]
-    except PitlakeError:
-        rows = []
-    dates = [row["knowledge_cutoff"] for row in rows if row.get("knowledge_cutoff")] or [trained_to(name)]
-    return str(dates[0])[:10] if dates[0] else None
+    """Return the last day of a model's training data, from today's registry or what its maker publishes, or None."""
+    day = named_model(model, lake).trained_to
+    return str(day) if day else None
 
 
 def cut_offs(models: Iterable[str], lake: str | Path | None) -> dict[str, str | None]:

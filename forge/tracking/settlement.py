@@ -22,11 +22,11 @@ from forge.memory.remembered import Remembered
 from forge.providers.base import At, ask
 from forge.records import KINDS, Settlement, Settles, View, render
 from forge.records.judged import holds_all
-from forge.tracking.receipts import exposure
 from forge.tracking.scores import multi_class_brier
 from pitlake import datasets
 from pitlake.clock import MICROSECOND, end_of_new_york_day, instant, new_york_day
 from pitlake.errors import BadInput
+from pitlake.models import exposure
 from pitlake.questions import catalogue
 
 SESSION = "settlement"

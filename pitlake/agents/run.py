@@ -42,7 +42,15 @@ _SERVER = (
 """It removes the checkout's folder from the import path, because the program may write there."""
 
 
-def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | None) -> int:
+def run(
+    command: Sequence[str],
+    as_of: str,
+    lake: str | None,
+    *,
+    known_by: str | None,
+    model: str | None = None,
+    require: str | None = None,
+) -> int:
     """Run a program without the lake's files and return its exit code.
 
     Raises BadInput if this system can't cover files, or if the program is in a covered folder.
@@ -57,7 +65,8 @@ def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | No
         door.bind(f"{folder}/door")
         door.listen()
         server = [sys.executable, "-Ic", _SERVER, "mcp", "--as-of", as_of, "--lake", root]
-        server += ["--known-by", known_by] if known_by else []
+        named = {"--known-by": known_by, "--model": model, "--require": require}
+        server += [word for flag, value in named.items() if value for word in (flag, value)]
         threading.Thread(target=_serve, args=(door, server), daemon=True).start()
         env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, SOCKET: f"{folder}/door"}
         return _away(command, covered, env | ({"PITLAKE_KNOWN_BY": known_by} if known_by else {}))

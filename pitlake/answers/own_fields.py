@@ -23,7 +23,11 @@ OWNERS = {
 }
 """The columns that may name a company, each with the condition that a row is about the company."""
 
+_UP_TO = {"date": "$day::DATE", "instant": "as_of()"}
+"""The latest value of a date in the key that counts, by its type."""
+
 Answer = tuple[str, datetime, str, "Result"]
+Members = frozenset[tuple[str, datetime]]
 
 
 def questions(fields: Collection[str], contracts: Mapping[str, "Dataset"], spelled: str) -> dict[str, tuple[str, str]]:
@@ -49,9 +53,8 @@ def _question(name: str, contracts: Mapping[str, "Dataset"], spelled: str) -> tu
         problem = f"{table} does not name companies: its columns are {listed(contract.agent_columns)}"
         raise BadInput(spelled, problem, f"mount it with a column {' or '.join(OWNERS)}")
     types = {each.name: each.type for each in contract.columns}
-    limits = {"date": "$day::DATE", "instant": "as_of()"}
-    dates = [each for each in contract.key if types[each] in limits]
-    conditions = [OWNERS[owner(contract)], *(f'"{each}" <= {limits[types[each]]}' for each in dates)]
+    dates = [each for each in contract.key if types[each] in _UP_TO]
+    conditions = [OWNERS[owner(contract)], *(f'"{each}" <= {_UP_TO[types[each]]}' for each in dates)]
     order = ", ".join(f'"{each}" DESC' for each in (*dates, clock.AVAILABLE_AT))
     where = " AND ".join(conditions)
     return (
@@ -78,6 +81,48 @@ def answers(
             for ticker in tickers:
                 for name, (_, sql) in sql_by_field.items():
                     yield ticker, moment, name, session.sql(sql, _values(session, sql, ticker, moment))
+
+
+def members(
+    table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint", instants: Sequence[datetime]
+) -> tuple[Members, list["Result"]]:
+    """Return the members of a mounted table of intervals at each instant, as they were known then, and the answers.
+
+    The newest interval of a company counts, if it has not ended. Raises BadInput for a table without intervals or
+    tickers, or without a member at any instant.
+    """
+    from pitlake.session import open_session
+
+    sql, results, found = _members_sql(table, contracts), list["Result"](), list[tuple[str, datetime]]()
+    with open_session(replace(viewpoint, as_of=instants[0]), datasets=[table]) as session:
+        for moment in instants:
+            session.advance(moment)
+            day = {"day": clock.new_york_day(moment - clock.MICROSECOND)} if "$day" in sql else None
+            results.append(session.sql(sql, day))
+            found += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
+    if not found:
+        raise BadInput("universe", f"{table} has no member at these instants", "give later ones, or look at the table")
+    return frozenset(found), results
+
+
+def _members_sql(table: str, contracts: Mapping[str, "Dataset"]) -> str:
+    own = [name for name, contract in contracts.items() if contract.group == "mounted"]
+    if table not in own:
+        raise BadInput("universe", f"there is no mounted table {table!r}", choice(table, own, "pitlake mount"))
+    contract = contracts[table]
+    owner = next((name for name in ("ticker", "symbol") if name in contract.key), None)
+    ends = [name for name in contract.identity if name not in (*contract.key, *contract.newer_by)]
+    if owner is None or not ends:
+        step = "mount it with --key ticker, --available-at and --until"
+        raise BadInput("universe", f"{table} has no intervals by ticker", step)
+    types = {column.name: column.type for column in contract.columns}
+    dates = [name for name in contract.key if types[name] in _UP_TO]
+    limits = " AND ".join(f'"{name}" <= {_UP_TO[types[name]]}' for name in dates) or "true"
+    newest = ", ".join(f'"{name}" DESC' for name in (*dates, clock.AVAILABLE_AT))
+    return (
+        f'SELECT "{owner}" FROM (SELECT "{owner}", "{ends[0]}" AS ended, row_number() OVER (PARTITION BY "{owner}" '
+        f'ORDER BY {newest}) AS place FROM "{table}" WHERE {limits}) WHERE place = 1 AND ended IS NULL ORDER BY ALL'
+    )
 
 
 def _values(session: "Session", sql: str, ticker: str, moment: datetime) -> dict[str, Any]:

@@ -5,6 +5,7 @@ the named queries `line_items_as_of_event` and `prices_as_of_event`.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from pitlake import clock
 from pitlake.answers import own_fields
+from pitlake.answers.valuation import BARS, RATIOS, Valuation, inputs
 from pitlake.errors import BadInput, choice
 from pitlake.questions import catalogue, line_items
 from pitlake.questions.parameters import spell
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pitlake.session.result import Receipt, Result
     from pitlake.session.viewpoint import Hindsight, Isolation
 
-ITEMS, BARS = "line_items_as_of_event", "prices_as_of_event"
+ITEMS = "line_items_as_of_event"
 BAR_FIELDS = {
     "open": "open",
     "high": "high",
@@ -60,7 +62,7 @@ _DAY = re.compile(r"\d{4}(-\d{2}){0,2}", re.ASCII)
 
 def panel_fields() -> list[str]:
     """Return the names of all fields a panel may have."""
-    return [*line_items.fields(), *BAR_FIELDS]
+    return [*line_items.fields(), *BAR_FIELDS, *RATIOS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,7 @@ class PanelQuestion:
     """The companies, instants and fields of a panel. `parse` creates it from a user's arguments.
 
     spelled: the argument that names the fields, as the user typed it.
+    universe: a mounted table of intervals, whose members at each instant are the rows; then `tickers` is empty.
     """
 
     tickers: tuple[str, ...]
@@ -75,13 +78,15 @@ class PanelQuestion:
     instants: tuple[datetime, ...]
     proof: bool = False
     spelled: str = "fields"
+    universe: str | None = None
 
     @classmethod
-    def parse(
+    def parse(  # noqa: PLR0913 - the arguments of a panel
         cls,
         tickers: Any,
         fields: Any,
         *,
+        universe: str | None = None,
         since: Any = None,
         until: Any = None,
         every: str = "month",
@@ -94,7 +99,11 @@ class PanelQuestion:
         field: Spells an argument's name as the user typed it, such as --since.
         Raises BadInput, which names the argument, and for an unknown field similar ones.
         """
-        symbols = [spell("ticker", field("tickers"), ticker) for ticker in spell("texts", field("tickers"), tickers)]
+        if (tickers is None) == (universe is None):
+            problem = f"give either this or {field('universe')}"
+            raise BadInput(field("tickers"), problem, "name tickers such as AAPL,NVDA")
+        asked_tickers = [] if tickers is None else spell("texts", field("tickers"), tickers)
+        symbols = [spell("ticker", field("tickers"), ticker) for ticker in asked_tickers]
         chosen, known_fields = spell("texts", field("fields"), fields), panel_fields()
         for name in chosen:
             if name not in known_fields and "." not in name:
@@ -123,6 +132,7 @@ class PanelQuestion:
             instants=tuple(moments),
             proof=proof,
             spelled=field("fields"),
+            universe=universe,
         )
 
 
@@ -162,9 +172,10 @@ class Panel:
 
 
 def panel(  # noqa: PLR0913 - the arguments of a panel
-    tickers: str | Sequence[str],
+    tickers: str | Sequence[str] | None,
     fields: str | Sequence[str],
     *,
+    universe: str | None = None,
     since: str | date | None = None,
     until: str | datetime | None = None,
     every: str = "month",
@@ -182,7 +193,11 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
         tickers: Tickers that the companies had then or have today; a list, or one text with commas.
         fields: Line items: a name alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing
             twelve months) appended. Also open, high, low, close, volume, split_index, price_date, price_source of the
-            newest daily bar, and `table.column` of a mounted table that names companies by cik, ticker or symbol.
+            newest daily bar, and `table.column` of a mounted table that names companies by cik, ticker or symbol. Also
+            gross_margin, operating_margin, net_margin, roe, fcf_yield and pe, which are null unless every input is
+            known, of one period, currency and share basis.
+        universe: In place of tickers (None), a table that was mounted with `until`: each instant has the rows of the
+            members that were known then.
         since: The first year, month or day.
         until: The last instant (default: now).
         every: day, week, month, quarter or year; the instants are the ends of those days in New York.
@@ -198,7 +213,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
     from pitlake.session.viewpoint import Viewpoint
 
     question = PanelQuestion.parse(
-        tickers, fields, since=since, until=until, every=every, instants=instants, proof=proof
+        tickers, fields, universe=universe, since=since, until=until, every=every, instants=instants, proof=proof
     )
     viewpoint = Viewpoint.parse(
         question.instants[-1], version=version, known_by=known_by, lake=lake, isolation=isolation, hindsight=hindsight
@@ -216,43 +231,63 @@ def ask_panel(
 
     lake = viewpoint.open_lake()
     viewpoint = replace(viewpoint, lake=lake, version=viewpoint.snapshot().version)
-    fields = [name for name in question.fields if "." in name]
-    own = own_fields.questions(fields, lake.contracts(viewpoint.snapshot()), question.spelled)
-    items = [name for name in question.fields if name not in BAR_FIELDS and name not in own]
-    bars = len(items) + len(own) < len(question.fields)
+    contracts = lake.contracts(viewpoint.snapshot())
+    dotted = [name for name in question.fields if "." in name]
+    own = own_fields.questions(dotted, contracts, question.spelled)
+    ratios = [name for name in question.fields if name in RATIOS]
+    of_ratios, needs_bars = inputs(ratios)
+    items = [name for name in question.fields if name in line_items.fields()]
+    bars = needs_bars or not BAR_FIELDS.keys().isdisjoint(question.fields)
+    items = list(dict.fromkeys((*items, *of_ratios)))
     queries = [name for name, is_asked in ((ITEMS, items), (BARS, bars)) if is_asked]
     reads = {dataset for name in queries for dataset in catalogue.get(name).reads}
     at_once = max(1, min(COMPANIES_AT_ONCE, PAIRS_AT_ONCE // len(question.instants)))
     tables: list[pa.Table] = []
     results: list[Result] = []
+    reasons: Counter[str] = Counter()
+    members: frozenset[tuple[str, datetime]] | None = None
+    if question.universe is not None:
+        members, results = own_fields.members(question.universe, contracts, viewpoint, question.instants)
+        question = replace(question, tickers=tuple(sorted({ticker for ticker, _ in members})))
     with open_session(replace(viewpoint, as_of=question.instants[-1]), datasets=sorted(reads)) as session:
         for first in range(0, len(question.tickers), at_once):
             part = replace(question, tickers=question.tickers[first : first + at_once])
             progress(f"asking: {first:,} of {len(question.tickers):,} companies ({first / len(question.tickers):.0%})")
             answers = {name: _answer(session, name, part, items) for name in queries}
-            tables.append(_table(part, answers))
             results += answers.values()
+            columns: dict[str, pa.Array] = {}
+            if ratios:
+                valuation = Valuation(_pairs(part), answers[ITEMS], answers.get(BARS))
+                columns = valuation.columns(session, ratios)
+                results += valuation.results
+                reasons.update(valuation.reasons)
+            tables.append(_table(part, answers, columns))
     table = pa.concat_tables(tables)
     if own:
         table, own_results = _with_own(
             table, question, list(own_fields.answers(own, viewpoint, question.tickers, question.instants, progress))
         )
         results += own_results
+    if members is not None:
+        pairs = zip(table["ticker"].to_pylist(), table["at"].to_pylist(), strict=True)
+        table = table.filter(pa.array([pair in members for pair in pairs], pa.bool_()))
     notes = dict.fromkeys(note for result in results for note in result.notes)
+    notes |= dict.fromkeys(f"{reason} ({count:,} values)" for reason, count in sorted(reasons.items()))
     return Panel(table, tuple(notes), tuple(result.receipt for result in results))
 
 
 def _answer(session: "Session", name: str, question: PanelQuestion, items: list[str]) -> "Result":
-    pairs = [(ticker, moment) for ticker in question.tickers for moment in question.instants]
-    return session.run(name, pairs=pairs, **({"fields": items} if name == ITEMS else {}))
+    return session.run(name, pairs=_pairs(question), **({"fields": items} if name == ITEMS else {}))
 
 
-def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
-    """Return the rows of a question's companies, from the answers of its queries."""
+def _pairs(question: PanelQuestion) -> list[tuple[str, datetime]]:
+    return [(ticker, moment) for ticker in question.tickers for moment in question.instants]
+
+
+def _table(question: PanelQuestion, answers: dict[str, "Result"], ratios: dict[str, pa.Array]) -> pa.Table:
+    """Return the rows of a question's companies, from the answers of its queries and its ratios."""
     moments = question.instants
-    places = {
-        pair: place for place, pair in enumerate((ticker, moment) for ticker in question.tickers for moment in moments)
-    }
+    places = {pair: place for place, pair in enumerate(_pairs(question))}
     days = [clock.new_york_day(moment - clock.MICROSECOND) for moment in moments]
     columns: dict[str, pa.Array] = {
         "ticker": pa.array([ticker for ticker, _ in places], pa.string()),
@@ -261,6 +296,9 @@ def _table(question: PanelQuestion, answers: dict[str, "Result"]) -> pa.Table:
     }
     for field in question.fields:
         if "." in field:
+            continue
+        if field in ratios:
+            columns[field] = ratios[field]
             continue
         if field in BAR_FIELDS:
             columns[field] = _column(places, answers[BARS].arrow(), BAR_FIELDS[field])

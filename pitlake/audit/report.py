@@ -1,13 +1,19 @@
 """The result of an audit: what was finding_of, what was looked at, and what could not be looked at."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
+from pitlake.audit.by_lake import LAKE_RULES, opened
 from pitlake.audit.finding import Finding, NotChecked
 from pitlake.audit.rules import RULES
 from pitlake.audit.table import Table, read
 from pitlake.times.sql import DEFAULT_ZONE
 
+TITLES = {name: title for name, (title, _) in (*RULES.items(), *LAKE_RULES.items())}
+"""What each rule looks for, by its name."""
 BADGE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="look-ahead: {text}">'
     '<rect width="78" height="20" fill="#555"/><rect x="78" width="{rest}" height="20" fill="{colour}"/>'
@@ -38,7 +44,8 @@ class AuditReport:
 
     def __str__(self) -> str:
         count, rules = len(self.findings), len(self.clean)
-        looked = f"{rules + len({each.rule for each in self.findings})} of {len(RULES)} rules applied"
+        applied = rules + len({each.rule for each in self.findings})
+        looked = f"{applied} of {applied + len(self.skipped)} rules applied"
         if not count:
             return f"{self.table}: no hindsight found in {self.rows:,} rows; {looked}"
         return f"{self.table}: {count} kind{'s' * (count > 1)} of hindsight in {self.rows:,} rows; {looked}"
@@ -54,11 +61,12 @@ class AuditReport:
         return BADGE.format(text=text, rest=rest, width=78 + rest, colour="#c33" if self.findings else "#383")
 
 
-def audit(table: Any, *, timezone: str = DEFAULT_ZONE, **columns: str | None) -> AuditReport:
-    """Return how much of the future a table holds, from its own columns and without a lake.
+def audit(table: Any, *, lake: Any = None, timezone: str = DEFAULT_ZONE, **columns: str | None) -> AuditReport:
+    """Return how much of the future a table holds, from its own columns, and by the facts of a lake if one is given.
 
     Args:
         table: A CSV, Parquet or JSON lines file, a URL, or a frame of pandas, polars or Arrow.
+        lake: A lake or its root, whose facts find restated values under first dates and later tickers.
         timezone: The zone of timestamps without one.
         columns: Names of columns where a guess would be wrong, by meaning: available_at, valid_at, date, key, …
 
@@ -67,16 +75,26 @@ def audit(table: Any, *, timezone: str = DEFAULT_ZONE, **columns: str | None) ->
     """
     contents = read(table, timezone=timezone, names=columns)
     findings, clean, skipped = list[Finding](), list[str](), dict[str, str]()
-    for name, (_, rule) in RULES.items():
-        try:
-            of_rule = rule(contents)
-        except NotChecked as reason:
-            skipped[name] = str(reason)
-            continue
-        findings += of_rule
-        if not of_rule:
-            clean.append(name)
+    with ExitStack() as stack:
+        for name, rule in _rules(contents, lake, stack):
+            try:
+                of_rule = rule()
+            except NotChecked as reason:
+                skipped[name] = str(reason)
+                continue
+            findings += of_rule
+            if not of_rule:
+                clean.append(name)
     return AuditReport(contents.label, len(contents.rows), _shown(contents), tuple(findings), tuple(clean), skipped)
+
+
+def _rules(contents: Table, lake: Any, stack: ExitStack) -> Iterator[tuple[str, Callable[[], list[Finding]]]]:
+    for name, (_, rule) in RULES.items():
+        yield name, partial(rule, contents)
+    if lake is not None:
+        session = stack.enter_context(opened(lake))
+        for name, (_, by_lake) in LAKE_RULES.items():
+            yield name, partial(by_lake, contents, session)
 
 
 def _shown(table: Table) -> dict[str, str]:

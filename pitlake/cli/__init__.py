@@ -60,6 +60,7 @@ EXTRAS = {
     "excel": ("xlsxwriter",),
     "platform": ("dagster", "neo4j"),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
+    "iceberg": ("pyiceberg",),
     "postgres": ("psycopg2",),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "sync": ("exchange_calendars", "great_expectations", "pandas", "pytz", "selectolax"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from pitlake.cli.options import known_by_option, lake_option
+from pitlake.cli.options import known_by_option, lake_option, model_options
 from pitlake.cli.sessions import parse_viewpoint
 
 dir_option = click.option(
@@ -62,9 +62,10 @@ def uninstall(project: Path) -> None:
 @command.command(context_settings={"ignore_unknown_options": True})
 @lake_option
 @known_by_option
+@model_options
 @click.option("--as-of", metavar="T", required=True, help="Let the program see only what was public at this time.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | None) -> None:
+def run(program: tuple[str, ...], as_of: str, lake: str | None, **options: str | None) -> None:
     """Run a program that can only query a server as of T. Linux only.
 
     The program, such as claude, cannot read the lake's files.
@@ -74,8 +75,8 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
     """
     from pitlake.agents.run import run as run_away
 
-    parse_viewpoint(as_of, known_by=known_by, lake=lake)  # Refuse before any folder is covered.
-    click.get_current_context().exit(run_away(program, as_of, known_by, lake))
+    parse_viewpoint(as_of, lake=lake, **options)  # Refuse before any folder is covered.
+    click.get_current_context().exit(run_away(program, as_of, lake, **options))
 
 
 @command.command(hidden=True)

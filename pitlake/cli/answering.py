@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pitlake.cli import render
-from pitlake.cli.options import Decorated, format_option, output_option
+from pitlake.cli.options import Decorated, format_option, model_options, output_option
 from pitlake.cli.sessions import working
 from pitlake.clock import iso
 
@@ -26,7 +26,7 @@ receipt_option = click.option(
 
 def answer_options(command: Decorated) -> Decorated:
     """Add the output options of commands that answer with rows."""
-    for option in (receipt_option, output_option, format_option(FORMS)):
+    for option in (receipt_option, model_options, output_option, format_option(FORMS)):
         command = option(command)
     return command
 
@@ -55,7 +55,8 @@ def deliver_answer(
     else:
         render.write(result.arrow(), form, output)
     render.say(f"{door(session)}, {render.count(len(result), 'row')}")
-    for note in result.notes:
+    model = session.viewpoint.model
+    for note in (*result.notes, *([": ".join(model.judge(session.as_of))] if model else [])):
         render.say(note)
     for dataset, columns in result.hindsight.items():
         render.say(f"known only with hindsight: {', '.join(columns)} of {dataset}")

@@ -45,15 +45,20 @@ WORDS = {
     show_default=True,
     help="Zone of timestamps without one.",
 )
+@click.option(
+    "--lake",
+    metavar="ROOT",
+    help="Folder or URL of a lake, whose facts also find restated values and later tickers [default: none].",
+)
 @click.option("--badge", type=click.Path(path_type=Path, dir_okay=False), help="An SVG file to write the result to.")
 @format_option(("table", "json"))
 @output_option
 @click.pass_context
 def command(
     context: click.Context, /, place: str, table: str | None, form: str, output: Path | None, badge: Path | None,
-    **columns: str,
+    lake: str | None, **columns: str,
 ) -> None:  # fmt: skip
-    """Find hindsight in your own table, without a lake.
+    """Find hindsight in your own table, with or without a lake.
 
     TABLE is what `pitlake mount` takes. The meaning of its columns is guessed from their names; options correct a
     guess. Exits with code 1 if something is found. An audit that finds nothing is not a proof.
@@ -67,7 +72,7 @@ def command(
         render.check_target(form, target)
     try:
         with working("reading"):
-            report = audit(place if table is None else (place, table), **columns)
+            report = audit(place if table is None else (place, table), lake=lake, **columns)
     except BadInput as error:
         field = flag(error.field) if error.field in OPTIONS else error.field
         raise BadInput(field, error.problem, error.next_step) from None
@@ -80,7 +85,7 @@ def command(
 
 
 def _page(report: "AuditReport") -> bytes:
-    from pitlake.audit.rules import RULES
+    from pitlake.audit.report import TITLES
 
     roles = ", ".join(f"{WORDS.get(role, role)} = {name}" for role, name in report.roles.items())
     parts = [_lines(str(report), "", f"columns  {roles}")]
@@ -88,8 +93,8 @@ def _page(report: "AuditReport") -> bytes:
         share = f"{finding.count:,} of {render.count(finding.of, 'row')}"
         head = (f"{number}. {finding.title}: {share}", f"   {finding.meaning}", f"   → {finding.next_step}")
         parts += [_lines("", *head, ""), render.grid(finding.columns, finding.worst)]
-    clean = (f"clean        {RULES[rule][0]}" for rule in report.clean)
-    skipped = (f"not checked  {RULES[rule][0]}: {reason}" for rule, reason in report.skipped.items())
+    clean = (f"clean        {TITLES[rule]}" for rule in report.clean)
+    skipped = (f"not checked  {TITLES[rule]}: {reason}" for rule, reason in report.skipped.items())
     parts.append(_lines("", *clean, *skipped))
     return b"".join(parts)
 

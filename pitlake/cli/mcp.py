@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pitlake.cli import render
-from pitlake.cli.options import http_options
+from pitlake.cli.options import http_options, model_options
 from pitlake.cli.sessions import session_options
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 @click.command("mcp")
 @session_options
+@model_options
 @http_options
 @click.option("--receipts", is_flag=True, help="Store the receipt of every answer in the lake [default: none].")
 def command(

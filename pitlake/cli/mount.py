@@ -28,7 +28,7 @@ OPTIONS = frozenset({
 @lake_option
 @click.argument("place", metavar="TABLE")
 @click.option("--name", required=True, help="Name of the dataset.")
-@click.option("--table", metavar="NAME", help="Table of the DuckDB file or Postgres database.")
+@click.option("--table", metavar="NAME", help="Table of the DuckDB file, Postgres database or Iceberg catalog.")
 @click.option("--key", metavar="COLUMNS", help="Columns that identify the subject of a row, separated by commas.")
 @click.option(
     "--available-at",
@@ -86,9 +86,10 @@ def command(
 ) -> None:
     """Make your own table a dataset of the lake.
 
-    TABLE is a Parquet, CSV or JSON lines file, a folder or a quoted pattern of such files, a Delta table, a DuckDB
-    file, or a URL: s3://bucket/key or postgresql://host/database. Columns and types are detected and stored as a
-    contract in the lake. To take in later changes, mount the table again; this needs only --name.
+    TABLE is a Parquet, CSV or JSON lines file, a folder or a quoted pattern of such files, a Delta or Iceberg table, a
+    DuckDB file, or a URL: s3://bucket/key, postgresql://host/database or iceberg://catalog. Columns and types are
+    detected and stored as a contract in the lake. To take in later changes, mount the table again; this needs only
+    --name.
 
     \b
     pitlake mount estimates.parquet --name estimates --available-at published_at --key ticker,period

@@ -41,6 +41,20 @@ hindsight_option = click.option(
 )
 
 
+def model_options(command: Decorated) -> Decorated:
+    """Add the options that name the language model which asks: model, require."""
+    for option in (
+        click.option(
+            "--require",
+            type=click.Choice(("clean",)),
+            help="Refuse if the model may have been trained after the instant [default: answer, and say so].",
+        ),
+        click.option("--model", metavar="NAME", help="The language model that asks; receipts state if it is clean."),
+    ):
+        command = option(command)
+    return command
+
+
 def instant_option(flag: str, name: str, meaning: str) -> Callable[[Decorated], Decorated]:
     example = "such as 2024-02-15T16:00:00-05:00"
     return click.option(flag, name, metavar="T", required=True, help=f"{meaning}, {example}.")

@@ -24,15 +24,20 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
 
 @click.command("panel")
-@click.option("--tickers", metavar="A,B", required=True, help="Tickers that the companies had then or have today.")
+@click.option("--tickers", metavar="A,B", help="Tickers that the companies had then or have today.")
+@click.option(
+    "--universe",
+    metavar="TABLE",
+    help="In place of --tickers: a table mounted with --until, of which each row's instant has the members known then.",
+)
 @click.option(
     "--fields",
     metavar="A,B",
     required=True,
     help=(
         "Line items, such as revenue_ttm: a name alone (newest quarter or balance) or with _quarter, _year or _ttm "
-        "appended. Also open, high, low, close, volume, split_index, price_date, price_source, and columns of your own "
-        "tables, such as my_scores.score."
+        "appended. Also open, high, low, close, volume, split_index, price_date, price_source; gross_margin, "
+        "operating_margin, net_margin, roe, fcf_yield, pe; and columns of your own tables, such as my_scores.score."
     ),
 )
 @click.option(
@@ -60,7 +65,7 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 )
 @output_option
 def command(
-    tickers: str,
+    tickers: str | None,
     fields: str,
     every: str,
     since: str,
@@ -85,6 +90,7 @@ def command(
     question = PanelQuestion.parse(
         tickers,
         fields,
+        universe=options.pop("universe"),
         every=every,
         since=since,
         until=until,

@@ -23,7 +23,7 @@ from pitlake.errors import BadInput
 if TYPE_CHECKING:
     from pitlake.session import Session, Viewpoint
 
-_ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", "hindsight")
+_ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", "hindsight", "model", "require")
 
 
 def session_options(command: Decorated, *, required: bool = True) -> Decorated:
@@ -35,7 +35,7 @@ def session_options(command: Decorated, *, required: bool = True) -> Decorated:
 
     @wraps(command)
     def with_viewpoint(**options: Any) -> Any:
-        arguments = {name: options.pop(name) for name in _ARGUMENTS}
+        arguments = {name: options.pop(name) for name in _ARGUMENTS if name in options}
         if not required:
             options["lake"] = arguments["lake"]
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread per core, which takes a while.
@@ -60,7 +60,13 @@ def parse_viewpoint(as_of: str | None, **options: Any) -> "Viewpoint":
     """Return the viewpoint of the options. Raises BadInput with the options' names."""
     from pitlake.session.viewpoint import Viewpoint
 
-    return Viewpoint.parse(as_of, **options, field=flag)
+    model, require = options.pop("model", None), options.pop("require", None)
+    viewpoint = Viewpoint.parse(as_of, **options, field=flag)
+    if model is None and require is None:
+        return viewpoint
+    from pitlake.session.api import by_model
+
+    return by_model(viewpoint, model, require, flag)
 
 
 @contextmanager

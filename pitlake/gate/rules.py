@@ -73,8 +73,8 @@ _NOTE = (
 _RECEIPT = {
     "known_by": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z"),
     "rows": re.compile(r"[0-9]{1,18}"),
-    "sql_sha256": _HASH,
-    "result_sha256": _HASH,
+    **dict.fromkeys(("sql_sha256", "result_sha256"), _HASH),
+    "exposure": re.compile(r"clean|exposed"),
     "note": re.compile(rf"{_NOTE}(; {_NOTE})*"),
     "hindsight": re.compile(r"(?:[a-z][a-z0-9_]{0,39}\.[a-z][a-z0-9_]{0,39}(?:, |$))+"),
 }

@@ -18,6 +18,8 @@ def server(service: QueryService) -> MCPServer[None]:
     cut_off = f"as of {iso(service.viewpoint.as_of)}" if service.viewpoint.as_of else "in open mode, outcomes included"
     if service.viewpoint.known_by:
         cut_off += f", as this lake was at {iso(service.viewpoint.known_by)}"
+    model = service.viewpoint.model
+    verdict = f" The model that asks is {': '.join(model.judge(service.viewpoint.as_of))}." if model else ""
     mcp_server = MCPServer[None](
         name="pitlake",
         title="Point-in-time data lake",
@@ -25,7 +27,7 @@ def server(service: QueryService) -> MCPServer[None]:
         instructions=(
             f"Answers {cut_off}. Data that was not public then is absent, whatever you ask. Items say when they became "
             "public (available_at) or that they are computed. Call describe first, prefer run_query to SQL, and page "
-            "on with next_cursor while truncated is true."
+            f"on with next_cursor while truncated is true.{verdict}"
         ),
         tools=tools(service),
         resources=resources(service),

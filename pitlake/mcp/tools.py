@@ -63,6 +63,9 @@ class ReceiptModel(BaseModel):
     note: str | None = Field(
         description="What was resolved outside the session: which CIK a ticker was read as, and how."
     )
+    exposure: str | None = Field(
+        description='"clean"; "exposed" if the model that asks may know what came after as_of; null if none is named.'
+    )
     hindsight: str | None = Field(
         description=(
             "Columns (dataset.column) of the question's datasets that could not be known at the time, such as "
@@ -244,6 +247,7 @@ def _to_dict(answer: AnswerPage) -> dict[str, Any]:
             "result_sha256": receipt.result_sha256,
             "rows": receipt.rows,
             "note": "; ".join(answer.result.notes) or None,
+            "exposure": receipt.question.exposure,
             "hindsight": _columns(answer.result.hindsight) or None,
         },
     }

@@ -1,6 +1,6 @@
 """Opening a session: `connect` from a user's arguments, `open_session` from a viewpoint, `walk` through instants."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitlake.clock import iso, past
-from pitlake.errors import BadInput, MachineExhausted, SessionError
+from pitlake.errors import BadInput, LakeNotFound, MachineExhausted, SessionError
 from pitlake.lake.storage.manifest import Snapshot
+from pitlake.models import CLEAN, Model, plain_id, published
 from pitlake.questions.catalogue import all_queries
 from pitlake.session import arguments
 from pitlake.session.contracts import Catalogue
@@ -38,6 +39,8 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     hindsight: Hindsight = "show",
     limits: Limits | None = None,
     catalogue: Catalogue | None = None,
+    model: str | None = None,
+    require: str | None = None,
 ) -> Session:
     """Open a session on a lake as of an instant: `connect(T)`, or `connect(LAKE, T)`.
 
@@ -47,7 +50,9 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     "in_process" is for trusted code. datasets: The datasets to bind (default: all). open_mode: Query without an
     instant; includes outcomes. hindsight: "omit" leaves out the columns that could not be known at available_at, such
     as today's tickers. limits: Bounds of time, memory and results. catalogue: Contracts and views to use in place of
-    those of this installation and of mounted tables. Macros over the installation's datasets are then left out.
+    those of this installation and of mounted tables. Macros over the installation's datasets are then left out. model:
+    The language model that asks; receipts state whether it may know what came after T. require: "clean" refuses one
+    that may.
 
     Raises:
         BadInput, BadInstant: For an argument that can't be used.
@@ -68,7 +73,34 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
         lake=lake if place is None else place,
         isolation=isolation,
     )
+    viewpoint = by_model(viewpoint, model, require)
     return open_session(viewpoint, datasets=datasets, limits=limits, catalogue=catalogue)
+
+
+def named_model(name: str, lake: "str | Path | Lake | None" = None) -> Model:
+    """Return a model with its training cut-off, by the newest `model_registry` of the lake, or by what its maker
+    publishes.
+    """
+    newest = Viewpoint(as_of=None, lake=lake, isolation="in_process")
+    with suppress(LakeNotFound):
+        if "model_registry" in newest.open_lake().entry().tables:
+            with open_session(newest, datasets=["model_registry"]) as session:
+                for row in session.run("model_known", model=plain_id(name)).arrow().to_pylist():
+                    if day := row["knowledge_cutoff"]:
+                        return Model(name, day, f"`model_registry` states {day} ({row['source']})", is_stated=True)
+    return published(name)
+
+
+def by_model(
+    viewpoint: Viewpoint, model: str | None, require: str | None, field: Callable[[str], str] = str
+) -> Viewpoint:
+    """Return a viewpoint for the model that asks. Raises BadInput if it may know later events and must be clean."""
+    if require not in (None, CLEAN) or (require and not model):
+        raise BadInput(field("require"), f"{require!r} without a model, or not {CLEAN!r}", f"give {field('model')} too")
+    if model is None:
+        return viewpoint
+    found_model = replace(named_model(model, viewpoint.lake), must_be_clean=bool(require))
+    return viewpoint.asked_by(found_model, field("as_of"))
 
 
 def walk(instants: Iterable[str | datetime], **options: Any) -> Iterator[Session]:

@@ -59,7 +59,7 @@ class Question:
     requested truncation. prelude: earlier actions of the session. engine, threads: with more than one thread, answers
     may differ in order and last digits. hindsight: whether hindsight columns were shown. most_rows, most_bytes,
     seconds, memory: the session's limits. filings_count_from, bars_count_from: the lake's rules that date filings
-    and bars.
+    and bars. model, exposure: the language model that asked, and "clean" or "exposed"; the answer depends on neither.
     """
 
     as_of: str | None
@@ -81,6 +81,8 @@ class Question:
     query: str | None = None
     filings_count_from: str = RELEASE
     bars_count_from: str = CLOSE
+    model: str | None = None
+    exposure: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -158,6 +158,7 @@ class Session:
         params, companies = arguments.resolved(query, params, self.company, self._polled)
         hindsight = self._hindsight(text)
         notes = tuple(dict.fromkeys(note for company in companies for note in company.notes_on(labels=bool(hindsight))))
+        model = self.viewpoint.model
         packed, parameters = arguments.packed(params)
         caps = arguments.caps(self.limits, max_rows, max_bytes)
         of_all = isinstance(params, dict) and params.get(queries.COMPANY) is None
@@ -183,6 +184,8 @@ class Session:
             seconds=float(self.limits.seconds),
             memory=int(self.limits.memory),
             hindsight=self.viewpoint.hindsight,
+            model=model.name if model else None,
+            exposure=model.judge(self.as_of)[0] if model else None,
             **self._conventions,
         )
         result = Result(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pitlake.clock import instant, past
 from pitlake.errors import BadInput, VersionVacuumed
+from pitlake.models import CLEAN, Model
 
 if TYPE_CHECKING:
     from pitlake.lake.lake import Lake
@@ -29,7 +30,7 @@ class Viewpoint:
     instant whose newest version is used if no version is given; with both, `version` is the version that `known_by`
     selected. Without either, the newest version is used. hindsight: "omit" leaves out the columns that could not be
     known at available_at. lake: the lake or its root; None for $PITLAKE_LAKE, else ./.pitlake/lake. isolation:
-    "process" is sealed; "in_process" is for trusted code.
+    "process" is sealed; "in_process" is for trusted code. model: the model that asks.
     """
 
     as_of: datetime | None
@@ -38,6 +39,7 @@ class Viewpoint:
     hindsight: Hindsight = SHOW
     lake: "str | Path | Lake | None" = None
     isolation: Isolation = "process"
+    model: Model | None = None
 
     @classmethod
     def parse(
@@ -93,8 +95,21 @@ class Viewpoint:
         return viewpoint if as_of is None else viewpoint.at(as_of, field("as_of"))
 
     def at(self, as_of: str | date, field: str = "as_of") -> "Viewpoint":
-        """Return the same viewpoint as of another instant. Raises BadInput for an instant in the future."""
-        return replace(self, as_of=past(as_of, field, lambda: self.open_lake().now()))
+        """Return the same viewpoint as of another instant.
+
+        Raises BadInput for an instant in the future, or one that the model may not be asked about.
+        """
+        moment = past(as_of, field, lambda: self.open_lake().now())
+        return replace(self, as_of=moment).asked_by(self.model, field)
+
+    def asked_by(self, model: Model | None, field: str = "as_of") -> "Viewpoint":
+        """Return the same viewpoint for a model. Raises BadInput if it has to be clean and is not."""
+        if model and model.must_be_clean:
+            verdict, reason = model.judge(self.as_of)
+            if verdict != CLEAN:
+                day = f"as of a day after {model.trained_to}" if model.trained_to else "with another model"
+                raise BadInput(field, reason, f"ask {day}")
+        return replace(self, model=model)
 
     def pinned(self) -> Self:
         """Return the same viewpoint with its lake version fixed."""

@@ -1,6 +1,6 @@
 -- summary: Price and total return of a symbol by bar, from splits and dividends public at the as of, oldest first.
 -- agent: entity
--- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends, reports, sec_filings
+-- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends, reports, sec_filings, universe_events
 -- ids: entity_id, date
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
@@ -13,10 +13,10 @@
 -- column price_return [ratio] | What one dollar at the previous bar has become, without dividends: 1 for no change; null on the first day.
 -- column total_return [ratio] | The same including dividends; null if the dividend is unknown.
 -- column total_return_index [ratio] | What one dollar on the first day has become; null after the first unproven bar or unknown dividend.
--- column note | Why the dividend is unknown, or that a distribution in kind may be missing.
+-- column note | Why the dividend is unknown, that a distribution in kind may be missing, or on the last bar that the stock was delisted.
 -- column entity_id
 -- column source
--- column evidence_ids | Evidence of the bar, the previous bar, each split, the dividends between the two bars, and the filing of the note.
+-- column evidence_ids | Evidence of the bar, the previous bar, each split, the dividends between the two bars, and the filings of the note.
 WITH
     polled AS MATERIALIZED (
         SELECT unnest(days.dividends) AS dividends, unnest(days.splits) AS splits
@@ -78,6 +78,11 @@ WITH
         WHERE form_type LIKE '10-12B%'
             OR (form_type LIKE '8-K%' AND len(list_filter(items, lambda item: regexp_matches(item, '(^|Item )2\.01'))) > 0)
     ),
+    removals AS (
+        SELECT available_at, evidence, effective_on
+        FROM universe_events
+        WHERE event = 'delisted' AND common_equity AND list_contains(company_ciks($company), cik)
+    ),
     returns AS (
         SELECT
             bars.date,
@@ -123,11 +128,15 @@ WITH
             CASE WHEN price_return < 0.97 THEN (
                 SELECT max_by(struct_pack(available_at, evidence), (available_at, evidence))
                 FROM disposals WHERE notes.date BETWEEN first AND last
-            ) END AS disposal
+            ) END AS disposal,
+            CASE WHEN date = max(date) OVER () THEN (
+                SELECT max_by(struct_pack(available_at, evidence, effective_on), (available_at, evidence))
+                FROM removals WHERE effective_on BETWEEN notes.date AND notes.date + 30
+            ) END AS removal
         FROM notes
     )
 SELECT
-    max(greatest(available_at, disposal.available_at)) OVER so_far AS available_at,
+    max(greatest(available_at, disposal.available_at, removal.available_at)) OVER so_far AS available_at,
     available_at_source,
     date,
     close,
@@ -140,10 +149,15 @@ SELECT
     END AS total_return_index,
     nullif(concat_ws('; ', unknown, CASE WHEN disposal IS NOT NULL
         THEN 'a distribution in kind may be missing: a Form 10-12B, or an 8-K with item 2.01, was filed'
+    END, CASE WHEN removal IS NOT NULL
+        THEN 'delisted: a Form 25 for the common equity, effective ' || removal.effective_on
+            || '; what holders received after this bar is not in the return'
     END), '') AS note,
     entity_id,
     source,
-    CASE WHEN disposal IS NULL THEN evidence_ids ELSE list_append(evidence_ids, disposal.evidence) END AS evidence_ids
+    list_concat(
+        evidence_ids, list_filter([disposal.evidence, removal.evidence], lambda one: one IS NOT NULL)
+    ) AS evidence_ids
 FROM steps
 WINDOW so_far AS (ORDER BY date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ORDER BY date

@@ -147,3 +147,39 @@ def test_a_dividend_in_another_currency_or_a_split_on_no_record_gives_no_return(
     assert [row["total_return_index"] for row in returns] == [1, None, None, None]
     returns = rows(world)
     assert [row["total_return_index"] for row in returns] == [None] * 4
+
+
+def removal(effective_in, **other):
+    on = FIRST + timedelta(days=3 + effective_in)
+    return {
+        "cik": "0000000001", "accession_no": "0000000001-24-000025", "event": "delisted", "told_by": "index",
+        "form_type": "25-NSE", "common_equity": True, "filing_date": (on - timedelta(days=10)).isoformat(),
+        "effective_on": on.isoformat(), "available_at": f"{on - timedelta(days=9)}T12:00:00Z", "evidence": "form 25",
+    } | other  # fmt: skip
+
+
+DELISTED = (
+    "delisted: a Form 25 for the common equity, effective 2024-01-14; "
+    "what holders received after this bar is not in the return"
+)
+
+
+@pytest.mark.parametrize(
+    ("filed", "note"),
+    [
+        (removal(9), DELISTED),
+        (removal(90), None),
+        (removal(9, common_equity=False), None),
+        (removal(9, event="deregistered"), None),
+        (removal(9, cik="0000000002"), None),
+    ],
+    ids=["of the stock", "much later", "of notes", "of the registration", "of another company"],
+)
+def test_a_delisting_is_stated_on_the_last_bar(world, filed, note):
+    for as_of in ("2024-12-31T00:00:00Z", "2024-01-05T22:00:00Z"):
+        made = world(as_of, own_bars=BARS, universe_events=[filed])
+        returns = made.run("total_return", ticker="0000000001 ACME")
+        assert [row["note"] for row in returns] == [None, None, None, note]
+        assert ("form 25" in returns[-1]["evidence_ids"]) == bool(note)
+    before = world("2024-01-05T11:00:00Z", own_bars=BARS, universe_events=[filed])
+    assert before.run("total_return", ticker="0000000001 ACME")[-1]["note"] is None

@@ -17,6 +17,7 @@ from pitlake.mcp import query_service
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "asking.md").read_text()
 FENCED = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 BLOCKS = dict(FENCED)
+TYPED = re.findall(r"^pitlake .*", "".join(re.findall(r"(?<!-->\n)```sh\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE)
 
 
 def test_the_python_runs(lake, monkeypatch):
@@ -36,7 +37,7 @@ def test_the_run_s_config_is_one_of_its_asset():
     assert len(feed(name).units(FeedConfig(**run["config"]).scope())) == 4
 
 
-@pytest.mark.parametrize("line", BLOCKS["sh"].splitlines(), ids=lambda line: line.split()[1])
+@pytest.mark.parametrize("line", TYPED, ids=lambda line: line.split()[1])
 def test_the_commands_run(lake, monkeypatch, capfdbinary, line):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     monkeypatch.setattr("sys.stdin", io.StringIO())

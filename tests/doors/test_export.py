@@ -145,9 +145,9 @@ def test_a_copy_that_fails_leaves_no_file(lake, tmp_path, monkeypatch, failing):
 KILLED = """
 import os, signal, sys
 from pitlake import cli
-from pitlake.answers import export
+from pitlake.answers.copies import _Deltas
 
-left, put = int(sys.argv.pop(1)), export._put
+left, put = int(sys.argv.pop(1)), _Deltas._put
 
 def dies(*given, **named):
     global left
@@ -156,7 +156,7 @@ def dies(*given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     put(*given, **named)
 
-export._put = dies
+_Deltas._put = dies
 cli.invoke(sys.argv[1:])
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from uuid import uuid4
 
 import duckdb
 import psycopg2
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from psycopg2.extras import execute_values
+from pyiceberg.catalog.sql import SqlCatalog
 
 from resources.postgres import DATABASE, USER, programs
 
@@ -49,6 +51,17 @@ def in_delta(frame, folder, _):
     return str(folder / "delta")
 
 
+def in_iceberg(frame, folder, _):
+    catalog = SqlCatalog("own", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+    catalog.create_namespace_if_not_exists("mine")
+    if catalog.table_exists("mine.own"):
+        catalog.drop_table("mine.own")
+    table = catalog.create_table("mine.own", frame.schema, location=(folder / f"iceberg-{uuid4()}").as_uri())
+    table.append(frame)
+    catalog.close()
+    return table.location().removeprefix("file://")
+
+
 def in_postgres(frame, _, running):
     execute(running, EMPTIED, f'CREATE TABLE "own" ({columns(frame.schema)})')
     rows = [tuple(map(adapted, row.values())) for row in frame.to_pylist()]
@@ -57,7 +70,7 @@ def in_postgres(frame, _, running):
     return url(running), "own"
 
 
-ORIGINS = (in_parquet, in_duckdb, in_delta, in_postgres)
+ORIGINS = (in_parquet, in_duckdb, in_delta, in_iceberg, in_postgres)
 
 
 def columns(schema):

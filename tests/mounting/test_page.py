@@ -23,7 +23,7 @@ SHOWN = {
     1: ["NOG", "0.44", "3 new"],
     2: ["[('NOG', 1)]"],
     3: [],
-    4: ["of_duckdb: 3 rows read", "of_delta: 3 rows read"],
+    4: ["of_duckdb: 3 rows read", "of_delta: 3 rows read", "of_iceberg: 3 rows read"],
     5: ["of_postgres: 3 rows read"],
     6: ["of_s3: 3 rows read"],
     7: ["0.41", "0.42", "observed", "1 new"],

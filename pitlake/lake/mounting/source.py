@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from pitlake import machine
 from pitlake.errors import BadInput
-from pitlake.lake.mounting import postgres
+from pitlake.lake.mounting import iceberg, postgres
 from pitlake.lake.mounting.files import IsText, LocalFiles, RemoteFiles, never
+from pitlake.lake.mounting.iceberg import IcebergTable
 from pitlake.lake.mounting.postgres import PostgresTable
 from pitlake.lake.mounting.rows import Rows, types_of, zones_of
 from pitlake.lake.mounting.tables import Delta, DuckDBTable, is_duckdb
@@ -160,15 +161,21 @@ def find_origin(place: str, name: str | None = None, is_text: IsText = never) ->
     scheme, is_url, rest = place.partition("://")
     if is_url and scheme in postgres.SCHEMES:
         return PostgresTable(place, name)
+    if is_url and scheme == iceberg.SCHEME:
+        return IcebergTable(place, name)
     if is_url and (scheme != "s3" or "@" in rest or not rest.partition("/")[0]):
         problem = "s3:// without a plain bucket" if scheme == "s3" else f"{scheme}:// can't be mounted"
-        raise BadInput("the table", problem, "give a path, s3://bucket/key or postgresql://host/database")
+        raise BadInput(
+            "the table", problem, "give a path, s3://bucket/key, postgresql://host/database or iceberg://catalog"
+        )
     if not is_url and is_duckdb(place):
         return DuckDBTable(place, name)
     if name is not None:
         raise BadInput("table", f"{Path(place).name} is not a database, so it has no table {name!r}", "leave it out")
     if (delta := Delta(place)).exists():
         return delta
+    if not is_url and (table := IcebergTable(place, None)).exists():
+        return table
     return RemoteFiles(place, is_text) if is_url else LocalFiles(place, is_text)
 
 
