@@ -79,7 +79,7 @@ def void(name: str, reason: str) -> None:
 @click.option("--ticker", default="", help="Of a borrow: the shares sold short.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
-    """Book a deposit, withdrawal, fee or interest, in USD, or the fee of borrowed shares.
+    """Book a deposit, withdrawal, fee or interest, or a borrow fee.
 
     Fees and interest are those that you paid. A borrow is a rate in percent a year: code counts it for every day from
     then on, on the value of the shares of --ticker that are sold short.

@@ -48,7 +48,7 @@ def run(
     lake: str | None,
     *,
     known_by: str | None,
-    model: str | None = None,
+    for_model: str | None = None,
     require: str | None = None,
 ) -> int:
     """Run a program without the lake's files and return its exit code.
@@ -65,7 +65,7 @@ def run(
         door.bind(f"{folder}/door")
         door.listen()
         server = [sys.executable, "-Ic", _SERVER, "mcp", "--as-of", as_of, "--lake", root]
-        named = {"--known-by": known_by, "--model": model, "--require": require}
+        named = {"--known-by": known_by, "--for-model": for_model, "--require": require}
         server += [word for flag, value in named.items() if value for word in (flag, value)]
         threading.Thread(target=_serve, args=(door, server), daemon=True).start()
         env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, SOCKET: f"{folder}/door"}

@@ -23,7 +23,7 @@ from pitlake.errors import BadInput
 if TYPE_CHECKING:
     from pitlake.session import Session, Viewpoint
 
-_ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", "hindsight", "model", "require")
+_ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", "hindsight", "for_model", "require")
 
 
 def session_options(command: Decorated, *, required: bool = True) -> Decorated:
@@ -60,13 +60,13 @@ def parse_viewpoint(as_of: str | None, **options: Any) -> "Viewpoint":
     """Return the viewpoint of the options. Raises BadInput with the options' names."""
     from pitlake.session.viewpoint import Viewpoint
 
-    model, require = options.pop("model", None), options.pop("require", None)
+    model, require = options.pop("for_model", None), options.pop("require", None)
     viewpoint = Viewpoint.parse(as_of, **options, field=flag)
     if model is None and require is None:
         return viewpoint
     from pitlake.session.api import by_model
 
-    return by_model(viewpoint, model, require, flag)
+    return by_model(viewpoint, model, require, lambda name: flag("for_model" if name == "model" else name))
 
 
 @contextmanager
