@@ -30,14 +30,17 @@ FACTS = Dataset(
     columns=(
         Column(name="entity", type="string", required=True, meaning="Company, series or desk."),
         Column(name="item", type="string", required=True, meaning="What of it."),
+        Column(name="stated", type="instant", required=True, meaning="The stated instant."),
         Column(name="event", type="instant", meaning="Subject of the record."),
         Column(name="value", type="float", meaning="Number."),
         Column(name="text", type="string", meaning="Text."),
     ),
     key=("entity", "item"),
     entity="entity",
+    identity=("entity", "item", "stated"),
+    thing=("entity", "item"),
+    newer_by=("stated",),
     source_tag="provider_metadata",
-    revised_at="available_at",
     partitioned=False,
     gap_rules=(UNDATED,),
 )
@@ -69,7 +72,9 @@ class Pitlake(Adapter):
             if typed["available_at"] is None:
                 gaps.append(StagedGap("unverifiable", UNDATED.reason, f"{evidence}:{place}"))
                 continue
-            stamps = {"available_at_source": "provider_metadata", "evidence": evidence}
+            stamps = {
+                "stated": typed["available_at"], "available_at_source": "provider_metadata", "evidence": evidence
+            }
             del typed["loaded_at"]
             row_values[typed["entity"], typed["item"], typed["available_at"]] = {**typed, **stamps}
         table = pa.Table.from_pylist(list(row_values.values()), staged_schema(FACTS))
