@@ -22,8 +22,8 @@ def plain(row: dict[str, Any]) -> datetime | None:
 
 def careful(row: dict[str, Any]) -> datetime | None:
     """The latest instant the source's documentation allows: a date is over when its day is over in New York, local
-    time is New York's and of an hour that occurs twice the later, what is stamped with its start is public at its end, an edit counts from the edit, and a
-    snapshot from when it was received.
+    time is New York's, and the later one of an hour that occurs twice, what is stamped with its start is public at its
+    end, an edit counts from the edit, and a snapshot from when it was received.
     """
     stated = row.get("stated")
     if stated is None:
