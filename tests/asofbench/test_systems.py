@@ -59,6 +59,12 @@ def test_ours_leaks_nothing_and_withholds_nothing(scored):
     assert {"sql_escape", "back_dated", "honest_backfill", "any_order"} <= {one.kind for one in verdicts}
 
 
+def test_a_mount_counts_rows_from_their_ends_and_can_not_notice_dates_that_were_requested(scored):
+    verdicts = scored("pitlake, mount", ("bars",), ("start_stamped", "snapshot_endpoint"))
+    assert {one.kind for one in verdicts if one.verdict == "caught"} == {"start_stamped"}
+    assert failing(verdicts) == {"snapshot_endpoint"}
+
+
 def test_the_core_needs_neither_pitlake_nor_any_library():
     core = "import asofbench.__main__, asofbench.worker, asofbench.adapters.controls, sys\n"
     code = core + "assert not {'pitlake', 'duckdb', 'pandas', 'numpy'} & set(sys.modules)"

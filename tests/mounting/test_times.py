@@ -103,6 +103,10 @@ def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
     assert cli.invoke(command.split()) == 0
     asked = "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight? --not-before to"
     assert asked in capfd.readouterr().err
+    assert cli.invoke([*command.replace("others", "thirds").split(), "--not-before", "to"]) == 0
+    printed = capfd.readouterr()
+    assert "not before" in printed.out
+    assert "hindsight" not in printed.err
 
 
 CALLS = pa.table({
@@ -114,7 +118,8 @@ CALLS = pa.table({
 def test_a_row_that_is_dated_by_its_start_counts_from_its_end(lake):
     with pytest.raises(BadInput, match="not_before: seen can't delay rows; name other columns of times"):
         mounted(lake, CALLS, not_before="seen")
-    assert mounted(lake, CALLS, not_before=["ends"]).later == {}
+    done = mounted(lake, CALLS, not_before=["ends"])
+    assert (done.later, done.mount.dataset.availability.partition(";")[0]) == ({}, "The latest of `seen` and `ends`")
     assert rows(lake, f"{DAY}T14:59:59Z", "k, said") == [("B", "half")]
     assert rows(lake, f"{DAY}T15:00:00Z", "k, said") == [("A", "all"), ("B", "half")]
     assert rows(lake, f"{DAY}T20:00:00Z", "k") == [("A",), ("B",), ("C",)]

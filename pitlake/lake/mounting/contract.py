@@ -189,10 +189,11 @@ class Mount:
         if not self.available_at:
             return "When the lake first read the row: the table does not say when it became known."
         lag = f" and {self.lag}" if self.lag else ""
-        latest = f", or the latest of it and {', '.join(self.not_before)}" if self.not_before else ""
+        columns = [f"`{name}`" for name in self.dating]
+        known_at = f"The latest of {' and '.join(columns)}" if self.not_before else columns[0]
         ends = f"The end of a row, `{self.until}`, is shown from that end on. " if self.until else ""
         return (
-            f"`{self.available_at}`{latest}{lag}; a date counts at its end in {self.zone}. {ends}"
+            f"{known_at}{lag}; a date counts at its end in {self.zone}. {ends}"
             "A row that an earlier mount would have contained counts from the mount that first read it."
         )
 
