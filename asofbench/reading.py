@@ -22,8 +22,8 @@ def plain(row: dict[str, Any]) -> datetime | None:
 
 def careful(row: dict[str, Any]) -> datetime | None:
     """The latest instant the source's documentation allows: a date is over when its day is over in New York, local
-    time is New York's, what is stamped with its start is public at its end, an edit counts from the edit, and a
-    snapshot from when it was received.
+    time is New York's, and the later one of an hour that occurs twice, what is stamped with its start is public at its
+    end, an edit counts from the edit, and a snapshot from when it was received.
     """
     stated = row.get("stated")
     if stated is None:
@@ -35,6 +35,7 @@ def careful(row: dict[str, Any]) -> datetime | None:
     if stamp == "snapshot":
         return read(row["loaded_at"])
     if stamp == "new_york":
-        return datetime.fromisoformat(stated).replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
+        local = datetime.fromisoformat(stated).replace(tzinfo=NEW_YORK)
+        return max(local.replace(fold=fold).astimezone(timezone.utc) for fold in (0, 1))
     told = [stated, row.get("ends"), row.get("updated")]
     return max(read(text) for text in told if text is not None)

@@ -233,7 +233,7 @@ SYSTEMS = (
     ),
     _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
     _pitlake("pitlake, gate", "best", "gate, publishes, sealed sessions", "ours:Pitlake", _BEST),
-    _pitlake("pitlake, mount", "default", "the source's table as it is at each delivery, mounted by `pitlake.mount`"),
+    _pitlake("pitlake, mount", "default", "mounted by `pitlake.mount` at each delivery, its questions answered"),
     _pitlake("pitlake, mount once", "default", "all rows in one table, mounted today", options={"once": True}),
 )
 

@@ -177,16 +177,18 @@ class DriftLimits:
 
     revised: the share of the run's known records whose content differs from the lake's; None if whole histories are
     restated in ordinary days. replaced: the share of a window's records that now have other keys; None if keys change.
-    empty: the share of the values expected in a column that are null, empty or 0. new_values:
-    the share of an enumeration's values that the lake does not have. length, magnitude: the factor by which texts are
-    longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used. waiting: reasons of
-    gaps that wait for other data and are not counted.
+    empty: the share of the values expected in a column that are null, empty or 0. new_values: the share of an
+    enumeration's values that the lake does not have. shared: the share of a run's records whose id another record of
+    the run has, if the source shows only the newest statement of a record. length, magnitude: the factor by which texts
+    are longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used. waiting:
+    reasons of gaps that wait for other data and are not counted.
     """
 
     revised: float | None = 0.5
     replaced: float | None = 0.5
     empty: float = 0.5
     new_values: float = 0.5
+    shared: float = 0.5
     length: float = 8.0
     magnitude: float = 80.0
     gaps: float = 0.5

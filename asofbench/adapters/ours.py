@@ -30,20 +30,22 @@ FACTS = Dataset(
     columns=(
         Column(name="entity", type="string", required=True, meaning="Company, series or desk."),
         Column(name="item", type="string", required=True, meaning="What of it."),
+        Column(name="stated", type="instant", required=True, meaning="The stated instant."),
         Column(name="event", type="instant", meaning="Subject of the record."),
         Column(name="value", type="float", meaning="Number."),
         Column(name="text", type="string", meaning="Text."),
     ),
     key=("entity", "item"),
     entity="entity",
+    identity=("entity", "item", "stated"),
+    thing=("entity", "item"),
+    newer_by=("stated",),
     source_tag="provider_metadata",
-    revised_at="available_at",
     partitioned=False,
     gap_rules=(UNDATED,),
 )
-COLUMNS = pa.schema(
-    [("value", pa.float64()), *((name, pa.string()) for name in ("entity", "item", "event", "text", "extra", "stated"))]
-)
+TEXTS = ("entity", "item", "event", "text", "extra", "stated", "ends", "updated")
+COLUMNS = pa.schema([("value", pa.float64()), *((name, pa.string()) for name in TEXTS)])
 
 
 class Pitlake(Adapter):
@@ -69,7 +71,7 @@ class Pitlake(Adapter):
             if typed["available_at"] is None:
                 gaps.append(StagedGap("unverifiable", UNDATED.reason, f"{evidence}:{place}"))
                 continue
-            stamps = {"available_at_source": "provider_metadata", "evidence": evidence}
+            stamps = {"stated": typed["available_at"], "available_at_source": "provider_metadata", "evidence": evidence}
             del typed["loaded_at"]
             row_values[typed["entity"], typed["item"], typed["available_at"]] = {**typed, **stamps}
         table = pa.Table.from_pylist(list(row_values.values()), staged_schema(FACTS))
@@ -119,7 +121,7 @@ class Pitlake(Adapter):
 
 
 class Mounted(Pitlake):
-    """`pitlake.mount` with its defaults and its two questions answered. After each delivery the table is mounted
+    """`pitlake.mount` with its defaults and its questions answered. After each delivery the table is mounted
     as it is then: the last row of each record. options: once (all rows in one table, as of a history bought today).
     """
 
@@ -135,11 +137,13 @@ class Mounted(Pitlake):
             frame = pa.Table.from_pylist(list(table.values()), COLUMNS)
             with patch("pitlake.clock.now", lambda came=came: came):
                 # It refuses times without a zone, and a column of times of which some are midnights, until it is told.
+                # Of columns with times after `stated` it asks whether they are plans or hindsight.
                 self.lake.mount(
                     frame,
                     "facts",
                     key=["entity", "item"],
                     available_at="stated",
+                    not_before=["ends", "updated"],
                     timezone="America/New_York",
                     midnights="end",
                 )

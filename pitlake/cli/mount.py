@@ -19,8 +19,8 @@ FLAGS = {"table_name": "table"}
 SETTLE_SECONDS = 1
 """How long a table must stay unchanged before it is mounted again, so that no half-written file is read."""
 OPTIONS = frozenset({
-    "name", "table_name", "key", "available_at", "valid_at", "until", "time_format", "midnights", "timezone", "lag",
-    "partial", "most_refused",
+    "name", "table_name", "key", "available_at", "not_before", "valid_at", "until", "time_format", "midnights",
+    "timezone", "lag", "partial", "most_refused",
 })  # fmt: skip
 
 
@@ -34,6 +34,11 @@ OPTIONS = frozenset({
     "--available-at",
     metavar="COLUMN",
     help="Column with the time a row became known [default: none, rows are known from now on].",
+)
+@click.option(
+    "--not-before",
+    metavar="COLUMNS",
+    help="Columns of times before which a row was not known either, such as an end or an edit, separated by commas.",
 )
 @click.option("--valid-at", metavar="COLUMN", help="Column with the business date of a row.")
 @click.option("--until", metavar="COLUMN", help="Column with the end of a row, which is shown only from that end on.")
@@ -79,6 +84,7 @@ def command(
     lake: str | None,
     form: str,
     key: str | None,
+    not_before: str | None,
     *,
     watch: bool,
     every: int,
@@ -97,12 +103,15 @@ def command(
     from pitlake.lake.lake import Lake
     from pitlake.lake.mounting.source import find_origin
 
-    columns = None if key is None else [column.strip() for column in key.split(",")]
+    lists: dict[str, Any] = {
+        name: None if text is None else [column.strip() for column in text.split(",")]
+        for name, text in (("key", key), ("not_before", not_before))
+    }
     to = Lake(lake)
 
     def mount() -> "Mounted":
         with working("mounting") as progress:
-            return to.mount(place if table is None else (place, table), key=columns, progress=progress, **options)
+            return to.mount(place if table is None else (place, table), progress=progress, **lists, **options)
 
     def state() -> Hashable:
         return find_origin(place, table).state()
@@ -177,6 +186,7 @@ def _role(done: "Mounted", column: str) -> str:
     roles = [
         ("key", column in mount.key),
         ("known since", column == mount.available_at),
+        ("not before", column in mount.not_before),
         ("valid at", column == mount.valid_at),
         ("until", column == mount.until),
     ]
@@ -190,13 +200,18 @@ def _sentences(done: "Mounted") -> list[str]:
     lines = [f"{name}: {counts}; version {done.version}"]
     if not done.mount.available_at:
         lines.append(f"{name} does not say when its rows became known, so each is known from its first mount on")
+    if done.published > done.revisions and done.mount.available_at and not done.is_new:
+        trusted = render.count(done.published - done.revisions, "new row")
+        lines.append(f"{trusted}: known from {done.mount.available_at} on, which no earlier mount contradicts")
     if done.revisions:
         revisions = render.count(done.revisions, "new row")
         lines.append(f"{revisions}: missing or different at an earlier mount, so known from this mount on")
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     for column, rows in done.later.items():
         of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
-        ends = "shown from that end on" if column == done.mount.until else "a plan, or hindsight?"
+        asked = "a plan, or hindsight?"
+        asked += f" --not-before {column} counts a row from then on" if done.is_new and done.mount.available_at else ""
+        ends = "shown from that end on" if column == done.mount.until else asked
         lines.append(f"{column}: {of} than it became known: {ends}")
     if done.deleted:
         deleted = render.count(done.deleted, "row")

@@ -224,6 +224,7 @@ class Lake:
         *,
         key: str | Sequence[str] | None = None,
         available_at: str | None = None,
+        not_before: str | Sequence[str] | None = None,
         valid_at: str | None = None,
         until: str | None = None,
         time_format: str | None = None,
@@ -244,14 +245,12 @@ class Lake:
             key: The columns that identify what a row is about. Required the first time; later the lake's contract has
                 this and all options below.
             available_at: The column that says when a row became known (default: none; rows are known from now on).
+            not_before: Columns of times before which a row was not known either, such as an end or an edit.
             valid_at: The column with the business date of a row.
             until: The column with the end of a row, which is shown only from that end on.
-            time_format: The format of texts and numbers in these columns: a format of `strptime` such as "%Y%m%d", or
-                "epoch", "epoch_ms", "epoch_us", "epoch_ns" (default: ISO-8601).
-            midnights: "end" if midnights in a column with other clock times are days, which count at their end, or
-                "instants" (default: midnights are days if the column has no other clock times, else it is refused).
-            timezone: The zone of timestamps without one, and of dates, which count at their end (default: dates are
-                New York's, and timestamps without a zone are refused).
+            time_format: A format of `strptime`, "epoch", "epoch_ms", "epoch_us" or "epoch_ns" (default: ISO-8601).
+            midnights: "end" if midnights beside other clock times are days, or "instants" (default: they are refused).
+            timezone: The zone of dates and of times without one (default: New York; times without one are refused).
             lag: The delay after which a row became known, such as "1 day".
             partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
             most_refused: The largest share of rows that may become gaps (default: 0.01, and at least 9 rows).
@@ -265,8 +264,9 @@ class Lake:
 
         doors = Doors(self._store, self._log.now, self.stage, self.publish, files=self._files_of, progress=progress)
         wish = Wish(
-            name=name, key=key, available_at=available_at, valid_at=valid_at, until=until, time_format=time_format,
-            midnights=midnights, timezone=timezone, lag=lag, partial=partial, most_refused=most_refused,
+            name=name, key=key, available_at=available_at, not_before=not_before, valid_at=valid_at, until=until,
+            time_format=time_format, midnights=midnights, timezone=timezone, lag=lag, partial=partial,
+            most_refused=most_refused,
         )  # fmt: skip
         return mount_table(doors, table, wish)
 

@@ -23,14 +23,14 @@ def scored(found):
     """The verdicts on a system by its name or its card, computed once for all tests."""
     kept = {}
 
-    def score(name, worlds=WORLDS):
-        if (name, worlds) not in kept:
+    def score(name, worlds=WORLDS, classes=()):
+        if (name, worlds, classes) not in kept:
             with output_kept() as log:
                 told = [
                     (case, which, asdict(reply))
-                    for case, which, reply in replies(BY_NAME.get(name, name), SEED, worlds, log)
+                    for case, which, reply in replies(BY_NAME.get(name, name), SEED, worlds, log, classes)
                 ]
-            kept[name, worlds] = graded(found, told)
-        return kept[name, worlds]
+            kept[name, worlds, classes] = graded(found, told)
+        return kept[name, worlds, classes]
 
     return score

@@ -52,17 +52,17 @@ def test_frames_joined_by_publication_leak_what_only_the_load_s_time_tells_and_h
     }  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="an older vintage that arrives late is shown as the current one")
-def test_ours_withholds_nothing(scored):
-    assert [each for each in scored("pitlake, gate", ("bars", "news")) if each.verdict != "caught"] == []
-
-
-def test_ours_leaks_nothing(scored):
+def test_ours_leaks_nothing_and_withholds_nothing(scored):
     verdicts = scored("pitlake, gate", ("bars", "news"))
-    assert [each for each in verdicts if each.verdict not in {"caught", WITHHELD}] == []
-    assert failing(verdicts, WITHHELD) == {"any_order", "random_history"}
+    assert [each for each in verdicts if each.verdict != "caught"] == []
     assert Counter(one.control for one in verdicts) == {True: len(verdicts)}
-    assert {"sql_escape", "back_dated", "honest_backfill", "machine_clock"} <= {one.kind for one in verdicts}
+    assert {"sql_escape", "back_dated", "honest_backfill", "any_order"} <= {one.kind for one in verdicts}
+
+
+def test_a_mount_counts_rows_from_their_ends_and_can_not_notice_dates_that_were_requested(scored):
+    verdicts = scored("pitlake, mount", ("bars",), ("start_stamped", "snapshot_endpoint"))
+    assert {one.kind for one in verdicts if one.verdict == "caught"} == {"start_stamped"}
+    assert failing(verdicts) == {"snapshot_endpoint"}
 
 
 def test_the_core_needs_neither_pitlake_nor_any_library():

@@ -1,5 +1,6 @@
 """A source that changes its form is noticed on the first run: nothing is published, and the run leaves no trace."""
 
+import random
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -10,7 +11,8 @@ from assets.runs import attempt_partitions
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing import windows
-from tests.assets.drifts import drift, ordinary
+from tests.assets.drifts import drift, noticed, ordinary
+from tests.assets.feed_drifts import FEED_KINDS
 from tests.assets.poisoned import KINDS, PoisonedGraph
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, seen
 
@@ -128,6 +130,15 @@ def test_a_window_that_closed_long_ago_and_lost_records_is_refused_and_a_recent_
 def test_a_feed_that_loses_half_of_a_company_s_records_is_refused_and_fewer_warn(left, sizes):
     before, now = ({"AAPL": windows.Count(number, number, "r")} for number in (100, left))
     assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
+
+
+@pytest.mark.parametrize(("shared", "how"), [(50, "refused by drift"), (15, "warned by drift"), (9, "")])
+def test_articles_that_share_their_ids_are_noticed(lake, shared, how):
+    [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]
+    articles = [kind.make(number, random.Random(number)) for number in range(80)]
+    kind.run(lake, articles, OBSERVED)
+    others = [article | {"id": article["id"] + 12} for article in articles[:shared]]
+    assert noticed(kind.run(lake, [*articles, *others], OBSERVED + timedelta(days=1))) == how
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,46 @@ def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
     pq.write_table(MEMBERS, tmp_path / "own.parquet")
     command = f"mount {tmp_path}/own.parquet --name others --key k --available-at seen --lake {lake.location}"
     assert cli.invoke(command.split()) == 0
-    assert "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight?" in capfd.readouterr().err
+    asked = "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight? --not-before to"
+    assert asked in capfd.readouterr().err
+    assert cli.invoke([*command.replace("others", "thirds").split(), "--not-before", "to"]) == 0
+    printed = capfd.readouterr()
+    assert "not before" in printed.out
+    assert "hindsight" not in printed.err
+
+
+CALLS = pa.table({
+    "k": ["A", "B", "C"], "seen": [f"{DAY}T14:00:00Z", f"{DAY}T14:00:00Z", f"{DAY}T20:00:00Z"],
+    "ends": [f"{DAY}T15:00:00Z", None, "9999-12-31"], "said": ["all", "half", "none"],
+})  # fmt: skip
+
+
+def test_a_row_that_is_dated_by_its_start_counts_from_its_end(lake):
+    with pytest.raises(BadInput, match="not_before: seen can't delay rows; name other columns of times"):
+        mounted(lake, CALLS, not_before="seen")
+    done = mounted(lake, CALLS, not_before=["ends"])
+    assert (done.later, done.mount.dataset.availability.partition(";")[0]) == ({}, "The latest of `seen` and `ends`")
+    assert rows(lake, f"{DAY}T14:59:59Z", "k, said") == [("B", "half")]
+    assert rows(lake, f"{DAY}T15:00:00Z", "k, said") == [("A", "all"), ("B", "half")]
+    assert rows(lake, f"{DAY}T20:00:00Z", "k") == [("A",), ("B",), ("C",)]
+    assert mounted(lake, CALLS).unchanged == 3
+    with pytest.raises(BadInput, match="not_before: estimates is mounted with ends; leave"):
+        mounted(lake, CALLS, not_before="k")
+
+
+def test_an_edit_counts_from_its_own_time_and_an_unreadable_one_is_a_gap(lake):
+    texts = pa.table({
+        "k": ["A", "A", "B"], "seen": [DAY] * 3, "updated": [None, "2024-03-01T10:00:00-05:00", "soon"],
+        "said": ["first", "second", "none"],
+    })  # fmt: skip
+    assert mounted(lake, texts, not_before="updated").gaps == {"updated is unreadable": 1}
+    assert rows(lake, "2024-03-01T14:59:59Z", "k, said") == [("A", "first")]
+    assert rows(lake, "2024-03-01T15:00:00Z", "k, said") == [("A", "second")]
+
+
+def test_a_column_that_is_empty_at_first_may_hold_clock_times_later(lake):
+    mounted(lake, CALLS.set_column(2, "ends", pa.array([None] * 3, pa.string())), not_before="ends")
+    assert mounted(lake, CALLS).gaps == {}
 
 
 def test_daily_bars_have_one_date(lake):

@@ -48,12 +48,14 @@ DELETED = GapRule(
 )
 MOST_REFUSED = 0.01
 KINDS: dict[str, type] = {"partial": bool, "most_refused": float}
+_LISTS = ("columns", "key", "not_before")
 _MEANINGS = {False: "The value as the source table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
 # The contract of a mounted table. You may edit titles, meanings, units and limits, and remove columns to leave them out
-# of the lake. Do not change available_at, until, key, time_format, timezone, lag: they date and identify the rows."""
+# of the lake. Do not change available_at, not_before, until, key, time_format, timezone, lag: they date and identify
+# the rows."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Mount:
         valid_at: the column with the business date of a row.
         timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
         lag: the delay after that instant, such as "1 day".
+        not_before: columns of times before which a row was not known either, such as an end or an edit.
         until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
             another one at its end.
         time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
@@ -91,6 +94,7 @@ class Mount:
     valid_at: str = ""
     timezone: str = ""
     lag: str = ""
+    not_before: tuple[str, ...] = ()
     until: str = ""
     time_format: str = ""
     midnights: str = ""
@@ -103,6 +107,7 @@ class Mount:
         for what, column in (
             ("available_at", self.available_at),
             ("valid_at", self.valid_at),
+            *(("not_before", column) for column in self.not_before),
             ("until", self.until),
         ):
             if column and column not in names:
@@ -117,6 +122,9 @@ class Mount:
         if self.until and (not self.available_at or self.until in (self.available_at, *self.key)):
             next_step = "name the column with a row's end, beside --available-at with its start"
             raise BadInput("until", f"{self.until} can't be the end of rows", next_step)
+        if self.not_before and (not self.available_at or {self.available_at, self.until} & {*self.not_before}):
+            next_step = "name other columns of times, beside --available-at"
+            raise BadInput("not_before", f"{', '.join(self.not_before)} can't delay rows", next_step)
         if self.midnights not in ("", *MIDNIGHTS):
             raise BadInput("midnights", f"there is no choice {self.midnights!r}", f"choose {' or '.join(MIDNIGHTS)}")
         if not 0 <= self.most_refused <= 1:
@@ -142,10 +150,14 @@ class Mount:
             raise BadInput("lag", f"{self.lag!r} is not a duration", 'give a duration such as "1 day" or "90 minutes"')
         return timedelta(**{f"{parts[2]}s": int(parts[1])})
 
+    @property
+    def dating(self) -> tuple[str, ...]:
+        """Return the columns that say when a row became known: the latest of their times counts."""
+        return (self.available_at, *self.not_before) if self.available_at else ()
+
     @cached_property
     def dataset(self) -> Dataset:
         """Return the contract of the dataset. Raises BadInput."""
-        instants = (self.available_at,) if self.available_at else ()
         try:
             return Dataset(
                 name=self.name,
@@ -155,10 +167,10 @@ class Mount:
                 columns=tuple(self._of_dataset(mounted.column) for mounted in self.columns),
                 key=self.key,
                 entity=self.key[0],
-                identity=tuple(dict.fromkeys((*self.key, *instants, *((self.until,) if self.until else ())))),
+                identity=tuple(dict.fromkeys((*self.key, *self.dating, *((self.until,) if self.until else ())))),
                 # Another row of a key proves nothing of a row that a partial table did not contain.
                 thing=() if self.partial else self.key,
-                newer_by=instants,
+                newer_by=self.dating[:1],
                 source_tag="provider_metadata",
                 gap_rules=self._gap_rules(),
                 group="mounted",
@@ -177,9 +189,11 @@ class Mount:
         if not self.available_at:
             return "When the lake first read the row: the table does not say when it became known."
         lag = f" and {self.lag}" if self.lag else ""
+        columns = [f"`{name}`" for name in self.dating]
+        known_at = f"The latest of {' and '.join(columns)}" if self.not_before else columns[0]
         ends = f"The end of a row, `{self.until}`, is shown from that end on. " if self.until else ""
         return (
-            f"`{self.available_at}`{lag}; a date counts at its end in {self.zone}. {ends}"
+            f"{known_at}{lag}; a date counts at its end in {self.zone}. {ends}"
             "A row that an earlier mount would have contained counts from the mount that first read it."
         )
 
@@ -242,7 +256,8 @@ def spell(mount: Mount) -> bytes:
         "lag",
     )
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
-    lines.append(f"key = [{', '.join(map(_text, mount.key))}]")
+    lists = ("key", "not_before") if mount.not_before else ("key",)
+    lines += [f"{name} = [{', '.join(map(_text, getattr(mount, name)))}]" for name in lists]
     lines += ["partial = true"] if mount.partial else []
     lines += [f"most_refused = {mount.most_refused}"] if mount.most_refused != MOST_REFUSED else []
     for mounted in mount.columns:
@@ -267,6 +282,7 @@ def parse(content: bytes, place: str) -> Mount:
         return Mount(
             columns=tuple(_column(number, facts_of) for number, facts_of in enumerate(columns, 1)),
             key=tuple(_checked(facts, "key", list)),
+            not_before=tuple(_checked(facts, "not_before", list)) if "not_before" in facts else (),
             **_options(facts),
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -276,8 +292,8 @@ def parse(content: bytes, place: str) -> Mount:
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, Any]:
-    options = {option.name: option for option in fields(Mount) if option.name not in ("columns", "key")}
-    _refuse_others(facts, (*options, "columns", "key"))
+    options = {option.name: option for option in fields(Mount) if option.name not in _LISTS}
+    _refuse_others(facts, (*options, *_LISTS))
     return {
         name: _checked(facts, name, KINDS.get(name, str))
         for name, option in options.items()

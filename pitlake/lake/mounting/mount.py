@@ -36,13 +36,14 @@ ROLES = ("available_at", "valid_at", "until")
 class Wish:
     """The options of a mount. An option that is None keeps the value of the lake's contract.
 
-    name: the dataset. key, available_at, valid_at, until: columns, by their name in the table or in the lake; with an
-    empty key, each row is its own record. The others: see `Mount`.
+    name: the dataset. key, available_at, not_before, valid_at, until: columns, by their name in the table or in the
+    lake; with an empty key, each row is its own record. The others: see `Mount`.
     """
 
     name: str
     key: str | Sequence[str] | None = None
     available_at: str | None = None
+    not_before: str | Sequence[str] | None = None
     valid_at: str | None = None
     until: str | None = None
     time_format: str | None = None
@@ -54,13 +55,17 @@ class Wish:
 
     @property
     def key_columns(self) -> tuple[str, ...] | None:
-        return (self.key,) if isinstance(self.key, str) else None if self.key is None else tuple(self.key)
+        return _names(self.key)
 
     @property
     def plain(self) -> dict[str, Any]:
         """Return the options that name no column, if they are set."""
         names = ("time_format", "midnights", "timezone", "lag", "partial", "most_refused")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+def _names(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return (columns,) if isinstance(columns, str) else None if columns is None else tuple(columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +142,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
             raise BadInput("columns", problem, "rename it in the table")
         names[name] = its_name
     columns: dict[str, Any] = {flag: _column(names, flag, getattr(wish, flag) or "") for flag in ROLES}
+    columns["not_before"] = tuple(_column(names, "not_before", name) for name in _names(wish.not_before) or ())
     if wish.key is None:
         raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
     if wish.timezone:
@@ -155,6 +161,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
 def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: Wish) -> str:
     """Return the lake's type of a column. Columns that date rows are times, and days unless they have clock times."""
     flag = next((flag for flag in ("available_at", "until") if own == roles[flag]), "")
+    flag = "not_before" if own in roles["not_before"] else flag
     kind, form = reader.types[name], checked_form(wish.time_format) if wish.time_format else ISO
     is_time = kind == "DATE" or kind.startswith("TIMESTAMP")
     is_spelled = not is_time and form != ISO and own == roles["valid_at"]
@@ -170,6 +177,8 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
         next_step = "name a column of times, or their format with --time-format, such as %Y%m%d, %m/%d/%Y or epoch_ms"
         raise BadInput(flag, problem, next_step)
     has_instants = survey.has_clock or (wish.midnights == INSTANTS and kind != "DATE")
+    if flag == "not_before" and kind != "DATE":
+        has_instants |= not survey.days + survey.midnights  # Nothing says yet what the column will hold.
     return "instant" if has_instants else "date"
 
 
@@ -193,11 +202,14 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
     wished: dict[str, Any] = {
         flag: _column(names, flag, value) for flag in ROLES if (value := getattr(wish, flag)) is not None
     }
+    if wish.not_before is not None:
+        wished["not_before"] = tuple(_column(names, "not_before", name) for name in _names(wish.not_before) or ())
     if wish.key_columns is not None:
         wished["key"] = tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,))
     for flag, value in (wished | wish.plain).items():
-        if value != getattr(previous, flag):
-            problem = f"{previous.name} is mounted with {getattr(previous, flag) or 'none'}"
+        if value != (its_own := getattr(previous, flag)):
+            text = ", ".join(its_own) if isinstance(its_own, tuple) else its_own
+            problem = f"{previous.name} is mounted with {text or 'none'}"
             raise BadInput(flag, problem, f"leave it out, edit {place} in the lake, or choose another name")
     return previous
 

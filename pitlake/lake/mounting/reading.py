@@ -99,11 +99,7 @@ class MountReading:
     @cached_property
     def counts_as_days(self) -> bool:
         """Whether midnights of the knowledge column count at the end of their day. Raises BadInput."""
-        of_mount = [
-            mounted
-            for mounted in self.mount.columns
-            if mounted.column.name in (self.mount.available_at, self.mount.until)
-        ]
+        of_mount = [mounted for mounted in self.mount.columns if mounted.column.name in self._dating]
         answers = []
         for mounted in of_mount:
             survey = self._survey(mounted)
@@ -121,13 +117,18 @@ class MountReading:
                 raise BadInput("midnights", problem, next_step) from None
         return any(answers)
 
+    @property
+    def _dating(self) -> tuple[str, ...]:
+        """The columns whose times date the rows."""
+        return (*self.mount.dating, self.mount.until)
+
     @cached_property
     def _forms(self) -> dict[str, ColumnForm]:
         """How each column of times spells them, by its name in the table."""
         mount, forms = self.mount, {}
         for mounted in mount.columns:
             name, kind = mounted.source, self.source.types[mounted.source]
-            is_known = mounted.column.name in (mount.available_at, mount.until)
+            is_known = mounted.column.name in self._dating
             is_spelled = bool(mount.time_format) and (is_known or mounted.column.name == mount.valid_at)
             if is_known or mounted.column.type == "instant" or (is_spelled and mounted.column.type == "date"):
                 form = mount.time_format if is_spelled else ISO
@@ -252,14 +253,16 @@ class MountReading:
         mount = self.mount
         typed = [f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns]
         raw = [f"{quoted(mounted.source)} AS {quoted(f'raw of {mounted.column.name}')}" for mounted in mount.columns]
-        instants = [f"'{iso(self.observed_at)}'::TIMESTAMPTZ AS {AVAILABLE_AT}"]
-        for mounted in mount.columns:
-            unset = f"{part('is_unset', mounted.source)} AS {quoted(f'is unset: {mounted.column.name}')}"
-            if mounted.column.name == mount.available_at:
-                known_at = self._counted(mounted)
-                instants = [f"{known_at} AS {AVAILABLE_AT}", f"{known_at} AS {KNOWN}", unset, *instants[1:]]
-            elif mounted.column.name == mount.until:
-                instants += [f"{self._counted(mounted)} AS {ENDED}", unset]
+        by_name = {mounted.column.name: mounted for mounted in mount.columns}
+        dating = filter(None, self._dating)
+        instants = [f"{part('is_unset', by_name[name].source)} AS {quoted(f'is unset: {name}')}" for name in dating]
+        known_at = f"'{iso(self.observed_at)}'::TIMESTAMPTZ"
+        if mount.available_at:
+            # A row without an end or an edit counts from the other times.
+            known_at = f"greatest({', '.join(self._counted(by_name[name]) for name in mount.dating)})"
+            instants.append(f"{known_at} AS {KNOWN}")
+        instants += [f"{self._counted(by_name[mount.until])} AS {ENDED}"] if mount.until else []
+        instants.append(f"{known_at} AS {AVAILABLE_AT}")
         rows = in_sql(self.source.rows, self._forms)
         return f"SELECT {', '.join((*typed, *raw, *instants))} FROM {rows}"
 
@@ -270,7 +273,7 @@ class MountReading:
 
     def _instant(self, mounted: MountedColumn) -> str:
         instant, end = part("instant", mounted.source), part("end", mounted.source)
-        is_known = mounted.column.name in (self.mount.available_at, self.mount.until)
+        is_known = mounted.column.name in self._dating
         return f"coalesce({end}, {instant})" if is_known and self.counts_as_days else instant
 
     @property
@@ -312,6 +315,8 @@ class MountReading:
     def _is_unreadable(self, mounted: MountedColumn) -> str:
         """SQL for whether a column's value does not fit; NaN is null, and so is an end that is unset."""
         name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
+        if name in self.mount.not_before:
+            return f"{raw} IS NOT NULL AND {quoted(name)} IS NULL AND NOT {quoted(f'is unset: {name}')}"
         if name == self.mount.until:
             return f"{raw} IS NOT NULL AND {ENDED} IS NULL AND NOT {quoted(f'is unset: {name}')}"
         nan = f" AND NOT isnan({raw})" if self.source.types[mounted.source] in REAL else ""

@@ -102,6 +102,7 @@ def findings(
     """
     fresh = _fresh(staged, stored, observed_at)
     yield from _gap_share(staged, len(fresh), stored, gaps)
+    yield from _shared_ids(staged, stored)
     if len(fresh) < LEAST_ROWS or not stored.all:
         return
     sample = fresh[:: -(-len(fresh) // MOST_STAGED)]
@@ -143,6 +144,25 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
     reason = max(reasons, key=lambda count: count["counts"])["values"]
     text = f"{_percent(share)} of {new + fresh:,} new records can't be used, {_percent(expected)} in the lake: {reason}"
     yield Finding("gaps", text, _excess(share, expected) / limits.gaps)
+
+
+def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
+    """Count records with an id that another record of the run has. A source that shows only the newest statement of a
+    record states each id once.
+    """
+    dataset, limit = staged.dataset, staged.dataset.drift.shared
+    if dataset.thing == dataset.identity or dataset.newer_by or dataset.revised_at == HISTORY or not stored.all:
+        return
+    times = {column.name for column in dataset.columns if column.type in {"date", "instant"}}
+    names = [name for name in dataset.identity if name in dataset.thing or name not in times]
+    statements = f"SELECT DISTINCT {columns(dataset.identity)} FROM staged"
+    counted = f"SELECT count(*) AS n FROM ({statements}) GROUP BY {columns(names)}"
+    with calculator(staged=staged.rows.select(dataset.identity)) as sql:
+        (shared,) = sql.execute(f"SELECT coalesce(sum(n), 0) FROM ({counted}) WHERE n > 1").fetchone() or (0,)
+    if shared >= LEAST_ROWS:
+        share = shared / staged.rows.num_rows
+        text = f"{_percent(share)} of {staged.rows.num_rows:,} records share their {', '.join(names)} with another one"
+        yield Finding("shared ids", text, share / limit)
 
 
 class _Comparison:
