@@ -95,12 +95,12 @@ class Played:
 
 def answers(entry: dict, request: Request) -> bool:
     """Whether an entry answers a request."""
-    asked = dict(request.query)
+    question = dict(request.query)
     return (
         entry.get("method", "GET") == request.method
         and entry["path"].strip("/") == request.path.strip("/")
         and entry.get("host", "") == request.host
-        and all(asked.get(name) == value for name, value in entry["params"].items())
+        and all(question.get(name) == value for name, value in entry["params"].items())
         and entry.get("contains", "") in json.dumps(request.json)
     )
 
@@ -117,9 +117,9 @@ def _happened(feed: Feed, scope: Scope, fetch, run: RunFacts) -> Iterator[Row | 
             yield outcome
 
 
-def rows(found: Sequence[Row | Gap]) -> list[Row]:
-    return [one for one in found if isinstance(one, Row)]
+def rows(result: Sequence[Row | Gap]) -> list[Row]:
+    return [each for each in result if isinstance(each, Row)]
 
 
-def gaps(found: Sequence[Row | Gap]) -> list[tuple[str, str]]:
-    return [(one.type, one.reason) for one in found if isinstance(one, Gap)]
+def gaps(result: Sequence[Row | Gap]) -> list[tuple[str, str]]:
+    return [(each.type, each.reason) for each in result if isinstance(each, Gap)]

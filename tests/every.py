@@ -7,6 +7,6 @@ from collections.abc import Iterable
 
 def every(verdicts: Iterable[object]) -> bool:
     """Return whether there are verdicts and all of them are true."""
-    found = list(verdicts)
-    assert found, "there was nothing to judge"
-    return all(found)
+    result = list(verdicts)
+    assert result, "there was nothing to judge"
+    return all(result)

@@ -32,8 +32,8 @@ def publish(
         day = new_york_day(at) if contract.partitioned else None
         by_day.setdefault(day, []).append(proof | row)
     with lake.stage(contract, run_id) as stage:
-        for day, listed in by_day.items():
-            stage.add(day, pa.Table.from_pylist(listed, staged_schema(contract)), extracted=len(listed))
+        for day, listing in by_day.items():
+            stage.add(day, pa.Table.from_pylist(listing, staged_schema(contract)), extracted=len(listing))
         if gaps:
             stage.add(None, gaps=gaps, extracted=len(gaps))
         return lake.publish(stage, observed_at)

@@ -162,8 +162,8 @@ class Lanes:
         if config.option.markexpr != FAST_LANE or collection_path.suffix != ".py":
             return None
         name = collection_path.relative_to(ROOT).as_posix()
-        named = any(str(argument).partition("::")[0].endswith(collection_path.name) for argument in config.args)
-        return True if name in slow() and not named and not any(test.startswith(name) for test in exemplars()) else None
+        names = any(str(argument).partition("::")[0].endswith(collection_path.name) for argument in config.args)
+        return True if name in slow() and not names and not any(test.startswith(name) for test in exemplars()) else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -260,13 +260,13 @@ def record(folder: Path = MEASURED) -> dict[str, float]:
     files: dict[str, set[str]] = defaultdict(set)
     for test in costs:
         files[test.partition("::")[0]].add(test)
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for name, tests in files.items():
         if tests & fast:
-            found |= {test: round(costs[test], 1) for test in tests - fast}
+            result |= {test: round(costs[test], 1) for test in tests - fast}
         else:
-            found[name] = round(sum(costs[test] for test in tests), 1)
-    return dict(sorted(found.items()))
+            result[name] = round(sum(costs[test] for test in tests), 1)
+    return dict(sorted(result.items()))
 
 
 def _shared_out(

@@ -38,12 +38,12 @@ def messages_api():
     """script: its answers, as status, body and seconds, the last of which stays, or a function of the request; asked,
     keys: what it was told.
     """
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.asked, made.keys, made.script = [], [], []
-    thread = threading.Thread(target=made.serve_forever)
+    outcome = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    outcome.asked, outcome.keys, outcome.script = [], [], []
+    thread = threading.Thread(target=outcome.serve_forever)
     thread.start()
     with models.override_allow_model_requests(True):
-        yield made
-    made.shutdown()
+        yield outcome
+    outcome.shutdown()
     thread.join()
-    made.server_close()
+    outcome.server_close()

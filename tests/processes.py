@@ -24,19 +24,19 @@ _IMPORTED_ONCE = ["tests.lake.world", "pitlake.session", "pandas", "pyarrow.data
 _FORKED.set_forkserver_preload(_IMPORTED_ONCE)
 
 
-def kill(step: Step, work: Callable[..., object], root: Path | str, *given: object) -> None:
+def kill(step: Step, work: Callable[..., object], root: Path | str, *inputs: object) -> None:
     """Do this work on the lake at `root`, in a process that is killed at a step: (where, name, which call, "before" or
     "after" it).
     """
-    told = (step, work, str(root), [str(one) for one in given], dict(os.environ))
-    victim = _FORKED.Process(target=_until_killed, args=told)
+    reply = (step, work, str(root), [str(each) for each in inputs], dict(os.environ))
+    victim = _FORKED.Process(target=_until_killed, args=reply)
     victim.start()
     victim.join()
     assert victim.exitcode == -signal.SIGKILL
 
 
 def _until_killed(
-    step: Step, work: Callable[..., object], root: str, given: list[str], environment: dict[str, str]
+    step: Step, work: Callable[..., object], root: str, inputs: list[str], environment: dict[str, str]
 ) -> None:
     os.environ |= environment
     where, name, calls, when = step
@@ -53,7 +53,7 @@ def _until_killed(
         return result
 
     setattr(owner, name, stepping)
-    work(Lake(root), *given)
+    work(Lake(root), *inputs)
 
 
 def ended(process: psutil.Process) -> bool:

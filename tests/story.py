@@ -128,7 +128,7 @@ def tell(root: Path, kind: str) -> Story:
     settings = GraphSettings(local=kind, root=root / "graph")
     with graph_server(settings) as server, GraphAdmin(server) as admin, open_graph(settings) as door:
         steps: list[list[int | str]] = []
-        written = load_world(admin, progress=lambda *step: steps.append([*step]))
+        output = load_world(admin, progress=lambda *step: steps.append([*step]))
         first_began = clock.now()
         days = materialise(root, kind, list(all_extractors())) if kind == "neo4j" else {}
         if not days:
@@ -150,7 +150,7 @@ def tell(root: Path, kind: str) -> Story:
         first_began=clock.iso(first_began),
         first_version=first_version,
         days=days,
-        written=asdict(written),
+        written=asdict(output),
         last_part=steps[-1],
         second_version=second_version,
         second_counts=again,

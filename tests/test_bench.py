@@ -9,7 +9,7 @@ from bench.figures import figure, met
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("reply", "expected"),
     [
         ({"value": 5.0}, None),
         ({"value": 5.0, "aim": "≤ 5"}, True),
@@ -21,18 +21,18 @@ from bench.figures import figure, met
         ({"value": 4.0, "ratio": 9.0, "aim": "≤ 5 ms"}, True),
     ],
 )
-def test_an_aim_is_the_ratio_s_or_the_value_s_where_it_has_a_unit(told, expected):
-    value = told.pop("value")
-    assert met(figure("what", value, "ms", **told)) is expected
+def test_an_aim_is_the_ratio_s_or_the_value_s_where_it_has_a_unit(reply, expected):
+    value = reply.pop("value")
+    assert met(figure("what", value, "ms", **reply)) is expected
 
 
 def test_figures_are_kept_part_by_part(tmp_path, monkeypatch, capsys):
     parts = {"gate": [figure("alone", 1.0, "s", aim="≤ 0.5")], "open": [figure("new T", 2.0, "ms")]}
     for name, figures in parts.items():
         monkeypatch.setattr(f"bench.{name}.run", lambda figures=figures, **_: figures)
-    kept = tmp_path / "figures.json"
-    assert bench.main(["gate", "open", "--keep", str(kept)]) == 0
-    assert json.loads(kept.read_text())["parts"] == parts
+    remaining = tmp_path / "figures.json"
+    assert bench.main(["gate", "open", "--keep", str(remaining)]) == 0
+    assert json.loads(remaining.read_text())["parts"] == parts
     assert "0 of 1 aims met\nmissed: alone (≤ 0.5)" in capsys.readouterr().out
 
 

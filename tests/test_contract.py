@@ -109,8 +109,8 @@ def test_agents_never_get_the_lakes_own_clock_or_hash():
 
 
 def test_what_is_named_by_hindsight_is_hindsight_and_so_is_its_evidence():
-    named = replace(PLAYS, knowable={"song": "hindsight", "credits": "lake"})
-    assert named.hindsight == {"song", "evidence"}
+    names = replace(PLAYS, knowable={"song": "hindsight", "credits": "lake"})
+    assert names.hindsight == {"song", "evidence"}
     assert replace(PLAYS, knowable={"credits": "hindsight"}).hindsight == {"credits"}
     assert PLAYS.hindsight == frozenset()
 

@@ -26,8 +26,8 @@ GAP = {"type": "no_data", "reason": "no filing was found"}
 
 
 def item(**columns):
-    (made,) = envelope([ROW | columns], [], AS_OF)["data"]
-    return made
+    (outcome,) = envelope([ROW | columns], [], AS_OF)["data"]
+    return outcome
 
 
 def refusal_of(rows, gaps=(), as_of=AS_OF):
@@ -182,8 +182,8 @@ def items(rows, newest, *, proven=True):
 
 def test_a_computed_row_bears_the_newest_instant_and_no_proof():
     rows = [{"mean": 1.5}, {"mean": 2} | ROW | {"Evidence": "e"}, {"mean": 3, "Computed": False}]
-    shown = envelope(items(rows, AS_OF, proven=False), [], AS_OF)["data"]
-    assert shown == [{"mean": mean, "computed": True, "newest_input_at": iso(AS_OF)} for mean in (1.5, 2, 3)]
+    display = envelope(items(rows, AS_OF, proven=False), [], AS_OF)["data"]
+    assert display == [{"mean": mean, "computed": True, "newest_input_at": iso(AS_OF)} for mean in (1.5, 2, 3)]
 
 
 def test_a_row_of_a_view_without_its_clock_is_a_computed_one():

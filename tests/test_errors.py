@@ -37,9 +37,9 @@ def made(kind):
     if kind is errors.MachineExhausted:
         return kind("disk", "the lake", "lake", "No space left on device")
     parameters = list(inspect.signature(kind).parameters.values()) if "__init__" in vars(kind) else []
-    wanted = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-    shapes = [getattr(parameter.annotation, "__name__", "str") for parameter in wanted]
-    return kind(*(samples.get(shape, "text") for shape in shapes)) if wanted else kind("text")
+    expected = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    shapes = [getattr(parameter.annotation, "__name__", "str") for parameter in expected]
+    return kind(*(samples.get(shape, "text") for shape in shapes)) if expected else kind("text")
 
 
 @pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)

@@ -61,10 +61,10 @@ def pythons():
     """Every interpreter at hand by version: on PATH, where pyenv keeps them, and this one."""
     places = [*map(Path, os.get_exec_path()), *Path.home().glob(".pyenv/versions/*/bin")]
     for place in places:
-        for found in place.glob("python3.*") if place.is_dir() else ():
-            version = re.fullmatch(r"python(3)\.(\d+)", found.name)
-            if version and (3, int(version[2])) >= OLDEST and "shims" not in found.parts:
-                yield f"3.{version[2]}", str(found)
+        for result in place.glob("python3.*") if place.is_dir() else ():
+            version = re.fullmatch(r"python(3)\.(\d+)", result.name)
+            if version and (3, int(version[2])) >= OLDEST and "shims" not in result.parts:
+                yield f"3.{version[2]}", str(result)
     yield "this", sys.executable
 
 

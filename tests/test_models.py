@@ -103,10 +103,10 @@ def test_what_is_required_to_be_clean_is_refused_at_each_instant_it_is_asked_for
 
 
 def test_the_command_line_says_the_verdict_and_refuses(lake, capfd):
-    asked = ["query", SQL, "--lake", lake.location, "--for-model", LLAMA, "--isolation", "in_process"]
-    assert invoke([*asked, "--as-of", LATER]) == 0
+    question = ["query", SQL, "--lake", lake.location, "--for-model", LLAMA, "--isolation", "in_process"]
+    assert invoke([*question, "--as-of", LATER]) == 0
     assert f"clean: {LLAMA} was not trained after 2024-05-01" in capfd.readouterr().err
-    assert invoke([*asked, "--as-of", "2023-06-01T00:00:00Z", "--require", "clean"]) == 2
+    assert invoke([*question, "--as-of", "2023-06-01T00:00:00Z", "--require", "clean"]) == 2
     refused = capfd.readouterr().err
     assert f"--as-of: {LLAMA} was trained after 2023-06-01" in refused
     assert "ask as of a day after 2023-12-31" in refused
@@ -125,8 +125,8 @@ def test_an_mcp_answer_has_the_verdict_and_an_earlier_pit_is_refused(lake):
     assert tool().query(SQL).structured_content["receipt"]["exposure"] is None
     early = {"pit": "2023-06-01T00:00:00Z"}
     assert tool(for_model=LLAMA).query(SQL, **early).structured_content["receipt"]["exposure"] == "exposed"
-    told = server(QueryService(viewpoint=parse_viewpoint(LATER, lake=lake.location, for_model=LLAMA))).instructions
-    assert f"The model that asks is clean: {LLAMA} was not trained after 2024-05-01" in told
+    reply = server(QueryService(viewpoint=parse_viewpoint(LATER, lake=lake.location, for_model=LLAMA))).instructions
+    assert f"The model that asks is clean: {LLAMA} was not trained after 2024-05-01" in reply
     refused = tool(for_model=LLAMA, require="clean").query(SQL, **early)
     assert refused.is_error
     assert "was trained after 2023-06-01" in refused.content[0].text

@@ -44,15 +44,15 @@ class ToyGraph:
     asked: list[tuple[str, str]] = field(default_factory=list)
     obeys: bool = True
 
-    def write(self, note: str, at: object, said: object = "{}") -> None:
-        self.notes[note] = {"id": note, "at": at, "said": said}
+    def write(self, note: str, at: object, message: object = "{}") -> None:
+        self.notes[note] = {"id": note, "at": at, "said": message}
 
     def stream(self, cypher: str, params: dict[str, str], *, fetch_size: int) -> Iterator[list[neo4j.Record]]:
         if cypher == "window":
             self.asked.append((params["lo"], params["hi"]))
-        found = [note for note in self.notes.values() if not self.obeys or self._matches(cypher, note["at"], params)]
-        for start in range(0, len(found), fetch_size):
-            yield [neo4j.Record(note) for note in found[start : start + fetch_size]]
+        result = [note for note in self.notes.values() if not self.obeys or self._matches(cypher, note["at"], params)]
+        for start in range(0, len(result), fetch_size):
+            yield [neo4j.Record(note) for note in result[start : start + fetch_size]]
 
     def _matches(self, cypher: str, at: object, params: dict[str, str]) -> bool:
         if cypher == "sweep":

@@ -42,19 +42,19 @@ def message(rng: random.Random) -> tuple[str, bytes]:
     """A call of one of the guard's tools that is as long as it is odd, and what kind it is."""
     size = int(MOST ** rng.uniform(0.5, 1.0))
     text = _text(rng, size)
-    kind, given = rng.choice(list(_calls(rng, text)))
+    kind, inputs = rng.choice(list(_calls(rng, text)))
     if kind == "nested":
         return kind, b'{"tool_name": "Read", "tool_input": ' + rng.choice((b"[", b'{"a":')) * (size // 5)
-    told = {"tool_name": kind, "tool_input": given, "session_id": "0f3b6f0e-5a1c-4b7e-9d57-1f2a3b4c5d6e"}
+    reply = {"tool_name": kind, "tool_input": inputs, "session_id": "0f3b6f0e-5a1c-4b7e-9d57-1f2a3b4c5d6e"}
     if rng.random() < 0.1:
-        told["cwd"] = "/" + text[:size]
-    return kind, json.dumps(told).encode()
+        reply["cwd"] = "/" + text[:size]
+    return kind, json.dumps(reply).encode()
 
 
 def _text(rng: random.Random, size: int) -> str:
     pieces = rng.choices(PIECES, k=rng.choice((1, 1, 2, 3)))
-    one = "".join(pieces)
-    return (one * (size // len(one.encode("utf-8", "surrogatepass")) + 1))[:size]
+    text = "".join(pieces)
+    return (text * (size // len(text.encode("utf-8", "surrogatepass")) + 1))[:size]
 
 
 def _calls(rng: random.Random, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,21 +76,21 @@ def _calls(rng: random.Random, text: str) -> Iterator[tuple[str, dict[str, Any]]
 
 def project(root: Path) -> Path:
     """A project with the hooks, a folder of many names, a deep one, links in circles, and a large file of settings."""
-    made = root / "project"
+    outcome = root / "project"
     for name in (".claude/hooks", ".claude/skills", "pitlake/gate"):
-        shutil.copytree(HOOKS.parents[1] / name, made / name)
-    (made / "docs").mkdir()
-    (made / "docs" / "page.md").write_text("x")
-    (made / "loop").symlink_to("loop2")
-    (made / "loop2").symlink_to("loop")
-    (made / "many").mkdir()
+        shutil.copytree(HOOKS.parents[1] / name, outcome / name)
+    (outcome / "docs").mkdir()
+    (outcome / "docs" / "page.md").write_text("x")
+    (outcome / "loop").symlink_to("loop2")
+    (outcome / "loop2").symlink_to("loop")
+    (outcome / "many").mkdir()
     for number in range(6_000):
-        (made / "many" / f"{number}.txt").touch()
-    deep = made
+        (outcome / "many" / f"{number}.txt").touch()
+    deep = outcome
     for _ in range(120):
         deep /= "a"
     deep.mkdir(parents=True)
-    return made
+    return outcome
 
 
 def judged(text: bytes, folder: Path, *, bound: bool = True, seconds: float = 30.0) -> tuple[float, str]:
@@ -110,18 +110,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    question = parser.parse_args()
 
     def one(number: int) -> tuple[float, str, str]:
-        rng = random.Random(f"{asked.seed}/{number}")
+        rng = random.Random(f"{question.seed}/{number}")
         kind, text = message(rng)
         return *judged(text, folder, bound=number % 4 != 0), f"{number} {kind}, {len(text)} bytes"
 
-    with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(os.cpu_count()) as pool:
-        folder = project(Path(made))
-        took = sorted(pool.map(one, range(asked.n)))
+    with tempfile.TemporaryDirectory() as outcome, ThreadPoolExecutor(os.cpu_count()) as pool:
+        folder = project(Path(outcome))
+        took = sorted(pool.map(one, range(question.n)))
     codes = Counter(code or "left alone" for _, code, _ in took)
-    print(f"{asked.n} calls: " + ", ".join(f"{name} {count}" for name, count in codes.most_common()))
+    print(f"{question.n} calls: " + ", ".join(f"{name} {count}" for name, count in codes.most_common()))
     print(f"median {took[len(took) // 2][0]:.3f} s, slowest {took[-1][0]:.3f} s (message {took[-1][2]})")
     return int(took[-1][0] > SECONDS)
 

@@ -58,10 +58,10 @@ def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
             shim.parent.mkdir(parents=True, exist_ok=True)
             shim.write_text(script)
             shim.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PITLAKE_")}
+    remaining = {name: value for name, value in os.environ.items() if not name.startswith("PITLAKE_")}
     return {
-        **kept,
-        "PATH": f"{home / 'bin'}{os.pathsep}{kept.get('PATH', '')}",
+        **remaining,
+        "PATH": f"{home / 'bin'}{os.pathsep}{remaining.get('PATH', '')}",
         "CLAUDE_PROJECT_DIR": str(ROOT),
         "PITLAKE_LAKE": str(lake),
         "PITLAKE_HOOK_LOG": str(home / "hooks.jsonl"),
@@ -72,9 +72,9 @@ def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
 @contextmanager
 def server(portal: BlockingPortal, env: dict[str, str]) -> Iterator[Tool]:
     """The lake's server as .mcp.json starts it; gives the tool function of one session."""
-    told = json.loads((ROOT / ".mcp.json").read_text())["mcpServers"]["pitlake"]
-    arguments = [argument.replace("${CLAUDE_PROJECT_DIR:-.}", str(ROOT)) for argument in told["args"]]
-    started = StdioServerParameters(command=told["command"], args=arguments, env=env)
+    document = json.loads((ROOT / ".mcp.json").read_text())["mcpServers"]["pitlake"]
+    arguments = [argument.replace("${CLAUDE_PROJECT_DIR:-.}", str(ROOT)) for argument in document["args"]]
+    started = StdioServerParameters(command=document["command"], args=arguments, env=env)
     with portal.wrap_async_context_manager(Client(started)) as client:
 
         def ask(call: dict[str, Any]) -> tuple[bool, Any]:
@@ -92,8 +92,8 @@ def shell(env: dict[str, str]) -> Tool:
         done = subprocess.run(
             ["sh", "-c", call["input"]["command"]], cwd=ROOT, env=env, capture_output=True, text=True, check=False
         )
-        told = {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False, "isImage": False}
-        return done.returncode != 0, told
+        reply = {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False, "isImage": False}
+        return done.returncode != 0, reply
 
     return run
 
@@ -119,7 +119,7 @@ class Player:
             "tool_name": call["tool"], "tool_input": call["input"], "tool_use_id": "toolu_1",
         }  # fmt: skip
         before = self._ask("PreToolUse", message)
-        reasons = [told["hookSpecificOutput"]["permissionDecisionReason"] for told in before if "decision" in told]
+        reasons = [reply["hookSpecificOutput"]["permissionDecisionReason"] for reply in before if "decision" in reply]
         if reasons:
             return Seen("\n".join(reasons), ran=False, blocked=True, decisions=before)
         failed, result = tool(call)
@@ -128,12 +128,12 @@ class Player:
         response = self._shaped(call["tool"], result)
         after = self._ask("PostToolUse", message | {"tool_response": response})
         text = [json.dumps(response)]
-        for told in after:
-            shown = told.get("hookSpecificOutput", {}).get("updatedToolOutput")
-            if shown is not None and _fits(call["tool"], shown):
-                text = [json.dumps(shown)]
-        text += [told["reason"] for told in after if "decision" in told]
-        blocked = any("decision" in told for told in after)
+        for reply in after:
+            answer = reply.get("hookSpecificOutput", {}).get("updatedToolOutput")
+            if answer is not None and _fits(call["tool"], answer):
+                text = [json.dumps(answer)]
+        text += [reply["reason"] for reply in after if "decision" in reply]
+        blocked = any("decision" in reply for reply in after)
         return Seen("\n".join(text), ran=True, blocked=blocked, decisions=[*before, *after])
 
     def _ask(self, event: str, message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -152,8 +152,8 @@ class Player:
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        told: dict[str, Any] = json.loads(done.stdout)
-        return told
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
 
     def _shaped(self, tool: str, result: Any) -> Any:
         """A tool's answer in the shapes Claude Code hands to hooks, each in its turn."""
@@ -166,36 +166,36 @@ class Player:
         return [result["content"], text, result, [{"type": "text", "text": json.dumps(text)}]][self.turn % 4]
 
 
-def _fits(tool: str, shown: Any) -> bool:
+def _fits(tool: str, display: Any) -> bool:
     """Whether Claude Code takes a replacement: for built-in tools it must have the tool's own shape."""
     if tool.startswith("mcp__"):
-        return isinstance(shown, str) or all(part.keys() == {"type", "text"} for part in shown)
+        return isinstance(display, str) or all(part.keys() == {"type", "text"} for part in display)
     kinds = {"stdout": str, "stderr": str, "interrupted": bool, "isImage": bool}
-    return isinstance(shown, dict) and {name: type(value) for name, value in shown.items()} == kinds
+    return isinstance(display, dict) and {name: type(value) for name, value in display.items()} == kinds
 
 
 def at(call: dict[str, Any], pit: str | None) -> dict[str, Any]:
     """A documented call at another cut-off, or without one."""
-    given = dict(call["input"])
+    inputs = dict(call["input"])
     if call["tool"] == "Bash":
-        command = given["command"].split(" --pit ")[0]
-        given["command"] = command if pit is None else f"{command} --pit {pit}"
+        command = inputs["command"].split(" --pit ")[0]
+        inputs["command"] = command if pit is None else f"{command} --pit {pit}"
     else:
-        given.pop("pit")
-        given |= {} if pit is None else {"pit": pit}
-    return {"tool": call["tool"], "input": given}
+        inputs.pop("pit")
+        inputs |= {} if pit is None else {"pit": pit}
+    return {"tool": call["tool"], "input": inputs}
 
 
-def lying(opened: Tool, turn: int) -> Tool:
+def lying(session: Tool, turn: int) -> Tool:
     """A tool that answers as of T with what only the future knows, each turn another way. `opened` knows the future."""
 
     def ask(call: dict[str, Any]) -> tuple[bool, Any]:
         if call["tool"] == "Bash":
             item = {"available_at": "2025-01-01T00:00:00Z", "available_at_source": "provider_metadata", "x": world.MARK}
-            told = {"data": [item], "gaps": []}
+            reply = {"data": [item], "gaps": []}
         else:
-            told = opened(at(call, None))[1]["structuredContent"] or {"data": [], "gaps": []}
-        text = _lie(told, turn)
+            reply = session(at(call, None))[1]["structuredContent"] or {"data": [], "gaps": []}
+        text = _lie(reply, turn)
         if call["tool"] == "Bash":
             beside = world.MARK if turn % 5 == 4 else ""
             return False, {"stdout": text, "stderr": beside, "interrupted": False, "isImage": False}
@@ -205,11 +205,11 @@ def lying(opened: Tool, turn: int) -> Tool:
     return ask
 
 
-def _lie(told: dict[str, Any], turn: int) -> str:
+def _lie(reply: dict[str, Any], turn: int) -> str:
     past = {"available_at": world.PIT, "available_at_source": "neo4j_created"}
     return json.dumps(
         [
-            told | {"data": [*told["data"], past | {"available_at": "2024-05-29T21:00:00.000001Z", "x": world.MARK}]},
+            reply | {"data": [*reply["data"], past | {"available_at": "2024-05-29T21:00:00.000001Z", "x": world.MARK}]},
             {"data": [past | {"note": json.dumps({"daily_return": world.MARK})}], "gaps": []},
             {"data": [], "gaps": [], "note": world.MARK},
             {"data": [], "gaps": [{"type": "no_data", "reason": world.MARK, "available_at": "2024-06-01T00:00:00Z"}]},
@@ -256,13 +256,13 @@ def stage(home: Path, lake: Path) -> Iterator[Stage]:
 
 def faults(variant: str, seen: list[Seen]) -> list[str]:
     """What is wrong with what a model would have read in a variant."""
-    told = "\n".join(one.text for one in seen)
+    joined_text = "\n".join(each.text for each in seen)
     wrong = []
-    if world.marked(told) != (variant == "open"):
+    if world.marked(joined_text) != (variant == "open"):
         wrong.append("reads the future" if variant != "open" else "does not see the outcomes it may see")
-    if any(one.blocked for one in seen) if variant != "contaminated" else not all(one.blocked for one in seen):
+    if any(each.blocked for each in seen) if variant != "contaminated" else not all(each.blocked for each in seen):
         wrong.append("is blocked" if variant != "contaminated" else "is not blocked")
-    rows = re.search(r'available_at_source[\\"]+:', told) is not None
+    rows = re.search(r'available_at_source[\\"]+:', joined_text) is not None
     if rows != (variant in ("clean", "open", "forgotten")):
         wrong.append("reads no rows" if not rows else "reads rows")
     return wrong
@@ -274,7 +274,7 @@ def hook_times(env: dict[str, str], count: int = 50) -> dict[str, float]:
     page = json.dumps({"data": [item] * 100, "gaps": []})
     call = {"tool_name": "mcp__pitlake__query", "tool_input": {"sql": "SELECT 1", "pit": world.PIT}, "cwd": str(ROOT)}
     message = json.dumps(call | {"tool_response": [{"type": "text", "text": page}]}).encode()
-    found = {}
+    result = {}
     for script in ("pit_gate.py", "pit_guard.py"):
         taken = []
         for _ in range(count):
@@ -282,28 +282,28 @@ def hook_times(env: dict[str, str], count: int = 50) -> dict[str, float]:
             subprocess.run([sys.executable, "-IS", str(CLAUDE / "hooks" / script)], input=message, env=env, check=True,
                            capture_output=True)  # fmt: skip
             taken.append((time.perf_counter() - began) * 1000)
-        found[script] = statistics.median(taken)
-    return found
+        result[script] = statistics.median(taken)
+    return result
 
 
 def main() -> int:
     """Play every agent in every variant, print the matrix, and return how many cells are wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", nargs="*", default=sorted(linter.PIT_DONE))
-    asked = parser.parse_args()
+    question = parser.parse_args()
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         lake = world.build(home / "lake")
         with stage(home, lake.root) as played:
             print(f"{'agent':24}" + "".join(f"{variant:>15}" for variant in VARIANTS))
-            for agent in asked.agents:
+            for agent in question.agents:
                 cells = []
                 for variant in VARIANTS:
                     seen = played.play(agent, variant)
-                    found = faults(variant, seen)
-                    wrong += bool(found)
-                    cells.append(", ".join(found) or f"ok ({len(seen)})")
+                    result = faults(variant, seen)
+                    wrong += bool(result)
+                    cells.append(", ".join(result) or f"ok ({len(seen)})")
                 print(f"{agent:24}" + "".join(f"{cell:>15}" for cell in cells), flush=True)
             times = hook_times(played.free)
     print("start to verdict, median of 50: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in times.items()))

@@ -42,23 +42,27 @@ _NOISE = ('"', "{", "}", "[", "]", ",", ":", "\\", "null", "NaN", "1e999", '"dat
 
 def item(rng: random.Random) -> Any:
     """A data item, mostly sound."""
-    made = {"available_at": rng.choice((PIT, EARLIER)), "available_at_source": rng.choice(rules.SOURCES), "text": MARK}
+    outcome = {
+        "available_at": rng.choice((PIT, EARLIER)),
+        "available_at_source": rng.choice(rules.SOURCES),
+        "text": MARK,
+    }
     if rng.random() < 0.25:
-        made["available_at"] = rng.choice(INSTANTS)
+        outcome["available_at"] = rng.choice(INSTANTS)
     if rng.random() < 0.1:
-        made["available_at_source"] = rng.choice(("coarse_pit", None, 5))
+        outcome["available_at_source"] = rng.choice(("coarse_pit", None, 5))
     if rng.random() < 0.1:
-        made[rng.choice(("deep", "raw"))] = rng.choice(
+        outcome[rng.choice(("deep", "raw"))] = rng.choice(
             ([{"Daily_Return": 1}], '{"hourly_stock": 2}', {"daily": {"x": 1}})
         )
-    return rng.choice(([], 5, None)) if rng.random() < 0.04 else made
+    return rng.choice(([], 5, None)) if rng.random() < 0.04 else outcome
 
 
 def envelope(rng: random.Random) -> Any:
     """What a tool answers before it is wrapped, mostly an envelope."""
-    made: dict[str, Any] = {"data": [item(rng) for _ in range(rng.randrange(4))], "gaps": []}
+    outcome: dict[str, Any] = {"data": [item(rng) for _ in range(rng.randrange(4))], "gaps": []}
     if rng.random() < 0.3:
-        made["gaps"] = [
+        outcome["gaps"] = [
             {"type": "no_data", "reason": MARK} | ({"available_at": rng.choice(INSTANTS)} if rng.random() < 0.5 else {})
         ]
     if rng.random() < 0.4:
@@ -69,14 +73,14 @@ def envelope(rng: random.Random) -> Any:
             "result_sha256": "f" * 64,
             "rows": 2,
         }
-        made |= {
+        outcome |= {
             "truncated": rng.random() < 0.5,
             "next_cursor": rng.choice((None, CURSOR)),
             "receipt": receipt,
         }
     if rng.random() < 0.08:
-        made[rng.choice(("note", "stdout", "receipt", "next_cursor"))] = rng.choice((MARK, {"x": MARK}, [MARK]))
-    return rng.choice(([made, made], MARK, {}, [], None, {"data": {}})) if rng.random() < 0.06 else made
+        outcome[rng.choice(("note", "stdout", "receipt", "next_cursor"))] = rng.choice((MARK, {"x": MARK}, [MARK]))
+    return rng.choice(([outcome, outcome], MARK, {}, [], None, {"data": {}})) if rng.random() < 0.06 else outcome
 
 
 def wrapped(rng: random.Random, payload: Any) -> Any:
@@ -98,15 +102,15 @@ def message(rng: random.Random) -> dict[str, Any]:
     """A hook message after a tool."""
     tool = rng.choice(TOOLS)
     pit = rng.choice((PIT, PIT, PIT, EARLIER, rng.choice(INSTANTS)))
-    given: dict[str, Any] = {"query": "MATCH (n) RETURN n"}
+    inputs: dict[str, Any] = {"query": "MATCH (n) RETURN n"}
     if tool == "Bash":
-        given = {"command": rng.choice((f"{_FETCH} --pit {pit}", f"{_FETCH} --pit={pit}", f"{_FETCH}", "ls"))}
+        inputs = {"command": rng.choice((f"{_FETCH} --pit {pit}", f"{_FETCH} --pit={pit}", f"{_FETCH}", "ls"))}
     elif rng.random() < 0.85:
         place = rng.choice(("parameters", "params", None))
-        given |= {"pit": pit} if place is None else {place: {"pit": pit}}
+        inputs |= {"pit": pit} if place is None else {place: {"pit": pit}}
     if rng.random() < 0.1:
-        given["pit"] = rng.choice(INSTANTS)
-    return {"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": given,
+        inputs["pit"] = rng.choice(INSTANTS)
+    return {"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": inputs,
             "tool_response": wrapped(rng, envelope(rng))}  # fmt: skip
 
 
@@ -131,12 +135,12 @@ def faults(text: bytes, answer: dict[str, Any], bound: str | None) -> list[str]:
     if answer:
         return _bad_block(answer)
     try:
-        told = json.loads(text, object_pairs_hook=_once)
+        document = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return ["allows what is not JSON, or says a thing twice"]
-    if not isinstance(told, dict) or not isinstance(told.get("tool_input") or {}, dict):
+    if not isinstance(document, dict) or not isinstance(document.get("tool_input") or {}, dict):
         return ["allows what is not a call"]
-    pits = [pit for pit in _pits(told.get("tool_input") or {}) if pit is not None]
+    pits = [pit for pit in _pits(document.get("tool_input") or {}) if pit is not None]
     if not pits and bound is None:
         return []
     try:
@@ -146,11 +150,13 @@ def faults(text: bytes, answer: dict[str, Any], bound: str | None) -> list[str]:
     if len(cutoffs) > 1 or (bound and cutoffs and max(cutoffs) > rules.parse_instant(bound)):
         return ["allows cut-offs that disagree or widen"]
     cutoff = pits[0] if pits else bound
-    found, rest = [], []
-    _gather(told.get("tool_response"), found, rest)
-    wrong = [f"allows what the kernel refuses: {v}" for one in found if (v := rules.check_envelope(one, cutoff))]
+    result, rest = [], []
+    _gather(document.get("tool_response"), result, rest)
+    wrong = [f"allows what the kernel refuses: {v}" for each in result if (v := rules.check_envelope(each, cutoff))]
     return (
-        wrong + (["allows what holds no envelope"] if not found else []) + [f"allows {one!r} beside it" for one in rest]
+        wrong
+        + (["allows what holds no envelope"] if not result else [])
+        + [f"allows {each!r} beside it" for each in rest]
     )
 
 
@@ -159,8 +165,10 @@ def _bad_block(answer: dict[str, Any]) -> list[str]:
         return ["neither allows nor blocks with a code"]
     if MARK in json.dumps(answer):
         return ["echoes the payload"]
-    shown = answer["hookSpecificOutput"]["updatedToolOutput"]
-    text = shown if isinstance(shown, str) else shown["stdout"] if isinstance(shown, dict) else shown[0]["text"]
+    display = answer["hookSpecificOutput"]["updatedToolOutput"]
+    text = (
+        display if isinstance(display, str) else display["stdout"] if isinstance(display, dict) else display[0]["text"]
+    )
     clean = json.loads(text)
     sound = clean["data"] == [] and [gap["type"] for gap in clean["gaps"]] == ["pit_excluded"]
     return [] if sound else ["shows something else than a clean gap"]
@@ -172,34 +180,34 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _pits(given: dict[str, Any]) -> Iterator[Any]:
+def _pits(inputs: dict[str, Any]) -> Iterator[Any]:
     for name in ("parameters", "params"):
-        if isinstance(given.get(name), dict):
-            yield given[name].get("pit")
-    yield given.get("pit")
-    if isinstance(given.get("command"), str):
-        words = shlex.split(given["command"]) if "--pit" in given["command"] else []
+        if isinstance(inputs.get(name), dict):
+            yield inputs[name].get("pit")
+    yield inputs.get("pit")
+    if isinstance(inputs.get("command"), str):
+        words = shlex.split(inputs["command"]) if "--pit" in inputs["command"] else []
         yield from (after for word, after in pairwise([*words, ""]) if word == "--pit")
         yield from (word[6:] for word in words if word.startswith("--pit="))
 
 
-def _gather(value: Any, found: list[Any], rest: list[str]) -> None:
+def _gather(value: Any, result: list[Any], rest: list[str]) -> None:
     """Every envelope in a response, strings looked through, and every text that stands beside one."""
     if isinstance(value, dict) and "data" in value:
-        found.append(value)
+        result.append(value)
     elif isinstance(value, dict):
-        for name, held in value.items():
+        for name, content in value.items():
             if name not in _KNOWN:
                 rest.append(name)
-            if not (name == "type" and held == "text"):
-                _gather(held, found, rest)
+            if not (name == "type" and content == "text"):
+                _gather(content, result, rest)
     elif isinstance(value, list):
-        for held in value:
-            _gather(held, found, rest)
+        for content in value:
+            _gather(content, result, rest)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         rest.append(str(value))
     elif isinstance(value, str) and value:
         try:
-            _gather(json.loads(value), found, rest)
+            _gather(json.loads(value), result, rest)
         except ValueError:
             rest.append(value[:20])

@@ -34,8 +34,8 @@ def in_process(script: str, text: bytes, env: dict[str, str]) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=True
     )
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[str, list[str]]:
@@ -63,16 +63,18 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--log", default=".pitlake")
-    asked = parser.parse_args()
+    question = parser.parse_args()
     counts: Counter[str] = Counter()
     wrong = 0
-    for number in range(asked.n):
-        verdict, found = judge(asked.seed, number, asked.log, own_process=number % 40 == 0)
+    for number in range(question.n):
+        verdict, result = judge(question.seed, number, question.log, own_process=number % 40 == 0)
         counts[verdict] += 1
-        wrong += bool(found)
-        if found:
-            print(f"message {number}: {'; '.join(found)}")
-    print(f"{asked.n} mutated messages, {asked.n // 40} of them to processes of their own: {wrong} answered wrongly")
+        wrong += bool(result)
+        if result:
+            print(f"message {number}: {'; '.join(result)}")
+    print(
+        f"{question.n} mutated messages, {question.n // 40} of them to processes of their own: {wrong} answered wrongly"
+    )
     print(", ".join(f"{name} {count}" for name, count in counts.most_common()))
     return int(wrong > 0)
 

@@ -31,16 +31,16 @@ def env(tmp_path):
     return {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
 
 
-def stop(said, env, agent="neo4j-news", number="a1", session="s"):
+def stop(output, env, agent="neo4j-news", number="a1", session="s"):
     message = {
         "hook_event_name": "SubagentStop", "session_id": session, "agent_id": number, "agent_type": agent,
-        "stop_hook_active": False, "last_assistant_message": said,
+        "stop_hook_active": False, "last_assistant_message": output,
     }  # fmt: skip
     return pit_answer.decide(json.dumps(message).encode(), env)
 
 
-def handed_back(said, env, agent="neo4j-news", prompt="NOG", tool="Agent", **more):
-    response = {"status": "completed", "content": [{"type": "text", "text": said}], "agentId": "a1"} | more
+def handed_back(output, env, agent="neo4j-news", prompt="NOG", tool="Agent", **more):
+    response = {"status": "completed", "content": [{"type": "text", "text": output}], "agentId": "a1"} | more
     message = {
         "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": tool,
         "tool_input": {"subagent_type": agent, "prompt": prompt}, "tool_response": response,
@@ -48,25 +48,25 @@ def handed_back(said, env, agent="neo4j-news", prompt="NOG", tool="Agent", **mor
     return pit_answer.decide(json.dumps(message).encode(), env)
 
 
-@pytest.mark.parametrize("said", [SOUND, f"```json\n{SOUND}\n```", LATE])
-def test_an_envelope_of_an_open_session_passes(env, said):
-    assert stop(said, env) == {}
-    assert handed_back(said, env) == {}
+@pytest.mark.parametrize("message", [SOUND, f"```json\n{SOUND}\n```", LATE])
+def test_an_envelope_of_an_open_session_passes(env, message):
+    assert stop(message, env) == {}
+    assert handed_back(message, env) == {}
 
 
-@pytest.mark.parametrize("said", [*WRONG.values(), LATE], ids=[*WRONG, "later than the session"])
-def test_a_wrong_answer_goes_back_twice_and_then_becomes_a_clean_gap(env, said):
+@pytest.mark.parametrize("message", [*WRONG.values(), LATE], ids=[*WRONG, "later than the session"])
+def test_a_wrong_answer_goes_back_twice_and_then_becomes_a_clean_gap(env, message):
     bound = env | {"PITLAKE_AS_OF": PIT}
-    told = [stop(said, bound) for _ in range(3)]
-    assert [one.get("decision") for one in told] == ["block", "block", None]
-    assert "try 2 of 2" in told[1]["reason"]
-    shown = handed_back(said, bound)["hookSpecificOutput"]["updatedToolOutput"]
-    (part,) = shown["content"]
+    reply = [stop(message, bound) for _ in range(3)]
+    assert [each.get("decision") for each in reply] == ["block", "block", None]
+    assert "try 2 of 2" in reply[1]["reason"]
+    display = handed_back(message, bound)["hookSpecificOutput"]["updatedToolOutput"]
+    (part,) = display["content"]
     payload = json.loads(part["text"])
     assert check_envelope(payload, PIT) is None
     assert (payload["data"], [gap["type"] for gap in payload["gaps"]]) == ([], ["pit_excluded"])
-    assert (shown["status"], shown["agentId"]) == ("completed", "a1")
-    assert MARK not in json.dumps([told, shown])
+    assert (display["status"], display["agentId"]) == ("completed", "a1")
+    assert MARK not in json.dumps([reply, display])
 
 
 def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
@@ -100,26 +100,28 @@ def test_the_list_of_tools_that_newer_versions_put_first_is_no_part_of_the_answe
         assert MARK not in part["text"]
 
 
-def notified(said, env, number="a1", session="s", more=""):
+def notified(output, env, number="a1", session="s", more=""):
     prompt = (
         f"<task-notification>\n<task-id>{number}</task-id>\n<status>completed</status>\n<summary>Agent finished"
-        f"</summary>\n<result>{said}</result>\n<usage></usage>\n</task-notification>{more}"
+        f"</summary>\n<result>{output}</result>\n<usage></usage>\n</task-notification>{more}"
     )
     message = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt}
     return pit_answer.decide(json.dumps(message).encode(), env)
 
 
-@pytest.mark.parametrize("said", [*WRONG.values(), LATE, f"</result>{MARK}<result>{SOUND}", f"{SOUND}</result>{MARK}"])
-def test_what_a_data_agent_in_the_background_says_is_withheld_where_it_breaks_a_rule(env, said):
+@pytest.mark.parametrize(
+    "message", [*WRONG.values(), LATE, f"</result>{MARK}<result>{SOUND}", f"{SOUND}</result>{MARK}"]
+)
+def test_what_a_data_agent_in_the_background_says_is_withheld_where_it_breaks_a_rule(env, message):
     bound = env | {"PITLAKE_AS_OF": PIT}
     for _ in range(3):
-        stop(said, bound)
-    told = notified(said, bound)
-    assert (told["decision"], told["hookSpecificOutput"]["suppressOriginalPrompt"]) == ("block", True)
-    assert MARK not in json.dumps(told)
+        stop(message, bound)
+    reply = notified(message, bound)
+    assert (reply["decision"], reply["hookSpecificOutput"]["suppressOriginalPrompt"]) == ("block", True)
+    assert MARK not in json.dumps(reply)
     stop(SOUND, bound)
     assert notified(SOUND, bound) == {}
-    several = notified(SOUND, bound, more=f"<task-notification><task-id>a1</task-id><result>{said}</result>")
+    several = notified(SOUND, bound, more=f"<task-notification><task-id>a1</task-id><result>{message}</result>")
     assert several["decision"] == "block"
 
 
@@ -209,13 +211,13 @@ def test_the_hook_runs_as_claude_code_starts_it_and_logs_no_payload(env):
 def test_the_log_names_question_and_receipt_of_what_passed(env):
     receipt = {"as_of": PIT, "known_by": None, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 0}
     payload = {"data": [], "gaps": [], "truncated": False, "next_cursor": None, "receipt": receipt}
-    for given in ({"sql": "SELECT 1", "pit": PIT}, {"pit": PIT, "sql": "SELECT 1"}, {"sql": "SELECT 2", "pit": PIT}):
+    for inputs in ({"sql": "SELECT 1", "pit": PIT}, {"pit": PIT, "sql": "SELECT 1"}, {"sql": "SELECT 2", "pit": PIT}):
         message = {
-            "tool_name": "mcp__pitlake__query", "tool_input": given,
+            "tool_name": "mcp__pitlake__query", "tool_input": inputs,
             "tool_response": [{"type": "text", "text": json.dumps(payload)}],
         }  # fmt: skip
         assert pit_gate.decide(json.dumps(message).encode(), env) == {}
     lines = [json.loads(line) for line in Path(env["PITLAKE_HOOK_LOG"]).read_text().splitlines()]
     assert [line["receipt"] for line in lines] == ["f" * 64] * 3
-    asked = [line["question"] for line in lines]
-    assert asked[0] == asked[1] != asked[2]
+    question = [line["question"] for line in lines]
+    assert question[0] == question[1] != question[2]

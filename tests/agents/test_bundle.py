@@ -30,26 +30,26 @@ def lane(*items, gaps=()):
 
 
 def test_one_revision_seen_by_two_lanes_is_one_item_with_the_fields_of_both():
-    told = merge({"news": lane(item(title="x")), "wire": lane(item(at="2024-05-29T21:00:00Z", url="y"))}, PIT)
-    assert [(one["lanes"], one["title"], one["url"]) for one in told["data"]] == [(["news", "wire"], "x", "y")]
+    reply = merge({"news": lane(item(title="x")), "wire": lane(item(at="2024-05-29T21:00:00Z", url="y"))}, PIT)
+    assert [(each["lanes"], each["title"], each["url"]) for each in reply["data"]] == [(["news", "wire"], "x", "y")]
 
 
 def test_another_revision_and_what_contradicts_stay_apart():
-    told = merge({"a": lane(item(title="x"), item(at=EARLIER, title="w")), "b": lane(item(title="other"))}, PIT)
-    assert sorted(one["title"] for one in told["data"]) == ["other", "w", "x"]
-    assert told["data"][-1]["title"] == "w"
+    reply = merge({"a": lane(item(title="x"), item(at=EARLIER, title="w")), "b": lane(item(title="other"))}, PIT)
+    assert sorted(each["title"] for each in reply["data"]) == ["other", "w", "x"]
+    assert reply["data"][-1]["title"] == "w"
 
 
 def test_items_without_evidence_are_one_only_where_they_say_the_same():
     plain = {"available_at": PIT, "available_at_source": "neo4j_created"}
-    told = merge({"a": lane(plain | {"x": 1}, plain | {"x": 2}), "b": lane(plain | {"x": 1})}, PIT)
-    assert [(one["x"], one["lanes"]) for one in told["data"]] == [(1, ["a", "b"]), (2, ["a"])]
+    reply = merge({"a": lane(plain | {"x": 1}, plain | {"x": 2}), "b": lane(plain | {"x": 1})}, PIT)
+    assert [(each["x"], each["lanes"]) for each in reply["data"]] == [(1, ["a", "b"]), (2, ["a"])]
 
 
 def test_every_gap_is_kept_with_its_lane():
     gap = {"type": "no_data", "reason": "nothing was filed"}
-    told = merge({"a": lane(gaps=[gap, gap]), "b": lane(gaps=[gap]), "c": None, "d": "prose"}, PIT)
-    assert [(gap["lane"], gap["type"]) for gap in told["gaps"]] == [
+    reply = merge({"a": lane(gaps=[gap, gap]), "b": lane(gaps=[gap]), "c": None, "d": "prose"}, PIT)
+    assert [(gap["lane"], gap["type"]) for gap in reply["gaps"]] == [
         ("a", "no_data"), ("b", "no_data"), ("c", "no_data"), ("d", "unverifiable"),
     ]  # fmt: skip
 
@@ -57,19 +57,19 @@ def test_every_gap_is_kept_with_its_lane():
 @pytest.mark.parametrize("kind", ["banana", "config", "internal_error", "invalid_pit", None, ["no_data"]])
 @pytest.mark.parametrize("pit", [PIT, None])
 def test_a_lane_with_a_gap_of_an_unknown_type_is_left_out(pit, kind):
-    told = merge({"odd": lane(item(), gaps=[{"type": kind, "reason": "x"}]), "sound": lane(item())}, pit)
-    assert [one["lanes"] for one in told["data"]] == [["sound"]]
-    assert [(gap["lane"], gap["type"]) for gap in told["gaps"]] == [("odd", "pit_excluded" if pit else "unverifiable")]
+    reply = merge({"odd": lane(item(), gaps=[{"type": kind, "reason": "x"}]), "sound": lane(item())}, pit)
+    assert [each["lanes"] for each in reply["data"]] == [["sound"]]
+    assert [(gap["lane"], gap["type"]) for gap in reply["gaps"]] == [("odd", "pit_excluded" if pit else "unverifiable")]
 
 
 @pytest.mark.parametrize(
     "answer", [lane(item(at=LATER, x=MARK)), {"data": [item()], "note": MARK}, {"gaps": []}, [], {}]
 )
 def test_a_lane_that_does_not_hold_is_left_out_whole_and_named(answer):
-    told = merge({"late": answer, "sound": lane(item())}, PIT)
-    assert [one["lanes"] for one in told["data"]] == [["sound"]]
-    assert [gap["lane"] for gap in told["gaps"]] == ["late"]
-    assert MARK not in json.dumps(told)
+    reply = merge({"late": answer, "sound": lane(item())}, PIT)
+    assert [each["lanes"] for each in reply["data"]] == [["sound"]]
+    assert [gap["lane"] for gap in reply["gaps"]] == ["late"]
+    assert MARK not in json.dumps(reply)
 
 
 LANES = st.dictionaries(
@@ -87,11 +87,11 @@ LANES = st.dictionaries(
 def test_the_order_of_lanes_changes_nothing_and_the_whole_still_holds(lanes, random):
     names = list(lanes)
     random.shuffle(names)
-    told = merge(lanes, PIT)
-    assert merge({name: lanes[name] for name in names}, PIT) == told
-    assert rules.check_answer(told, PIT) is None
-    given = {(one["evidence"], one["x"]) for answer in lanes.values() for one in answer["data"]}
-    assert {(one["evidence"], one["x"]) for one in told["data"]} == given
+    reply = merge(lanes, PIT)
+    assert merge({name: lanes[name] for name in names}, PIT) == reply
+    assert rules.check_answer(reply, PIT) is None
+    inputs = {(each["evidence"], each["x"]) for answer in lanes.values() for each in answer["data"]}
+    assert {(each["evidence"], each["x"]) for each in reply["data"]} == inputs
 
 
 def test_the_command_merges_a_file_and_a_bound_session_binds_it(tmp_path, env, bound):
@@ -105,46 +105,46 @@ def test_the_command_merges_a_file_and_a_bound_session_binds_it(tmp_path, env, b
     assert (wider.returncode, wider.stdout) == (2, "")
 
 
-def fetched(monkeypatch, told, code=0):
+def fetched(monkeypatch, reply, code=0):
     """What the door makes of a command that tells this; and the arguments the command was given."""
-    asked = []
+    question = []
 
     def run(command, **_):
-        asked.extend(command[command.index("fetch") + 1 :])
-        return subprocess.CompletedProcess(command, code, stdout=told)
+        question.extend(command[command.index("fetch") + 1 :])
+        return subprocess.CompletedProcess(command, code, stdout=reply)
 
     monkeypatch.setattr(pit_fetch.subprocess, "run", run)
-    return asked
+    return question
 
 
 SOUND = json.dumps(lane(item())).encode()
 
 
 def test_the_door_passes_on_what_holds(monkeypatch, env):
-    asked = fetched(monkeypatch, SOUND)
+    question = fetched(monkeypatch, SOUND)
     assert pit_fetch.answer(["--source", "yahoo", "--pit", PIT], env) == lane(item())
-    assert asked == ["--source", "yahoo", "--pit", PIT]
+    assert question == ["--source", "yahoo", "--pit", PIT]
 
 
 def test_the_door_adds_a_bound_session_s_cut_off_and_refuses_a_later_one(monkeypatch, bound):
-    asked = fetched(monkeypatch, SOUND)
+    question = fetched(monkeypatch, SOUND)
     assert pit_fetch.answer(["--source", "yahoo"], bound)["data"]
-    assert asked == ["--source", "yahoo", "--pit", PIT]
+    assert question == ["--source", "yahoo", "--pit", PIT]
     for late in (["--pit", LATER], [f"--pit={LATER}"], ["--pit", PIT, f"--pit={LATER}"], ["--pit"]):
         refused = pit_fetch.answer(late, bound)
         assert refused["data"] == []
         assert "PIT_INVALID_PIT" in refused["gaps"][0]["reason"]
 
 
-@pytest.mark.parametrize("given", [[], ["--known-by", LATER], [f"--known-by={LATER}"]], ids=["none", "later", "glued"])
-def test_the_door_adds_by_which_lake_a_session_is_bound_after_all_that_is_given(monkeypatch, env, given):
-    asked = fetched(monkeypatch, SOUND)
-    pit_fetch.answer(["--source", "yahoo", "--pit", PIT, *given], {**env, "PITLAKE_KNOWN_BY": EARLIER})
-    assert asked[-2:] == ["--known-by", EARLIER]
+@pytest.mark.parametrize("inputs", [[], ["--known-by", LATER], [f"--known-by={LATER}"]], ids=["none", "later", "glued"])
+def test_the_door_adds_by_which_lake_a_session_is_bound_after_all_that_is_given(monkeypatch, env, inputs):
+    question = fetched(monkeypatch, SOUND)
+    pit_fetch.answer(["--source", "yahoo", "--pit", PIT, *inputs], {**env, "PITLAKE_KNOWN_BY": EARLIER})
+    assert question[-2:] == ["--known-by", EARLIER]
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "kind"),
+    ("reply", "code", "kind"),
     [
         (json.dumps(lane(item(at=LATER, x=MARK))).encode(), 0, "pit_excluded"),
         (json.dumps(lane() | {"note": MARK}).encode(), 0, "upstream_error"),
@@ -152,11 +152,11 @@ def test_the_door_adds_by_which_lake_a_session_is_bound_after_all_that_is_given(
         (MARK.encode(), 0, "upstream_error"), (b"", 0, "upstream_error"), (SOUND, 1, "upstream_error"),
     ],
 )  # fmt: skip
-def test_the_door_shows_nothing_that_does_not_hold(monkeypatch, env, told, code, kind):
-    fetched(monkeypatch, told, code)
-    shown = pit_fetch.answer(["--pit", PIT], env)
-    assert (shown["data"], [gap["type"] for gap in shown["gaps"]]) == ([], [kind])
-    assert MARK not in json.dumps(shown)
+def test_the_door_shows_nothing_that_does_not_hold(monkeypatch, env, reply, code, kind):
+    fetched(monkeypatch, reply, code)
+    display = pit_fetch.answer(["--pit", PIT], env)
+    assert (display["data"], [gap["type"] for gap in display["gaps"]]) == ([], [kind])
+    assert MARK not in json.dumps(display)
 
 
 def test_computed_items_are_ordered_by_their_newest_input():

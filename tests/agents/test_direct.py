@@ -56,7 +56,7 @@ def project(tmp_path):
 
 
 def found(project):
-    return [f"{one.rule} {one.path}: {one.message}" for one in linter.lint(project)]
+    return [f"{each.rule} {each.path}: {each.message}" for each in linter.lint(project)]
 
 
 def plant(project, name, old, new):
@@ -94,7 +94,7 @@ def test_the_linter_accepts_an_agent_as_the_reference_wrote_it(project):
 )
 def test_a_planted_fault_is_found(project, rule, name, old, new):
     plant(project, name, old, new)
-    assert rule in {one.partition(" ")[0] for one in found(project)}
+    assert rule in {each.partition(" ")[0] for each in found(project)}
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_planted_fault_is_found(project, rule, name, old, new):
 def test_what_the_graph_s_server_answers_is_held_to_the_pit_among_the_values(env, created, verdict):
     item = {"available_at": created, "available_at_source": "neo4j_created", "id": "bzNews_1"}
     records = json.dumps([{"data": [item], "gaps": []}])
-    given = {"query": "MATCH (n:News) …", "params": {"ticker": "NOG", "pit": "2024-05-29T17:00:00-04:00"}}
-    answer = ask(call([{"type": "text", "text": records}], READ, **given), env)
+    inputs = {"query": "MATCH (n:News) …", "params": {"ticker": "NOG", "pit": "2024-05-29T17:00:00-04:00"}}
+    answer = ask(call([{"type": "text", "text": records}], READ, **inputs), env)
     assert code(answer) == verdict
 
 
@@ -115,6 +115,6 @@ def test_an_agent_of_the_direct_wiring_among_the_lake_s_does_not_excuse_the_othe
     (tmp_path / ".claude/agents/neo4j-news.md").write_text(SEED)
     (tmp_path / ".claude/agents/perplexity-sec.md").unlink()
     (tmp_path / ".claude/settings.json").write_text("{}")
-    told = found(tmp_path)
-    assert "R3 .claude/agents/perplexity-sec.md: the agent is missing" in told
-    assert "R3 .claude/settings.json: there are no hooks" in told
+    reply = found(tmp_path)
+    assert "R3 .claude/agents/perplexity-sec.md: the agent is missing" in reply
+    assert "R3 .claude/settings.json: there are no hooks" in reply

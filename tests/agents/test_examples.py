@@ -65,8 +65,8 @@ def run_example(path, model, lake, home):
 def said_by_model(finish, **message):
     choice = {"index": 0, "message": {"role": "assistant", "content": None} | message, "finish_reason": finish}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    told = {"id": "c", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
-    return Answer(told | {"usage": usage}, headers={"Content-Type": "application/json"})
+    reply = {"id": "c", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+    return Answer(reply | {"usage": usage}, headers={"Content-Type": "application/json"})
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def said_by_model(finish, **message):
     ids=lambda path: path.stem,
 )
 def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, marked_lake, tmp_path):
-    said = run_example(path, model, marked_lake, tmp_path)
-    assert (said.returncode, said.stdout) == (0, "Done.\n"), said.stderr
+    output = run_example(path, model, marked_lake, tmp_path)
+    assert (output.returncode, output.stdout) == (0, "Done.\n"), output.stderr
     bodies = [body.decode() for _, _, _, body in model.asked]
     assert len(bodies) == len(CALLS) + 1
     assert not any(map(world.marked, bodies))
@@ -91,8 +91,8 @@ def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, mark
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_a_model_that_repeats_a_mistake_is_told_of_it_and_answers(path, model, marked_lake, tmp_path):
     model.plays(COMPLETIONS, *calls_by_model([MISTAKE] * 2), said_by_model("stop", content="Done."))
-    said = run_example(path, model, marked_lake, tmp_path)
-    assert (said.returncode, said.stdout) == (0, "Done.\n"), said.stderr
+    output = run_example(path, model, marked_lake, tmp_path)
+    assert (output.returncode, output.stdout) == (0, "Done.\n"), output.stderr
     last = json.loads(model.asked[-1][-1])
     refusals = [str(message["content"]) for message in last["messages"] if message["role"] == "tool"]
     assert len(refusals) == 2
@@ -103,10 +103,10 @@ def test_a_model_that_repeats_a_mistake_is_told_of_it_and_answers(path, model, m
 def test_a_model_that_never_answers_ends_in_one_sentence(path, model, marked_lake, tmp_path):
     calls = [("describe", {"name": f"NVIDIA Corporation {number}"}) for number in range(200)]
     model.plays(COMPLETIONS, *calls_by_model(calls))
-    said = run_example(path, model, marked_lake, tmp_path)
-    assert (said.returncode, said.stdout) == (1, "")
-    assert "Traceback" not in said.stderr
-    assert said.stderr.splitlines()[-1].startswith("The model gave no answer: ")
+    message = run_example(path, model, marked_lake, tmp_path)
+    assert (message.returncode, message.stdout) == (1, "")
+    assert "Traceback" not in message.stderr
+    assert message.stderr.splitlines()[-1].startswith("The model gave no answer: ")
 
 
 def test_the_page_has_every_example_and_its_packages():

@@ -27,8 +27,8 @@ RECEIPT = {"as_of": PIT, "known_by": None, "sql_sha256": "0" * 64, "result_sha25
 FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo"
 
 
-def call(response, tool="mcp__pitlake__query", **given):
-    return {"tool_name": tool, "tool_input": given, "tool_response": response}
+def call(response, tool="mcp__pitlake__query", **inputs):
+    return {"tool_name": tool, "tool_input": inputs, "tool_response": response}
 
 
 def ask(message, env, *flags):
@@ -44,17 +44,17 @@ def parts(payload):
 
 
 WRAPPERS = {
-    "an object": lambda told: told,
+    "an object": lambda reply: reply,
     "a string": json.dumps,
-    "a string in a string": lambda told: json.dumps(json.dumps(told)),
+    "a string in a string": lambda reply: json.dumps(json.dumps(reply)),
     "a text part": parts,
-    "a stringified text part": lambda told: json.dumps(parts(told)),
-    "one record": lambda told: [told],
-    "one record in a text part": lambda told: parts([told]),
-    "stdout": lambda told: {"stdout": json.dumps(told), "stderr": "", "interrupted": False, "isImage": False},
-    "result": lambda told: {"result": parts(told)},
-    "content": lambda told: {"content": parts(told), "isError": False},
-    "content and its structure": lambda told: {"content": parts(told), "structuredContent": told},
+    "a stringified text part": lambda reply: json.dumps(parts(reply)),
+    "one record": lambda reply: [reply],
+    "one record in a text part": lambda reply: parts([reply]),
+    "stdout": lambda reply: {"stdout": json.dumps(reply), "stderr": "", "interrupted": False, "isImage": False},
+    "result": lambda reply: {"result": parts(reply)},
+    "content": lambda reply: {"content": parts(reply), "isError": False},
+    "content and its structure": lambda reply: {"content": parts(reply), "structuredContent": reply},
 }
 
 
@@ -132,10 +132,10 @@ def test_what_a_receipt_says_of_a_ticker_passes(env, tmp_path):
         for cik, names, year in tickers
     ]  # fmt: skip
     put_rows(lake, "names", *statements)
-    known, notes = Tickers(lake.snapshot()), []
+    existing, notes = Tickers(lake.snapshot()), []
     for ticker in ("META", "brk-b", "FB", "NOBODY", "a b; DROP"):
         for year in (2019, 2022):
-            notes += known.resolve(ticker, datetime(year, 1, 1, tzinfo=timezone.utc)).notes_on(labels=True)
+            notes += existing.resolve(ticker, datetime(year, 1, 1, tzinfo=timezone.utc)).notes_on(labels=True)
     assert {"hindsight" in note for note in notes} == {True, False}
     for note in (*notes, "; ".join(notes)):
         receipt = RECEIPT | {"note": note, "hindsight": "news.ticker, news.tickers"}
@@ -148,10 +148,10 @@ PLACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", PLACES, ids=lambda given: json.dumps(given)[:40])
-def test_the_cut_off_is_found_wherever_a_tool_takes_it(env, given):
-    assert ask(call(SOUND, **given), env) == {}
-    assert code(ask(call(LATE, **given), env)) == "PIT_VIOLATION_GT_CUTOFF"
+@pytest.mark.parametrize("inputs", PLACES, ids=lambda inputs: json.dumps(inputs)[:40])
+def test_the_cut_off_is_found_wherever_a_tool_takes_it(env, inputs):
+    assert ask(call(SOUND, **inputs), env) == {}
+    assert code(ask(call(LATE, **inputs), env)) == "PIT_VIOLATION_GT_CUTOFF"
 
 
 BAD_PITS = [
@@ -161,9 +161,9 @@ BAD_PITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", BAD_PITS, ids=lambda given: json.dumps(given)[-40:])
-def test_a_cut_off_that_is_none_or_disagrees_blocks(env, given):
-    assert code(ask(call(SOUND, **given), env)) == "PIT_INVALID_PIT"
+@pytest.mark.parametrize("inputs", BAD_PITS, ids=lambda inputs: json.dumps(inputs)[-40:])
+def test_a_cut_off_that_is_none_or_disagrees_blocks(env, inputs):
+    assert code(ask(call(SOUND, **inputs), env)) == "PIT_INVALID_PIT"
 
 
 def test_one_instant_in_two_spellings_agrees(env):
@@ -194,9 +194,9 @@ def test_a_message_that_is_no_call_is_blocked(env, text):
 
 
 def test_a_blocked_command_s_answer_looks_like_one_that_ended_well(bound):
-    shown = ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound)["hookSpecificOutput"]["updatedToolOutput"]
-    assert shown.pop("stdout").startswith('{"data": [], "gaps": ')
-    assert shown == {"stderr": "", "interrupted": False, "isImage": False}
+    display = ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound)["hookSpecificOutput"]["updatedToolOutput"]
+    assert display.pop("stdout").startswith('{"data": [], "gaps": ')
+    assert display == {"stderr": "", "interrupted": False, "isImage": False}
 
 
 def test_with_wrapper_other_shell_commands_are_none_of_its_business(bound):
@@ -219,10 +219,10 @@ def test_the_log_has_a_line_a_decision_and_no_payload_and_does_not_grow_beyond_i
     monkeypatch.setattr("pit_call.LOG_BYTES", 2000)
     for _ in range(40):
         ask(call(LATE, pit=PIT) | {"agent_type": "neo4j-news", "session_id": f"{MARK} not a name"}, env)
-    written = (tmp_path / "hooks.jsonl.1").read_text() + (tmp_path / "hooks.jsonl").read_text()
-    assert MARK not in written
-    assert len(written) < 5000
-    line = json.loads(written.splitlines()[0])
+    text = (tmp_path / "hooks.jsonl.1").read_text() + (tmp_path / "hooks.jsonl").read_text()
+    assert MARK not in text
+    assert len(text) < 5000
+    line = json.loads(text.splitlines()[0])
     assert (line["agent"], line["decision"], line["code"]) == ("neo4j-news", "block", "PIT_VIOLATION_GT_CUTOFF")
 
 
@@ -278,8 +278,8 @@ def test_a_hook_without_the_rules_blocks_everything(tmp_path, env):
 
 @pytest.mark.parametrize("number", range(0, 1500, 500))
 def test_mutated_messages_are_never_wrongly_allowed(tmp_path, number):
-    for one in range(number, number + 500):
-        assert mutate.judge(7, one, str(tmp_path), own_process=one % 250 == 0)[1] == []
+    for item in range(number, number + 500):
+        assert mutate.judge(7, item, str(tmp_path), own_process=item % 250 == 0)[1] == []
 
 
 def test_an_answer_of_a_tool_without_rows_passes_unchecked(bound):

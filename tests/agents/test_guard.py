@@ -16,17 +16,17 @@ FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --sou
 MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py docs/answers.json"
 
 
-def ask(env, tool, flags=(), **given):
-    message = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": str(ROOT)}
+def ask(env, tool, flags=(), **inputs):
+    message = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": inputs, "cwd": str(ROOT)}
     return pit_guard.decide(json.dumps(message).encode(), env, flags)
 
 
 def code(answer):
     if not answer:
         return None
-    told = answer["hookSpecificOutput"]
-    assert (told["hookEventName"], told["permissionDecision"]) == ("PreToolUse", "deny")
-    assert told["permissionDecisionReason"] == answer["reason"]
+    reply = answer["hookSpecificOutput"]
+    assert (reply["hookEventName"], reply["permissionDecision"]) == ("PreToolUse", "deny")
+    assert reply["permissionDecisionReason"] == answer["reason"]
     return answer["reason"].split(":")[0]
 
 
@@ -44,9 +44,9 @@ GRAPH_WRITES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "given"), GRAPH_WRITES)
-def test_a_graph_write_is_denied_always(env, bound, tool, given):
-    assert code(ask(env, tool, **given)) == code(ask(bound, tool, **given)) == "GUARD_GRAPH_WRITE"
+@pytest.mark.parametrize(("tool", "inputs"), GRAPH_WRITES)
+def test_a_graph_write_is_denied_always(env, bound, tool, inputs):
+    assert code(ask(env, tool, **inputs)) == code(ask(bound, tool, **inputs)) == "GUARD_GRAPH_WRITE"
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,12 @@ SHELLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("expected", "command"), [(code, one) for code, listed in SHELLS.items() for one in listed])
+@pytest.mark.parametrize(
+    ("expected", "command"), [(code, each) for code, listing in SHELLS.items() for each in listing]
+)
 def test_a_shell_that_leads_to_the_lake_or_out_is_denied_while_bound(env, bound, expected, command):
-    told = bound | {"PITLAKE_LAKE": "/srv/lake"}
-    assert code(ask(told, "Bash", command=command)) == expected
+    reply = bound | {"PITLAKE_LAKE": "/srv/lake"}
+    assert code(ask(reply, "Bash", command=command)) == expected
     assert ask(env, "Bash", command=command) == {}
 
 
@@ -178,13 +180,13 @@ def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
 @pytest.mark.parametrize("more", [{}, {"run_in_background": True}, {"name": "news"}])
 def test_a_data_agent_runs_in_the_foreground_where_its_answer_passes_the_gate(env, bound, tool, more):
     for session in (env, bound):
-        told = ask(session, tool, **AGENT | more)["hookSpecificOutput"]
-        assert told == {"hookEventName": "PreToolUse", "updatedInput": AGENT | more | {"run_in_background": False}}
+        reply = ask(session, tool, **AGENT | more)["hookSpecificOutput"]
+        assert reply == {"hookEventName": "PreToolUse", "updatedInput": AGENT | more | {"run_in_background": False}}
         assert ask(session, tool, **AGENT | more | {"run_in_background": False}) == {}
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    ("tool", "inputs"),
     [
         *(("SendMessage", RESUMED | more) for more in (
             {"recipient": "another"}, {"type": "broadcast"}, {"recipient_kind": "session"}, {"to": "uds:/x"},
@@ -195,19 +197,19 @@ def test_a_data_agent_runs_in_the_foreground_where_its_answer_passes_the_gate(en
             {"description": "@/srv/lake"}, {"mode": "bypassPermissions"})),
         *(("SendMessage", {"to": to, "message": "x"}) for to in ("uds:/tmp/other.sock", "bridge:1", "../x", "")),
         ("SendMessage", {"to": "main", "message": "see @/srv/lake/x"}),
-        *(("Skill", {"skill": one}) for one in ("update-config", "run", "../hooks", "", ".", "x:news-queries", None)),
+        *(("Skill", {"skill": each}) for each in ("update-config", "run", "../hooks", "", ".", "x:news-queries", None)),
         *(("Skill", {"skill": "news-queries", "args": args}) for args in ("@/srv/x", "!`cat /srv/x`", "a @.env")),
     ],
 )  # fmt: skip
-def test_sub_agents_elsewhere_and_what_would_be_expanded_are_denied_while_bound(env, bound, tool, given):
-    assert code(ask(bound, tool, **given)) == ("GUARD_SKILL" if tool == "Skill" else "GUARD_AGENT")
-    assert "decision" not in ask(env, tool, **given)
+def test_sub_agents_elsewhere_and_what_would_be_expanded_are_denied_while_bound(env, bound, tool, inputs):
+    assert code(ask(bound, tool, **inputs)) == ("GUARD_SKILL" if tool == "Skill" else "GUARD_AGENT")
+    assert "decision" not in ask(env, tool, **inputs)
 
 
-@pytest.mark.parametrize("given", [{"file_path": 5}, {"file_path": None}, {"path": ["."]}, {"path": 5, "pattern": 5}])
+@pytest.mark.parametrize("inputs", [{"file_path": 5}, {"file_path": None}, {"path": ["."]}, {"path": 5, "pattern": 5}])
 @pytest.mark.parametrize("tool", sorted(pit_guard.FILE_TOOLS))
-def test_a_file_tool_whose_paths_are_none_is_denied_while_bound(bound, tool, given):
-    assert code(ask(bound, tool, **given)) in ("GUARD_LAKE_FILES", "GUARD_WRITE")
+def test_a_file_tool_whose_paths_are_none_is_denied_while_bound(bound, tool, inputs):
+    assert code(ask(bound, tool, **inputs)) in ("GUARD_LAKE_FILES", "GUARD_WRITE")
 
 
 @pytest.mark.parametrize("pattern", ["/*", "/", "/*.csv"])

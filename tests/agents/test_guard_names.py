@@ -51,13 +51,13 @@ def test_other_shells_than_bash_run_nothing_while_bound(bound, tool):
 def test_a_search_does_not_climb_out_of_its_folder_while_bound(bound, tmp_path, pattern):
     (tmp_path / "lake").mkdir()
     (tmp_path / "docs").mkdir()
-    told = bound | {"PITLAKE_LAKE": str(tmp_path / "lake")}
-    assert code(ask(told, "Glob", pattern=pattern, path=str(tmp_path / "docs"))) == "GUARD_LAKE_FILES"
+    reply = bound | {"PITLAKE_LAKE": str(tmp_path / "lake")}
+    assert code(ask(reply, "Glob", pattern=pattern, path=str(tmp_path / "docs"))) == "GUARD_LAKE_FILES"
 
 
 def test_the_lake_of_the_folder_that_a_call_is_made_in_is_out_of_bounds(bound, tmp_path):
-    asked = {"file_path": ".pitlake/lake/x"}
-    message = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": asked, "cwd": str(tmp_path)}
+    question = {"file_path": ".pitlake/lake/x"}
+    message = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": question, "cwd": str(tmp_path)}
     assert code(pit_guard.decide(json.dumps(message).encode(), bound)) == "GUARD_LAKE_FILES"
 
 

@@ -32,7 +32,7 @@ def cpu():
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
-    ("tool", "given", "code"),
+    ("tool", "inputs", "code"),
     [
         ("Bash", {"command": f"grep x {OPERANDS}"}, "GUARD_TOO_LARGE"),
         ("Bash", {"command": f"cat {OPERANDS}"}, "GUARD_TOO_LARGE"),
@@ -50,10 +50,10 @@ def cpu():
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_is_too_large_to_judge_is_denied_at_once(folder, tool, given, code):
+def test_what_is_too_large_to_judge_is_denied_at_once(folder, tool, inputs, code):
     """On a busy machine the deadline may come first; what the process computed is bounded all the same."""
     before = cpu()
-    _, denial = guard_times.judged(json.dumps({"tool_name": tool, "tool_input": given}).encode(), folder, seconds=5)
+    _, denial = guard_times.judged(json.dumps({"tool_name": tool, "tool_input": inputs}).encode(), folder, seconds=5)
     assert denial in (code, "GUARD_TOO_LARGE")
     assert cpu() - before < guard_times.SECONDS
 
@@ -63,11 +63,11 @@ def test_generated_calls_are_judged_in_bounded_time(folder, monkeypatch, number)
     """In this process; `make hook` gives ten thousand of them to processes of their own."""
     monkeypatch.setattr(pit_guard, "HERE", str(folder / ".claude" / "hooks"))
     monkeypatch.chdir(folder)
-    for one in range(number, number + 40):
-        kind, text = guard_times.message(random.Random(f"suite/{one}"))
+    for item in range(number, number + 40):
+        kind, text = guard_times.message(random.Random(f"suite/{item}"))
         began = time.process_time()
-        answer = pit_guard.decide(text, {"PITLAKE_HOOK_LOG": os.devnull} | ({"PITLAKE_AS_OF": PIT} if one % 4 else {}))
-        assert time.process_time() - began < guard_times.SECONDS, (one, kind, answer)
+        answer = pit_guard.decide(text, {"PITLAKE_HOOK_LOG": os.devnull} | ({"PITLAKE_AS_OF": PIT} if item % 4 else {}))
+        assert time.process_time() - began < guard_times.SECONDS, (item, kind, answer)
 
 
 @pytest.mark.parametrize("hook", ["pit_guard", "pit_gate", "pit_answer"])

@@ -15,7 +15,7 @@ from tests.every import every
 @pytest.mark.parametrize("agent", sorted(linter.PIT_DONE))
 def test_an_agent_reads_what_it_may_and_nothing_of_the_future(stage, agent):
     wrong = {variant: faults(variant, stage.play(agent, variant, calls=slice(1))) for variant in VARIANTS}
-    assert every(not one for one in wrong.values()), wrong
+    assert every(not each for each in wrong.values()), wrong
 
 
 @pytest.mark.parametrize("agent", ["bz-news-api"])
@@ -42,7 +42,7 @@ def test_a_server_that_is_open_in_a_bound_session_is_blocked(stage):
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    ("tool", "inputs"),
     [
         ("mcp__neo4j-cypher__write_neo4j_cypher", {"query": "CREATE (n)"}),
         ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "MATCH (n) RETURN n", "params": {"pit": world.PIT}}),
@@ -52,11 +52,11 @@ def test_a_server_that_is_open_in_a_bound_session_is_blocked(stage):
         ("mcp__pitlake__query", {"sql": "SELECT 1", "pit": "2030-01-01T00:00:00Z"}),
     ],
 )
-def test_what_must_not_run_in_a_bound_session_does_not_run(stage, tool, given):
+def test_what_must_not_run_in_a_bound_session_does_not_run(stage, tool, inputs):
     def run(_):
         raise AssertionError("the tool ran")
 
-    seen = Player("neo4j-news", stage.bound).play({"tool": tool, "input": given}, run)
+    seen = Player("neo4j-news", stage.bound).play({"tool": tool, "input": inputs}, run)
     assert (seen.ran, seen.blocked) == (False, True)
 
 
@@ -71,25 +71,25 @@ def test_perplexity_is_clean_or_a_gap(stage):
         call = {"tool": f"mcp__perplexity__perplexity_{tool}", "input": {"query": "AAPL", "params": {"pit": world.PIT}}}
         prose = {"content": [{"type": "text", "text": f"It went up. {world.MARK}"}], "structuredContent": None}
         undated = answered({"url": "https://example.com", "snippet": world.MARK})
-        for told in (prose, undated):
-            seen = player.play(call, lambda _, told=told: (False, told))
+        for reply in (prose, undated):
+            seen = player.play(call, lambda _, message=reply: (False, message))
             assert seen.blocked
             assert world.MARK not in seen.text
         dated = answered({"available_at": "2024-05-02T00:00:00-04:00", "available_at_source": "provider_metadata"})
-        assert not player.play(call, lambda _, told=dated: (False, told)).blocked
+        assert not player.play(call, lambda _, reply=dated: (False, reply)).blocked
 
 
 def test_series_of_alpha_vantage_end_at_the_cut_off(stage):
     """The plan's third minimal test, by both ways an agent has: the lake's tool and pit_fetch.py."""
     player = Player("alphavantage-earnings", stage.free)
     series = next(call for call in player.calls if "av_daily_bars" in json.dumps(call))
-    _, told = stage.open_server(series)
-    dates = [row["available_at"] for row in told["structuredContent"]["data"]]
+    _, reply = stage.open_server(series)
+    dates = [row["available_at"] for row in reply["structuredContent"]["data"]]
     assert len(dates) > 2
     assert max(dates) <= "2024-05-29T21:00:00Z"
     assert not player.play(series, stage.open_server).blocked
-    asked = f"--source alphavantage --pit {world.PIT} TIME_SERIES_DAILY symbol=AAPL"
-    command = f"python3 {harness.SCRIPTS / 'pit_fetch.py'} {asked}"
+    question = f"--source alphavantage --pit {world.PIT} TIME_SERIES_DAILY symbol=AAPL"
+    command = f"python3 {harness.SCRIPTS / 'pit_fetch.py'} {question}"
     seen = player.play({"tool": "Bash", "input": {"command": command}}, shell(stage.free))
     assert not seen.blocked
     assert world.MARK not in seen.text

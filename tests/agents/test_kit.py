@@ -22,9 +22,9 @@ OWN = {
 
 @pytest.fixture
 def project(tmp_path):
-    made = tmp_path / "project"
-    made.mkdir()
-    return made
+    outcome = tmp_path / "project"
+    outcome.mkdir()
+    return outcome
 
 
 def own(project, name, text):
@@ -60,17 +60,17 @@ def test_settings_of_the_project_are_added_to_and_given_back(project):
     kit.install(project)
     kit.install(project)
     assert kit.check(project) == []
-    told = json.loads((project / SETTINGS).read_text())
-    assert told["hooks"]["PreToolUse"][0] == OWN["hooks"]["PreToolUse"][0]
-    assert len(told["hooks"]["PreToolUse"]) == 2
-    assert told["permissions"]["defaultMode"] == "plan"
+    document = json.loads((project / SETTINGS).read_text())
+    assert document["hooks"]["PreToolUse"][0] == OWN["hooks"]["PreToolUse"][0]
+    assert len(document["hooks"]["PreToolUse"]) == 2
+    assert document["permissions"]["defaultMode"] == "plan"
     kit.uninstall(project)
     assert {name: json.loads((project / name).read_text()) for name in (SETTINGS, ".mcp.json")} == before
     assert {*tree(project)} == {SETTINGS, ".mcp.json", ".claude/agents/mine.md"}
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "reply"),
     [
         (".claude/agents/neo4j-news.md", "my own", ".claude/agents/neo4j-news.md"),
         (SETTINGS, {"autoMemoryEnabled": True}, ".claude/settings.json (autoMemoryEnabled)"),
@@ -79,12 +79,12 @@ def test_settings_of_the_project_are_added_to_and_given_back(project):
         (SETTINGS, "[]", "is not a JSON object"),
     ],
 )
-def test_what_the_project_has_of_its_own_is_named_and_nothing_is_written(project, name, text, told):
+def test_what_the_project_has_of_its_own_is_named_and_nothing_is_written(project, name, text, reply):
     own(project, name, text)
     before = tree(project)
     with pytest.raises(BadInput) as refused:
         kit.install(project)
-    assert told in str(refused.value)
+    assert reply in str(refused.value)
     assert tree(project) == before
 
 
@@ -105,7 +105,7 @@ def test_an_older_kit_is_brought_up_to_date(project, monkeypatch):
         patched.setattr("pitlake.agents.kit.files", lambda: older)
         patched.setattr(kit, "__version__", "0.0.1")
         kit.install(project)
-    assert any("0.0.1" in one for one in kit.check(project))
+    assert any("0.0.1" in each for each in kit.check(project))
     kit.install(project)
     assert kit.check(project) == []
     assert not (project / ".claude/agents/gone.md").exists()
@@ -115,9 +115,9 @@ def test_an_install_that_was_cut_off_can_be_undone(project, monkeypatch):
     def cut_off(path, text):
         if path.name == "lake-server":
             raise OSError("no space")
-        return written(path, text)
+        return output(path, text)
 
-    written = kit._write
+    output = kit._write
     own(project, SETTINGS, OWN)
     before = tree(project)
     with monkeypatch.context() as patched:
@@ -138,14 +138,14 @@ def test_check_says_what_does_not_work(project, monkeypatch, tmp_path):
     for name in ("sh", "dirname", "cat", "pwd"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    said = "\n".join(kit.check(project))
-    for told in (
+    text = "\n".join(kit.check(project))
+    for reply in (
         "settings.json lacks",
         "pitlake-python was changed",
         "python3 can't run",
         "lake-server finds no pitlake",
     ):
-        assert told in said
+        assert reply in text
 
 
 def test_where_there_is_no_kit_or_no_project_it_is_said(project, tmp_path):

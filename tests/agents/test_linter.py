@@ -130,8 +130,8 @@ def test_the_page_about_agents_names_what_is_there():
     assert every(
         f"\n{target}: " in (ROOT / "Makefile").read_text() for target in re.findall(r"^make (\w+)", page, re.MULTILINE)
     )
-    named = {re.sub("^-", "perplexity-", name) for name in re.findall(r"(?<=[| ])([a-z0-9]*-[a-z-]+)(?=[ ,])", page)}
-    assert linter.PIT_DONE.keys() <= named
+    names = {re.sub("^-", "perplexity-", name) for name in re.findall(r"(?<=[| ])([a-z0-9]*-[a-z-]+)(?=[ ,])", page)}
+    assert linter.PIT_DONE.keys() <= names
 
 
 def test_every_documented_call_is_one_the_lake_answers(marked_lake):
@@ -150,7 +150,7 @@ def test_a_documented_call_the_lake_refuses_is_found(project, marked_lake):
     for page in (*(project / ".claude" / "agents").iterdir(), *(project / ".claude" / "skills").iterdir()):
         if page.name not in pages:
             page.unlink() if page.is_file() else shutil.rmtree(page)
-    assert [(one.rule, one.path) for one in linter.made(project, str(marked_lake))] == [
+    assert [(each.rule, each.path) for each in linter.made(project, str(marked_lake))] == [
         ("R9", ".claude/agents/neo4j-news.md"),
         ("R9", ".claude/skills/entity-queries/SKILL.md"),
     ]

@@ -91,10 +91,10 @@ def shared(tmp_path_factory):
 def world(request, monkeypatch):
     """The world of a test: one for all that only look at a place, its own for every other."""
     folder = request.getfixturevalue("shared" if "place" in request.fixturenames else "tmp_path")
-    made = folder if (folder / "project").exists() else build(folder)
-    monkeypatch.setattr(pit_guard, "HERE", str(made / "project" / ".claude" / "hooks"))
-    monkeypatch.setenv("HOME", str(made / "home"))
-    return made
+    outcome = folder if (folder / "project").exists() else build(folder)
+    monkeypatch.setattr(pit_guard, "HERE", str(outcome / "project" / ".claude" / "hooks"))
+    monkeypatch.setenv("HOME", str(outcome / "home"))
+    return outcome
 
 
 @pytest.fixture
@@ -102,8 +102,8 @@ def settings(bound, world):
     return bound | {"PITLAKE_LAKE": f"file://{world}/named", "PITLAKE_CAPTURES": str(world / "project/data/captures")}
 
 
-def judged(settings, world, tool, flags=(), **given):
-    message = {"tool_name": tool, "tool_input": given, "cwd": str(world / "project"), "session_id": SESSION}
+def judged(settings, world, tool, flags=(), **inputs):
+    message = {"tool_name": tool, "tool_input": inputs, "cwd": str(world / "project"), "session_id": SESSION}
     answer = pit_guard.decide(json.dumps(message).encode(), settings, flags)
     return answer["reason"].split(":")[0] if answer else None
 
@@ -186,7 +186,7 @@ def test_what_is_not_the_session_s_own_data_is_not_written_by_any_tool_in_any_sp
         if judged(settings, world, tool, **given) is None
     ]
     own = f"project/scratch/{SESSION}"
-    folders = [one for one in passed if one[0] == "Bash" and one[1]["command"].startswith("mkdir -p ")]
+    folders = [each for each in passed if each[0] == "Bash" and each[1]["command"].startswith("mkdir -p ")]
     assert passed == (folders if f"{place}/".startswith(f"{own}/") and "/." not in place else [])
 
 
@@ -198,7 +198,7 @@ def test_a_file_system_that_does_not_tell_cases_apart_changes_nothing(settings, 
     path = world / "project" / spelled
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("CANARY")
-    assert [one for one in reads(spelled) if judged(settings, world, one[0], **one[1]) is None] == []
+    assert [each for each in reads(spelled) if judged(settings, world, each[0], **each[1]) is None] == []
 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "/", "~", "/proc/self/environ", "/proc/self/cwd/.env", "/dev/stdin",
@@ -225,15 +225,15 @@ def test_whatever_settings_name_as_a_place_of_data_is_not_read(settings, world, 
     names = ("PITLAKE_LAKE", "PITLAKE_CAPTURES", "PITLAKE_CACHE", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT",
              "PITLAKE_HOOK_LOG", "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR")  # fmt: skip
     env = {name: f"docs/{name}" for name in names}
-    told = {"mcpServers": {"pitlake": {"env": env}}} if file == ".mcp.json" else {"env": env}
-    (world / "project" / file).write_text(json.dumps(told))
+    reply = {"mcpServers": {"pitlake": {"env": env}}} if file == ".mcp.json" else {"env": env}
+    (world / "project" / file).write_text(json.dumps(reply))
     assert [name for name in names if judged(settings, world, "Read", file_path=f"docs/{name}") is None] == []
     assert judged(settings, world, "Read", file_path="docs/page.md") is None
 
 
 def test_settings_that_name_no_place_change_nothing(settings, world):
-    told = {"mcpServers": {"pitlake": {"env": {"PITLAKE_CACHE": 5, "PITLAKE_REPORT": ""}}}}
-    (world / "project" / ".mcp.json").write_text(json.dumps(told))
+    reply = {"mcpServers": {"pitlake": {"env": {"PITLAKE_CACHE": 5, "PITLAKE_REPORT": ""}}}}
+    (world / "project" / ".mcp.json").write_text(json.dumps(reply))
     assert judged(settings, world, "Read", file_path="docs/page.md") is None
     assert judged(settings, world, "Bash", command="echo ''") is None
 
@@ -278,8 +278,8 @@ def test_without_a_session_id_or_through_a_link_nothing_is_written(settings, wor
 
 def test_the_denial_names_the_place_to_write(settings, world):
     message = {"tool_name": "Write", "tool_input": {"file_path": "x.json"}, "session_id": SESSION}
-    told = pit_guard.decide(json.dumps(message).encode(), settings)["reason"]
-    assert str(world / "project" / "scratch" / SESSION) in told
+    reply = pit_guard.decide(json.dumps(message).encode(), settings)["reason"]
+    assert str(world / "project" / "scratch" / SESSION) in reply
 
 
 PLANTED = "import pathlib, os; pathlib.Path(os.environ['CANARY']).write_text('ran')\nraise SystemExit(3)\n"
@@ -296,19 +296,19 @@ def test_code_that_was_planted_is_neither_written_nor_run_by_the_wrapper(setting
     assert judged(settings, world, "Bash", command=f"python3 {FETCH} --source yahoo; cat {canary}") == "GUARD_SHELL"
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     env |= settings | {"CANARY": str(canary), "PYTHONPATH": str(world / "project"), "HOME": str(world / "home")}
-    asked = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--op", "earnings", "--symbol", "AAPL"]
-    done = subprocess.run(asked, cwd=world / "project", env=env, capture_output=True, text=True, check=True)
+    question = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--op", "earnings", "--symbol", "AAPL"]
+    done = subprocess.run(question, cwd=world / "project", env=env, capture_output=True, text=True, check=True)
     assert not canary.exists()
     assert json.loads(done.stdout).keys() == {"data", "gaps"}
     assert "exit code" not in done.stdout
     assert judged(settings, world, "Read", file_path=str(canary)) == "GUARD_LAKE_FILES"
 
 
-@pytest.mark.parametrize("asked", [["--lake", "x"], ["--lake=x"], ["--input-file", "x"], ["--input-file=x"],
+@pytest.mark.parametrize("question", [["--lake", "x"], ["--lake=x"], ["--input-file", "x"], ["--input-file=x"],
                                    ["input_file=x"], ["earnings", "input_file=x"]])  # fmt: skip
-def test_a_bound_wrapper_takes_neither_another_lake_nor_a_file_for_a_source(settings, world, asked):
-    made = world / "project" / "scratch" / SESSION / "answers.json"
-    asked = [one.replace("=x", f"={made}") if one != "x" else str(made) for one in asked]
-    command = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--symbol", "AAPL", *asked]
+def test_a_bound_wrapper_takes_neither_another_lake_nor_a_file_for_a_source(settings, world, question):
+    outcome = world / "project" / "scratch" / SESSION / "answers.json"
+    question = [each.replace("=x", f"={outcome}") if each != "x" else str(outcome) for each in question]
+    command = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--symbol", "AAPL", *question]
     done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=True)
     assert [gap["reason"].split(":")[0] for gap in json.loads(done.stdout)["gaps"]] == ["PIT_INVALID_PIT"]

@@ -64,20 +64,20 @@ def test_nothing_that_a_program_tries_reads_the_lake(places):
     assert done.returncode != 0
     assert "Read-only file system" in done.stderr
     assert not (ROOT / "pitlake" / "planted.py").exists()
-    assert [one for one in (world.MARK, "a secret", "PITLAKE_LAKE") if one in done.stdout + done.stderr] == []
+    assert [each for each in (world.MARK, "a secret", "PITLAKE_LAKE") if each in done.stdout + done.stderr] == []
     assert (lake / "_lake" / "canary.json").read_text() == world.MARK
 
 
 def test_the_server_outside_answers_as_of_the_instant_alone(places):
     lake, own = places
-    asked = "".join(json.dumps({"jsonrpc": "2.0"} | one) + "\n" for one in ASK)
-    (own / "asked").write_text(asked)
+    text = "".join(json.dumps({"jsonrpc": "2.0"} | each) + "\n" for each in ASK)
+    (own / "asked").write_text(text)
     server = ROOT / ".claude" / "lake-server"
     done = run(lake, own, "sh", "-c", f"(cat asked; sleep 20) | sh {server}")
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    (told,) = [answer["result"] for answer in answers if answer.get("id") == 2]
-    assert "guidance raised" in json.dumps(told)
-    assert not world.marked(json.dumps(told))
+    (reply,) = [answer["result"] for answer in answers if answer.get("id") == 2]
+    assert "guidance raised" in json.dumps(reply)
+    assert not world.marked(json.dumps(reply))
 
 
 def test_a_program_that_stands_in_the_lake_is_not_run(places):

@@ -84,19 +84,21 @@ def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) -> dict[str, Any]:
     seed = random.Random(f"{dataset.name}/{ticker}/{number}/{mark}")
-    made = {
+    outcome = {
         column.name: at if column.type == "instant" else _PLAIN[column.type](seed, mark) for column in dataset.columns
     }
-    made |= {"available_at": at, "available_at_source": dataset.source_tag}
-    made |= {name: ticker for name in ("ticker", "symbol") if name in made}
-    made |= {
+    outcome |= {"available_at": at, "available_at_source": dataset.source_tag}
+    outcome |= {name: ticker for name in ("ticker", "symbol") if name in outcome}
+    outcome |= {
         column.name: _own(column.type, number + 20 * (ticker == "NOG"), at, mark)
         for column in dataset.columns
         if _names(dataset, column)
     }
-    made |= {"evidence": f"neo4j:Thing:{dataset.name}-{ticker}-{number}-{mark or 'past'}"}
-    kept = {field.name for field in staged_schema(dataset)}
-    return {name: value for name, value in (made | _told(dataset, ticker, number, mark)).items() if name in kept}
+    outcome |= {"evidence": f"neo4j:Thing:{dataset.name}-{ticker}-{number}-{mark or 'past'}"}
+    remaining = {field.name for field in staged_schema(dataset)}
+    return {
+        name: value for name, value in (outcome | _told(dataset, ticker, number, mark)).items() if name in remaining
+    }
 
 
 def _names(dataset: Dataset, column: Column) -> bool:
@@ -122,7 +124,7 @@ def _told(dataset: Dataset, ticker: str, number: int, mark: str) -> dict[str, An
     if dataset.name == "reports":
         return {"form_type": "8-K", "items": ["Item 2.02: Results"], "role": "primary_filer", "tickers": [ticker]}
     if dataset.name == "xbrl_facts":
-        said = {"concept": "us-gaap:Revenues", "label": f"Revenue {mark}", "value": f"{number}"}
-        return {**said, "form_type": "10-Q",
+        message = {"concept": "us-gaap:Revenues", "label": f"Revenue {mark}", "value": f"{number}"}
+        return {**message, "form_type": "10-Q",
             "is_numeric": True, "is_nil": False, "members": "", "dimensions": "", "member_count": 0}  # fmt: skip
     return {}

@@ -21,16 +21,16 @@ def found():
 @pytest.fixture(scope="session")
 def scored(found):
     """The verdicts on a system by its name or its card, computed once for all tests."""
-    kept = {}
+    remaining = {}
 
     def score(name, worlds=WORLDS, classes=()):
-        if (name, worlds, classes) not in kept:
+        if (name, worlds, classes) not in remaining:
             with output_kept() as log:
-                told = [
+                message = [
                     (case, which, asdict(reply))
                     for case, which, reply in replies(BY_NAME.get(name, name), SEED, worlds, log, classes)
                 ]
-            kept[name, worlds, classes] = graded(found, told)
-        return kept[name, worlds, classes]
+            remaining[name, worlds, classes] = graded(found, message)
+        return remaining[name, worlds, classes]
 
     return score

@@ -29,9 +29,9 @@ def test_other_cases_and_other_graders_are_told_from_the_frozen_ones(monkeypatch
 def test_the_files_have_the_published_hashes(tmp_path):
     generate.write(tmp_path)
     published = json.loads(generate.FROZEN.read_text())["cases"]
-    written = {f"{file.parent.name}/{file.name}": file for file in tmp_path.rglob("*.jsonl")}
-    assert {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in written.items()} == published
-    first = json.loads(written["restatement/case.jsonl"].read_text().splitlines()[0])
+    output = {f"{file.parent.name}/{file.name}": file for file in tmp_path.rglob("*.jsonl")}
+    assert {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in output.items()} == published
+    first = json.loads(output["restatement/case.jsonl"].read_text().splitlines()[0])
     assert {"id", "class", "source", "T", "plant", "ask", "truth", "weight"} <= set(first)
     assert Question.of(first["ask"]).as_json() == first["ask"]
 
@@ -65,8 +65,8 @@ def test_one_instant_later_is_the_very_instant_of_the_plant(found):
     """What becomes public at T is public at T: equality is no leak, and withholding it is a fault."""
     for case in found:
         assert read(case.later.as_of) > read(case.ask.as_of) or case.kind == "event_time_join"
-        told = [canary.public for canary in case.canaries if canary.public != NEVER]
-        assert case.later.as_of in told or case.kind == "event_time_join"
+        reply = [canary.public for canary in case.canaries if canary.public != NEVER]
+        assert case.later.as_of in reply or case.kind == "event_time_join"
 
 
 def test_the_future_begins_a_microsecond_to_a_day_after_t(found):

@@ -92,7 +92,9 @@ FAULTS = {
     "nothing after an error": {"answer": lambda answer, question, _: None if question.kind == "rows" else answer},
     "a log shows what is hidden": {"answer": printed},
     "an error quotes what is hidden": {"answer": quoted},
-    "a count of all rows": {"answer": lambda answer, asked, rows: len(rows) if asked.kind == "counts" else answer},
+    "a count of all rows": {
+        "answer": lambda answer, question, rows: len(rows) if question.kind == "counts" else answer
+    },
 }
 
 
@@ -107,5 +109,5 @@ def test_a_fault_planted_in_a_right_adapter_is_found(found, fault):
         options={"careful": True, "fault": fault},
     )
     with output_kept() as log:
-        told = [(case, which, asdict(reply)) for case, which, reply in replies(card, SEED, ("fundamentals",), log)]
-    assert [one.case for one in graded(found, told) if one.verdict != "caught" or not one.control]
+        message = [(case, which, asdict(reply)) for case, which, reply in replies(card, SEED, ("fundamentals",), log)]
+    assert [each.case for each in graded(found, message) if each.verdict != "caught" or not each.control]

@@ -20,13 +20,13 @@ ALWAYS = {
 @pytest.mark.parametrize(("name", "verdict"), ALWAYS.items())
 def test_a_control_scores_what_it_must(scored, name, verdict):
     verdicts = scored(name)
-    assert {one.kind for one in verdicts} == {*CLASSES}
-    assert [one for one in verdicts if one.verdict != verdict] == []
+    assert {each.kind for each in verdicts} == {*CLASSES}
+    assert [each for each in verdicts if each.verdict != verdict] == []
 
 
 def test_two_days_early_leaks_wherever_something_becomes_public(scored):
-    early = [one for one in scored("control: two days early") if one.verdict != LEAK]
-    assert {one.kind for one in early} <= {"event_time_join", "two_bounds", "replay"}
+    early = [each for each in scored("control: two days early") if each.verdict != LEAK]
+    assert {each.kind for each in early} <= {"event_time_join", "two_bounds", "replay"}
 
 
 def test_every_control_has_a_score_here():
@@ -36,7 +36,7 @@ def test_every_control_has_a_score_here():
 
 def test_what_a_loader_decides_is_what_a_store_of_stamps_fails_in_only_when_they_are_read_plainly(scored):
     careful, plain = (
-        {one.kind for one in scored(name) if one.verdict != CAUGHT}
+        {each.kind for each in scored(name) if each.verdict != CAUGHT}
         for name in ("control: compares stamps", "control: compares stamps, read plainly")
     )
     assert plain - careful == LOADER
@@ -44,8 +44,8 @@ def test_what_a_loader_decides_is_what_a_store_of_stamps_fails_in_only_when_they
 
 
 def test_what_answers_nothing_passes_no_control(scored):
-    assert every(not one.control for one in scored("control: answers nothing"))
-    assert every(one.control for one in scored("control: knows all"))
+    assert every(not each.control for each in scored("control: answers nothing"))
+    assert every(each.control for each in scored("control: knows all"))
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_the_right_answers_are_right(case, right):
 
 @pytest.mark.parametrize("place", ["answer", "error", "log"])
 def test_a_canary_is_a_leak_wherever_it_stands(case, right, place):
-    told = {"answer": case.truth, place: f"no row with {case.canaries[0].text.upper()}"}
-    verdict = judge(case, **{**right, "asked": Reply(**told)})
+    reply = {"answer": case.truth, place: f"no row with {case.canaries[0].text.upper()}"}
+    verdict = judge(case, **{**right, "asked": Reply(**reply)})
     assert (verdict.verdict, verdict.seen) == (LEAK, (place,))
 
 
@@ -97,10 +97,10 @@ def test_what_is_public_later_is_no_canary_then(case):
 
 def test_a_number_is_found_however_it_is_written():
     canary = [Canary(text="954991266", public="2025-01-01T00:00:00.000000Z")]
-    asked = Question(kind="rows", as_of="2024-01-01T00:00:00.000000Z")
+    question = Question(kind="rows", as_of="2024-01-01T00:00:00.000000Z")
     for answer in ({"EPS": [954991266.0, "x"]}, [954991266], "max 954991266.0 of"):
-        assert where(Reply(answer=answer), asked, canary) == ("answer",), answer
-    assert where(Reply(answer=[95499126]), asked, canary) == ()
+        assert where(Reply(answer=answer), question, canary) == ("answer",), answer
+    assert where(Reply(answer=[95499126]), question, canary) == ()
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_a_door_may_refuse_an_attack_but_not_the_question_after_it(found):
 def test_a_clock_after_t_is_a_leak(found):
     case = next(case for case in found if case.kind == "machine_clock")
     later, control = Reply(answer=case.later_truth), Reply(answer=case.control_truth)
-    for told, verdict in ((case.ask.as_of, CAUGHT), ("2026-11-23 10:00:00+00:00", LEAK), ("2026-11-23", LEAK)):
-        assert judge(case, Reply(answer=[[told]]), Reply(), later, control).verdict == verdict
+    for reply, verdict in ((case.ask.as_of, CAUGHT), ("2026-11-23 10:00:00+00:00", LEAK), ("2026-11-23", LEAK)):
+        assert judge(case, Reply(answer=[[reply]]), Reply(), later, control).verdict == verdict
 
 
 def test_counts_are_read_from_numbers_and_from_plans():
@@ -162,10 +162,10 @@ def test_intervals_are_wilson_s(hits, n, low, high):
 def test_an_older_vintage_in_place_of_the_newest_is_withheld_and_a_row_loaded_after_the_bound_is_a_leak(found):
     order = next(case for case in found if case.kind == "any_order")
     older = order.rows[1]
-    told, later = {older.item: [older.value, older.text]}, Reply(answer=order.later_truth)
-    stale = Reply(answer=told)
+    reply, later = {older.item: [older.value, older.text]}, Reply(answer=order.later_truth)
+    stale = Reply(answer=reply)
     assert judge(order, stale, stale, later, Reply(answer=order.control_truth)).verdict == WITHHELD
     bounds = next(case for case in found if case.kind == "two_bounds")
-    shown = Reply(answer={row.item: [row.value, row.text] for row in bounds.rows[:3]})
+    display = Reply(answer={row.item: [row.value, row.text] for row in bounds.rows[:3]})
     later, control = Reply(answer=bounds.later_truth), Reply(answer=bounds.control_truth)
-    assert judge(bounds, shown, shown, later, control).verdict == LEAK
+    assert judge(bounds, display, display, later, control).verdict == LEAK

@@ -29,21 +29,21 @@ def written(tmp_path_factory):
 
 
 def test_a_run_writes_what_it_found(written):
-    told = json.loads((written / "results.json").read_text())
-    right, late = told["systems"][::-1]
+    document = json.loads((written / "results.json").read_text())
+    right, late = document["systems"][::-1]
     assert [group["right"] for group in right["groups"].values()] == [group["of"] for group in right["groups"].values()]
     assert (late["leak"], late["refused"]) == ([], [])
     assert len(late["withheld"]) == sum(group["of"] for group in late["groups"].values()) - 1
-    assert told["frozen"]
-    assert (written / "results.md").read_text() == markdown(told)
+    assert document["frozen"]
+    assert (written / "results.md").read_text() == markdown(document)
 
 
 def test_a_run_records_its_machine_its_limit_and_the_hashes_of_its_cases_and_adapters(written):
-    told = json.loads((written / "results.json").read_text())
-    assert {"system", "machine", "processor", "processors", "python"} <= set(told["machine"])
-    assert told["limit"] == 840
+    document = json.loads((written / "results.json").read_text())
+    assert {"system", "machine", "processor", "processors", "python"} <= set(document["machine"])
+    assert document["limit"] == 840
     source = (HOME / "adapters" / "controls.py").read_bytes()
-    assert {system["adapter"] for system in told["systems"]} == {hashlib.sha256(source).hexdigest()}
+    assert {system["adapter"] for system in document["systems"]} == {hashlib.sha256(source).hexdigest()}
 
 
 def test_the_first_progress_is_told_before_anything_is_loaded_and_then_what_is_left(capsys, monkeypatch):
@@ -91,8 +91,8 @@ def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_pat
     Path("own.py").write_text(half)
     Path("needs.py").write_text("import nothing_such\n")
     assert main(["run", *arguments]) == 2
-    [told] = capsys.readouterr().err.splitlines()
-    assert problem in told
+    [reply] = capsys.readouterr().err.splitlines()
+    assert problem in reply
 
 
 def test_an_entry_point_names_a_system(monkeypatch):
@@ -108,11 +108,11 @@ def test_a_badge_states_what_is_right_and_what_leaks(written):
 
 
 def test_what_did_not_run_stands_in_both_with_its_reason(written):
-    told = json.loads((written / "results.json").read_text()) | {
+    document = json.loads((written / "results.json").read_text()) | {
         "not_run": [{"name": "a <peer>", "why": "took  too long"}]
     }
-    assert "- a <peer>: took too long" in markdown(told)
-    assert "Not run: a &lt;peer&gt; (took too long)." in page(told)
+    assert "- a <peer>: took too long" in markdown(document)
+    assert "Not run: a &lt;peer&gt; (took too long)." in page(document)
 
 
 def test_a_system_that_can_not_be_installed_is_told_and_scores_nothing(monkeypatch, tmp_path):
@@ -121,10 +121,10 @@ def test_a_system_that_can_not_be_installed_is_told_and_scores_nothing(monkeypat
 
     monkeypatch.setattr(run, "environment", fails)
     outcomes = run.run([BY_NAME["Feast, event"]], run.Plan(seed="seed", cache=tmp_path, scratch=tmp_path))
-    told = results(outcomes, "seed", [])
-    assert told["systems"] == []
-    assert told["not_run"] == [{"name": "Feast, event", "why": "not installed: no package feast"}]
-    assert "- Feast, event: not installed: no package feast" in markdown(told)
+    reply = results(outcomes, "seed", [])
+    assert reply["systems"] == []
+    assert reply["not_run"] == [{"name": "Feast, event", "why": "not installed: no package feast"}]
+    assert "- Feast, event: not installed: no package feast" in markdown(reply)
 
 
 def test_a_system_whose_worker_dies_is_told_and_scores_nothing(monkeypatch, tmp_path):

@@ -21,13 +21,13 @@ BY_LOAD = {"back_dated", "vendor_rewrite", "split_adjusted", "random_history"}
 
 
 def failing(verdicts, verdict=LEAK):
-    return {one.kind for one in verdicts if one.verdict == verdict}
+    return {each.kind for each in verdicts if each.verdict == verdict}
 
 
 def test_every_class_has_a_case_that_a_system_fails_and_a_control_that_they_pass(scored):
-    verdicts = [one for name in HERE for one in scored(name)]
-    assert {one.kind for one in verdicts if one.verdict in FAILURES} == set(CLASSES)
-    assert every(one.control for one in verdicts)
+    verdicts = [each for name in HERE for each in scored(name)]
+    assert {each.kind for each in verdicts if each.verdict in FAILURES} == set(CLASSES)
+    assert every(each.control for each in verdicts)
 
 
 def test_a_careful_view_leaks_what_only_the_load_s_time_tells_and_what_the_door_tells(scored):
@@ -55,13 +55,13 @@ def test_frames_joined_by_publication_leak_what_only_the_load_s_time_tells_and_h
 def test_ours_leaks_nothing_and_withholds_nothing(scored):
     verdicts = scored("pitlake, gate", ("bars", "news"))
     assert [each for each in verdicts if each.verdict != "caught"] == []
-    assert Counter(one.control for one in verdicts) == {True: len(verdicts)}
-    assert {"sql_escape", "back_dated", "honest_backfill", "any_order"} <= {one.kind for one in verdicts}
+    assert Counter(each.control for each in verdicts) == {True: len(verdicts)}
+    assert {"sql_escape", "back_dated", "honest_backfill", "any_order"} <= {each.kind for each in verdicts}
 
 
 def test_a_mount_counts_rows_from_their_ends_and_can_not_notice_dates_that_were_requested(scored):
     verdicts = scored("pitlake, mount", ("bars",), ("start_stamped", "snapshot_endpoint"))
-    assert {one.kind for one in verdicts if one.verdict == "caught"} == {"start_stamped"}
+    assert {each.kind for each in verdicts if each.verdict == "caught"} == {"start_stamped"}
     assert failing(verdicts) == {"snapshot_endpoint"}
 
 
@@ -94,6 +94,6 @@ def test_what_its_source_says_of_today_s_list_ticker_and_snapshot_is_enough_to_d
     """As a parser reads it, it leaks; by the source's documentation, or by the store's own writes, it does not."""
     assert name in failing(scored("DuckDB, available_at <= T"))
     for right in ("DuckDB, WHERE, careful", "DuckDB, both stamps", "Delta Lake, live", "pitlake, gate"):
-        verdicts = [one for one in scored(right, ("bars", "news")) if one.kind == name]
+        verdicts = [each for each in scored(right, ("bars", "news")) if each.kind == name]
         assert verdicts
-        assert [one for one in verdicts if one.verdict != "caught"] == []
+        assert [each for each in verdicts if each.verdict != "caught"] == []

@@ -202,20 +202,20 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=200, help="drifts, and as many ordinary days")
     parser.add_argument("--records", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    question = parser.parse_args()
     ways, missed, refused = Counter[str](), list[str](), list[str]()
-    seeds = range(asked.seed, asked.seed + asked.n)
+    seeds = range(question.seed, question.seed + question.n)
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             try:
-                ways[drift(seed, Path(folder), asked.records)[1]] += 1
+                ways[drift(seed, Path(folder), question.records)[1]] += 1
             except AssertionError as problem:
                 missed.append(str(problem))
-        refused += [problem for seed in seeds if (problem := ordinary(seed, Path(folder), asked.records))]
+        refused += [problem for seed in seeds if (problem := ordinary(seed, Path(folder), question.records))]
     lines = (
-        f"{asked.n} drifts of {asked.records} records: {dict(ways.most_common())}; {len(missed)} wrong",
+        f"{question.n} drifts of {question.records} records: {dict(ways.most_common())}; {len(missed)} wrong",
         *missed,
-        f"{asked.n} ordinary days: {len(refused)} refused",
+        f"{question.n} ordinary days: {len(refused)} refused",
         *refused,
     )
     sys.stdout.write("\n".join((*lines, "")))

@@ -54,8 +54,8 @@ def filings(number: int, day: date) -> Record:
 
 
 def facts(number: int, day: date) -> Record:
-    named = {"node": f"f{number}", "concept": f"us-gaap:C{number}", "created": f"{day}T12:00:00-04:00"}
-    return fact(**named, accession_no=f"0000320193-24-{day.day:06}")
+    names = {"node": f"f{number}", "concept": f"us-gaap:C{number}", "created": f"{day}T12:00:00-04:00"}
+    return fact(**names, accession_no=f"0000320193-24-{day.day:06}")
 
 
 def bars(number: int, day: date) -> Record:
@@ -63,13 +63,13 @@ def bars(number: int, day: date) -> Record:
 
 
 def dividends(number: int, day: date) -> Record:
-    named = {"node": f"D{number}", "ticker": f"S{number}", "declaration_date": str(day), "cik": []}
-    return dividend(**named, date_nodes=[[str(day), closed(day)]])
+    names = {"node": f"D{number}", "ticker": f"S{number}", "declaration_date": str(day), "cik": []}
+    return dividend(**names, date_nodes=[[str(day), closed(day)]])
 
 
 def splits(number: int, day: date) -> Record:
-    named = {"node": f"X{number}", "ticker": f"S{number}", "execution_date": str(day)}
-    return split(**named, date_nodes=[[str(day), closed(day)]])
+    names = {"node": f"X{number}", "ticker": f"S{number}", "execution_date": str(day)}
+    return split(**names, date_nodes=[[str(day), closed(day)]])
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,12 @@ class PoisonedGraph:
         self._extractor, self._dated, self._records, self._obeys = extractor, dated, records, obeys
 
     def stream(self, cypher: str, params: Mapping[str, str], *, fetch_size: int) -> Iterator[list[neo4j.Record]]:
-        found = iter(
+        result = iter(
             [neo4j.Record(record) for record in self._records if self._matches(cypher, params, record[self._dated])]
         )
         if cypher not in (self._extractor.windows[0], *self._extractor.sweeps[:1]):
             return
-        while batch := list(islice(found, fetch_size)):
+        while batch := list(islice(result, fetch_size)):
             yield batch
 
     def _matches(self, cypher: str, params: Mapping[str, str], text: Any) -> bool:
@@ -143,7 +143,7 @@ def spoilt(kind: Kind, record: Record, rng: random.Random) -> tuple[str, list[Re
     if kind.name == "news":
         ways.append(("poisoned id", lambda: [record | {"id": HIDDEN[0] % 5}]))
     name, make = rng.choice(ways)
-    return name, [{key: value for key, value in one.items() if key in record} for one in make()]
+    return name, [{key: value for key, value in each.items() if key in record} for each in make()]
 
 
 def run(lake: Lake, kind: Kind, records: list[Record], **options: Any) -> Any:
@@ -164,16 +164,16 @@ def poisoned_graph(seed: int, folder: Path) -> tuple[str, int, Counter[str]]:
     good = [kind.make(number, rng.choice(DAYS)) for number in range(rng.randint(1, 40))]
     bad: list[Record] = []
     for number in range(rng.randint(1, 5)):
-        name, made = spoilt(kind, kind.make(1000 + number, rng.choice(DAYS)), rng)
+        name, creation = spoilt(kind, kind.make(1000 + number, rng.choice(DAYS)), rng)
         planted[name] += 1
-        bad += made
+        bad += creation
     records = rng.sample([*good, *bad], len(good) + len(bad))
     outcome = run(lake, kind, records).outcome
     place = all_extractors()[kind.name]
     assert not isinstance(outcome, CheckFailed), f"seed {seed}: {outcome}"
     due = {place.locate(record, RunFacts(observed_at=OBSERVED)).evidence for record in good}
-    shown = [row["evidence"] for row in stored(lake, kind.name)]
-    assert sorted(shown) == sorted(due), f"seed {seed}: {kind.name} {planted} {due.symmetric_difference(shown)}"
+    display = [row["evidence"] for row in stored(lake, kind.name)]
+    assert sorted(display) == sorted(due), f"seed {seed}: {kind.name} {planted} {due.symmetric_difference(display)}"
     gaps = stored(lake, f"gaps/{kind.name}")
     total = outcome.total
     assert total.extracted == total.published + total.unchanged + total.gaps, f"seed {seed}: {total}"
@@ -205,19 +205,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    question = parser.parse_args()
     datasets, planted, published = Counter[str](), Counter[str](), 0
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(asked.seed, asked.seed + asked.n):
+        for seed in range(question.seed, question.seed + question.n):
             name, count, bad = poisoned_graph(seed, Path(folder))
             datasets[name] += 1
             published += count
             planted += bad
-        for seed in range(asked.seed, asked.seed + max(2, asked.n // 20)):
+        for seed in range(question.seed, question.seed + max(2, question.n // 20)):
             systemic_fault(seed, Path(folder))
-    systemic = max(2, asked.n // 20)
+    systemic = max(2, question.n // 20)
     lines = (
-        f"{asked.n} graphs {dict(datasets)}: all of {published} good records published",
+        f"{question.n} graphs {dict(datasets)}: all of {published} good records published",
         f"bad ones, all of them gaps: {dict(planted)}; systemic faults: {systemic}, nothing published",
     )
     sys.stdout.write("\n".join((*lines, "")))

@@ -24,12 +24,12 @@ RATIOS = (3.0, 2.0, 0.25)
 
 def path(splits):
     """Opening and close as traded, by day: what the oracle knows and a reader of the graph does not."""
-    found, price = {}, 300.0
+    result, price = {}, 300.0
     for day, move in zip(DAYS, MOVES, strict=True):
         opening = price / prod(split.ratio for split in splits if split.first == day) * (1 + move / 2)
         price = opening * (1 + move)
-        found[day] = opening, price
-    return found
+        result[day] = opening, price
+    return result
 
 
 def stored(splits, loaded):
@@ -50,10 +50,10 @@ def subsets():
 def judged(splits, loaded):
     """The share of bars that are proven; none may be proven wrong."""
     bars, true = stored(splits, loaded)
-    found = factors(bars, splits, {})
-    wrong = {day: factor for day, factor in found.items() if factor is not None and factor != pytest.approx(true[day])}
+    result = factors(bars, splits, {})
+    wrong = {day: factor for day, factor in result.items() if factor is not None and factor != pytest.approx(true[day])}
     assert not wrong, (splits, loaded, wrong)
-    return sum(factor is not None for factor in found.values()) / len(found)
+    return sum(factor is not None for factor in result.values()) / len(result)
 
 
 def test_every_load_of_the_whole_series_is_read_right():
@@ -94,8 +94,8 @@ def test_what_is_told_twice_within_a_week_is_one_split_and_two_ratios_of_a_day_a
 
 def test_what_a_share_becomes_counts_the_days_after_it():
     splits = merged([(DAYS[2], 3.0), (DAYS[5], 2.0)])
-    found = [between(splits, DAYS[first], DAYS[last]) for first, last in ((0, 1), (1, 2), (2, 4), (0, 9), (5, 9))]
-    assert found == [1.0, 3.0, 1.0, 6.0, 1.0]
+    result = [between(splits, DAYS[first], DAYS[last]) for first, last in ((0, 1), (1, 2), (2, 4), (0, 9), (5, 9))]
+    assert result == [1.0, 3.0, 1.0, 6.0, 1.0]
     assert between([Split(DAYS[2], DAYS[4], 3.0)], DAYS[2], DAYS[5]) is None
     assert between([Split(DAYS[2], DAYS[2], None)], DAYS[0], DAYS[5]) is None
 
@@ -123,21 +123,23 @@ def test_what_a_share_becomes_counts_the_days_after_it():
 def test_a_night_s_move_is_the_market_s_where_record_or_volume_says_so(close, opening, shares, volumes, expected):
     assert plausible(close, opening, shares, volumes) is expected
     before, after = (None if volume is None else float(volume) for volume in volumes)
-    asked = "SELECT goes_on(ln($o * $s / $c), ln($s), ln(nullif($a, 0) / nullif($b, 0)) - ln($s))"
+    question = "SELECT goes_on(ln($o * $s / $c), ln($s), ln(nullif($a, 0) / nullif($b, 0)) - ln($s))"
     with duckdb.connect() as connection:
         connection.execute(GOES_ON)
-        found = connection.execute(asked, {"o": opening, "s": shares, "c": close, "a": after, "b": before}).fetchone()
-    assert found == (expected,)
+        result = connection.execute(
+            question, {"o": opening, "s": shares, "c": close, "a": after, "b": before}
+        ).fetchone()
+    assert result == (expected,)
 
 
 def test_a_split_recorded_on_another_day_proves_nothing_before_it():
     bars, _ = stored([Split(DAYS[6], DAYS[6], 10.0)], {day: day for day in DAYS})
-    found = factors(bars, [Split(DAYS[5], DAYS[5], 10.0)], {})
-    assert [found[day] for day in DAYS[:5]] == [None] * 5
+    result = factors(bars, [Split(DAYS[5], DAYS[5], 10.0)], {})
+    assert [result[day] for day in DAYS[:5]] == [None] * 5
 
 
 def test_a_split_of_unknown_ratio_leaves_what_was_seen_before_it():
     bars, _ = stored([], {day: day for day in DAYS})
     closes = {bar.day: bar.close for bar in bars[:2]}
-    found = factors(bars, [Split(DAYS[6], DAYS[6], None)], closes)
-    assert [found[day] for day in DAYS] == [1.0, 1.0, None, None, None, None, *[1.0] * 6]
+    result = factors(bars, [Split(DAYS[6], DAYS[6], None)], closes)
+    assert [result[day] for day in DAYS] == [1.0, 1.0, None, None, None, None, *[1.0] * 6]

@@ -61,10 +61,10 @@ def in_a_second(monkeypatch):
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("pump", PUMPS)
 def test_no_page_takes_longer_than_it_may(in_a_second, pump):
-    begun = time.monotonic()
-    (found,) = read(capture((pump * (SIZE * 4 // len(pump))).encode()), URL)
-    assert time.monotonic() - begun < 10
-    assert found.url == URL
+    start = time.monotonic()
+    (result,) = read(capture((pump * (SIZE * 4 // len(pump))).encode()), URL)
+    assert time.monotonic() - start < 10
+    assert result.url == URL
 
 
 def test_a_page_that_takes_too_long_is_a_gap_and_its_neighbours_are_rows(monkeypatch):
@@ -74,20 +74,20 @@ def test_a_page_that_takes_too_long_is_a_gap_and_its_neighbours_are_rows(monkeyp
     queries = tuple(f"https://www.prnewswire.com{name}" for name in bodies)
     monkeypatch.setattr(bounded, "SECONDS", 3.0)
     headers = HTML | {"date": FETCHED.strftime("%a, %d %b %Y %H:%M:%S GMT")}
-    found = happened(
+    result = happened(
         PAGES, Scope(queries=queries), lambda ask: captured(PAGES.provider, ask, bodies[ask.path], headers=headers)
     )
-    assert {row.values["url"] for row in rows(found)} == {queries[0], queries[2]}
-    [gap] = gaps(found)
+    assert {row.values["url"] for row in rows(result)} == {queries[0], queries[2]}
+    [gap] = gaps(result)
     assert web_pages.NO_TEXT.reason in gap
 
 
 def test_a_pdf_whose_pages_share_a_stream_is_unreadable_in_time(in_a_second, monkeypatch):
     body = shared_stream(1000, 3000)
     assert len(body) < 1 << 20
-    begun = time.monotonic()
+    start = time.monotonic()
     assert of_pdf(capture(body)) == {"problem": research_notes.UNREADABLE.reason}
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - start < 10
     monkeypatch.undo()  # a busy machine may take a second for a small one
     assert of_pdf(capture(shared_stream(3, 3)))["pages"] == 3
 
@@ -115,6 +115,6 @@ def test_time_memory_and_a_broken_process_are_out_of_bounds(monkeypatch, tmp_pat
 
 
 def test_thoughts_without_an_end_are_cut_in_linear_time():
-    begun = time.process_time()
+    start = time.process_time()
     web_syntheses._THOUGHT.sub("", "<think " * 100_000)
-    assert time.process_time() - begun < 2
+    assert time.process_time() - start < 2

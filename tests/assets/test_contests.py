@@ -32,8 +32,8 @@ def test_a_loser_that_says_the_same_is_a_repeat_of_the_winner():
 
 def test_rows_of_the_winner_stay_together_and_what_only_a_loser_says_is_lost():
     rows = [row("a", 2, "1", "x"), row("a", 2, "2", "y"), row("b", 1, "1", "x"), row("b", 1, "3", "z")]
-    for one in rows:
-        one["call"] = "c"
+    for item in rows:
+        item["call"] = "c"
     assert settle(list(enumerate(rows)), ("call",), ("key",)) == ([3], {2: 0})
 
 

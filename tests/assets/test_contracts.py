@@ -59,7 +59,7 @@ def test_a_view_shows_the_newest_row_of_each_key_and_no_other():
         name="told", title="Told", summary="Told.", availability="Then.", columns=columns, key=("key", "place"),
         entity="key", source_tag="provider_metadata", newer_by=("said",), tiebreak=("tie",),
     )  # fmt: skip
-    texts = [dict(zip(names, one, strict=True)) for one in product("ab", repeat=4)]
+    texts = [dict(zip(names, each, strict=True)) for each in product("ab", repeat=4)]
     rows = [
         text | {"available_at": now + timedelta(hours=hours), "observed_at": now, "available_at_source": "x",
                 "evidence": mark, "content_hash": bytes([number])}
@@ -75,20 +75,20 @@ def test_a_view_shows_the_newest_row_of_each_key_and_no_other():
         connection.execute("SET TimeZone = 'UTC'")
         stored(connection, dataset, rows)
         connection.execute(agent_view(dataset))
-        shown = connection.sql("FROM told ORDER BY key, place").to_arrow_table().to_pylist()
+        result_rows = connection.sql("FROM told ORDER BY key, place").to_arrow_table().to_pylist()
     expected = [{name: newest[key][name] for name in dataset.agent_columns} for key in sorted(newest)]
-    assert [row | {"available_at": row["available_at"].astimezone(timezone.utc)} for row in shown] == expected
+    assert [row | {"available_at": row["available_at"].astimezone(timezone.utc)} for row in result_rows] == expected
 
 
 def test_a_file_stands_only_where_a_view_is_decided_otherwise():
     decided = {path.stem for path in sql_files("views")}
     assert decided == {name for name, ready in installed().items() if not ready.is_plain}
     for name in decided:
-        written, derived = (
+        output, derived = (
             re.findall(r"\w+|[^\w\s;\"]", re.sub(r"--.*", "", text.upper()))
             for text in (agent_view(all_datasets()[name]), newest_by_window(all_datasets()[name]))
         )
-        assert written != derived, f"sql/views/{name}.sql says what the contract does: remove it"
+        assert output != derived, f"sql/views/{name}.sql says what the contract does: remove it"
 
 
 @pytest.mark.parametrize("name", GRAPH)
@@ -108,8 +108,8 @@ def parsers():
     from assets.graph import calendar, companies, dividends, news, prices, reports, transcripts
 
     modules = (calendar, companies, dividends, news, prices, reports, transcripts)
-    found = {module.DATASET.name: module.PARSERS for module in modules} | {"xbrl_facts": FACT_PARSERS}
-    return [(name, column, parser) for name, columns in found.items() for column, parser in columns.items()]
+    result = {module.DATASET.name: module.PARSERS for module in modules} | {"xbrl_facts": FACT_PARSERS}
+    return [(name, column, parser) for name, columns in result.items() for column, parser in columns.items()]
 
 
 @pytest.mark.parametrize(

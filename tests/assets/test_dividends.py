@@ -29,23 +29,23 @@ class Upstream:
     def stream(self, cypher, params, *, fetch_size):
         lo, hi = params.get("lo", ""), params.get("hi", "9")
         if cypher == dividends.WINDOW:
-            found = [self.dividend(*node) for node in self.dividends if lo <= str(node[1]) < hi]
+            result = [self.dividend(*node) for node in self.dividends if lo <= str(node[1]) < hi]
         elif "(v:Split)" in cypher and cypher != splits.UNDATED:
-            found = [self.split(*node) for node in self.splits if lo <= str(node[1]) < hi]
+            result = [self.split(*node) for node in self.splits if lo <= str(node[1]) < hi]
         else:
-            found = []
-        if found:
-            yield list(map(neo4j.Record, found))
+            result = []
+        if result:
+            yield list(map(neo4j.Record, result))
 
     def dividend(self, ticker, day, companies=(CIK,), amount=0.207):
         dated = {"declaration_date": str(day), "ex_dividend_date": str(day + timedelta(days=9))}
-        told = {"node": f"{ticker}_{day}_Regular", "ticker": ticker, "cash_amount": amount, "currency": "USD"}
+        reply = {"node": f"{ticker}_{day}_Regular", "ticker": ticker, "cash_amount": amount, "currency": "USD"}
         empty = dict.fromkeys(("record_date", "pay_date", "frequency")) | {"dividend_type": "Regular"}
-        return told | dated | empty | self.links(day, companies)
+        return reply | dated | empty | self.links(day, companies)
 
     def split(self, ticker, day, companies=(CIK,), after=3.0):
-        told = {"node": f"{ticker}_{day}", "ticker": ticker, "execution_date": str(day), "split_from": 1.0}
-        return told | {"split_to": after} | self.links(day, companies)
+        reply = {"node": f"{ticker}_{day}", "ticker": ticker, "execution_date": str(day), "split_from": 1.0}
+        return reply | {"split_to": after} | self.links(day, companies)
 
     def links(self, day, companies):
         close = f"{day} 16:00:00-0500" if day.weekday() < 5 else None
@@ -109,7 +109,7 @@ def test_day_by_day_makes_the_lake_that_all_days_at_once_make(tmp_path):
     for day in DAYS[::-1]:
         load(parts, upstream, [dividends.EXTRACTOR], [day])
     assert seen(parts, "dividends") == seen(whole, "dividends")
-    assert len(stored(whole, "dividends")) == len([one for one in declared if one[1].weekday() < 5])
+    assert len(stored(whole, "dividends")) == len([each for each in declared if each[1].weekday() < 5])
 
 
 def rows_at(lake, dataset, as_of):

@@ -66,10 +66,10 @@ def test_a_property_that_is_renamed_for_new_records_alone_is_refused(lake):
 
 def test_the_run_after_the_repair_gives_the_lake_of_a_source_that_was_never_disturbed(lake, tmp_path):
     calm = Lake(tmp_path / "calm")
-    one, two, three = (OBSERVED + timedelta(days=number) for number in range(3))
+    item, two, three = (OBSERVED + timedelta(days=number) for number in range(3))
     grown = [*source(NEWS), *(NEWS.make(2000 + number, DAYS[-1]) for number in range(5))]
-    attempt(lake, NEWS, source(NEWS), at=one)
-    attempt(calm, NEWS, source(NEWS), at=one)
+    attempt(lake, NEWS, source(NEWS), at=item)
+    attempt(calm, NEWS, source(NEWS), at=item)
     for drifted in (changed(grown, title=None), [], changed(grown, created="soon", latest="soon")):
         assert is_refused(attempt(lake, NEWS, drifted, at=two))
     for each in (lake, calm):
@@ -162,8 +162,8 @@ def test_an_ordinary_day_passes(lake, kind, records):
 def test_a_republish_does_not_make_a_stale_dataset_fresh(lake):
     limited = replace(TOY, dataset=replace(NOTES, freshness=timedelta(days=3)))
     toy = ToyGraph()
-    for said, at, run_id in (("1", OBSERVED, "r"), ("2", OBSERVED + timedelta(days=1), "s")):
-        toy.write("a", "2024-03-10T12:00:00-04:00", said)
+    for message, at, run_id in (("1", OBSERVED, "r"), ("2", OBSERVED + timedelta(days=1), "s")):
+        toy.write("a", "2024-03-10T12:00:00-04:00", message)
         day = [date(2024, 3, 10)]
         report = attempt_partitions(limited, day, toy, lake, run_id=run_id, observed_at=at)
         (freshness,) = [check for check in report.checks if check.name == "freshness"]

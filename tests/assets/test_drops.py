@@ -171,8 +171,8 @@ def test_notes_of_every_format_become_text_dated_by_their_receipt(desk):
     desk.drop("street/fx.html", "<html><head><title>Dollar</title></head><body><p>Stronger.</p></body></html>")
     desk.run("research_notes", NOON)
     assert desk.ask("research_notes", "note", NOON - timedelta(seconds=1)) == []
-    asked = "note, publisher, format, title, pages, contains(text, '2001'), available_at"
-    assert desk.ask("research_notes", asked, NOON) == [
+    question = "note, publisher, format, title, pages, contains(text, '2001'), available_at"
+    assert desk.ask("research_notes", question, NOON) == [
         ("own.md", None, "markdown", "Growth", None, True, NOON),
         ("street/fx.html", "street", "html", "Dollar", None, False, NOON),
         ("street/rates.pdf", "street", "pdf", "Rates outlook", 1, True, NOON),
@@ -195,10 +195,10 @@ def test_a_pdf_that_can_t_be_read_is_a_gap(desk, content, gap):
 
 
 def test_a_model_s_cutoff_by_month_is_the_end_of_the_month_and_an_unstated_one_is_null(desk):
-    told = "https://models.example/card"
+    reply = "https://models.example/card"
     desk.drop(
         "models.csv",
-        f"model,released,knowledge_cutoff,source\nm-1,2024-02-29,2023-08,{told}\nm-2,2024-03-01,,{told}\nm-3,,,here\n",
+        f"model,released,knowledge_cutoff,source\nm-1,2024-02-29,2023-08,{reply}\nm-2,2024-03-01,,{reply}\nm-3,,,here\n",
     )
     desk.run("model_registry", NOON)
     assert [(name, str(day)) for name, day in desk.ask("model_registry", "model, knowledge_cutoff", NOON)] == [

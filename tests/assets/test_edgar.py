@@ -47,16 +47,16 @@ def oracle(utc, local, form, filed):
     cut_off, today = CUT_OFFS[form], local.date()
     if cut_off == "13D":
         cut_off = "22:00" if today.isoformat() >= "2024-02-05" else "17:30"
-    works, shown = open_on(today), today
+    works, display = open_on(today), today
     if filed is not None:
         cut_off, works = DATED_CUT_OFFS[cut_off], works or filed >= today
     if not works or local.strftime("%H:%M:%S") > f"{cut_off}:00"[:8]:
-        shown += DAY
-        while not open_on(shown):
-            shown += DAY
+        display += DAY
+        while not open_on(display):
+            display += DAY
     if filed is not None and filed > today:
-        shown = filed if filed.isoformat() in ORDERED else max(shown, filed)
-    return utc if shown == today else morning(shown)
+        display = filed if filed.isoformat() in ORDERED else max(display, filed)
+    return utc if display == today else morning(display)
 
 
 def test_every_half_hour_of_two_years():
@@ -167,8 +167,8 @@ def test_how_far_back_a_day_must_look_is_never_too_short():
     day = date(1993, 1, 4)
     while day < date(2035, 1, 1):
         evening = datetime.combine(day, time(21), edgar.NEW_YORK)
-        shown = released.__wrapped__(evening, "8-K", None).at.astimezone(edgar.NEW_YORK).date()
-        assert shown - day <= days_unreleased(shown) * DAY
+        display = released.__wrapped__(evening, "8-K", None).at.astimezone(edgar.NEW_YORK).date()
+        assert display - day <= days_unreleased(display) * DAY
         assert days_unreleased(day) <= MOST_DAYS_UNRELEASED
         day += DAY
 

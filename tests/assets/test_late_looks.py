@@ -39,8 +39,8 @@ class Source:
         if cypher == self.window:
             moments = [next(record[name] for name in DATED_BY if name in record) for record in self.records]
             pairs = zip(moments, self.records, strict=True)
-            found = [neo4j.Record(record) for moment, record in pairs if params["lo"] <= moment < params["hi"]]
-            yield from [found] * bool(found)
+            result = [neo4j.Record(record) for moment, record in pairs if params["lo"] <= moment < params["hi"]]
+            yield from [result] * bool(result)
 
 
 def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
@@ -163,8 +163,8 @@ def test_what_a_look_did_not_hold_at_all_keeps_its_date(lake):
 
 
 def call(start):
-    told = dict.fromkeys(("questioner", "questioner_title", "responders", "responder_title")) | {"exchanges": "[]"}
-    return spoken(conference_datetime=start, **told)
+    reply = dict.fromkeys(("questioner", "questioner_title", "responders", "responder_title")) | {"exchanges": "[]"}
+    return spoken(conference_datetime=start, **reply)
 
 
 def open_until(close):

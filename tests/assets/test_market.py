@@ -226,17 +226,17 @@ def told_of(first, following, run):
         post_market_close=None,
         next_trading_date=following,
     )
-    return [CALENDAR.normalise(one, run) for one in CALENDAR.split(record)]
+    return [CALENDAR.normalise(each, run) for each in CALENDAR.split(record)]
 
 
 @pytest.mark.parametrize(("first", "following", "closings"), CLOSINGS.values(), ids=CLOSINGS)
 def test_the_plan_of_a_day_knows_no_closing_before_it_is_over(first, following, closings):
-    told = told_of(first, following, RunFacts(observed_at=datetime(2032, 1, 1, tzinfo=timezone.utc)))
-    assert [str(row.values["next_trading_date"]) for row in told] == [*closings, following]
-    assert [row.values["closed_through"] for row in told] == [None, *map(date.fromisoformat, closings)]
-    over = [end_of_new_york_day(date.fromisoformat(one)) for one in closings]
-    assert [row.available_at for row in told[1:]] == over
-    assert told[0].available_at < min(over, default=datetime.max.replace(tzinfo=timezone.utc))
+    reply = told_of(first, following, RunFacts(observed_at=datetime(2032, 1, 1, tzinfo=timezone.utc)))
+    assert [str(row.values["next_trading_date"]) for row in reply] == [*closings, following]
+    assert [row.values["closed_through"] for row in reply] == [None, *map(date.fromisoformat, closings)]
+    over = [end_of_new_york_day(date.fromisoformat(each)) for each in closings]
+    assert [row.available_at for row in reply[1:]] == over
+    assert reply[0].available_at < min(over, default=datetime.max.replace(tzinfo=timezone.utc))
 
 
 @settings(max_examples=300, deadline=None)
@@ -252,19 +252,19 @@ def test_what_a_day_tells_by_t_names_no_later_day_than_the_next_one_planned_that
     moment = end_of_new_york_day(first) + ahead
     public = [row for row in rows if isinstance(row, Row) and row.available_at <= moment]
     later = (first + timedelta(number) for number in range(1, away))
-    still = [one for one in later if planned(one) is not None and end_of_new_york_day(one) > moment]
+    still = [each for each in later if planned(each) is not None and end_of_new_york_day(each) > moment]
     for row in public[-1:]:
         assert row.values["next_trading_date"] == min([following, *still])
 
 
 @pytest.mark.parametrize("following", ["2024-07-03", "2024-07-02", "2024-07-18", "2099-01-01", "0001-01-01"])
 def test_a_trading_day_that_can_be_no_next_one_is_unreadable(run, following):
-    told = list(CALENDAR.split(day(next_trading_date=following)))
-    assert [CALENDAR.normalise(one, run).reason for one in told] == ["next_trading_date is unreadable"]
+    reply = list(CALENDAR.split(day(next_trading_date=following)))
+    assert [CALENDAR.normalise(each, run).reason for each in reply] == ["next_trading_date is unreadable"]
 
 
 def test_a_day_without_a_next_one_is_told_once(run):
-    (row,) = (CALENDAR.normalise(one, run) for one in CALENDAR.split(day(next_trading_date=None)))
+    (row,) = (CALENDAR.normalise(each, run) for each in CALENDAR.split(day(next_trading_date=None)))
     assert (row.values["next_trading_date"], row.values["closed_through"]) == (None, None)
 
 

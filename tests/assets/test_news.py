@@ -103,13 +103,13 @@ def test_an_article_may_have_any_id(run, name):
 
 
 @pytest.mark.parametrize(
-    ("stated", "micros"), [("123456789", 123457), ("123456000", 123456), ("999999999", 1_000_000), ("0000001", 1)]
+    ("statement", "micros"), [("123456789", 123457), ("123456000", 123456), ("999999999", 1_000_000), ("0000001", 1)]
 )
 @pytest.mark.parametrize(
     "form", ["2024-05-02T16:30:00.{}-04:00", "2024-05-02 16:30:00.{}-0400", "2024-05-02T20:30:00.{}Z"]
 )
-def test_nanoseconds_are_rounded_up(run, stated, micros, form):
-    row = EXTRACTOR.normalise(article(created=form.format(stated), updated=None), run)
+def test_nanoseconds_are_rounded_up(run, statement, micros, form):
+    row = EXTRACTOR.normalise(article(created=form.format(statement), updated=None), run)
     assert row.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 

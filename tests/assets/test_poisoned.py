@@ -23,10 +23,10 @@ def test_a_systemic_fault_publishes_nothing(tmp_path):
         systemic_fault(seed, tmp_path)
 
 
-@pytest.mark.parametrize("said", [b"bytes", 7, ["a list"], {"a": "map"}, "half a letter \ud800"], ids=repr)
-def test_a_value_that_its_column_cannot_hold_costs_its_record_alone(toy, lake, said):
+@pytest.mark.parametrize("message", [b"bytes", 7, ["a list"], {"a": "map"}, "half a letter \ud800"], ids=repr)
+def test_a_value_that_its_column_cannot_hold_costs_its_record_alone(toy, lake, message):
     toy.write("good", "2024-03-10T12:00:00-04:00")
-    toy.write("bad", "2024-03-10T12:00:00-04:00", said)
+    toy.write("bad", "2024-03-10T12:00:00-04:00", message)
     count = attempt_partitions(TOY, DAY, toy, lake, run_id="r").outcome.total
     assert [row["evidence"] for row in stored(lake)] == ["toy:good"]
     assert [gap["locator"] for gap in stored(lake, "gaps/notes")] == ["toy:bad"]

@@ -78,11 +78,11 @@ def test_partitions_in_any_order_equal_all_at_once(tmp_path_factory, toy, second
     zone = timezone(timedelta(hours=offset))
     for number, second in enumerate(seconds):
         toy.write(f"n{number}", (MARCH + timedelta(seconds=second)).astimezone(zone).isoformat())
-    wanted = between("2024-03-06", "2024-03-15")
+    expected = between("2024-03-06", "2024-03-15")
     root = tmp_path_factory.mktemp("lakes")
     whole, parts = Lake(root / "whole"), Lake(root / "parts")
-    run_partitions(TOY, wanted, toy, whole, run_id="w", observed_at=OBSERVED)
-    for day in seed.sample(wanted, len(wanted)):
+    run_partitions(TOY, expected, toy, whole, run_id="w", observed_at=OBSERVED)
+    for day in seed.sample(expected, len(expected)):
         run_partitions(TOY, [day], toy, parts, run_id=f"p{day}", observed_at=OBSERVED)
     assert seen(parts) == seen(whole)
     assert len(stored(whole)) == len(seconds)
@@ -199,15 +199,15 @@ def test_too_many_refused_records_are_reported_and_nothing_is_published(toy, lak
 
 
 def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, lake):
-    for note, said in (("a1", '"x"'), ("a2", '"x"'), ("a3", '"y"'), ("b1", '"z"')):
-        toy.write(note, "2024-03-10T12:00:00-04:00", said)
+    for note, message in (("a1", '"x"'), ("a2", '"x"'), ("a3", '"y"'), ("b1", '"z"')):
+        toy.write(note, "2024-03-10T12:00:00-04:00", message)
     contested = replace(
         TOY,
         values=lambda record: {"id": record["id"][0], "said": record["said"]},
         contest=Contest(
             group=("id",),
-            contender=lambda one: one["id"],
-            rank=lambda one: (int(one["id"] == "a2"), 0),
+            contender=lambda each: each["id"],
+            rank=lambda each: (int(each["id"] == "a2"), 0),
             reason="undated",
         ),
     )
@@ -228,11 +228,11 @@ def test_the_rows_of_a_span_become_arrow_at_once_and_stay_on_their_own_days(publ
     for day in days[::2]:
         toy.write(f"a{day}", f"{day}T12:00:00-04:00")
         toy.write(f"b{day}", f"{day}T13:00:00-04:00")
-    made = []
-    monkeypatch.setattr("assets.buckets.rows_table", lambda *told: made.append(rows_table(*told)) or made[-1])
+    outcome = []
+    monkeypatch.setattr("assets.buckets.rows_table", lambda *reply: outcome.append(rows_table(*reply)) or outcome[-1])
     counts = publish(days).per_day
     assert [counts[str(day)].published for day in days] == [2, 0] * 3 + [2]
-    assert [table.num_rows for table in made] == [8]
+    assert [table.num_rows for table in outcome] == [8]
     assert {row["evidence"][-10:] for row in stored(lake)} == {str(day) for day in days[::2]}
 
 
@@ -254,12 +254,12 @@ def test_a_snapshot_is_dated_when_it_was_read(publish, toy, lake):
 
 @given(st.sets(st.dates(date(2024, 1, 1), date(2024, 3, 1)), max_size=30), st.lists(st.integers(0, 200)))
 def test_spans_cover_the_days_exactly_whatever_came(wanted, came):
-    found, arrivals = [], iter(came)
+    result, arrivals = [], iter(came)
     spans = Spans(random.sample(sorted(wanted), len(wanted)), batch=10)
     for span in spans:
-        found += span.days()
+        result += span.days()
         spans.met(next(arrivals, 0))
-    assert found == sorted(wanted)
+    assert result == sorted(wanted)
 
 
 def test_spans_shrink_where_much_comes():

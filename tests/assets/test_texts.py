@@ -87,9 +87,9 @@ def test_the_spellings_of_an_instant_agree(moment):
 @given(instants, st.integers(-12 * 60, 14 * 60))
 def test_a_readable_instant_lies_within_a_day_of_its_text(moment, offset):
     text = moment.astimezone(timezone(timedelta(minutes=offset))).isoformat()
-    found = texts.instant(text)
-    assert found == moment
-    assert abs(new_york_day(found) - texts.leading_day(text)) <= timedelta(days=1)
+    result = texts.instant(text)
+    assert result == moment
+    assert abs(new_york_day(result) - texts.leading_day(text)) <= timedelta(days=1)
 
 
 @pytest.mark.parametrize(

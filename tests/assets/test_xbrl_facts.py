@@ -43,34 +43,34 @@ def reason(run, **changes):
 
 
 def test_separators_go_and_digits_stay(run):
-    found = values(run)
-    assert (found["value"], found["value_number"], found["decimals"]) == ("90753000000", 90753000000.0, "-6")
+    result = values(run)
+    assert (result["value"], result["value_number"], result["decimals"]) == ("90753000000", 90753000000.0, "-6")
 
 
 def test_ends_are_stored_a_day_late_and_starts_are_not(run):
-    found = values(run)
-    assert (found["period_start"], found["period_end"]) == (date(2024, 1, 1), date(2024, 3, 31))
+    result = values(run)
+    assert (result["period_start"], result["period_end"]) == (date(2024, 1, 1), date(2024, 3, 31))
 
 
 def test_instants_are_kept_in_the_start_a_day_late(run):
-    found = values(run, periods=[["instant", "2024-04-01", "null"]])
-    assert (found["period_start"], found["period_end"]) == (None, date(2024, 3, 31))
+    result = values(run, periods=[["instant", "2024-04-01", "null"]])
+    assert (result["period_start"], result["period_end"]) == (None, date(2024, 3, 31))
 
 
 def test_forever_has_no_days(run):
-    found = values(run, periods=[["forever", "null", "null"]])
-    assert (found["period_type"], found["period_start"], found["period_end"]) == ("forever", None, None)
+    result = values(run, periods=[["forever", "null", "null"]])
+    assert (result["period_type"], result["period_start"], result["period_end"]) == ("forever", None, None)
 
 
 def test_a_fact_with_two_contexts_comes_out_once(run):
-    found = values(run, contexts=[[AXIS], [AXIS]], members=["aapl:IPhoneMember", "aapl:IPhoneMember"])
-    assert (found["members"], found["member_count"]) == ("aapl:IPhoneMember", 1)
-    assert found["dimensions"] == "srt:ProductOrServiceAxis"
+    result = values(run, contexts=[[AXIS], [AXIS]], members=["aapl:IPhoneMember", "aapl:IPhoneMember"])
+    assert (result["members"], result["member_count"]) == ("aapl:IPhoneMember", 1)
+    assert result["dimensions"] == "srt:ProductOrServiceAxis"
 
 
 def test_members_are_sorted(run):
-    found = values(run, contexts=[[AXIS, AXIS + "2"]], members=["b:Member", "a:Member"])
-    assert (found["members"], found["member_count"]) == ("a:Member|b:Member", 2)
+    result = values(run, contexts=[[AXIS, AXIS + "2"]], members=["b:Member", "a:Member"])
+    assert (result["members"], result["member_count"]) == ("a:Member|b:Member", 2)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,18 @@ def test_a_filing_without_facts_is_a_gap(run, status, expected):
 
 
 def test_nil_has_no_value(run):
-    found = values(run, is_nil="1", value="null")
-    assert (found["value"], found["value_number"], found["is_nil"]) == (None, None, True)
+    result = values(run, is_nil="1", value="null")
+    assert (result["value"], result["value_number"], result["is_nil"]) == (None, None, True)
 
 
 def test_text_facts_keep_their_commas(run):
-    found = values(run, is_numeric="0", value="One, two", units=[], decimals="null")
-    assert (found["value"], found["value_number"], found["unit"], found["decimals"]) == ("One, two", None, None, None)
+    result = values(run, is_numeric="0", value="One, two", units=[], decimals="null")
+    assert (result["value"], result["value_number"], result["unit"], result["decimals"]) == (
+        "One, two",
+        None,
+        None,
+        None,
+    )
 
 
 def test_infinite_precision_beats_any_then_digits_count():
@@ -135,7 +140,7 @@ def test_infinite_precision_beats_any_then_digits_count():
         key=precision,
         reverse=True,
     )
-    assert [one["value"] for one in ranked] == ["1", "1.25", "1,234,000", "1,230,000", "90,753,000,000"]
+    assert [each["value"] for each in ranked] == ["1", "1.25", "1,234,000", "1,230,000", "90,753,000,000"]
 
 
 def test_axes_are_named_without_cik_and_namespace():

@@ -63,9 +63,11 @@ def walk(seed, count, start=100.0):
 
 
 def bars(first=date(2022, 1, 3), last=date(2023, 6, 30), tickers=("AAA", "BBB"), date_name="date", price_name="close"):
-    held = sessions(first, last)
+    content = sessions(first, last)
     frames = [
-        pd.DataFrame({"ticker": ticker, date_name: held, price_name: walk(number, len(held)), "volume": 1_000 + number})
+        pd.DataFrame(
+            {"ticker": ticker, date_name: content, price_name: walk(number, len(content)), "volume": 1_000 + number}
+        )
         for number, ticker in enumerate(tickers)
     ]
     return pd.concat(frames, ignore_index=True)
@@ -169,8 +171,8 @@ def weekend_bars():
 
 
 def crypto():
-    held = days(date(2022, 1, 1), date(2022, 12, 31))
-    return pd.DataFrame({"symbol": "BTC-USD", "date": held, "close": walk(5, len(held), 20_000)})
+    content = days(date(2022, 1, 1), date(2022, 12, 31))
+    return pd.DataFrame({"symbol": "BTC-USD", "date": content, "close": walk(5, len(content), 20_000)})
 
 
 def macro(lag):
@@ -186,8 +188,8 @@ def macro(lag):
 
 
 def series(day_of_month, name):
-    held = [date(year, month, day_of_month) for year in (2020, 2021, 2022) for month in range(1, 13)]
-    return pd.DataFrame({"timestamp": held, name: [f"{number + 0.5}" for number in range(35)] + ["."]})
+    content = [date(year, month, day_of_month) for year in (2020, 2021, 2022) for month in range(1, 13)]
+    return pd.DataFrame({"timestamp": content, name: [f"{number + 0.5}" for number in range(35)] + ["."]})
 
 
 PLANTED = {

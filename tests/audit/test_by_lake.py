@@ -35,15 +35,15 @@ def facts():
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    made = Lake(tmp_path_factory.mktemp("facts") / "lake")
-    publish(made, "sec_facts", facts(), "facts")
+    outcome = Lake(tmp_path_factory.mktemp("facts") / "lake")
+    publish(outcome, "sec_facts", facts(), "facts")
     names = (("FB", datetime(2020, 1, 1, tzinfo=timezone.utc)), ("META", datetime(2022, 6, 9, 4, tzinfo=timezone.utc)))
-    publish(made, "names", [
+    publish(outcome, "names", [
         {"cik": "0000000001", "kind": "ticker", "name": ticker, "all_names": [ticker], "source": "dei",
          "statement": ticker, "available_at": at}
         for ticker, at in names
     ], "names")  # fmt: skip
-    return made
+    return outcome
 
 
 def found(frame, lake):
@@ -89,13 +89,13 @@ def test_a_ticker_of_a_later_day_is_found_where_the_lake_has_the_one_of_then(lak
 
 def test_the_command_marks_what_a_lake_added(lake, tmp_path, capfd):
     HONEST.assign(revenue=[900.0, 1300.0]).to_parquet(tmp_path / "own.parquet")
-    asked = ["audit", str(tmp_path / "own.parquet")]
-    assert invoke(asked) == 0
-    assert invoke([*asked, "--lake", lake.location, "--format", "json"]) == 1
+    question = ["audit", str(tmp_path / "own.parquet")]
+    assert invoke(question) == 0
+    assert invoke([*question, "--lake", lake.location, "--format", "json"]) == 1
     page = capfd.readouterr().out
     assert [each["rule"] for each in json.loads(page[page.index("{") :])["findings"]] == ["lake_restated"]
-    assert invoke([*asked, "--lake", str(tmp_path / "none")]) != 0
-    assert invoke([*asked, "--lake", lake.location]) == 1
+    assert invoke([*question, "--lake", str(tmp_path / "none")]) != 0
+    assert invoke([*question, "--lake", lake.location]) == 1
     page = capfd.readouterr().out
     assert "1. restated values under first dates, by the lake's facts: 1 of 2 rows" in page
     assert "clean        today's tickers on old rows, by the lake's facts" in page

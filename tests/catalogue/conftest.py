@@ -69,8 +69,8 @@ class World:
         self.connection.register("empty", schema.empty_table())
         self.connection.execute(f"CREATE TABLE lake.{dataset.name} AS FROM empty")
         for number, row in enumerate(rows):
-            made = {"evidence": f"made:{number}", "content_hash": number.to_bytes(2, "big")}
-            full = plain_row(dataset) | made | dict(row)
+            outcome = {"evidence": f"made:{number}", "content_hash": number.to_bytes(2, "big")}
+            full = plain_row(dataset) | outcome | dict(row)
             marks = ", ".join(f"${name}" for name in full)
             self.connection.execute(f"INSERT INTO lake.{dataset.name} ({', '.join(full)}) VALUES ({marks})", full)
 
@@ -120,20 +120,20 @@ def plain_row(dataset: Dataset) -> dict[str, Any]:
 @pytest.fixture
 def world():
     """Builds worlds, by default as of late 2024."""
-    made: list[World] = []
+    outcome: list[World] = []
 
     def build(as_of: str = "2024-12-31T00:00:00Z", datasets: Iterable[str] | None = None, **rows: Any) -> World:
-        made.append(World(as_of, rows, datasets))
-        return made[-1]
+        outcome.append(World(as_of, rows, datasets))
+        return outcome[-1]
 
     yield build
-    for one in made:
-        one.connection.close()
+    for item in outcome:
+        item.connection.close()
 
 
 @pytest.fixture(scope="module")
 def empty() -> Iterator[World]:
     """A world with every dataset and no rows."""
-    made = World("2024-12-31T00:00:00Z", {}, all_datasets())
-    yield made
-    made.connection.close()
+    outcome = World("2024-12-31T00:00:00Z", {}, all_datasets())
+    yield outcome
+    outcome.connection.close()

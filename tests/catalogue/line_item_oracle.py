@@ -79,24 +79,24 @@ class Oracle:
         for statement, rank in _ranked([statement for statement in self.statements if statement.figure.public <= at]):
             figure = statement.figure
             periods[figure.item, figure.months, figure.end].append((rank, statement))
-        figures = [max(ranked, key=lambda one: one[0])[1].figure for ranked in periods.values()]
+        figures = [max(ranked, key=lambda each: each[0])[1].figure for ranked in periods.values()]
         return figures + list(self._summed(figures))
 
     def _summed(self, figures: list[Figure]) -> Iterator[Figure]:
         by_period = {(figure.item, figure.months, figure.end, figure.unit): figure for figure in figures}
         spans = {key[1:] for key in by_period}
-        stated = {key[:3] for key in by_period}
+        statement = {key[:3] for key in by_period}
         for item in dict.fromkeys(row[0] for row in self.sums):
             places = sorted({row[2] for row in self.sums if row[0] == item})
             for length, end in {span[:2] for span in spans}:
-                if (item, length, end) in stated:
+                if (item, length, end) in statement:
                     continue
                 for place in places:
                     terms = [row for row in self.sums if row[0] == item and row[2] == place]
                     units = sorted(span[2] for span in spans if span[:2] == (length, end))
-                    made = [sum_of(terms, by_period, (length, end, unit)) for unit in units]
-                    if found := next(filter(None, made), None):
-                        yield found
+                    outcome = [sum_of(terms, by_period, (length, end, unit)) for unit in units]
+                    if result := next(filter(None, outcome), None):
+                        yield result
                         break
 
     def periods(self, at: datetime) -> dict[tuple[str, str, date], Figure]:
@@ -105,38 +105,38 @@ class Oracle:
 
     def newest(self, at: datetime) -> dict[tuple[str, str], Figure]:
         """The newest of each item and span, as far as it is not passed off for a newer one."""
-        known = self.known(at)
-        if not known:
+        existing = self.known(at)
+        if not existing:
             return {}
         company_end = max(statement.figure.end for statement in self.statements if statement.figure.public <= at)
-        known = [one for one in known if (company_end - one.end).days <= 900]
+        existing = [each for each in existing if (company_end - each.end).days <= 900]
         item_end: dict[str, date] = {}
-        for one in known:
-            if one.months in (None, 3, 6, 9, 12):
-                item_end[one.item] = max(one.end, item_end.get(one.item, one.end))
-        found: dict[tuple[str, str], Figure] = {}
-        for (item, span, end), figure in sorted(periods(known).items(), key=lambda one: one[0][2]):
+        for each in existing:
+            if each.months in (None, 3, 6, 9, 12):
+                item_end[each.item] = max(each.end, item_end.get(each.item, each.end))
+        result: dict[tuple[str, str], Figure] = {}
+        for (item, span, end), figure in sorted(periods(existing).items(), key=lambda each: each[0][2]):
             late = (item_end[item] - end).days > (380 if span == "year" else 20)
-            found.pop((item, span), None)
+            result.pop((item, span), None)
             if not late and (company_end - end).days <= 460:
-                found[item, span] = figure
-        return found
+                result[item, span] = figure
+        return result
 
 
-def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
+def periods(existing: list[Figure]) -> dict[tuple[str, str, date], Figure]:
     """Quarters, years, trailing twelve months and balances of what was known."""
-    found = {}
-    for one in known:
-        if one.start is None:
-            found[one.item, "balance", one.end] = one
-        elif one.kind == "average" and one.months in (3, 12):
-            found[one.item, "quarter" if one.months == 3 else "year", one.end] = one
-    for item in {one.item for one in known if one.kind in ("flow", "per_share")}:
-        mine = [one for one in known if one.item == item and one.months in (3, 6, 9, 12)]
-        years = {one.end: one for one in mine if one.months == 12}
+    result = {}
+    for each in existing:
+        if each.start is None:
+            result[each.item, "balance", each.end] = each
+        elif each.kind == "average" and each.months in (3, 12):
+            result[each.item, "quarter" if each.months == 3 else "year", each.end] = each
+    for item in {each.item for each in existing if each.kind in ("flow", "per_share")}:
+        mine = [each for each in existing if each.item == item and each.months in (3, 6, 9, 12)]
+        years = {each.end: each for each in mine if each.months == 12}
         quarters = _quarters(mine)
-        found |= {(item, "quarter", quarter.end): quarter for quarter in quarters}
-        found |= {(item, "year", end): one for end, one in years.items()}
+        result |= {(item, "quarter", quarter.end): quarter for quarter in quarters}
+        result |= {(item, "year", end): each for end, each in years.items()}
         bridges, fours = list(_bridges(mine)), list(_fours(quarters))
         former, bridges = (
             [bridge for bridge in bridges if bridge.is_former],
@@ -144,9 +144,9 @@ def periods(known: list[Figure]) -> dict[tuple[str, str, date], Figure]:
         )
         twelves = former + (bridges + fours if mine[:1] and mine[0].kind == "per_share" else fours + bridges)
         twelves += years.values()
-        twelves.sort(key=lambda one: one.leads)
-        found |= {(item, "ttm", one.end): one for one in twelves}
-    return found
+        twelves.sort(key=lambda each: each.leads)
+        result |= {(item, "ttm", each.end): each for each in twelves}
+    return result
 
 
 def _statements(
@@ -154,10 +154,10 @@ def _statements(
 ) -> Iterator[Statement]:
     filings: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     names = {name for _, _, name, _ in concepts}
-    for taxonomy, stated in answer["facts"].items():
-        for name, concept in stated.items():
-            for unit, listed in concept["units"].items():
-                for fact in listed:
+    for taxonomy, statement in answer["facts"].items():
+        for name, concept in statement.items():
+            for unit, listing in concept["units"].items():
+                for fact in listing:
                     start = date.fromisoformat(fact["start"]) if fact.get("start") else None
                     end, filed = date.fromisoformat(fact["end"]), date.fromisoformat(fact["filed"])
                     if f"{taxonomy}:{name}" in names and "14A" not in fact["form"] and end <= filed:
@@ -226,37 +226,37 @@ def _shares_of(rows: list[tuple[Any, ...]], start: date, end: date, value: float
 
 
 def _ranked(statements: list[Statement]) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
-    for one in statements:
-        periodic = bool(PERIODIC.fullmatch(one.form))
-        yield one, (periodic, one.figure.leads, one.figure.public, one.accession, -one.place)
+    for item in statements:
+        periodic = bool(PERIODIC.fullmatch(item.form))
+        yield item, (periodic, item.figure.leads, item.figure.public, item.accession, -item.place)
 
 
 def _with_former(statements: list[Statement]) -> Iterator[Statement]:
     """Each statement with what like filings stated before the newest restatement, and since when it counts."""
     alike: dict[Any, list[tuple[Any, Statement]]] = defaultdict(list)
-    for one, rank in _ranked(statements):
-        figure = one.figure
-        alike[figure.item, figure.months, figure.end, figure.unit, rank[0], figure.leads].append((rank, one))
-    for listed in alike.values():
+    for each, rank in _ranked(statements):
+        figure = each.figure
+        alike[figure.item, figure.months, figure.end, figure.unit, rank[0], figure.leads].append((rank, each))
+    for listing in alike.values():
         former, restated, previous = None, None, None
-        for _, one in sorted(listed, key=lambda pair: (pair[1].figure.public, pair[0])):
-            figure = one.figure
+        for _, each in sorted(listing, key=lambda pair: (pair[1].figure.public, pair[0])):
+            figure = each.figure
             if previous and _differ(figure, previous):
                 former, restated = previous, figure.public
             previous = figure
-            yield replace(one, figure=replace(figure, former=former, restated=restated))
+            yield replace(each, figure=replace(figure, former=former, restated=restated))
 
 
-def _differ(one: Figure, other: Figure) -> bool:
+def _differ(item: Figure, other: Figure) -> bool:
     """Whether two statements differ by more than rounding."""
-    if one.rounding is None or other.rounding is None:
-        return abs(one.value - other.value) > 0.001 * max(abs(one.value), abs(other.value))
-    return abs(one.value - other.value) > max(one.rounding, other.rounding) / 2
+    if item.rounding is None or other.rounding is None:
+        return abs(item.value - other.value) > 0.001 * max(abs(item.value), abs(other.value))
+    return abs(item.value - other.value) > max(item.rounding, other.rounding) / 2
 
 
-def _fits(one: Figure, other: Figure) -> bool:
+def _fits(item: Figure, other: Figure) -> bool:
     """Whether a figure was not restated since another one was stated last, or both at about the same time."""
-    for first, second in ((one, other), (other, one)):
+    for first, second in ((item, other), (other, item)):
         if first.restated is None or first.restated <= second.public:
             continue
         if first.former is None or second.former is None or second.restated is None:
@@ -268,10 +268,10 @@ def _fits(one: Figure, other: Figure) -> bool:
 
 def _wholes(figures: list[Figure]) -> Iterator[Figure]:
     """Figures, and those that they were before."""
-    for one in figures:
-        yield one
-        if one.former:
-            yield replace(one.former, former=None, restated=None, is_former=True)
+    for item in figures:
+        yield item
+        if item.former:
+            yield replace(item.former, former=None, restated=None, is_former=True)
 
 
 def sum_of(
@@ -281,7 +281,7 @@ def sum_of(
     parts: list[Figure] = []
     before: list[Figure] = []
     extra = set()
-    for item, kind, _, term, factor, needed in sorted(terms, key=lambda one: one[3]):
+    for item, kind, _, term, factor, needed in sorted(terms, key=lambda each: each[3]):
         part = by_period.get((term, *key))
         if part is None and needed:
             return None
@@ -297,7 +297,7 @@ def sum_of(
 
 
 def _joined(parts: list[Figure], start: date | None) -> Figure:
-    newest = max(parts, key=lambda one: one.end)
+    newest = max(parts, key=lambda each: each.end)
     return replace(
         newest,
         start=start,
@@ -324,8 +324,8 @@ def _fit(parts: list[Figure], apart: float = 1.24) -> bool:
     return None not in scales and min(scales) > 0 and max(scales) < apart * min(scales)  # type: ignore[type-var, operator]
 
 
-def _near(one: date | None, other: date | None, days: int = 7) -> bool:
-    return one is not None and other is not None and abs((one - other).days) <= days
+def _near(item: date | None, other: date | None, days: int = 7) -> bool:
+    return item is not None and other is not None and abs((item - other).days) <= days
 
 
 def _quarters(figures: list[Figure]) -> list[Figure]:
@@ -343,44 +343,44 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
                     if whole.end not in differences or rank > differences[whole.end][0]:
                         differences[whole.end] = (rank, rest)
     candidates = [(True, figure) for figure in figures if figure.months == 3]
-    candidates += [(False, one) for _, one in differences.values()]
-    candidates.sort(key=lambda one: one[1].end)
+    candidates += [(False, each) for _, each in differences.values()]
+    candidates.sort(key=lambda each: each[1].end)
     groups: list[list[tuple[bool, Figure]]] = []
-    for one in candidates:
-        if groups and (one[1].end - groups[-1][-1][1].end).days <= 20:
-            groups[-1].append(one)
+    for item in candidates:
+        if groups and (item[1].end - groups[-1][-1][1].end).days <= 20:
+            groups[-1].append(item)
         else:
-            groups.append([one])
-    return [max(group, key=lambda one: _precedence(*one, group))[1] for group in groups]
+            groups.append([item])
+    return [max(group, key=lambda each: _precedence(*each, group))[1] for group in groups]
 
 
-def _precedence(is_stated: bool, one: Figure, group: list[tuple[bool, Figure]]) -> tuple[Any, ...]:
+def _precedence(is_stated: bool, item: Figure, group: list[tuple[bool, Figure]]) -> tuple[Any, ...]:
     """A difference gives way to a stated quarter that it agrees with, and to any where it is of two concepts."""
-    stated = (
-        [] if is_stated else [other for other_is_stated, other in group if other_is_stated and other.unit == one.unit]
+    statement = (
+        [] if is_stated else [other for other_is_stated, other in group if other_is_stated and other.unit == item.unit]
     )
     gives_way = any(
-        one.is_mixed
-        or (one.kind == "flow" and abs(one.value - other.value) <= ((one.rounding or 0) + (other.rounding or 0)) / 2)
-        for other in stated
+        item.is_mixed
+        or (item.kind == "flow" and abs(item.value - other.value) <= ((item.rounding or 0) + (other.rounding or 0)) / 2)
+        for other in statement
     )
-    return not gives_way, one.leads, is_stated, one.public, one.end
+    return not gives_way, item.leads, is_stated, item.public, item.end
 
 
 def _fours(quarters: list[Figure]) -> Iterator[Figure]:
     for place in range(3, len(quarters)):
         four = quarters[place - 3 : place + 1]
-        first = min(one.start for one in four if one.start)
+        first = min(each.start for each in four if each.start)
         days = (four[-1].end - first).days + 1
-        listed = sum((one.end - one.start).days + 1 for one in four if one.start)
-        mixed = four[0].kind != "per_share" and any(one.is_former for one in four)
-        if 355 <= days <= 380 and abs(listed - days) <= 7 and _fit(four) and not mixed:
+        count = sum((each.end - each.start).days + 1 for each in four if each.start)
+        mixed = four[0].kind != "per_share" and any(each.is_former for each in four)
+        if 355 <= days <= 380 and abs(count - days) <= 7 and _fit(four) and not mixed:
             yield _joined(four, first)
 
 
 def _bridges(figures: list[Figure]) -> Iterator[Figure]:
     """From the longest part of the next year to the shortest, so that the shortest counts."""
-    for part in sorted(figures, key=lambda one: -(one.months or 0)):
+    for part in sorted(figures, key=lambda each: -(each.months or 0)):
         for year in _wholes(figures):
             if part.months == 12 or year.months != 12 or not _near(part.start, year.end + A_DAY):
                 continue

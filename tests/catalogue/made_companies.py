@@ -83,8 +83,8 @@ class Made:
                 span = {"start": (ends[first] + timedelta(days=1)).isoformat(), "end": ends[quarter + 1].isoformat()}
                 sums = {name: sum(by_year[year - before][about]) for name, by_year in self.figures.items()}
                 shares = self._shares(year, [4 * (year - before) + place for place in range(first, quarter + 1)])
-                stated = sums if first == 0 else {name: sums[name] for name in INCOME}
-                self._state(filing | span, year, shares, factor, stated)
+                statement = sums if first == 0 else {name: sums[name] for name in INCOME}
+                self._state(filing | span, year, shares, factor, statement)
                 if first == quarter:
                     self._add(OF_THE_NOTES, "USD", filing | span, factor * (sums[NOTED] + 7))
                 if first > 0 and self.random.random() < 0.2:

@@ -46,10 +46,12 @@ def bar(hours, day, close, symbol="NOG", entity="1"):
 
 def newest(rows, hours, period):
     """The newest period among rows public by then, in the statement published last; None without any."""
-    known = [row for row in rows if row["available_at"] <= at(hours)]
-    if not known:
+    existing = [row for row in rows if row["available_at"] <= at(hours)]
+    if not existing:
         return None
-    return max((row for row in known if row[period] == max(r[period] for r in known)), key=lambda r: r["available_at"])
+    return max(
+        (row for row in existing if row[period] == max(r[period] for r in existing)), key=lambda r: r["available_at"]
+    )
 
 
 FACTS = st.lists(
@@ -79,59 +81,62 @@ SLOWLY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_s
     facts=FACTS, asked=st.lists(st.tuples(st.sampled_from(["NOG", "XOM"]), st.integers(0, 22)), min_size=1, max_size=4)
 )
 def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked):
-    made = world(datasets=["xbrl_facts", "sec_facts"], xbrl_facts=facts)
+    outcome = world(datasets=["xbrl_facts", "sec_facts"], xbrl_facts=facts)
     pairs = [(ticker, at(hours)) for ticker, hours in asked]
-    found = made.run("facts_as_of_event", pairs=pairs, concepts=list(CONCEPTS))
+    result = outcome.run("facts_as_of_event", pairs=pairs, concepts=list(CONCEPTS))
     expected = []
     for ticker, hours in asked:
         for concept in CONCEPTS:
             series = [row for row in facts if (row["ticker"], row["concept"]) == (ticker, concept)]
             if best := newest(series, hours, "period_end"):
                 expected.append((ticker, concept, best["value_number"], best["period_end"]))
-    assert [(r["ticker"], r["concept_qname"], r["value"], str(r["period_end"])) for r in found] == expected
+    assert [(r["ticker"], r["concept_qname"], r["value"], str(r["period_end"])) for r in result] == expected
 
 
 @SLOWLY
 @given(bars=BARS, asked=st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 22)), min_size=1, max_size=4))
 def test_prices_as_of_an_event_are_of_the_newest_day_known(world, bars, asked):
-    made = world(datasets=["prices", "own_bars", "av_daily_bars", "splits", "polygon_splits"], prices=bars)
-    found = made.run("prices_as_of_event", pairs=[(symbol, at(hours)) for symbol, hours in asked])
+    outcome = world(datasets=["prices", "own_bars", "av_daily_bars", "splits", "polygon_splits"], prices=bars)
+    result = outcome.run("prices_as_of_event", pairs=[(symbol, at(hours)) for symbol, hours in asked])
     best = [newest([row for row in bars if row["symbol"] == symbol], hours, "date") for symbol, hours in asked]
-    assert [row["close"] for row in found] == [one and one["close"] for one in best]
-    assert [row["ticker"] for row in found] == [symbol for symbol, _ in asked]
+    assert [row["close"] for row in result] == [each and each["close"] for each in best]
+    assert [row["ticker"] for row in result] == [symbol for symbol, _ in asked]
 
 
 def test_a_restatement_of_an_old_period_is_not_taken_for_the_newest(world):
     facts = [fact(1, quarter=0, value=10), fact(5, quarter=1, value=20), fact(9, quarter=0, value=11)]
-    made = world(xbrl_facts=facts)
-    found = made.run("facts_as_of_event", pairs=[("NOG", at(10))], concepts=["a:One"])
-    assert [row["value"] for row in found] == [20.0]
+    outcome = world(xbrl_facts=facts)
+    result = outcome.run("facts_as_of_event", pairs=[("NOG", at(10))], concepts=["a:One"])
+    assert [row["value"] for row in result] == [20.0]
 
 
 def test_a_restatement_of_the_newest_period_is_taken_once_public(world):
-    made = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(5, quarter=0, value=11)])
-    asked = [("NOG", at(hours)) for hours in (0, 1, 4, 5)]
-    found = made.run("facts_as_of_event", pairs=asked, concepts=["a:One"])
-    assert [row["value"] for row in found] == [10.0, 10.0, 11.0]
+    outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(5, quarter=0, value=11)])
+    question = [("NOG", at(hours)) for hours in (0, 1, 4, 5)]
+    result = outcome.run("facts_as_of_event", pairs=question, concepts=["a:One"])
+    assert [row["value"] for row in result] == [10.0, 10.0, 11.0]
 
 
 def test_comparatives_in_one_filing_do_not_hide_the_period_it_is_about(world):
-    made = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(1, quarter=1, value=20)])
-    found = made.run("facts_as_of_event", pairs=[("NOG", at(1))], concepts=["a:One"])
-    assert [row["value"] for row in found] == [20.0]
+    outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(1, quarter=1, value=20)])
+    result = outcome.run("facts_as_of_event", pairs=[("NOG", at(1))], concepts=["a:One"])
+    assert [row["value"] for row in result] == [20.0]
 
 
 def test_a_period_that_had_not_ended_when_it_was_filed_is_left_out(world):
-    made = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(2, quarter=40, value=99)])
-    found = made.run("facts_as_of_event", pairs=[("NOG", at(3))], concepts=["a:One"])
-    assert [row["value"] for row in found] == [10.0]
+    outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(2, quarter=40, value=99)])
+    result = outcome.run("facts_as_of_event", pairs=[("NOG", at(3))], concepts=["a:One"])
+    assert [row["value"] for row in result] == [10.0]
 
 
 def test_quarters_and_years_are_series_of_their_own(world):
-    made = world(xbrl_facts=[fact(1, quarter=3, value=40, months=12), fact(2, quarter=2, value=10)])
-    asked = {"pairs": [("NOG", at(3))], "concepts": ["a:One"]}
-    assert [(row["months"], row["value"]) for row in made.run("facts_as_of_event", **asked)] == [(3, 10.0), (12, 40.0)]
-    assert [row["value"] for row in made.run("facts_as_of_event", months=12, **asked)] == [40.0]
+    outcome = world(xbrl_facts=[fact(1, quarter=3, value=40, months=12), fact(2, quarter=2, value=10)])
+    question = {"pairs": [("NOG", at(3))], "concepts": ["a:One"]}
+    assert [(row["months"], row["value"]) for row in outcome.run("facts_as_of_event", **question)] == [
+        (3, 10.0),
+        (12, 40.0),
+    ]
+    assert [row["value"] for row in outcome.run("facts_as_of_event", months=12, **question)] == [40.0]
 
 
 def period(hours, start, end, number, **more):
@@ -170,14 +175,14 @@ def test_a_fiscal_period_of_any_length_is_the_newest_one(world):
         for ticker, (_, *spans) in CALENDARS.items()
         for value, span in zip((10, 20), spans, strict=True)
     ]
-    made = world(xbrl_facts=facts)
+    outcome = world(xbrl_facts=facts)
     for months in (3, 6, 9, 12):
         newest = {ticker: spans[-1] for ticker, (length, *spans) in CALENDARS.items() if length == months}
-        asked = {"pairs": [(ticker, LATE) for ticker in newest], "concepts": ["a:One"], "months": months}
+        question = {"pairs": [(ticker, LATE) for ticker in newest], "concepts": ["a:One"], "months": months}
         expected = [(ticker, 20.0, months, end) for ticker, (_, end) in newest.items()]
-        found = made.run("facts_as_of_event", **asked)
-        assert [(row["ticker"], row["value"], row["months"], str(row["period_end"])) for row in found] == expected
-        rows = made.run("panel", **asked)
+        result = outcome.run("facts_as_of_event", **question)
+        assert [(row["ticker"], row["value"], row["months"], str(row["period_end"])) for row in result] == expected
+        rows = outcome.run("panel", **question)
         assert [json.loads(row["facts"]) for row in rows] == [{"a:One": 20.0}] * len(newest)
         assert [json.loads(row["fact_filings"])["a:One"] for row in rows] == [
             {"form_type": "10-Q", "accession_no": "acc", "period_start": start, "period_end": end}
@@ -197,9 +202,9 @@ def test_a_period_of_calendar_months_has_as_many(world):
         11: ("2023-01-01", "2023-11-30"),
         24: ("2022-01-01", "2023-12-31"),
     }
-    made = world(xbrl_facts=[period(0, *span, 10, available_at=LATE) for span in spans.values()])
-    found = made.run("facts_as_of_event", pairs=[("NOG", LATE)], concepts=["a:One"])
-    assert [row["months"] for row in found] == list(spans)
+    outcome = world(xbrl_facts=[period(0, *span, 10, available_at=LATE) for span in spans.values()])
+    result = outcome.run("facts_as_of_event", pairs=[("NOG", LATE)], concepts=["a:One"])
+    assert [row["months"] for row in result] == list(spans)
 
 
 YEAR = ("2022-12-26", "2023-12-31")
@@ -217,7 +222,7 @@ IN_AMENDMENT = {"form_type": "10-K/A", "accession_no": "amended"}
     ],
 )
 def test_a_figure_of_a_periodic_report_stands_before_another_form_s(world, forms, expected):
-    made = world(
+    outcome = world(
         xbrl_facts=[
             period(1, *YEAR, 7, **IN_PROXY),
             period(2, *YEAR, 10, **IN_10_K),
@@ -226,11 +231,11 @@ def test_a_figure_of_a_periodic_report_stands_before_another_form_s(world, forms
         ]
     )
     pairs = [("NOG", at(hours)) for hours in (1, 2, 3, 4)]
-    found = made.run("facts_as_of_event", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
-    assert [(row["formType"], row["value"]) for row in found] == expected
-    rows = made.run("panel", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
-    stated = [(json.loads(row["fact_filings"]), json.loads(row["facts"])) for row in rows]
-    assert [(filings["a:One"]["form_type"], facts["a:One"]) for filings, facts in stated if facts] == expected
+    result = outcome.run("facts_as_of_event", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
+    assert [(row["formType"], row["value"]) for row in result] == expected
+    rows = outcome.run("panel", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
+    statement = [(json.loads(row["fact_filings"]), json.loads(row["facts"])) for row in rows]
+    assert [(filings["a:One"]["form_type"], facts["a:One"]) for filings, facts in statement if facts] == expected
 
 
 def test_a_newer_period_of_another_form_is_told_until_a_periodic_report_states_it(world):
@@ -239,22 +244,22 @@ def test_a_newer_period_of_another_form_is_told_until_a_periodic_report_states_i
         period(2, *YEAR, 9, form_type="8-K"),
         period(3, *YEAR, 8, **IN_10_K),
     ]
-    asked = {"pairs": [("NOG", at(hours)) for hours in (1, 2, 3)], "concepts": ["a:One"]}
-    found = world(xbrl_facts=facts).run("facts_as_of_event", **asked)
-    assert [row["value"] for row in found] == [5.0, 9.0, 8.0]
-    found = world(xbrl_facts=facts).run("facts_as_of_event", forms="periodic", **asked)
-    assert [row["value"] for row in found] == [5.0, 5.0, 8.0]
+    question = {"pairs": [("NOG", at(hours)) for hours in (1, 2, 3)], "concepts": ["a:One"]}
+    result = world(xbrl_facts=facts).run("facts_as_of_event", **question)
+    assert [row["value"] for row in result] == [5.0, 9.0, 8.0]
+    result = world(xbrl_facts=facts).run("facts_as_of_event", forms="periodic", **question)
+    assert [row["value"] for row in result] == [5.0, 5.0, 8.0]
 
 
 @pytest.mark.parametrize("query", ["xbrl_metric", "xbrl_all_metrics", "earnings_snapshot"])
 def test_a_proxy_statement_hides_no_figure_of_the_annual_report(world, query):
-    stated = {"value": "1", "is_nil": False}
-    facts = [period(2, *YEAR, 10, **IN_10_K, **stated), period(3, *YEAR, 9, **IN_PROXY, **stated)]
-    asked = {
+    statement = {"value": "1", "is_nil": False}
+    facts = [period(2, *YEAR, 10, **IN_10_K, **statement), period(3, *YEAR, 9, **IN_PROXY, **statement)]
+    question = {
         "xbrl_metric": {"concept_qname": "a:One"}, "xbrl_all_metrics": {}, "earnings_snapshot": {"concepts": ["a:One"]}
     }[query]  # fmt: skip
-    made = world(xbrl_facts=facts)
-    (row,) = (one for one in made.run(query, ticker="NOG", **asked) if one.get("section", "facts") == "facts")
+    outcome = world(xbrl_facts=facts)
+    (row,) = (each for each in outcome.run(query, ticker="NOG", **question) if each.get("section", "facts") == "facts")
     assert (row.get("formType", row.get("form_type")), row.get("accessionNo", row.get("stated_in"))) == (
         "10-K",
         "annual",
@@ -279,26 +284,26 @@ def test_a_panel_has_one_row_a_pair_with_what_was_known_then(world):
         {"id": f"bzNews_{number}", "tickers": ["NOG"], "available_at": at(hours)} for number, hours in ((1, 2), (2, 4))
     ]
     edited = [{"id": "bzNews_1", "tickers": ["NOG"], "available_at": at(8)}]
-    made = world(
+    outcome = world(
         prices=[bar(3, 1, 7)],
         xbrl_facts=[fact(1, 0, 10), fact(1, 0, 5, concept="a:Two"), fact(1, 0, 40, months=12)],
         news=news + edited,
     )
     pairs = [("NOG", at(hours)) for hours in (9, 0, 3)] + [("ZZZ", at(9))]
-    found = made.run("panel", pairs=pairs, concepts=list(CONCEPTS), news_days=1)
-    assert [(row["close"], json.loads(row["facts"]), row["news_count"]) for row in found] == [
+    result = outcome.run("panel", pairs=pairs, concepts=list(CONCEPTS), news_days=1)
+    assert [(row["close"], json.loads(row["facts"]), row["news_count"]) for row in result] == [
         (7.0, {"a:One": 10.0, "a:Two": 5.0}, 2),
         (None, {}, 0),
         (7.0, {"a:One": 10.0, "a:Two": 5.0}, 1),
         (None, {}, 0),
     ]
-    assert [row["available_at"].isoformat() for row in found] == [
+    assert [row["available_at"].isoformat() for row in result] == [
         "2024-01-01T04:00:00+00:00",
         "2024-01-01T00:00:00+00:00",
         "2024-01-01T03:00:00+00:00",
         "2024-01-01T09:00:00+00:00",
     ]
-    assert [row["available_at_source"] for row in found] == [
+    assert [row["available_at_source"] for row in result] == [
         "neo4j_created",
         "time_series_timestamp",
         "time_series_timestamp",
@@ -308,17 +313,19 @@ def test_a_panel_has_one_row_a_pair_with_what_was_known_then(world):
 
 def test_news_is_counted_over_the_days_asked_for(world):
     news = [{"id": f"bzNews_{n}", "tickers": ["NOG"], "available_at": at(24 * n)} for n in range(5)]
-    made = world(news=news)
-    counted = {days: made.run("panel", pairs=[("NOG", at(96))], news_days=days)[0]["news_count"] for days in (1, 2, 30)}
+    outcome = world(news=news)
+    counted = {
+        days: outcome.run("panel", pairs=[("NOG", at(96))], news_days=days)[0]["news_count"] for days in (1, 2, 30)
+    }
     assert counted == {1: 1, 2: 2, 30: 5}
 
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_of_statements_of_one_instant_a_panel_takes_the_one_the_views_show(world, backwards):
     order = -1 if backwards else 1
-    told = [{"evidence": "e", "content_hash": bytes([number])} for number in (1, 2, 3)][::order]
-    bars = [bar(3, 1, one["content_hash"][0]) | one for one in told]
-    facts = [fact(1, 0, one["content_hash"][0]) | one for one in told]
+    reply = [{"evidence": "e", "content_hash": bytes([number])} for number in (1, 2, 3)][::order]
+    bars = [bar(3, 1, each["content_hash"][0]) | each for each in reply]
+    facts = [fact(1, 0, each["content_hash"][0]) | each for each in reply]
     (row,) = world(prices=bars, xbrl_facts=facts).run("panel", pairs=[("NOG", at(9))], concepts=["a:One"])
     assert (row["close"], json.loads(row["facts"])) == (3.0, {"a:One": 3.0})
 
@@ -331,15 +338,15 @@ def unrecorded(ratio, hours=4, days=8):
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 @pytest.mark.parametrize("ratio", [3.0, 0.1])
 def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(world, query, ratio):
-    made = world(prices=unrecorded(ratio))
-    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
-    assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 4
-    assert [row["close"] for row in found] == [row["close"] for row in unrecorded(ratio)]
+    outcome = world(prices=unrecorded(ratio))
+    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 4
+    assert [row["close"] for row in result] == [row["close"] for row in unrecorded(ratio)]
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_split_told_late_joins_closes_from_then_on(world, query):
-    told = {
+    reply = {
         "split_id": "N",
         "ticker": "NOG",
         "execution_date": "2023-12-05",
@@ -347,14 +354,14 @@ def test_a_split_told_late_joins_closes_from_then_on(world, query):
         "split_to": 3.0,
         "available_at": at(6),
     }
-    made = world(prices=unrecorded(3.0), splits=[told])
-    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
-    assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 2 + [3.0] * 2
+    outcome = world(prices=unrecorded(3.0), splits=[reply])
+    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 2 + [3.0] * 2
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world, query):
-    told = {
+    reply = {
         "split_id": "N",
         "ticker": "NOG",
         "execution_date": "2023-12-05",
@@ -362,15 +369,15 @@ def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world
         "split_to": 3.0,
         "available_at": at(4),
     }
-    again = told | {"evidence": "again", "execution_date": "2023-12-06", "available_at": at(6)}
-    made = world(prices=unrecorded(3.0), splits=[told | {"evidence": "first"}], polygon_splits=[again])
-    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(4, 8)])
-    assert [row["evidence_ids"][1:] for row in found] == [["first"]] * 2 + [["again", "first"]] * 2
+    again = reply | {"evidence": "again", "execution_date": "2023-12-06", "available_at": at(6)}
+    outcome = world(prices=unrecorded(3.0), splits=[reply | {"evidence": "first"}], polygon_splits=[again])
+    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(4, 8)])
+    assert [row["evidence_ids"][1:] for row in result] == [["first"]] * 2 + [["again", "first"]] * 2
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_split_whose_price_never_moved_joins_nothing(world, query):
-    told = {
+    reply = {
         "split_id": "N",
         "ticker": "NOG",
         "execution_date": "2023-12-05",
@@ -378,6 +385,6 @@ def test_a_split_whose_price_never_moved_joins_nothing(world, query):
         "split_to": 3.0,
         "available_at": at(4),
     }
-    made = world(prices=unrecorded(1.0), splits=[told])
-    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
-    assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 4
+    outcome = world(prices=unrecorded(1.0), splits=[reply])
+    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 4

@@ -84,9 +84,9 @@ def test_the_columns_are_those_agents_were_promised():
         "vector_qa": "id questioner questioner_title responders exchanges ticker conference_datetime vector_score",
     }
     for name, columns in promised.items():
-        wanted = ["available_at", "available_at_source", *columns.split()]
-        given = [field.name for field in catalogue.get(name).columns if field.name in wanted]
-        assert given == wanted, name
+        expected = ["available_at", "available_at_source", *columns.split()]
+        inputs = [field.name for field in catalogue.get(name).columns if field.name in expected]
+        assert inputs == expected, name
 
 
 def test_the_promised_rows_at_most_are_the_defaults():

@@ -21,8 +21,8 @@ QUERIES = st.lists(st.tuples(CLAUSES, st.sampled_from([" ", " AND ", " OR "])), 
 
 
 def words(text):
-    kept = (mark if unicodedata.category(mark)[0] in "LN" else " " for mark in text.lower())
-    return "".join(kept).split()
+    remaining = (mark if unicodedata.category(mark)[0] in "LN" else " " for mark in text.lower())
+    return "".join(remaining).split()
 
 
 def clauses(query):
@@ -78,8 +78,8 @@ def connection():
 def bm25(connection):
     def score(texts, query):
         corpus = "WITH corpus AS (SELECT unnest(range(len($texts))) AS doc, unnest($texts) AS text)"
-        found = connection.execute(f"{corpus} FROM bm25('corpus', $query)", {"texts": texts, "query": query})
-        return dict(found.fetchall())
+        result = connection.execute(f"{corpus} FROM bm25('corpus', $query)", {"texts": texts, "query": query})
+        return dict(result.fetchall())
 
     return score
 
@@ -99,7 +99,7 @@ def test_scores_do_not_depend_on_how_rows_lie(bm25, texts, query, seed):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "result"),
     [
         ("margin", {0, 1, 3}),
         ("margin guidance", {0, 1, 2, 3}),
@@ -113,9 +113,9 @@ def test_scores_do_not_depend_on_how_rows_lie(bm25, texts, query, seed):
         ("marg", set()),
     ],
 )
-def test_a_query_means_what_its_description_says(bm25, query, found):
+def test_a_query_means_what_its_description_says(bm25, query, result):
     texts = ["Gross margin rose", "margin of gain", "Guidance cut", "guidance; gross\nmargin"]
-    assert set(bm25(texts, query)) == found
+    assert set(bm25(texts, query)) == result
 
 
 @settings(max_examples=60, deadline=None)
@@ -150,7 +150,7 @@ def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):
             **more,
         }
 
-    found = world(
+    result = world(
         news=[
             article(1, 1, "oil oil output"),
             article(2, 2, "oil price notes"),
@@ -159,7 +159,7 @@ def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):
             article(5, 5, "oil", tickers=["XOM"]),
         ]
     ).run("news_full_text", ticker="NOG", query="oil")
-    assert [row["id"] for row in found] == ["bzNews_1", "bzNews_3", "bzNews_2"]
+    assert [row["id"] for row in result] == ["bzNews_1", "bzNews_3", "bzNews_2"]
 
 
 def test_an_article_is_searched_in_its_newest_text(world):

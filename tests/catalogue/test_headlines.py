@@ -18,11 +18,11 @@ def pairs(name):
     return [tuple(line.split(" | ")) for line in lines]
 
 
-def ranks(world, found, ask):
+def ranks(world, result, ask):
     """Of each second headline, the place of its first among what is found; None where it is not."""
     places = []
-    for number, (_, asked) in enumerate(found):
-        ids = [row["id"] for row in ask(world, asked)]
+    for number, (_, question) in enumerate(result):
+        ids = [row["id"] for row in ask(world, question)]
         places.append(ids.index(f"bzNews_{number}") if f"bzNews_{number}" in ids else None)
     return places
 
@@ -40,15 +40,15 @@ def words(world, text):
     [("headlines.txt", 0.60, 0.85), pytest.param("headlines_disguised.txt", 0.25, 0.50, marks=pytest.mark.long)],
 )
 def test_a_search_by_meaning_finds_the_same_event(world, name, least_first, least_in_five):
-    found = pairs(name)
-    assert len(found) >= 200
+    result = pairs(name)
+    assert len(result) >= 200
     at = {"available_at": "2024-03-01T12:00:00Z"}
-    news = [at | {"id": f"bzNews_{number}", "title": first} for number, (first, _) in enumerate(found)]
-    vectors = [at | {"kind": "news", "model": MODEL, "id": one["id"], "vector": own(one["title"])} for one in news]
-    made = world(news=news, text_vectors=vectors)
+    news = [at | {"id": f"bzNews_{number}", "title": first} for number, (first, _) in enumerate(result)]
+    vectors = [at | {"kind": "news", "model": MODEL, "id": each["id"], "vector": own(each["title"])} for each in news]
+    outcome = world(news=news, text_vectors=vectors)
     share = {}
     for how in (meaning, words):
-        places = ranks(made, found, how)
+        places = ranks(outcome, result, how)
         share[how] = (places.count(0) / len(places), sum(place is not None for place in places) / len(places))
         print(f"{name} by {how.__name__}: first {share[how][0]:.1%}, among {FIVE} {share[how][1]:.1%}")
     assert share[meaning][0] >= least_first

@@ -198,7 +198,7 @@ def test_twelve_months_a_share_end_at_a_split_of_five_for_four(last, expected):
         filed = {"filed": f"2025-0{place + 1}-20"}
         facts["NetIncomeLoss"][1].append(filing | filed | {"val": 100.0})
         facts["EarningsPerShareDiluted"][1].append(filing | filed | {"val": 1.0 if place < 2 else last})
-    concepts = {name: {"units": {unit: stated}} for name, (unit, stated) in facts.items()}
+    concepts = {name: {"units": {unit: statement}} for name, (unit, statement) in facts.items()}
     companies = Companies([{"cik": 7, "facts": {"us-gaap": concepts}}])
     rows = companies.world.run("quarters", ticker="0000000007", spans=["ttm"])
     companies.world.connection.close()
@@ -219,14 +219,14 @@ TRANSITION = """
 
 def revenue_of(table):
     """A company that states these revenues: first day, last day, value, form, and the day it is filed."""
-    stated = []
+    statement = []
     for place, line in enumerate(table.strip().splitlines()):
         start, end, value, form, *filed = line.split()
         public = filed[0] if filed else (date.fromisoformat(end) + timedelta(days=40)).isoformat()
-        stated.append(
+        statement.append(
             {"start": start, "end": end, "val": float(value), "accn": f"a-{place}", "form": form, "filed": public}
         )
-    return Companies([{"cik": 7, "facts": {"us-gaap": {"Revenues": {"units": {"USD": stated}}}}}])
+    return Companies([{"cik": 7, "facts": {"us-gaap": {"Revenues": {"units": {"USD": statement}}}}}])
 
 
 def test_a_change_of_the_fiscal_year_loses_no_quarter():
@@ -234,10 +234,10 @@ def test_a_change_of_the_fiscal_year_loses_no_quarter():
     companies = revenue_of(TRANSITION)
     rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "year", "ttm"])
     companies.world.connection.close()
-    found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
-    quarters = [found.pop(("quarter", end)) for end in sorted(end for span, end in found if span == "quarter")]
+    result = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    quarters = [result.pop(("quarter", end)) for end in sorted(end for span, end in result if span == "quarter")]
     assert quarters == [10, 11, 12, 13, 14, 15, 16]
-    assert found == {
+    assert result == {
         ("year", "2019-06-30"): 46,
         ("ttm", "2019-06-30"): 46,
         ("ttm", "2019-09-30"): 50,
@@ -268,9 +268,9 @@ def test_a_quarter_is_left_of_the_year_that_fits(table, last):
     companies = revenue_of(table)
     rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "ttm"])
     companies.world.connection.close()
-    found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
-    assert found["quarter", "2022-12-31"] == last
-    assert ("ttm", "2023-09-30") not in found
+    result = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    assert result["quarter", "2022-12-31"] == last
+    assert ("ttm", "2023-09-30") not in result
 
 
 SPUN_OFF = """
@@ -299,10 +299,10 @@ def test_what_is_restated_alone_is_not_taken_together_with_what_is_not(day, quar
     companies = revenue_of("\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day))
     rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "ttm"])
     companies.world.connection.close()
-    found = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
-    assert found.get(("quarter", "2022-12-31")) == quarter
+    result = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    assert result.get(("quarter", "2022-12-31")) == quarter
     end = "2022-12-31" if day < "2023-10" else "2023-09-30"
-    assert found.get(("ttm", end)) == months
+    assert result.get(("ttm", end)) == months
 
 
 ROUNDED = """
@@ -326,7 +326,7 @@ def figures_of(table, item, span):
         facts[name].append(
             {"start": start, "end": end, "val": int(value), "accn": accession, "form": form, "filed": filed}
         )
-    concepts = {name: {"units": {"USD": stated}} for name, stated in facts.items()}
+    concepts = {name: {"units": {"USD": statement}} for name, statement in facts.items()}
     companies = Companies([{"cik": 7, "facts": {"us-gaap": concepts}}])
     rows = companies.world.run("quarters", ticker="0000000007", items=[item], spans=[span])
     companies.world.connection.close()
@@ -366,9 +366,9 @@ LATER = "ShareBasedCompensation 2023-01-30 2023-04-30 735000000 10-Q 2024-05-29"
 
 
 @pytest.mark.parametrize(
-    ("stated", "later", "expected"),
+    ("statement", "later", "expected"),
     [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)],
 )
-def test_a_stated_quarter_is_not_computed_from_two_concepts_or_within_rounding(stated, later, expected):
-    table = COMPENSATION.format(stated * 1_000_000) + later
+def test_a_stated_quarter_is_not_computed_from_two_concepts_or_within_rounding(statement, later, expected):
+    table = COMPENSATION.format(statement * 1_000_000) + later
     assert figures_of(table, "stock_compensation", "quarter")["2023-07-30"] == expected * 1_000_000

@@ -50,8 +50,8 @@ class Companies:
         """What is known of (CIK, instant) pairs, by CIK, instant and field."""
         query = catalogue.get("line_items_as_of_event")
         bound = query.bind({"pairs": pairs, "fields": fields})
-        listed = [pair | {"company": pair["ticker"]} for pair in json.loads(bound["pairs"])]
-        rows = self.world.ask(query.sql, bound | {"pairs": json.dumps(listed)})
+        listing = [pair | {"company": pair["ticker"]} for pair in json.loads(bound["pairs"])]
+        rows = self.world.ask(query.sql, bound | {"pairs": json.dumps(listing)})
         return {(row["ticker"], row["at"], row["field"]): row for row in rows}
 
 
@@ -102,10 +102,10 @@ def test_quarters_years_and_twelve_months_are_those_of_an_independent_computatio
     for cik in made_companies_world.answers:
         expected = made_companies_world.oracle(cik).periods(LATER)
         rows = made_companies_world.world.run("quarters", ticker=cik, spans=list(line_items.SPANS))
-        found = {(row["item"], row["span"], row["period_end"]): row for row in rows}
-        assert found.keys() == expected.keys()
+        result = {(row["item"], row["span"], row["period_end"]): row for row in rows}
+        assert result.keys() == expected.keys()
         for key, figure in expected.items():
-            row = found[key]
+            row = result[key]
             assert row["value"] == pytest.approx(figure.value, abs=1e-6), key
             assert (row["period_start"], row["available_at"]) == (figure.start, figure.public), key
             assert filings(row) == sorted(figure.filings), key
@@ -117,7 +117,7 @@ def test_quarters_years_and_twelve_months_are_those_of_an_independent_computatio
 def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_instants(made_companies_world):
     fields = ["revenue_ttm", "net_income", "eps_diluted", "eps_diluted_ttm", "free_cash_flow_year", "debt", "assets"]
     instants = [datetime(2015, 5, 1, 22, tzinfo=timezone.utc) + timedelta(days=73 * n) for n in range(24)]
-    found = made_companies_world.at([(cik, at) for cik in made_companies_world.answers for at in instants], fields)
+    result = made_companies_world.at([(cik, at) for cik in made_companies_world.answers for at in instants], fields)
     filled = 0
     for cik in made_companies_world.answers:
         oracle = made_companies_world.oracle(cik)
@@ -126,7 +126,7 @@ def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_ins
             for field in fields:
                 item = line_items.fields()[field]
                 alone = "balance" if line_items.kinds()[item] == "balance" else "quarter"
-                figure, row = newest.get((item, field[len(item) + 1 :] or alone)), found.get((cik, at, field))
+                figure, row = newest.get((item, field[len(item) + 1 :] or alone)), result.get((cik, at, field))
                 assert (figure is None) == (row is None), (cik, at, field, figure, row)
                 if figure and row:
                     assert row["value"] == pytest.approx(figure.value, abs=1e-6), (cik, at, field)
@@ -147,7 +147,7 @@ def test_what_comes_later_changes_no_line_item_of_before(made_companies_world):
 
 def test_every_line_item_names_its_concept_form_and_filing(made_companies_world):
     for cik, answer in list(made_companies_world.answers.items())[:3]:
-        stated = {
+        statement = {
             (f"us-gaap:{name}", fact["form"], fact["accn"])
             for name, concept in answer["facts"]["us-gaap"].items()
             for facts in concept["units"].values()
@@ -157,7 +157,7 @@ def test_every_line_item_names_its_concept_form_and_filing(made_companies_world)
         assert {row["method"] for row in rows} == {"stated", "summed"}
         for row in rows:
             parts = list(zip(*(row[name].split("|") for name in ("concept", "form_type", "accession_no")), strict=True))
-            assert stated.issuperset(parts)
+            assert statement.issuperset(parts)
             assert len(parts) == len(row["evidence_ids"]) == (1 if row["method"] == "stated" else len(parts))
             assert not any("14A" in form for _, form, _ in parts)
 
@@ -194,8 +194,8 @@ def test_a_quarter_that_cannot_be_made_is_not_the_one_before():
         ("2019-01-01", "2019-12-31", 40, "a-2", {}),
     ]
     companies = one_company(Revenues=facts)
-    found = companies.at([("0000000007", "2020-03-01T00:00:00Z")], ["revenue", "revenue_ttm"])
-    assert [(key[2], row["value"]) for key, row in found.items()] == [("revenue_ttm", 40)]
+    result = companies.at([("0000000007", "2020-03-01T00:00:00Z")], ["revenue", "revenue_ttm"])
+    assert [(key[2], row["value"]) for key, row in result.items()] == [("revenue_ttm", 40)]
 
 
 def test_years_of_companies_of_half_years_are_bridged():
@@ -254,10 +254,10 @@ def test_known_figures_of_real_companies():
         (row["cik"], row["item"], row["span"], row["period_end"]): float(row["value"]) if row["value"] else None
         for row in table("real_figures.csv")
     }
-    found = {
+    result = {
         (cik, row["item"], row["span"], str(row["period_end"])): row["value"]
         for cik in answers
         for row in companies.world.run("quarters", ticker=cik, spans=list(line_items.SPANS))
     }
     assert len(expected) >= 60
-    assert {key: found.get(key) for key in expected} == pytest.approx(expected)
+    assert {key: result.get(key) for key in expected} == pytest.approx(expected)

@@ -9,8 +9,8 @@ AT = "2014-{:02d}-{:02d}T12:30:00Z"
 
 def observation(period, vintage, value, series="GDP", at=None):
     month, day = map(int, vintage.split("-")[1:])
-    named = {"series_id": series, "observation_date": period, "vintage_date": vintage, "value": value}
-    return named | {"available_at": at or AT.format(month, day), "withdrawn": value is None}
+    names = {"series_id": series, "observation_date": period, "vintage_date": vintage, "value": value}
+    return names | {"available_at": at or AT.format(month, day), "withdrawn": value is None}
 
 
 GDP = [
@@ -35,36 +35,39 @@ def test_the_latest_value_is_of_the_newest_period_in_the_vintage_that_was_public
 
 
 def test_a_series_of_both_sources_is_told_by_both(world):
-    found = world(macro_observations=GDP, macro_panels=[PANEL]).run("macro_latest", series="GDP")
-    assert [(row["dataset"], row["value"]) for row in found] == [("macro_observations", 17016.0), ("macro_panels", 1.0)]
+    result = world(macro_observations=GDP, macro_panels=[PANEL]).run("macro_latest", series="GDP")
+    assert [(row["dataset"], row["value"]) for row in result] == [
+        ("macro_observations", 17016.0),
+        ("macro_panels", 1.0),
+    ]
 
 
 def test_a_withdrawn_value_is_not_the_latest(world):
-    made = world(macro_observations=[*GDP, observation("2014-04-01", "2014-07-30", None)])
-    assert made.run("macro_latest", series="GDP")[0]["observation_date"] == date(2014, 1, 1)
+    outcome = world(macro_observations=[*GDP, observation("2014-04-01", "2014-07-30", None)])
+    assert outcome.run("macro_latest", series="GDP")[0]["observation_date"] == date(2014, 1, 1)
 
 
 @pytest.mark.parametrize(
     ("at", "values"), [(AT.format(4, 29), []), (AT.format(5, 28), [17149.6]), (AT.format(5, 29), [17149.6, 17101.3])]
 )
 def test_vintages_are_those_that_were_public_oldest_first(world, at, values):
-    found = world(at, macro_observations=GDP).run("macro_vintages", series="GDP", period="2014-01-01")
-    assert [row["value"] for row in found] == values
-    assert [row["change"] for row in found[1:]] == [pytest.approx(-48.3)] * len(found[1:])
+    result = world(at, macro_observations=GDP).run("macro_vintages", series="GDP", period="2014-01-01")
+    assert [row["value"] for row in result] == values
+    assert [row["change"] for row in result[1:]] == [pytest.approx(-48.3)] * len(result[1:])
 
 
 def test_a_release_tells_first_values_from_revisions(world):
     rows = [*GDP, observation("2014-04-01", "2014-07-30", 17294.7), observation("2014-01-01", "2014-07-30", 17044.0)]
-    found = world(macro_observations=rows).run("macro_release", day="2014-07-30")
-    shown = [(row["observation_date"].month, row["value"], row["previous_value"], row["is_first"]) for row in found]
-    assert shown == [(4, 17294.7, None, True), (1, 17044.0, 17016.0, False)]
+    result = world(macro_observations=rows).run("macro_release", day="2014-07-30")
+    display = [(row["observation_date"].month, row["value"], row["previous_value"], row["is_first"]) for row in result]
+    assert display == [(4, 17294.7, None, True), (1, 17044.0, 17016.0, False)]
 
 
 def test_a_release_is_of_its_day_in_new_york(world):
     rows = [observation("2014-04-01", "2014-07-30", 1.0, at="2014-07-31T03:59:59Z")]
-    made = world(macro_observations=rows)
-    assert [len(made.run("macro_release", day=day)) for day in ("2014-07-30", "2014-07-31")] == [1, 0]
-    assert made.run("macro_release", day="2014-07-30", series="CPI") == []
+    outcome = world(macro_observations=rows)
+    assert [len(outcome.run("macro_release", day=day)) for day in ("2014-07-30", "2014-07-31")] == [1, 0]
+    assert outcome.run("macro_release", day="2014-07-30", series="CPI") == []
 
 
 def test_a_curve_is_of_one_day_by_maturity(world):
@@ -75,17 +78,21 @@ def test_a_curve_is_of_one_day_by_maturity(world):
         observation("2014-03-04", "2014-03-05", 2.7, "DGS10"),
         observation("2014-03-03", "2014-03-04", 9.9, "DGSX"),
     ]
-    made = world(macro_observations=rows)
-    assert [(row["years"], row["yield"]) for row in made.run("macro_curve")] == [(0.25, 0.1), (2.0, 0.3), (10.0, 2.6)]
-    assert [row["yield"] for row in made.run("macro_curve", day="2014-03-04")] == [2.7]
+    outcome = world(macro_observations=rows)
+    assert [(row["years"], row["yield"]) for row in outcome.run("macro_curve")] == [
+        (0.25, 0.1),
+        (2.0, 0.3),
+        (10.0, 2.6),
+    ]
+    assert [row["yield"] for row in outcome.run("macro_curve", day="2014-03-04")] == [2.7]
 
 
 MAY = AT.format(5, 1)
 
 
 def quote(instrument, tenor, value, day, at=MAY):
-    named = {"kind": "curve", "instrument": instrument, "tenor": tenor, "point": "outright", "measure": "par_rate"}
-    return named | {"quoted_on": day, "value": value, "available_at": at}
+    names = {"kind": "curve", "instrument": instrument, "tenor": tenor, "point": "outright", "measure": "par_rate"}
+    return names | {"quoted_on": day, "value": value, "available_at": at}
 
 
 def test_quotes_are_those_of_each_instrument_s_newest_public_day(world):
@@ -97,12 +104,12 @@ def test_quotes_are_those_of_each_instrument_s_newest_public_day(world):
         quote("EUR", "2Y", 2.0, "2014-04-01"),
         quote("USD", "2Y", 9.0, "2014-04-03", AT.format(9, 1)),
     ]
-    made = world(AT.format(7, 1), market_quotes=quotes)
-    found = [(row["instrument"], row["tenor"], row["value"]) for row in made.run("quotes_latest", kind="Curve")]
-    assert found == [("EUR", "2Y", 2.0), ("USD", "10Y", 4.2), ("USD", "2Y", 4.3)]
-    assert [row["value"] for row in made.run("quotes_latest", kind="curve", instruments="USD", day="2014-04-01")] == [
-        4.0
-    ]
+    outcome = world(AT.format(7, 1), market_quotes=quotes)
+    result = [(row["instrument"], row["tenor"], row["value"]) for row in outcome.run("quotes_latest", kind="Curve")]
+    assert result == [("EUR", "2Y", 2.0), ("USD", "10Y", 4.2), ("USD", "2Y", 4.3)]
+    assert [
+        row["value"] for row in outcome.run("quotes_latest", kind="curve", instruments="USD", day="2014-04-01")
+    ] == [4.0]
 
 
 def test_quotes_since_a_day_are_those_of_one_instrument_and_tenor(world):
@@ -114,11 +121,11 @@ def test_quotes_since_a_day_are_those_of_one_instrument_and_tenor(world):
         quote("EUR", "2Y", 2.0, "2014-04-02"),
         quote("USD", "2Y", 9.0, "2014-04-03", AT.format(9, 1)),
     ]
-    made = world(AT.format(7, 1), market_quotes=quotes)
-    asked = {"kind": "Curve", "instrument": "USD"}
-    found = made.run("quotes_range", **asked, start_date="2014-04-01", tenor="2Y")
-    assert [row["value"] for row in found] == [4.0, 4.3]
-    assert [row["value"] for row in made.run("quotes_range", **asked, start_date="2014-04-02")] == [4.2, 4.3]
+    outcome = world(AT.format(7, 1), market_quotes=quotes)
+    question = {"kind": "Curve", "instrument": "USD"}
+    result = outcome.run("quotes_range", **question, start_date="2014-04-01", tenor="2Y")
+    assert [row["value"] for row in result] == [4.0, 4.3]
+    assert [row["value"] for row in outcome.run("quotes_range", **question, start_date="2014-04-02")] == [4.2, 4.3]
 
 
 def test_notes_are_found_by_time_publisher_and_words(world):
@@ -132,10 +139,10 @@ def test_notes_are_found_by_time_publisher_and_words(world):
         },
         {"note": "b/fx.md", "publisher": "b", "title": "Dollar", "text": "stronger", "available_at": AT.format(4, 1)},
     ]
-    made = world(research_notes=notes)
-    assert [row["note"] for row in made.run("research_latest")] == ["b/fx.md", "a/rates.md"]
-    assert [row["text"] for row in made.run("research_latest", publisher="a", characters=8)] == ["duration"]
-    assert [row["note"] for row in made.run("research_search", query="duration")] == ["a/rates.md"]
+    outcome = world(research_notes=notes)
+    assert [row["note"] for row in outcome.run("research_latest")] == ["b/fx.md", "a/rates.md"]
+    assert [row["text"] for row in outcome.run("research_latest", publisher="a", characters=8)] == ["duration"]
+    assert [row["note"] for row in outcome.run("research_search", query="duration")] == ["a/rates.md"]
 
 
 def test_news_needs_no_ticker(world):
@@ -144,33 +151,33 @@ def test_news_needs_no_ticker(world):
          "available_at": AT.format(3, number)}
         for number, tickers in enumerate((["NOG"], [], ["XOM"]), 1)
     ]  # fmt: skip
-    made = world(news=news)
+    outcome = world(news=news)
     start = {"start_date": "2014-03-02"}
-    assert [row["id"] for row in made.run("news_latest", limit=2)] == ["bzNews_3", "bzNews_2"]
-    assert [row["id"] for row in made.run("news_date_range", **start)] == ["bzNews_3", "bzNews_2"]
-    assert [row["id"] for row in made.run("news_by_channel", channel="macro", **start)] == ["bzNews_3", "bzNews_2"]
+    assert [row["id"] for row in outcome.run("news_latest", limit=2)] == ["bzNews_3", "bzNews_2"]
+    assert [row["id"] for row in outcome.run("news_date_range", **start)] == ["bzNews_3", "bzNews_2"]
+    assert [row["id"] for row in outcome.run("news_by_channel", channel="macro", **start)] == ["bzNews_3", "bzNews_2"]
 
 
 def test_a_registry_answers_for_one_model_or_all(world):
     rows = [{"model": name, "source": "https://x.example", "available_at": AT.format(3, 1)} for name in ("m-2", "m-1")]
-    made = world(model_registry=rows)
-    assert [row["model"] for row in made.run("model_known")] == ["m-1", "m-2"]
-    assert [row["knowledge_cutoff"] for row in made.run("model_known", model="m-1")] == [None]
+    outcome = world(model_registry=rows)
+    assert [row["model"] for row in outcome.run("model_known")] == ["m-1", "m-2"]
+    assert [row["knowledge_cutoff"] for row in outcome.run("model_known", model="m-1")] == [None]
 
 
 def test_a_history_is_of_one_source_oldest_first_in_the_vintages_of_then(world):
-    made = world(AT.format(5, 29), macro_observations=GDP, macro_panels=[PANEL])
-    found = [(row["dataset"], row["value"]) for row in made.run("macro_series", series="GDP")]
-    assert found == [("macro_observations", 17089.6), ("macro_observations", 17101.3)]
-    assert [row["value"] for row in made.run("macro_series", series="GDP", limit=1)] == [17101.3]
+    outcome = world(AT.format(5, 29), macro_observations=GDP, macro_panels=[PANEL])
+    result = [(row["dataset"], row["value"]) for row in outcome.run("macro_series", series="GDP")]
+    assert result == [("macro_observations", 17089.6), ("macro_observations", 17101.3)]
+    assert [row["value"] for row in outcome.run("macro_series", series="GDP", limit=1)] == [17101.3]
 
 
 def test_pages_and_results_are_found_by_words(world):
     at = {"available_at": AT.format(3, 1)}
     page = at | {"url": "https://a.example", "title": "Rates", "text": "duration"}
     result = at | {"url": "https://b.example", "title": "Dollar", "snippet": "duration and more"}
-    found = world(web_pages=[page], web_results=[result]).run("web_search", query="duration")
-    assert {(row["dataset"], row["url"]) for row in found} == {
+    actual = world(web_pages=[page], web_results=[result]).run("web_search", query="duration")
+    assert {(row["dataset"], row["url"]) for row in actual} == {
         ("web_pages", "https://a.example"), ("web_results", "https://b.example"),
     }  # fmt: skip
 
@@ -179,6 +186,6 @@ def test_estimates_and_grades_come_newest_first(world):
     at = {"available_at": AT.format(3, 1), "ticker": "NOG"}
     estimates = [at | {"horizon": "fiscal year", "fiscal_date_ending": day} for day in ("2014-12-31", "2015-12-31")]
     grades = [at | {"firm": firm, "graded_at": AT.format(2, day)} for day, firm in enumerate("ab", 1)]
-    made = world(av_estimates=estimates, yahoo_upgrades=grades)
-    assert [row["fiscal_date_ending"].year for row in made.run("estimates_latest", ticker="nog")] == [2015, 2014]
-    assert [row["firm"] for row in made.run("grades_latest", ticker="NOG", limit=1)] == ["b"]
+    outcome = world(av_estimates=estimates, yahoo_upgrades=grades)
+    assert [row["fiscal_date_ending"].year for row in outcome.run("estimates_latest", ticker="nog")] == [2015, 2014]
+    assert [row["firm"] for row in outcome.run("grades_latest", ticker="NOG", limit=1)] == ["b"]

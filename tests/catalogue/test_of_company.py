@@ -47,13 +47,13 @@ def revisions(draw, name):
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_reading_one_company_is_what_its_newest_revisions_hold(world, name, data):
-    made = world(datasets=[name, *OTHER_SOURCES.get(name, ())], **{name: data.draw(revisions(name))})
+    outcome = world(datasets=[name, *OTHER_SOURCES.get(name, ())], **{name: data.draw(revisions(name))})
     dataset = get(name)
     columns, key = ", ".join(dataset.agent_columns), ", ".join(dataset.key)
     order = ", ".join(f"{column} DESC" for column in newest_first(dataset))
     newest = f"(FROM lake.{name} QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {order}) = 1)"
-    told = made.ask(f"SELECT {columns} FROM {name}_of('A') ORDER BY ALL")
-    assert told == made.ask(f"SELECT {columns} FROM {newest} WHERE {OF_A[name]} ORDER BY ALL")
+    reply = outcome.ask(f"SELECT {columns} FROM {name}_of('A') ORDER BY ALL")
+    assert reply == outcome.ask(f"SELECT {columns} FROM {newest} WHERE {OF_A[name]} ORDER BY ALL")
     if name not in ("xbrl_facts", "prices"):
-        everything = made.ask(f"SELECT {columns} FROM {name}_of(NULL) ORDER BY ALL")
-        assert everything == made.ask(f"SELECT {columns} FROM {newest} ORDER BY ALL")
+        everything = outcome.ask(f"SELECT {columns} FROM {name}_of(NULL) ORDER BY ALL")
+        assert everything == outcome.ask(f"SELECT {columns} FROM {newest} ORDER BY ALL")

@@ -10,7 +10,7 @@ from pitlake.questions.parameters import spell
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "bound"),
+    ("kind", "inputs", "bound"),
     [
         ("ticker", " nog ", "NOG"),
         ("text", " gross margin ", "gross margin"),
@@ -29,12 +29,12 @@ from pitlake.questions.parameters import spell
         ("vector", (1, 2), [1.0, 2.0]),
     ],
 )
-def test_a_value_is_bound_in_one_spelling(kind, given, bound):
-    assert spell(kind, "field", given) == bound
+def test_a_value_is_bound_in_one_spelling(kind, inputs, bound):
+    assert spell(kind, "field", inputs) == bound
 
 
 @pytest.mark.parametrize(
-    ("kind", "given"),
+    ("kind", "inputs"),
     [
         ("ticker", ""),
         ("ticker", 7),
@@ -63,9 +63,9 @@ def test_a_value_is_bound_in_one_spelling(kind, given, bound):
         ("pairs", [{"ticker": "NOG"}]),
     ],
 )
-def test_a_value_that_is_none_of_its_type_is_refused_by_name(kind, given):
+def test_a_value_that_is_none_of_its_type_is_refused_by_name(kind, inputs):
     with pytest.raises(BadInput, match=r"^field: "):
-        spell(kind, "field", given)
+        spell(kind, "field", inputs)
 
 
 def test_pairs_become_json_with_instants_in_one_spelling():

@@ -34,10 +34,10 @@ def test_news_of_a_company_comes_newest_first_however_many_companies_it_names(wo
 
 
 def test_a_range_includes_its_first_instant(world):
-    made = world(news=NEWS)
-    assert ids(made.run("news_date_range", ticker="NOG", start_date=DAY.format(2))) == ["2", "3"]
-    assert ids(made.run("news_date_range", ticker="NOG", start_date="2024-03-02")) == ["2", "3"]
-    assert ids(made.run("news_date_range", ticker="NOG", start_date="2024-03-03")) == ["2"]
+    outcome = world(news=NEWS)
+    assert ids(outcome.run("news_date_range", ticker="NOG", start_date=DAY.format(2))) == ["2", "3"]
+    assert ids(outcome.run("news_date_range", ticker="NOG", start_date="2024-03-02")) == ["2", "3"]
+    assert ids(outcome.run("news_date_range", ticker="NOG", start_date="2024-03-03")) == ["2"]
 
 
 def test_the_limit_bounds_the_newest(world):
@@ -73,9 +73,9 @@ REPORTS = [
 
 
 def test_filings_that_only_refer_to_a_company_are_not_its_filings(world):
-    made = world(reports=REPORTS)
-    assert ids(made.run("report_latest", ticker="NOG"), "accessionNo") == ["5", "3", "2", "1"]
-    assert ids(made.run("report_range", ticker="NOG", start_date="2024-03-03"), "accessionNo") == ["5", "3"]
+    outcome = world(reports=REPORTS)
+    assert ids(outcome.run("report_latest", ticker="NOG"), "accessionNo") == ["5", "3", "2", "1"]
+    assert ids(outcome.run("report_range", ticker="NOG", start_date="2024-03-03"), "accessionNo") == ["5", "3"]
 
 
 def test_earnings_reports_are_original_8_ks_with_item_2_02(world):
@@ -94,8 +94,8 @@ def test_text_of_filings_is_searched_and_shown_by_its_start(world, query, datase
         {"accession_no": f"acc-{n}", "ticker": "NOG", key: f"part {n}", "content": text, "available_at": DAY.format(n)}
         for n, text in ((1, "hedge " * 200), (2, "drilling"), (4, "hedge"))
     ]
-    found = world(reports=REPORTS, **{dataset: parts}).run(query, ticker="NOG", query="hedge")
-    assert [(row[key], len(row["content_preview"])) for row in found] == [("part 1", 500)]
+    result = world(reports=REPORTS, **{dataset: parts}).run(query, ticker="NOG", query="hedge")
+    assert [(row[key], len(row["content_preview"])) for row in result] == [("part 1", 500)]
 
 
 def call(number, day, ticker="NOG", **more):
@@ -128,25 +128,25 @@ EXCHANGES = [
 
 
 def test_calls_come_newest_first(world):
-    made = world(transcripts=CALLS)
-    assert [r["company_name"] for r in made.run("transcript_range", ticker="NOG", start_date="2024-03-01")] == [
+    outcome = world(transcripts=CALLS)
+    assert [r["company_name"] for r in outcome.run("transcript_range", ticker="NOG", start_date="2024-03-01")] == [
         "2",
         "1",
     ]
-    assert [r["company_name"] for r in made.run("transcript_latest", ticker="NOG")] == ["2"]
+    assert [r["company_name"] for r in outcome.run("transcript_latest", ticker="NOG")] == ["2"]
     before = world("2024-03-05T00:00:00Z", transcripts=CALLS)
     assert [r["company_name"] for r in before.run("transcript_latest", ticker="NOG")] == ["1"]
 
 
 def test_the_newest_call_s_exchanges_come_in_the_order_of_the_call(world):
-    found = world(transcripts=CALLS, qa_exchanges=EXCHANGES).run("transcript_qa_latest", ticker="NOG")
-    assert [row["sequence"] for row in found] == [0, 2, 10]
+    result = world(transcripts=CALLS, qa_exchanges=EXCHANGES).run("transcript_qa_latest", ticker="NOG")
+    assert [row["sequence"] for row in result] == [0, 2, 10]
 
 
 def test_exchanges_are_searched_by_what_was_said_not_by_their_json(world):
-    made = world(qa_exchanges=EXCHANGES)
-    assert [row["sequence"] for row in made.run("transcript_search_qa", ticker="NOG", query="capex")] == [0]
-    assert made.run("transcript_search_qa", ticker="NOG", query="role OR question") == []
+    outcome = world(qa_exchanges=EXCHANGES)
+    assert [row["sequence"] for row in outcome.run("transcript_search_qa", ticker="NOG", query="capex")] == [0]
+    assert outcome.run("transcript_search_qa", ticker="NOG", query="role OR question") == []
 
 
 def bar(day, close=1.0, symbol="NOG", kind="company", entity="1", **more):
@@ -162,10 +162,13 @@ def bar(day, close=1.0, symbol="NOG", kind="company", entity="1", **more):
 
 def test_bars_come_once_a_day_newest_first_or_oldest_first(world):
     bars = [bar(4, 4.0), bar(5, 5.0), bar(5, 9.0, entity="2", kind="industry"), bar(6, 6.0, "XRT")]
-    made = world(prices=bars)
-    assert [row["close"] for row in made.run("entity_price_series", ticker="NOG")] == [5.0, 4.0]
-    assert [row["close"] for row in made.run("entity_price_range", ticker="NOG", start_date="2024-03-04")] == [4.0, 5.0]
-    assert [row["close"] for row in made.run("entity_latest_price", ticker="NOG")] == [5.0]
+    outcome = world(prices=bars)
+    assert [row["close"] for row in outcome.run("entity_price_series", ticker="NOG")] == [5.0, 4.0]
+    assert [row["close"] for row in outcome.run("entity_price_range", ticker="NOG", start_date="2024-03-04")] == [
+        4.0,
+        5.0,
+    ]
+    assert [row["close"] for row in outcome.run("entity_latest_price", ticker="NOG")] == [5.0]
 
 
 def test_a_corrected_bar_replaces_the_first_print_once_it_is_public(world):
@@ -176,8 +179,8 @@ def test_a_corrected_bar_replaces_the_first_print_once_it_is_public(world):
 
 def snapshot(world, section, **rows):
     """What an earnings snapshot says in one section: value and evidence by name."""
-    found = world("2024-03-31T12:00:00Z", **rows).run("earnings_snapshot", ticker="NOG")
-    return {row["name"]: (row["value"], row["evidence_ids"]) for row in found if row["section"] == section}
+    result = world("2024-03-31T12:00:00Z", **rows).run("earnings_snapshot", ticker="NOG")
+    return {row["name"]: (row["value"], row["evidence_ids"]) for row in result if row["section"] == section}
 
 
 def test_a_snapshot_takes_one_bar_a_day_and_no_return_from_one_entity_to_another(world):
@@ -230,9 +233,9 @@ def test_dividends_and_splits_come_newest_first(world):
         }
         for n in (1, 2)
     ]
-    made = world(dividends=dividends, splits=splits)
-    assert [row["cash_amount"] for row in made.run("entity_dividends", ticker="NOG")] == [0.2, 0.1]
-    assert [row["split_to"] for row in made.run("entity_splits", ticker="NOG")] == [3.0, 2.0]
+    outcome = world(dividends=dividends, splits=splits)
+    assert [row["cash_amount"] for row in outcome.run("entity_dividends", ticker="NOG")] == [0.2, 0.1]
+    assert [row["split_to"] for row in outcome.run("entity_splits", ticker="NOG")] == [3.0, 2.0]
 
 
 def test_a_company_is_known_from_when_it_was_observed(world):
@@ -264,8 +267,8 @@ def fact(value, day, **more):
 def test_a_metric_is_told_once_a_period_as_its_newest_filing_states_it(world):
     later = {"period_start": "2024-01-01", "period_end": "2024-02-29"}
     facts = [fact("1", 1), fact("2", 5), fact("3", 3, **later)]
-    found = world(xbrl_facts=facts).run("xbrl_metric", ticker="NOG", concept_qname="us-gaap:Revenues")
-    assert [row["value"] for row in found] == ["2", "3"]
+    result = world(xbrl_facts=facts).run("xbrl_metric", ticker="NOG", concept_qname="us-gaap:Revenues")
+    assert [row["value"] for row in result] == ["2", "3"]
 
 
 def test_metrics_leave_out_members_texts_and_other_forms(world):
@@ -285,8 +288,8 @@ def test_a_concept_is_found_by_the_words_of_its_label_with_its_newest_fact(world
         fact("3", 2, concept="us-gaap:CostOfRevenue", label="Cost of revenue"),
         fact("4", 2, concept="us-gaap:Assets", label="Assets"),
     ]
-    found = world(xbrl_facts=facts).run("xbrl_concept_search", ticker="NOG", query="revenues cost")
-    assert [(row["concept_qname"], row["value"]) for row in found] == [
+    result = world(xbrl_facts=facts).run("xbrl_concept_search", ticker="NOG", query="revenues cost")
+    assert [(row["concept_qname"], row["value"]) for row in result] == [
         ("us-gaap:Revenues", "2"),
         ("us-gaap:CostOfRevenue", "3"),
     ]
@@ -305,11 +308,11 @@ def test_segments_take_the_least_qualified_then_the_newest_fact_of_each_quarter(
         fact("5", 5, period_start="2023-04-01", period_end="2024-03-31", **member),
         fact("6", 5, members="a:GasMember", member_count=1, dimensions="a:Axis"),
     ]
-    asked = {"ticker": "NOG", "concept_qname": "us-gaap:Revenues", "member_qnames": "a:OilMember"}
-    found = world(reports=quarters, xbrl_facts=facts).run("xbrl_segments", **asked)
-    assert [(str(r["quarter"]), r["member_label"], r["value"], r["dimensionality"]) for r in found] == [
+    question = {"ticker": "NOG", "concept_qname": "us-gaap:Revenues", "member_qnames": "a:OilMember"}
+    result = world(reports=quarters, xbrl_facts=facts).run("xbrl_segments", **question)
+    assert [(str(r["quarter"]), r["member_label"], r["value"], r["dimensionality"]) for r in result] == [
         ("2024-03-31", "Oil", "4", 1),
         ("2023-12-31", "Oil", "2", 1),
     ]
-    one = world(reports=quarters, xbrl_facts=facts).run("xbrl_segments", num_quarters=1, **asked)
-    assert [row["value"] for row in one] == ["4"]
+    item = world(reports=quarters, xbrl_facts=facts).run("xbrl_segments", num_quarters=1, **question)
+    assert [row["value"] for row in item] == ["4"]

@@ -27,8 +27,8 @@ def at_instants(world, name, hours, company=COMPANY, **values):
     query = catalogue.get(name)
     world.add(query.reads)
     bound = query.bind(values | {"pairs": [("ACME", at(hour)) for hour in hours]})
-    listed = [pair | {"company": company} for pair in json.loads(bound["pairs"])]
-    return world.ask(query.sql, bound | {"pairs": json.dumps(listed)})
+    listing = [pair | {"company": company} for pair in json.loads(bound["pairs"])]
+    return world.ask(query.sql, bound | {"pairs": json.dumps(listing)})
 
 
 def by_dataset(rows):
@@ -36,10 +36,10 @@ def by_dataset(rows):
 
 
 def bar(source, hours, day, close):
-    named = {"entity_kind": "company", "entity_id": CIK, "symbol": "ACME"} if source == "prices" else {"ticker": "ACME"}
+    names = {"entity_kind": "company", "entity_id": CIK, "symbol": "ACME"} if source == "prices" else {"ticker": "ACME"}
     day = (date(2023, 12, 1) + timedelta(days=day)).isoformat()
-    made = {"date": day, "open": close, "high": close, "low": close, "close": close, "volume": 9}
-    return source, named | made | {"available_at": at(hours)}
+    outcome = {"date": day, "open": close, "high": close, "low": close, "close": close, "volume": 9}
+    return source, names | outcome | {"available_at": at(hours)}
 
 
 def random_bars(seed):
@@ -52,18 +52,18 @@ def random_bars(seed):
 def best_bar(rows, hours, day=None):
     """The newest day's bar, or a day's, of the most preferred source public by then, as it was stated last."""
     public = [(source, row) for source, row in rows if row["available_at"] <= at(hours)]
-    public = [one for one in public if day is None or one[1]["date"] == day]
+    public = [each for each in public if day is None or each[1]["date"] == day]
     if not public:
         return None
-    return max(public, key=lambda one: (one[1]["date"], -BARS.index(one[0]), one[1]["available_at"]))
+    return max(public, key=lambda each: (each[1]["date"], -BARS.index(each[0]), each[1]["available_at"]))
 
 
 @pytest.mark.parametrize("company", [COMPANY, "ACME"])
 def test_bars_as_of_an_event_are_of_the_most_preferred_source_that_was_public(company):
     for seed in SEEDS:
         rows = random_bars(seed)
-        made = World(LATER, by_dataset(rows))
-        answers = at_instants(made, "panel", range(22), company)
+        outcome = World(LATER, by_dataset(rows))
+        answers = at_instants(outcome, "panel", range(22), company)
         for hour, answer in enumerate(answers):
             best = best_bar(rows, hour)
             expected = (best[0], best[1]["date"], best[1]["close"]) if best else (None, "None", None)
@@ -75,11 +75,11 @@ def test_a_series_has_one_bar_a_day_of_the_most_preferred_source_that_was_public
     for seed in SEEDS:
         rows, hour = random_bars(seed), 3 + seed % 18
         answers = World(at(hour), by_dataset(rows)).run(name, ticker=COMPANY)
-        shown = {str(row["date"]): (row["source"], row["entity_id"]) for row in answers}
+        display = {str(row["date"]): (row["source"], row["entity_id"]) for row in answers}
         days = {row["date"] for _, row in rows}
-        best = {day: found for day in days if (found := best_bar(rows, hour, day))}
-        assert len(answers) == len(shown)
-        assert shown == {day: (source, CIK) for day, (source, _) in best.items()}, seed
+        best = {day: result for day in days if (result := best_bar(rows, hour, day))}
+        assert len(answers) == len(display)
+        assert display == {day: (source, CIK) for day, (source, _) in best.items()}, seed
         if name == "entity_price_series":
             assert {str(row["date"]): row["close"] for row in answers} == {
                 day: row["close"] for day, (_, row) in best.items()
@@ -87,8 +87,8 @@ def test_a_series_has_one_bar_a_day_of_the_most_preferred_source_that_was_public
 
 
 def test_bars_of_a_ticker_that_no_company_is_known_by_are_shown():
-    made = World(LATER, by_dataset([bar("av_daily_bars", 1, 0, 10.0), bar("own_bars", 1, 1, 11.0)]))
-    rows = made.run("entity_price_series", ticker="ACME")
+    outcome = World(LATER, by_dataset([bar("av_daily_bars", 1, 0, 10.0), bar("own_bars", 1, 1, 11.0)]))
+    rows = outcome.run("entity_price_series", ticker="ACME")
     assert [(row["close"], row["source"]) for row in rows] == [(11.0, "own_bars"), (10.0, "av_daily_bars")]
     assert [row["entity_id"] for row in rows] == ["ACME", "ACME"]
 
@@ -98,7 +98,7 @@ def test_what_comes_later_changes_no_earlier_bar():
         rows = random_bars(seed)
         altered = [(source, row | {"close": row["close"] + 7 * (row["available_at"] > at(10))}) for source, row in rows]
         twins = (at_instants(World(LATER, by_dataset(each)), "panel", range(11)) for each in (rows, altered[::-1]))
-        first, second = ([(one["price_date"], one["close"], one["price_source"]) for one in twin] for twin in twins)
+        first, second = ([(each["price_date"], each["close"], each["price_source"]) for each in twin] for twin in twins)
         assert first == second, seed
 
 
@@ -126,18 +126,18 @@ def random_facts(seed):
 def last_statement(rows, hours, end=None):
     """What was stated last of the newest period, or of one, by then; EDGAR's where the graph had not stated it."""
     public = [(source, row) for source, row in rows if row["available_at"] <= at(hours)]
-    public = [one for one in public if end is None or one[1]["period_end"] == end]
+    public = [each for each in public if end is None or each[1]["period_end"] == end]
     first_of_graph = {}
-    for source, row in sorted(public, key=lambda one: one[1]["available_at"]):
+    for source, row in sorted(public, key=lambda each: each[1]["available_at"]):
         if source == "xbrl_facts":
             first_of_graph.setdefault((row["period_end"], row["accession_no"]), row["available_at"])
-    stated = [
+    statement = [
         (row["period_end"], row["available_at"], row["value_number"], source)
         for source, row in public
         if source == "xbrl_facts"
         or row["available_at"] < first_of_graph.get((row["period_end"], row["accession_no"]), "9")
     ]
-    return max(stated)[2:] if stated else None
+    return max(statement)[2:] if statement else None
 
 
 @pytest.mark.parametrize("name", ["facts_as_of_event", "panel"])
@@ -145,13 +145,13 @@ def test_facts_as_of_an_event_are_the_graphs_or_where_it_states_none_edgars(name
     for seed in SEEDS:
         rows = random_facts(seed)
         answers = at_instants(World(LATER, by_dataset(rows)), name, range(22), concepts=["us-gaap:Assets"])
-        expected = {at(hour): found for hour in range(22) if (found := last_statement(rows, hour))}
-        shown = {row["at"].isoformat().replace("+00:00", "Z"): row for row in answers}
+        expected = {at(hour): result for hour in range(22) if (result := last_statement(rows, hour))}
+        display = {row["at"].isoformat().replace("+00:00", "Z"): row for row in answers}
         if name == "panel":
-            values = {instant: json.loads(row["facts"]).get("us-gaap:Assets") for instant, row in shown.items()}
+            values = {instant: json.loads(row["facts"]).get("us-gaap:Assets") for instant, row in display.items()}
             assert values == {at(hour): expected.get(at(hour), (None,))[0] for hour in range(22)}, seed
         else:
-            assert {instant: (row["value"], row["source"]) for instant, row in shown.items()} == expected, seed
+            assert {instant: (row["value"], row["source"]) for instant, row in display.items()} == expected, seed
 
 
 def test_a_fact_is_shown_once_as_it_was_stated_last():
@@ -159,7 +159,7 @@ def test_a_fact_is_shown_once_as_it_was_stated_last():
         rows, hour = random_facts(seed), 3 + 4 * seed
         answers = World(at(hour), by_dataset(rows)).run("xbrl_all_metrics", ticker=COMPANY)
         ends = {row["period_end"] for _, row in rows}
-        expected = {end: found for end in ends if (found := last_statement(rows, hour, end))}
+        expected = {end: result for end in ends if (result := last_statement(rows, hour, end))}
         assert len(answers) == len(expected)
         assert {str(row["period_end"]): (float(row["value"]), row["source"]) for row in answers} == expected, seed
 
@@ -193,12 +193,12 @@ def test_a_filing_is_listed_once_as_the_graph_states_it():
 
 def test_a_filing_that_the_graph_corrects_to_another_company_is_no_longer_its():
     edgar = {"form_type": "8-K", "cik": CIK, "accession_no": "a-1", "accepted_at": at(1), "available_at": at(1)}
-    stated = edgar | {"role": "primary_filer", "tickers": ["ACME"], "created": at(1)}
-    del stated["accepted_at"]
-    corrected = stated | {"cik": "0000000009", "tickers": ["OTHER"], "available_at": at(3)}
-    rows = {"reports": [stated, corrected], "sec_filings": [edgar]}
+    statement = edgar | {"role": "primary_filer", "tickers": ["ACME"], "created": at(1)}
+    del statement["accepted_at"]
+    corrected = statement | {"cik": "0000000009", "tickers": ["OTHER"], "available_at": at(3)}
+    rows = {"reports": [statement, corrected], "sec_filings": [edgar]}
     for hour, source in ((2, "reports"), (4, "sec_filings")):
-        made = World(at(hour), rows)
-        (listed,) = made.run("report_latest", ticker=COMPANY)
-        (shown,) = made.ask(pages.get("filings").sql, {catalogue.COMPANY: COMPANY})
-        assert (listed["source"], shown["dataset"]) == (source, source)
+        outcome = World(at(hour), rows)
+        (listing,) = outcome.run("report_latest", ticker=COMPANY)
+        (display,) = outcome.ask(pages.get("filings").sql, {catalogue.COMPANY: COMPANY})
+        assert (listing["source"], display["dataset"]) == (source, source)

@@ -21,15 +21,15 @@ def statements(sources, seed):
     return [(*place, random.randrange(24)) for place in random.sample(places, 9)]
 
 
-def preferred(sources, stated, hour):
+def preferred(sources, statement, hour):
     """The source of each thing that some source states by an hour."""
-    public = [(source, thing) for source, thing, since in stated if since <= hour]
+    public = [(source, thing) for source, thing, since in statement if since <= hour]
     return {thing: min((s for s, other in public if other == thing), key=sources.index) for _, thing in public}
 
 
 def article(source, number, hour):
-    named = {"id": f"bzNews_{number}" if source == "news" else str(number), "tickers": ["ACME"]}
-    return source, named | {"created": at(hour), "channels": ["Oil"], "available_at": at(hour), "evidence": source}
+    names = {"id": f"bzNews_{number}" if source == "news" else str(number), "tickers": ["ACME"]}
+    return source, names | {"created": at(hour), "channels": ["Oil"], "available_at": at(hour), "evidence": source}
 
 
 @pytest.mark.parametrize(
@@ -43,42 +43,44 @@ def article(source, number, hour):
 def test_an_article_is_shown_once_as_the_graph_has_it_or_else_benzinga(name, values):
     sources = ("news", "benzinga_news")
     for seed in SEEDS:
-        stated = statements(sources, seed)
-        rows = by_dataset([article(*one) for one in stated])
+        statement = statements(sources, seed)
+        rows = by_dataset([article(*each) for each in statement])
         for hour in HOURS:
             answers = World(at(hour), rows).run(name, ticker=COMPANY, **values)
-            shown = {int(row["id"].removeprefix("bzNews_")): row["source"] for row in answers}
-            assert shown == preferred(sources, stated, hour)
-            assert len(answers) == len(shown)
+            display = {int(row["id"].removeprefix("bzNews_")): row["source"] for row in answers}
+            assert display == preferred(sources, statement, hour)
+            assert len(answers) == len(display)
             assert [row["evidence"] for row in answers] == [row["source"] for row in answers]
 
 
 def test_a_panel_counts_an_article_of_two_sources_once():
     for seed in SEEDS:
-        stated = statements(("news", "benzinga_news"), seed)
-        world = World(at(99), by_dataset([article(*one) for one in stated]))
+        statement = statements(("news", "benzinga_news"), seed)
+        world = World(at(99), by_dataset([article(*each) for each in statement]))
         counted = {row["at"]: row["news_count"] for row in at_instants(world, "panel", HOURS)}
-        assert list(counted.values()) == [len({thing for _, thing, since in stated if since <= hour}) for hour in HOURS]
+        assert list(counted.values()) == [
+            len({thing for _, thing, since in statement if since <= hour}) for hour in HOURS
+        ]
 
 
 def call(source, number, hour):
     start = CALL + timedelta(days=90 * number, hours=2 * (source == "transcripts"))
-    stated = {"ticker": "ACME", "fiscal_year": 2024, "fiscal_quarter": number + 1, "evidence": source}
-    stated["available_at"] = (start + timedelta(days=1, hours=hour)).isoformat()
+    statement = {"ticker": "ACME", "fiscal_year": 2024, "fiscal_quarter": number + 1, "evidence": source}
+    statement["available_at"] = (start + timedelta(days=1, hours=hour)).isoformat()
     if source == "transcripts":
-        return source, stated | {"transcript_id": f"ACME_{number}", "conference_datetime": start.isoformat()}
-    return source, stated | {"exchange": "NASDAQ", "call_start": start.isoformat()}
+        return source, statement | {"transcript_id": f"ACME_{number}", "conference_datetime": start.isoformat()}
+    return source, statement | {"exchange": "NASDAQ", "call_start": start.isoformat()}
 
 
 def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
     sources = ("transcripts", "call_transcripts")
     for seed in SEEDS:
-        stated = [(source, thing, hour) for source, thing, hour in statements(sources, seed) if thing < 4]
-        rows = by_dataset([call(*one) for one in stated])
+        statement = [(source, thing, hour) for source, thing, hour in statements(sources, seed) if thing < 4]
+        rows = by_dataset([call(*each) for each in statement])
         answers = World("2026-01-01T00:00:00Z", rows).run("transcript_range", ticker=COMPANY, start_date="2024-01-01")
-        shown = {row["fiscal_quarter"] - 1: row["source"] for row in answers}
-        assert shown == preferred(sources, stated, 24)
-        assert [row["fiscal_quarter"] for row in answers] == sorted((n + 1 for n in shown), reverse=True)
+        display = {row["fiscal_quarter"] - 1: row["source"] for row in answers}
+        assert display == preferred(sources, statement, 24)
+        assert [row["fiscal_quarter"] for row in answers] == sorted((n + 1 for n in display), reverse=True)
         (newest,) = World("2026-01-01T00:00:00Z", rows).run("transcript_latest", ticker=COMPANY)
         assert newest == answers[0]
 
@@ -97,10 +99,10 @@ def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
 )
 def test_two_calls_of_a_day_are_both_shown(hours, quarter, is_same):
     """An earnings call is the graph's call that starts with it; another event of that day is another call."""
-    source, stated = call("call_transcripts", 0, 0)
+    source, statement = call("call_transcripts", 0, 0)
     other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
     other["conference_datetime"] = (CALL + timedelta(hours=hours)).isoformat()
-    answers = World("2026-01-01T00:00:00Z", {source: [stated], "transcripts": [other]}).run(
+    answers = World("2026-01-01T00:00:00Z", {source: [statement], "transcripts": [other]}).run(
         "transcript_range", ticker=COMPANY, start_date="2024-01-01"
     )
     assert {row["source"] for row in answers} == {"transcripts"} | (set() if is_same else {source})
@@ -108,10 +110,10 @@ def test_two_calls_of_a_day_are_both_shown(hours, quarter, is_same):
 
 @pytest.mark.parametrize(("quarter", "sources"), [(1, 1), (2, 2), (None, 2)])
 def test_a_call_without_a_start_is_the_graphs_of_its_quarter(quarter, sources):
-    source, stated = call("call_transcripts", 0, 0)
-    del stated["call_start"]
+    source, statement = call("call_transcripts", 0, 0)
+    del statement["call_start"]
     other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
-    answers = World("2026-01-01T00:00:00Z", {source: [stated], "transcripts": [other]}).run(
+    answers = World("2026-01-01T00:00:00Z", {source: [statement], "transcripts": [other]}).run(
         "transcript_range", ticker=COMPANY, start_date="2024-01-01"
     )
     assert len(answers) == sources
@@ -126,26 +128,26 @@ def test_a_call_without_a_start_is_placed_by_when_its_text_became_public():
 
 def action(source, number, hour):
     day = f"2024-0{number + 1}-10"
-    named = {"ticker": "ACME", "available_at": at(hour), "evidence": source}
+    names = {"ticker": "ACME", "available_at": at(hour), "evidence": source}
     if source.startswith("polygon"):
-        named["ordinal"] = number
+        names["ordinal"] = number
     elif number % 2:
-        named |= {"cik": CIK, "ticker": "FORMER"}
+        names |= {"cik": CIK, "ticker": "FORMER"}
     if source.endswith("splits"):
-        return source, named | {"split_id": day, "execution_date": day, "split_from": 1.0, "split_to": number + 2.0}
+        return source, names | {"split_id": day, "execution_date": day, "split_from": 1.0, "split_to": number + 2.0}
     kind = "Regular" if source == "dividends" else "CD"
-    named |= {"dividend_id": day, "dividend_type": kind, "ex_dividend_date": day, "declaration_date": day}
-    return source, named | {"frequency": "Quarterly" if source == "dividends" else 4, "cash_amount": 0.1}
+    names |= {"dividend_id": day, "dividend_type": kind, "ex_dividend_date": day, "declaration_date": day}
+    return source, names | {"frequency": "Quarterly" if source == "dividends" else 4, "cash_amount": 0.1}
 
 
 def test_a_dividend_is_shown_once_as_the_graph_has_it_or_else_polygon():
     sources = ACTIONS["dividends"]
     for seed in SEEDS:
-        stated = statements(sources, seed)
-        rows = by_dataset([action(*one) for one in stated])
+        statement = statements(sources, seed)
+        rows = by_dataset([action(*each) for each in statement])
         for hour in HOURS:
             answers = World(at(hour), rows).run("entity_dividends", ticker=COMPANY)
-            assert {row["date"].month - 1: row["source"] for row in answers} == preferred(sources, stated, hour)
+            assert {row["date"].month - 1: row["source"] for row in answers} == preferred(sources, statement, hour)
             assert {row["dividend_type"] for row in answers} <= {"Regular"}
             assert {row["frequency"] for row in answers} <= {"Quarterly"}
             assert len({row["date"] for row in answers}) == len(answers)
@@ -154,11 +156,13 @@ def test_a_dividend_is_shown_once_as_the_graph_has_it_or_else_polygon():
 def test_a_split_is_shown_once_by_the_statement_that_was_public_first():
     sources = ACTIONS["splits"]
     for seed in SEEDS:
-        stated = statements(sources, seed)
-        rows = by_dataset([action(*one) for one in stated])
+        statement = statements(sources, seed)
+        rows = by_dataset([action(*each) for each in statement])
         for hour in HOURS:
             answers = World(at(hour), rows).run("entity_splits", ticker=COMPANY)
-            public = sorted((since, sources.index(source), thing) for source, thing, since in stated if since <= hour)
+            public = sorted(
+                (since, sources.index(source), thing) for source, thing, since in statement if since <= hour
+            )
             first = {thing: sources[place] for _, place, thing in reversed(public)}
             assert {row["date"].month - 1: row["source"] for row in answers} == first
             assert [row["split_to"] for row in answers] == [row["date"].month + 1 for row in answers]

@@ -40,8 +40,8 @@ def article(source, number, hour):
 
 
 def article_text(source, number):
-    shown = words(source, number)
-    return f"{number}\n{shown}" if source == "news" else f"{number}\n {shown} "
+    display = words(source, number)
+    return f"{number}\n{display}" if source == "news" else f"{number}\n {display} "
 
 
 def call(source, number, hour):
@@ -51,10 +51,10 @@ def call(source, number, hour):
     if source == "qa_exchanges":
         place = {"transcript_id": f"ACME_{number}", "ticker": "ACME", "conference_datetime": start}
         for sequence, text in enumerate(texts):
-            said = json.dumps([{"role": "question", "text": text}])
-            yield source, place | {"sequence": sequence, "exchanges": said, "available_at": at(hour)}
-        stated = {"transcript_id": f"ACME_{number}", "ticker": "ACME", "conference_datetime": start}
-        yield "transcripts", stated | {"fiscal_year": 2024, "fiscal_quarter": number + 1, "available_at": at(hour)}
+            message = json.dumps([{"role": "question", "text": text}])
+            yield source, place | {"sequence": sequence, "exchanges": message, "available_at": at(hour)}
+        statement = {"transcript_id": f"ACME_{number}", "ticker": "ACME", "conference_datetime": start}
+        yield "transcripts", statement | {"fiscal_year": 2024, "fiscal_quarter": number + 1, "available_at": at(hour)}
         return
     turns = json.dumps([{"speaker": "s", "text": text} for text in texts])
     yield source, {
@@ -72,29 +72,29 @@ def call_texts(source, number):
 def due(texts, query):
     """The score of each text by its name."""
     names = list(texts)
-    found = slow_bm25([texts[name].lower() for name in names], query) if names else {}
-    return {names[number]: pytest.approx(score, abs=2e-6) for number, score in found.items()}
+    result = slow_bm25([texts[name].lower() for name in names], query) if names else {}
+    return {names[number]: pytest.approx(score, abs=2e-6) for number, score in result.items()}
 
 
 @EVERY_COMPANY
 def test_an_article_is_searched_once_in_the_text_of_its_preferred_source(company):
     for seed in SEEDS:
-        stated = statements(ARTICLES, seed)
-        rows = by_dataset([article(*one) for one in stated])
+        statement = statements(ARTICLES, seed)
+        rows = by_dataset([article(*each) for each in statement])
         for hour in HOURS:
             answers = World(at(hour), rows).run("news_full_text", ticker=company, query=QUERY)
-            public = preferred(ARTICLES, stated, hour)
+            public = preferred(ARTICLES, statement, hour)
             texts = {(source, number): article_text(source, number) for number, source in public.items()}
-            shown = {(row["source"], int(row["id"].removeprefix("bzNews_"))): row["ft_score"] for row in answers}
-            assert shown == due(texts, QUERY)
-            assert len(answers) == len(shown)
+            display = {(row["source"], int(row["id"].removeprefix("bzNews_"))): row["ft_score"] for row in answers}
+            assert display == due(texts, QUERY)
+            assert len(answers) == len(display)
 
 
 @EVERY_COMPANY
 def test_a_call_is_searched_once_in_the_texts_of_its_preferred_source(company):
     for seed in SEEDS:
-        stated = [(source, number, hour) for source, number, hour in statements(CALLS, seed) if number < 4]
-        rows = by_dataset([row for one in stated for row in call(*one)])
+        statement = [(source, number, hour) for source, number, hour in statements(CALLS, seed) if number < 4]
+        rows = by_dataset([row for each in statement for row in call(*each)])
         for hour in HOURS:
             answers = World(at(hour), rows).run("transcript_search_qa", ticker=company, query=QUERY)
             texts = {
@@ -103,12 +103,12 @@ def test_a_call_is_searched_once_in_the_texts_of_its_preferred_source(company):
                     f"ACME_{number}" if source == "qa_exchanges" else f"NYSE:ACME 2024Q{number + 1}",
                     n,
                 ): text
-                for number, source in preferred(CALLS, stated, hour).items()
+                for number, source in preferred(CALLS, statement, hour).items()
                 for n, text in enumerate(call_texts(source, number))
             }
-            shown = {(row["source"], row["transcript_id"], row["sequence"]): row["ft_score"] for row in answers}
-            assert shown == due(texts, QUERY)
-            assert len(answers) == len(shown)
+            display = {(row["source"], row["transcript_id"], row["sequence"]): row["ft_score"] for row in answers}
+            assert display == due(texts, QUERY)
+            assert len(answers) == len(display)
 
 
 @EVERY_COMPANY
@@ -122,24 +122,24 @@ def test_a_call_is_searched_once_in_the_texts_of_its_preferred_source(company):
 def test_the_nearest_texts_are_of_every_source_and_each_shown_once(company, query, kinds):
     sources = tuple(kinds)
     for seed in SEEDS:
-        stated = [(source, number, hour) for source, number, hour in statements(sources, seed) if number < 4]
+        statement = [(source, number, hour) for source, number, hour in statements(sources, seed) if number < 4]
         rows, vectors = [], {}
-        for source, number, hour in stated:
-            made = [article(source, number, hour)] if query == "vector_news" else list(call(source, number, hour))
-            rows += made
-            named = [made[0][1]["id"]] if query == "vector_news" else names_of(source, number)
-            for name in named:
+        for source, number, hour in statement:
+            outcome = [article(source, number, hour)] if query == "vector_news" else list(call(source, number, hour))
+            rows += outcome
+            names = [outcome[0][1]["id"]] if query == "vector_news" else names_of(source, number)
+            for name in names:
                 vectors[source, name] = vector(source, name)
                 place = {"kind": kinds[source], "id": name, "ticker": "ACME", "model": MODEL, "available_at": at(hour)}
                 rows.append(("text_vectors", place | {"vector": vectors[source, name]}))
         for hour in HOURS:
-            asked = {"embedding": [1.0, 0.0], "model": MODEL, "k": 99, "ticker": company}
-            if not any(since <= hour for *_, since in stated):
+            question = {"embedding": [1.0, 0.0], "model": MODEL, "k": 99, "ticker": company}
+            if not any(since <= hour for *_, since in statement):
                 continue
-            answers = World(at(hour), by_dataset(rows)).run(query, **asked)
+            answers = World(at(hour), by_dataset(rows)).run(query, **question)
             near = {
                 (source, name): pytest.approx(vectors[source, name][0], abs=2e-6)
-                for number, source in preferred(sources, stated, hour).items()
+                for number, source in preferred(sources, statement, hour).items()
                 for name in (
                     [article(source, number, 0)[1]["id"]] if query == "vector_news" else names_of(source, number)
                 )

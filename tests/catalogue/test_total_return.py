@@ -177,8 +177,8 @@ DELISTED = (
 )
 def test_a_delisting_is_stated_on_the_last_bar(world, filed, note):
     for as_of in ("2024-12-31T00:00:00Z", "2024-01-05T22:00:00Z"):
-        made = world(as_of, own_bars=BARS, universe_events=[filed])
-        returns = made.run("total_return", ticker="0000000001 ACME")
+        outcome = world(as_of, own_bars=BARS, universe_events=[filed])
+        returns = outcome.run("total_return", ticker="0000000001 ACME")
         assert [row["note"] for row in returns] == [None, None, None, note]
         assert ("form 25" in returns[-1]["evidence_ids"]) == bool(note)
     before = world("2024-01-05T11:00:00Z", own_bars=BARS, universe_events=[filed])

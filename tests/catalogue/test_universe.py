@@ -36,8 +36,8 @@ def status(world):
     """The status of a company as of the noon of a day, None where it is not in the answer."""
 
     def ask(day, *events, statuses=ALL, cik=ALPHA):
-        found = world(f"{day}T17:00:00Z", universe_events=events).run("universe", statuses=statuses)
-        return next((row["status"] for row in found if row["cik"] == cik), None)
+        result = world(f"{day}T17:00:00Z", universe_events=events).run("universe", statuses=statuses)
+        return next((row["status"] for row in result if row["cik"] == cik), None)
 
     return ask
 
@@ -143,7 +143,7 @@ def test_a_company_bears_the_newest_name_of_then(world):
 
 
 def test_what_came_after_changes_nothing_before(world):
-    told = [LISTED, REPORTED, event(1, "2024-01-10", "listed", "8-A12B", cik=BETA)]
+    reply = [LISTED, REPORTED, event(1, "2024-01-10", "listed", "8-A12B", cik=BETA)]
     later = [
         STRUCK,
         DARK,
@@ -151,8 +151,8 @@ def test_what_came_after_changes_nothing_before(world):
         event(8, "2024-07-01", "listed", "CERT", cik=BETA),
     ]
     short, long = (
-        world("2024-04-30T00:00:00Z", universe_events=told),
-        world("2024-04-30T00:00:00Z", universe_events=told + later),
+        world("2024-04-30T00:00:00Z", universe_events=reply),
+        world("2024-04-30T00:00:00Z", universe_events=reply + later),
     )
     assert short.run("universe", statuses=ALL) == long.run("universe", statuses=ALL)
 
@@ -230,7 +230,7 @@ def test_who_reports_after_a_removal_is_registered_where_a_notice_was_given_or_w
 @pytest.mark.parametrize(("before", "after"), [("index", "index"), ("index", "submissions"), ("submissions", "index")])
 def test_an_index_tells_of_no_notice_so_a_report_in_it_proves_no_listing(status, before, after):
     earlier = history("2021-03-01 10-K, 2022-09-01 25-NSE", before)
-    later = [one | {"accession_no": "later"} for one in history("2023-03-01 10-K", after)]
+    later = [each | {"accession_no": "later"} for each in history("2023-03-01 10-K", after)]
     events = [ONCE_LISTED, *earlier, *later]
     assert status("2023-02-28", *events) == "uncertain"
     assert status("2023-03-01", *events) == "registered"
@@ -268,9 +268,9 @@ def test_a_form_15_after_the_reports_ends_the_registration_whatever_they_proved(
 @pytest.mark.parametrize("table", [MICROSOFT, STRUCK_OFF], ids=["Microsoft", "struck off"])
 def test_no_filing_changes_the_answer_before_it(world, table):
     events = list(history(table))
-    for day in (one["filing_date"] for one in events):
+    for day in (each["filing_date"] for each in events):
         moment = f"{day}T17:00:00Z"
-        shorter = [one for one in events if one["filing_date"] <= day]
+        shorter = [each for each in events if each["filing_date"] <= day]
         short, long = (world(moment, universe_events=some) for some in (shorter, events))
         assert short.run("universe", statuses=ALL) == long.run("universe", statuses=ALL)
 

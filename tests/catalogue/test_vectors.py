@@ -18,20 +18,20 @@ def build(world, *texts, as_of="2024-12-31T00:00:00Z", **more):
     return world(as_of, news=[article for article, _ in texts], embeddings=[vector for _, vector in texts], **more)
 
 
-def titles(made, **asked):
-    return [row["title"] for row in made.run("vector_news", **asked)]
+def titles(outcome, **question):
+    return [row["title"] for row in outcome.run("vector_news", **question)]
 
 
 def test_the_nearest_come_first_and_at_most_k(world):
-    made = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.2]), text(3, [1.0, 0.4]))
-    assert titles(made, embedding=[1.0, 0.0]) == ["1", "2", "3"]
-    assert titles(made, embedding=[1.0, 0.0], k=2) == ["1", "2"]
+    outcome = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.2]), text(3, [1.0, 0.4]))
+    assert titles(outcome, embedding=[1.0, 0.0]) == ["1", "2", "3"]
+    assert titles(outcome, embedding=[1.0, 0.0], k=2) == ["1", "2"]
 
 
 def test_what_is_public_is_cut_before_it_is_ranked(world):
     late = [text(number, [1.0, 0.0], day=9) for number in range(2, 9)]
-    made = build(world, text(1, [1.0, 0.3]), *late, as_of="2024-03-08T00:00:00Z")
-    assert titles(made, embedding=[1.0, 0.0]) == ["1"]
+    outcome = build(world, text(1, [1.0, 0.3]), *late, as_of="2024-03-08T00:00:00Z")
+    assert titles(outcome, embedding=[1.0, 0.0]) == ["1"]
 
 
 def test_the_company_is_cut_before_it_is_ranked(world):
@@ -51,11 +51,11 @@ def test_a_seed_is_not_in_its_own_answer(world):
 
 
 def test_a_seed_that_is_not_public_yet_is_refused_like_one_that_never_is(world):
-    made = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.0], day=9), as_of="2024-03-08T00:00:00Z")
+    outcome = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.0], day=9), as_of="2024-03-08T00:00:00Z")
     refusals = []
     for seed in ("bzNews_2", "bzNews_404"):
         with pytest.raises(duckdb.Error) as refused:
-            titles(made, seed_id=seed)
+            titles(outcome, seed_id=seed)
         refusals.append(str(refused.value))
     assert refusals[0] == refusals[1]
 
@@ -70,13 +70,13 @@ def test_vectors_of_other_lengths_are_passed_over(world):
 
 
 def test_a_revised_text_is_ranked_by_its_newest_vector(world):
-    made = build(world, text(1, [1.0, 0.0]), text(1, [0.0, 1.0], day=5), text(2, [1.0, 0.1]))
-    assert titles(made, embedding=[1.0, 0.0]) == ["2"]
+    outcome = build(world, text(1, [1.0, 0.0]), text(1, [0.0, 1.0], day=5), text(2, [1.0, 0.1]))
+    assert titles(outcome, embedding=[1.0, 0.0]) == ["2"]
 
 
 def test_a_vector_of_zeros_hides_no_other(world):
-    made = build(world, text(1, [1.0, 0.9]), text(2, [0.0, 0.0]))
-    assert titles(made, embedding=[1.0, 0.0]) == ["1"]
+    outcome = build(world, text(1, [1.0, 0.9]), text(2, [0.0, 0.0]))
+    assert titles(outcome, embedding=[1.0, 0.0]) == ["1"]
 
 
 @pytest.mark.sampled(7)
@@ -84,16 +84,16 @@ def test_a_vector_of_zeros_hides_no_other(world):
 def test_many_revised_vectors_are_ranked_as_one_by_one(world, seed):
     rng = Random(seed)
     angle = [rng.choice((0.0, 1.0, 3.0)) for _ in range(4)]  # in some worlds nothing is near
-    newest, given = {}, []
+    newest, inputs = {}, []
     for number in range(12):
         for day in sorted(rng.sample(range(1, 28), rng.randint(1, 3))):
             turned = rng.choice(angle) + rng.random()
             newest[str(number)] = rng.choice(([math.cos(turned), math.sin(turned)],) * 8 + ([0.0, 0.0], [1.0]))
-            given.append(text(number, newest[str(number)], day))
+            inputs.append(text(number, newest[str(number)], day))
     scores = {name: round(vector[0], 6) for name, vector in newest.items() if len(vector) == 2 and any(vector)}
     least = 0.8 if max(scores.values()) >= 0.8 else 0.7
     near = [(-score, f"bzNews_{name}", name) for name, score in scores.items() if score >= least]
-    assert titles(build(world, *given), embedding=[1.0, 0.0], k=20) == [name for *_, name in sorted(near)]
+    assert titles(build(world, *inputs), embedding=[1.0, 0.0], k=20) == [name for *_, name in sorted(near)]
 
 
 def test_articles_and_exchanges_are_found_together(world):
@@ -101,7 +101,9 @@ def test_articles_and_exchanges_are_found_together(world):
     exchange = call | {"sequence": 3, "questioner": "Analyst"}
     article, vector = text(1, [1.0, 0.0])
     spoken = {"kind": "qa_exchange", "id": "NOG_call_qa__3", "ticker": "NOG", "vector": [1.0, 0.1]}
-    made = world(news=[article], qa_exchanges=[exchange], embeddings=[vector, spoken | {"available_at": DAY.format(1)}])
-    both = made.run("vector_combined", embedding=[1.0, 0.0])
+    outcome = world(
+        news=[article], qa_exchanges=[exchange], embeddings=[vector, spoken | {"available_at": DAY.format(1)}]
+    )
+    both = outcome.run("vector_combined", embedding=[1.0, 0.0])
     assert [(row["result_type"], row["id"]) for row in both] == [("news", "bzNews_1"), ("qaexchange", "NOG_call_qa__3")]
-    assert [row["questioner"] for row in made.run("vector_qa", seed_id="bzNews_1", ticker="NOG")] == ["Analyst"]
+    assert [row["questioner"] for row in outcome.run("vector_qa", seed_id="bzNews_1", ticker="NOG")] == ["Analyst"]

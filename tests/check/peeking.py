@@ -192,8 +192,8 @@ def pandas_target_encoding(session):
 def pandas_best_window(session):
     """Optimisation notebooks: the window that earned most over the whole sample."""
     close = wide(session)["AAA"]
-    held = {days: (close > close.rolling(days).mean()).shift(1, fill_value=False) for days in range(3, 40, 2)}
-    earned = {days: (close.diff() * position).sum() for days, position in held.items()}
+    content = {days: (close > close.rolling(days).mean()).shift(1, fill_value=False) for days in range(3, 40, 2)}
+    earned = {days: (close.diff() * position).sum() for days, position in content.items()}
     best = max(earned, key=earned.get)
     return close.rolling(best).mean().dropna().rename("feature").reset_index()
 

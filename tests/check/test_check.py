@@ -30,14 +30,14 @@ def three(session, first, second):
 def test_the_command_line_names_the_column_the_row_both_values_and_the_dataset(lake, capfd, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     assert cli.invoke(["check", f"{LEAKS}::sql_lead", *RANGE, "--format", "json"]) == 1
-    said = capfd.readouterr()
-    facts = json.loads(said.out)
+    output = capfd.readouterr()
+    facts = json.loads(output.out)
     (finding,) = facts["findings"]
     assert (finding["kind"], finding["column"], finding["datasets"]) == ("future", "feature", ["prices"])
     assert finding["row"]["symbol"] == "AAA"
     assert finding["without_future"] == "null"
     assert float(finding["with_future"]) > 0
-    assert f"1 finding in {facts['trials']} trials" in said.err
+    assert f"1 finding in {facts['trials']} trials" in output.err
 
 
 def test_the_fixture_fails_a_test_with_the_findings(lake, pitlake_check):

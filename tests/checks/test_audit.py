@@ -35,11 +35,11 @@ def test_a_run_measures_exactly_the_checks_that_are_declared(report):
 def test_a_check_that_has_nothing_to_look_at_is_not_shown_unless_it_fails():
     assert cannot_fail(NOTES) == {"freshness", WARNED}
     assert cannot_fail(all_datasets()["sec_facts"]) >= {"partition_window", "unread"}
-    shown = [
+    display = [
         [each.passed for each in check_results(NOTES, [CheckResult(name="freshness", passed=passed)])]
         for passed in (True, False)
     ]
-    assert shown == [[], [False]]
+    assert display == [[], [False]]
 
 
 def test_what_blocks_in_the_kernel_blocks_in_dagster(report):
@@ -61,25 +61,27 @@ def test_every_check_says_what_it_holds():
     datasets = [replace(NOTES, group=group, **changes) for group in groups]
     specs = [spec for dataset in datasets for spec in check_specs(dataset)]
     assert {spec.name for spec in specs} == {*BLOCKING, *WARNINGS, EXPECTED}
-    told = {spec.name: spec.description for spec in specs}
-    assert every(told[name].endswith(".") for name in {*BLOCKING, *WARNINGS})
-    assert "- one row per id\n" in told[EXPECTED]
-    assert "- said is JSON" in told[EXPECTED]
+    reply = {spec.name: spec.description for spec in specs}
+    assert every(reply[name].endswith(".") for name in {*BLOCKING, *WARNINGS})
+    assert "- one row per id\n" in reply[EXPECTED]
+    assert "- said is JSON" in reply[EXPECTED]
 
 
 def test_a_finding_is_shown_with_its_facts_and_where_to_look():
-    found = CheckResult(name="gate", passed=False, facts={"PIT_MISSING_TZ": 2, "why": "x"}, examples=("toy:a", "toy:b"))
-    (shown,) = check_results(NOTES, [found])
-    assert (shown.passed, shown.severity, shown.check_name) == (False, dg.AssetCheckSeverity.ERROR, "gate")
-    assert shown.metadata["PIT_MISSING_TZ"].value == 2
-    assert shown.metadata["examples"].value == "- `toy:a`\n- `toy:b`"
+    result = CheckResult(
+        name="gate", passed=False, facts={"PIT_MISSING_TZ": 2, "why": "x"}, examples=("toy:a", "toy:b")
+    )
+    (display,) = check_results(NOTES, [result])
+    assert (display.passed, display.severity, display.check_name) == (False, dg.AssetCheckSeverity.ERROR, "gate")
+    assert display.metadata["PIT_MISSING_TZ"].value == 2
+    assert display.metadata["examples"].value == "- `toy:a`\n- `toy:b`"
 
 
 def test_a_warning_does_not_look_like_an_error():
-    found = CheckResult(name="freshness", passed=False, severity="warning", facts={})
-    (shown,) = check_results(NOTES, [found])
-    assert shown.severity == dg.AssetCheckSeverity.WARN
-    assert "examples" not in shown.metadata
+    result = CheckResult(name="freshness", passed=False, severity="warning", facts={})
+    (display,) = check_results(NOTES, [result])
+    assert display.severity == dg.AssetCheckSeverity.WARN
+    assert "examples" not in display.metadata
 
 
 def test_freshness_warns_of_old_news_only_where_a_contract_sets_a_limit(tmp_path):

@@ -102,11 +102,11 @@ def broken(rows, rule):
 @pytest.mark.parametrize("name", all_datasets())
 def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
     dataset = all_datasets()[name]
-    listed, rows = rules(dataset, WINDOW), clean(dataset)
-    assert validate(rows, listed) == {}
-    assert len({rule.name for rule in listed}) == len(listed)
-    for kind in {rule.kind for rule in listed}:
-        alike = [rule for rule in listed if rule.kind == kind]
+    listing, rows = rules(dataset, WINDOW), clean(dataset)
+    assert validate(rows, listing) == {}
+    assert len({rule.name for rule in listing}) == len(listing)
+    for kind in {rule.kind for rule in listing}:
+        alike = [rule for rule in listing if rule.kind == kind]
         if kind == "ExpectColumnPairValuesAToBeGreaterThanB":  # these share columns
             assert [rule.name for rule in alike if rule.name not in validate(broken(rows, rule), [rule])] == []
             continue
@@ -119,17 +119,17 @@ def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
 @pytest.mark.parametrize("name", all_datasets())
 def test_what_a_contract_states_is_expected(name):
     dataset = all_datasets()[name]
-    told = "\n".join(rule.name for rule in rules(dataset, WINDOW))
+    text = "\n".join(rule.name for rule in rules(dataset, WINDOW))
     for column in dataset.columns:
-        assert not column.required or f"{column.name} is there" in told
-        assert [value for value in column.values if value not in told] == []
-        assert column.pattern in told
-    assert f"one row per {', '.join(dataset.identity)}" in told
+        assert not column.required or f"{column.name} is there" in text
+        assert [value for value in column.values if value not in text] == []
+        assert column.pattern in text
+    assert f"one row per {', '.join(dataset.identity)}" in text
 
 
 def test_an_expectation_carries_its_name_and_severity():
-    made = map(expectation, rules(all_datasets()["dividends"], WINDOW))
-    levels = {one.meta["rule"]: one.severity for one in made}
+    outcome = map(expectation, rules(all_datasets()["dividends"], WINDOW))
+    levels = {each.meta["rule"]: each.severity for each in outcome}
     assert levels["ticker is there"] == "critical"
     assert levels["currency is like [A-Z]{3}"] == "warning"
 
@@ -143,8 +143,8 @@ def test_a_window_is_the_days_of_the_run_as_far_as_they_are_over():
 
 
 def limited(**limits):
-    said = Column(name="said", type="string", meaning="What was said.", **limits)
-    return replace(TOY, dataset=replace(NOTES, columns=(NOTES.columns[0], said)))
+    message = Column(name="said", type="string", meaning="What was said.", **limits)
+    return replace(TOY, dataset=replace(NOTES, columns=(NOTES.columns[0], message)))
 
 
 @pytest.fixture
@@ -165,9 +165,9 @@ def test_rows_that_break_a_strict_expectation_are_gaps_and_what_is_left_meets_it
     report, checks, lake = attempt(limited(values=("yes",), strict=True))
     assert (report.outcome.total.published, report.outcome.total.gaps) == (13, 7)
     assert {row["said"] for row in stored(lake)} == {"yes"}
-    found = checks["row_rules"]
-    assert (found.passed, found.facts["said is one of yes"], found.facts["rows"]) == (False, 7, 20)
-    assert found.examples == tuple(f"toy:n0{number}" for number in range(5))
+    result = checks["row_rules"]
+    assert (result.passed, result.facts["said is one of yes"], result.facts["rows"]) == (False, 7, 20)
+    assert result.examples == tuple(f"toy:n0{number}" for number in range(5))
     assert (checks[BLOCKING].passed, checks[BLOCKING].facts["rows"], checks[WARNING].passed) == (True, 13, True)
 
 
@@ -248,7 +248,7 @@ def test_what_is_impossible_is_refused_by_both_engines_and_what_is_real_by_none(
     row = good | {key: value for key, value in BAR.items() if {*BAR} <= {*good}} | change
     rows = pa.Table.from_pylist([row], staged_schema(dataset))
     with calculator(staged=rows) as sql:
-        broken = [one.name for one in row_tests(dataset) if sql.sql(f"FROM staged WHERE NOT ({one.sql})").fetchall()]
+        broken = [each.name for each in row_tests(dataset) if sql.sql(f"FROM staged WHERE NOT ({each.sql})").fetchall()]
     assert (rule in broken) if rule else broken == []
     blocking = {rule.name for rule in rules(dataset, WINDOW) if rule.severity == "blocking"}
     assert blocking.intersection(validate(rows, rules(dataset, WINDOW))) == {*broken}

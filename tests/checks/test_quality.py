@@ -32,12 +32,12 @@ def lake(tmp_path):
 def test_the_report_says_how_the_newest_rows_stand_to_every_expectation_without_values_or_network(lake, tmp_path):
     site.write(site.read(lake, contracts={"notes": NOTES}, judge=standing), tmp_path / "site")
     page = (tmp_path / "site" / "notes.html").read_text()
-    listed = rules(NOTES, (None, None))
-    assert every(escape(one.name) in page for one in listed)
+    listing = rules(NOTES, (None, None))
+    assert every(escape(each.name) in page for each in listing)
     assert "canary" not in page
     assert not re.search(r"(src|href)=.?(https?:)?//", page)
-    told = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["expectations"]
-    assert told == {"rows": 1, "broken": {one.name: 0 for one in listed}}
+    document = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["expectations"]
+    assert document == {"rows": 1, "broken": {each.name: 0 for each in listing}}
 
 
 def test_what_newest_rows_break_is_counted(lake, tmp_path):
@@ -46,7 +46,7 @@ def test_what_newest_rows_break_is_counted(lake, tmp_path):
         columns=tuple(replace(column, pattern="z+") if column.name == "id" else column for column in NOTES.columns),
     )
     report = site.read(lake, contracts={"notes": stricter}, judge=standing)
-    assert [(one.name, one.severity, one.broken) for one in report.standing["notes"].expected if one.broken] == [
+    assert [(each.name, each.severity, each.broken) for each in report.standing["notes"].expected if each.broken] == [
         ("id is like z+", "warning", 1)
     ]
 
@@ -63,9 +63,9 @@ def test_the_report_is_an_asset_after_every_dataset(lake, tmp_path):
     result = dg.materialize(
         [quality_report], resources={"lake": LakeResource(root=str(lake.root))}, run_config=settings
     )
-    (shown,) = result.asset_materializations_for_node("quality_report")
-    assert shown.metadata["report"].value == str(tmp_path / "report" / "index.html")
+    (display,) = result.asset_materializations_for_node("quality_report")
+    assert display.metadata["report"].value == str(tmp_path / "report" / "index.html")
     assert (tmp_path / "report" / "index.html").is_file()
-    assert shown.metadata["lake version"].value == 1
+    assert display.metadata["lake version"].value == 1
     upstream = {key.to_user_string() for key in next(iter(quality_report.asset_deps.values()))}
     assert upstream == set(all_datasets())

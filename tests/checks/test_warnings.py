@@ -20,9 +20,9 @@ def articles(*updates):
 
 
 def test_only_a_later_update_is_an_edit():
-    found = edited(articles(NOON, None, NOON - timedelta(hours=1), NOON + timedelta(seconds=1)))
-    assert (found.passed, found.severity) == (True, "warning")
-    assert found.facts == {"articles": 4, "edited": 1, "percent": "25.00"}
+    result = edited(articles(NOON, None, NOON - timedelta(hours=1), NOON + timedelta(seconds=1)))
+    assert (result.passed, result.severity) == (True, "warning")
+    assert result.facts == {"articles": 4, "edited": 1, "percent": "25.00"}
 
 
 @pytest.mark.parametrize(("of_20", "passed"), [(10, True), (11, False)])
@@ -35,26 +35,26 @@ def test_no_articles_are_no_edits():
     assert edited(articles()).passed
 
 
-def gaps(*found):
-    return pa.Table.from_pylist([gap.as_row() for gap in found], GAP_STAGED_SCHEMA)
+def gaps(*result):
+    return pa.Table.from_pylist([gap.as_row() for gap in result], GAP_STAGED_SCHEMA)
 
 
 def test_a_question_without_an_answer_is_counted_by_its_reason():
     refused = [StagedGap("upstream_error", "HTTP 429", f"fred:{number}") for number in range(7)]
-    found = answered(
+    result = answered(
         gaps(*refused, StagedGap("upstream_error", "HTTP 503", "fred:x"), StagedGap("no_data", "empty", "fred:y"))
     )
-    assert (found.passed, found.severity, len(found.examples)) == (False, "warning", 5)
-    assert found.facts == {"unanswered": 8, "HTTP 429": 7, "HTTP 503": 1}
+    assert (result.passed, result.severity, len(result.examples)) == (False, "warning", 5)
+    assert result.facts == {"unanswered": 8, "HTTP 429": 7, "HTTP 503": 1}
     assert answered(gaps(StagedGap("no_data", "empty", "fred:y"))).passed
 
 
 def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside_one_more():
-    assert [found.name for found in warnings(get("news"), articles(), gaps())] == ["edited"]
-    assert [found.name for found in warnings(get("prices"), articles(), gaps())] == ["basis_proven"]
+    assert [result.name for result in warnings(get("news"), articles(), gaps())] == ["edited"]
+    assert [result.name for result in warnings(get("prices"), articles(), gaps())] == ["basis_proven"]
     assert warnings(get("dividends"), articles(), gaps()) == ()
-    asked = warnings(get("benzinga_news"), articles(), gaps())
-    assert [found.name for found in asked] == ["edited", "answered"]
+    question = warnings(get("benzinga_news"), articles(), gaps())
+    assert [result.name for result in question] == ["edited", "answered"]
 
 
 def bar_gap(day, entity, reason="split basis is not proven"):
@@ -69,26 +69,26 @@ def test_bars_whose_basis_is_not_proven_are_counted_by_entity_and_day():
         bar_gap(3, "Company:9"),
         bar_gap(5, "Company:8", "no price"),
     ]
-    found = basis_proven(bars, gaps(*lost))
-    assert (found.passed, found.severity) == (False, "warning")
-    assert found.facts == {
+    result = basis_proven(bars, gaps(*lost))
+    assert (result.passed, result.severity) == (False, "warning")
+    assert result.facts == {
         "bars": 9, "unproven": 3, "percent": "33.33",
         "Company:7": "2 of 5, 2024-06-03 to 2024-06-04", "Company:9": "1 of 1, 2024-06-03 to 2024-06-03",
     }  # fmt: skip
-    assert found.examples[0] == "neo4j:Date:2024-06-03/HAS_PRICE/Company:7"
+    assert result.examples[0] == "neo4j:Date:2024-06-03/HAS_PRICE/Company:7"
     assert basis_proven(bars, gaps(lost[-1])).passed
 
 
 def test_a_run_of_bars_before_a_split_too_small_to_be_seen_warns(tmp_path):
     upstream = Upstream(s0610=1.047)
-    told = run_partitions_of(upstream, Lake(tmp_path / "lake"))
-    assert (told.passed, told.facts["unproven"]) == (False, sum(day < date(2024, 6, 10) for day in DAYS))
+    reply = run_partitions_of(upstream, Lake(tmp_path / "lake"))
+    assert (reply.passed, reply.facts["unproven"]) == (False, sum(day < date(2024, 6, 10) for day in DAYS))
     assert run_partitions_of(Upstream(s0610=10.0), Lake(tmp_path / "other")).passed
 
 
 def run_partitions_of(upstream, lake):
-    found = []
+    result = []
     upstream.extract(
-        lake, audits=[lambda staged, _: found.extend(warnings(staged.dataset, staged.rows, staged.gaps)) or ()]
+        lake, audits=[lambda staged, _: result.extend(warnings(staged.dataset, staged.rows, staged.gaps)) or ()]
     )
-    return next(one for one in found if one.name == "basis_proven")
+    return next(each for each in result if each.name == "basis_proven")

@@ -73,8 +73,8 @@ def pitlake(lake: Path, capfdbinary: pytest.CaptureFixture, monkeypatch: pytest.
     def run(*arguments: str) -> Said:
         capfdbinary.readouterr()
         code = cli.invoke(arguments)
-        said = capfdbinary.readouterr()
-        return Said(code, said.out.decode(), said.err.decode())
+        output = capfdbinary.readouterr()
+        return Said(code, output.out.decode(), output.err.decode())
 
     return run
 

@@ -20,10 +20,10 @@ from tests.object_store import object_store, settings
 
 
 def test_datasets_lists_every_contract(pitlake):
-    said = pitlake("datasets")
-    assert [line.split()[0] for line in said.out.splitlines()[2:]] == list(all_datasets())
-    listed = json.loads(pitlake("datasets", "--format", "json").out)
-    assert [facts["name"] for facts in listed] == list(all_datasets())
+    message = pitlake("datasets")
+    assert [line.split()[0] for line in message.out.splitlines()[2:]] == list(all_datasets())
+    document = json.loads(pitlake("datasets", "--format", "json").out)
+    assert [facts["name"] for facts in document] == list(all_datasets())
 
 
 @pytest.mark.sampled(10)
@@ -37,15 +37,15 @@ def test_describe_names_the_columns_of_the_view(pitlake, name):
 
 
 def test_versions_are_listed_newest_first(pitlake):
-    listed = json.loads(pitlake("versions", "--format", "json").out)
-    assert [entry["version"] for entry in listed] == [2, 1, 0]
-    assert [entry["run_id"] for entry in listed] == ["second", "first", ""]
+    document = json.loads(pitlake("versions", "--format", "json").out)
+    assert [entry["version"] for entry in document] == [2, 1, 0]
+    assert [entry["run_id"] for entry in document] == ["second", "first", ""]
     assert len(json.loads(pitlake("versions", "--limit", "1", "--format", "json").out)) == 1
 
 
 def test_gaps_are_counted_by_reason(pitlake):
-    said = pitlake("gaps", "--as-of", AFTER, "--format", "csv")
-    assert said.out.splitlines()[1:] == ["news,unverifiable,created is missing or unreadable,1"]
+    message = pitlake("gaps", "--as-of", AFTER, "--format", "csv")
+    assert message.out.splitlines()[1:] == ["news,unverifiable,created is missing or unreadable,1"]
 
 
 def test_each_gap_says_what_it_is_about(pitlake):
@@ -68,41 +68,41 @@ def test_a_later_gap_is_not_found_by_its_id(pitlake):
 
 
 def test_gaps_tell_nothing_of_the_future(pitlake):
-    said = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
-    assert said.out == "dataset,gap_type,reason,gaps\n"
-    assert said.err.startswith("no gap of news has a date up to ")
+    message = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
+    assert message.out == "dataset,gap_type,reason,gaps\n"
+    assert message.err.startswith("no gap of news has a date up to ")
     assert pitlake("gaps", "--open", "--dataset", "names").err == "there is no gap of names\n"
 
 
 def test_doctor_finds_this_machine_fit(pitlake, lake):
-    said = pitlake("doctor", "--format", "json")
-    verdicts = {found["check"]: found["verdict"] for found in json.loads(said.out)}
-    assert said.code == 0, said.out
+    message = pitlake("doctor", "--format", "json")
+    verdicts = {result["check"]: result["verdict"] for result in json.loads(message.out)}
+    assert message.code == 0, message.out
     assert verdicts["lake"] == "ok"
 
 
 def test_doctor_finds_a_damaged_lake(pitlake, lake, tmp_path):
     damaged = shutil.copytree(lake, tmp_path / "lake")
     (damaged / "_lake/log" / f"{2:020d}.json").write_text("{")
-    said = pitlake("doctor", "--format", "json", "--lake", str(damaged))
-    (found,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
-    assert (said.code, said.err, found["verdict"]) == (1, "", "failed")
-    assert "restore" in found["says"]
+    message = pitlake("doctor", "--format", "json", "--lake", str(damaged))
+    (result,) = [result for result in json.loads(message.out) if result["check"] == "lake"]
+    assert (message.code, message.err, result["verdict"]) == (1, "", "failed")
+    assert "restore" in result["says"]
 
 
 def break_one(pattern):
     """Damage a lake: remove one file of that kind."""
 
     def broken(root):
-        (found, *_) = sorted(root.glob(pattern), reverse=True)
-        found.unlink()
+        (result, *_) = sorted(root.glob(pattern), reverse=True)
+        result.unlink()
 
     return broken
 
 
 def cut_one_off(root):
-    (found, *_) = root.glob("tables/news/**/*.parquet")
-    found.write_bytes(found.read_bytes()[:-1])
+    (result, *_) = root.glob("tables/news/**/*.parquet")
+    result.write_bytes(result.read_bytes()[:-1])
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_doctor_names_what_a_lake_has_lost(pitlake, lake, tmp_path, fault, says,
     monkeypatch.setattr("pitlake.lake.upkeep.wholeness.PUBLISH_SECONDS", 0.0)
     broken = shutil.copytree(lake, tmp_path / "lake")
     fault(broken)
-    said = pitlake("doctor", "--format", "json", "--lake", str(broken))
-    (found,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
-    assert (said.code, found["verdict"]) == (1, "failed")
-    assert says in found["says"]
+    message = pitlake("doctor", "--format", "json", "--lake", str(broken))
+    (result,) = [result for result in json.loads(message.out) if result["check"] == "lake"]
+    assert (message.code, result["verdict"]) == (1, "failed")
+    assert says in result["says"]
 
 
 def test_doctor_waits_for_a_run_that_is_publishing(lake, tmp_path, monkeypatch):
@@ -139,13 +139,13 @@ def test_doctor_names_an_object_store_s_lake_by_its_address(pitlake, monkeypatch
     with object_store() as url:
         for name, value in (settings(url) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
             monkeypatch.setenv(name, value)
-        found = {}
+        result = {}
         publish(Lake("s3://lakes/here"), "news", [article(1, "Title", CREATED)], "run")
         for root in ("s3://lakes/here", "s3://lakes/none", "s3://absent/none"):
-            said = pitlake("doctor", "--format", "json", "--lake", root)
-            (lake,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
-            found[root] = (said.code, lake["verdict"], lake["says"].removeprefix(root)[:26])
-    assert found == {
+            message = pitlake("doctor", "--format", "json", "--lake", root)
+            (lake,) = [result for result in json.loads(message.out) if result["check"] == "lake"]
+            result[root] = (message.code, lake["verdict"], lake["says"].removeprefix(root)[:26])
+    assert result == {
         "s3://lakes/here": (0, "ok", ", version 1, 2 tables"),
         "s3://lakes/none": (0, "note", "none at s3://lakes/none ye"),
         "s3://absent/none": (1, "failed", ": there is no such bucket;"),
@@ -156,32 +156,32 @@ def test_a_receipt_that_cannot_be_written_is_one_clear_error(pitlake, lake, tmp_
     blocked = shutil.copytree(lake, tmp_path / "lake")
     shutil.rmtree(blocked / "_lake/scratch", ignore_errors=True)
     (blocked / "_lake/scratch").write_text("in the way")
-    said = pitlake("query", "SELECT 1", "--as-of", AFTER, "--lake", str(blocked), "--receipt")
-    assert said.code == 1
-    assert str(blocked) in said.err.splitlines()[-1]
-    assert len(said.err.splitlines()) == 2
+    message = pitlake("query", "SELECT 1", "--as-of", AFTER, "--lake", str(blocked), "--receipt")
+    assert message.code == 1
+    assert str(blocked) in message.err.splitlines()[-1]
+    assert len(message.err.splitlines()) == 2
 
 
 def test_doctor_never_prints_a_secret(pitlake, monkeypatch):
     monkeypatch.setenv("NEO4J_URI", "bolt://graph.example:7687")
     monkeypatch.setenv("NEO4J_PASSWORD", "hunter2")
-    said = pitlake("doctor")
-    assert "hunter2" not in said.out + said.err
-    assert "NEO4J_URI" in said.out
+    message = pitlake("doctor")
+    assert "hunter2" not in message.out + message.err
+    assert "NEO4J_URI" in message.out
 
 
 def test_doctor_fails_where_a_session_cannot_be_sealed(pitlake, monkeypatch):
     monkeypatch.setattr("pitlake.session.sealed.sandbox.lacking", lambda: "the kernel has no Landlock")
-    said = pitlake("doctor")
-    assert said.code == 1
-    assert "in_process" in said.out
+    message = pitlake("doctor")
+    assert message.code == 1
+    assert "in_process" in message.out
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_every_command_explains_itself(pitlake, command):
-    said = pitlake(command, "--help")
-    assert said.code == 0
-    assert said.out.startswith(f"Usage: pitlake {command}")
+    message = pitlake(command, "--help")
+    assert message.code == 0
+    assert message.out.startswith(f"Usage: pitlake {command}")
 
 
 def test_the_version_is_the_packages(pitlake):
@@ -192,15 +192,15 @@ def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
     lake = Lake(tmp_path / "lake")
     for number, days in enumerate((0, 1, 40)):
         publish(lake, "news", [article(number, "News", CREATED + timedelta(days=days))], f"run-{number}")
-    said = pitlake("compact", "--lake", lake.location, "news", "nosuch")
-    assert (said.code, lake.head()) == (2, 3)
-    assert "nosuch" in said.err
+    message = pitlake("compact", "--lake", lake.location, "news", "nosuch")
+    assert (message.code, lake.head()) == (2, 3)
+    assert "nosuch" in message.err
     assert pitlake("compact", "--lake", lake.location, "news").code == 0
     assert lake.head() == 4
 
 
 @pytest.mark.parametrize(
-    ("free", "files", "verdict", "said"),
+    ("free", "files", "verdict", "message"),
     [
         (8 << 20, 100, "failed", "full: "),
         (0, 100, "failed", "full: "),
@@ -209,13 +209,13 @@ def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
         (10 << 30, 100, "ok", " MiB free"),
     ],
 )
-def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, capfd, free, files, verdict, said):
+def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, capfd, free, files, verdict, message):
     monkeypatch.setattr("pitlake.machine.room", lambda _path: DiskSpace(free, 100 << 30, files))
     code = cli.invoke(["doctor", "--format", "json", "--lake", str(tmp_path)])
-    found = {one["check"]: one for one in json.loads(capfd.readouterr().out)}
+    output = {each["check"]: each for each in json.loads(capfd.readouterr().out)}
     for name, path in (("lake", tmp_path), ("staging", tmp_path / "_staging"), ("cache", caches())):
-        told = found[f"disk of the {name}"]
-        assert (told["verdict"], str(path) in told["says"], said in told["says"]) == (verdict, True, True)
+        reply = output[f"disk of the {name}"]
+        assert (reply["verdict"], str(path) in reply["says"], message in reply["says"]) == (verdict, True, True)
     assert code == (1 if verdict == "failed" else 0)
 
 
@@ -258,16 +258,16 @@ def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
     ],
 )
 def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitlake, arguments, says):
-    said = pitlake("search", *arguments, "--as-of", AFTER)
-    assert said.code == 0
-    assert says in said.err
+    message = pitlake("search", *arguments, "--as-of", AFTER)
+    assert message.code == 0
+    assert says in message.err
     assert pitlake("search", *arguments, "--as-of", AFTER, "--format", "json").out == "[]\n"
 
 
 def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
-    said = pitlake("forge", "fetch", "economic")
-    assert (said.code, said.out) == (2, "")
-    assert "there is no command 'pitlake forge fetch'" in said.err
+    message = pitlake("forge", "fetch", "economic")
+    assert (message.code, message.out) == (2, "")
+    assert "there is no command 'pitlake forge fetch'" in message.err
 
 
 @pytest.mark.parametrize(
@@ -303,13 +303,13 @@ SEALED = [
 @pytest.mark.parametrize(("arguments", "says"), SEALED)
 def test_sealed_tables_say_what_is_wrong(pitlake, tmp_path, arguments, says):
     (tmp_path / "mine.csv").write_text("a\n1\n")
-    said = pitlake("sealed", *(text.replace("{csv}", str(tmp_path / "mine.csv")) for text in arguments))
-    assert said.code in (1, 2)
-    assert says in said.err
+    message = pitlake("sealed", *(text.replace("{csv}", str(tmp_path / "mine.csv")) for text in arguments))
+    assert message.code in (1, 2)
+    assert says in message.err
 
 
 def test_sealed_tables_are_asked_as_of_an_instant(pitlake, tmp_path):
     (tmp_path / "mine.csv").write_text(f"a,seen\n1,{BEFORE}\n2,{AFTER}\n")
     times = ("--as-of", BETWEEN, "--available-at", "seen")
-    said = pitlake("sealed", f"own={tmp_path / 'mine.csv'}", *times, "--sql", "SELECT a FROM own")
-    assert (said.code, said.out.split()[-1]) == (0, "1"), said
+    message = pitlake("sealed", f"own={tmp_path / 'mine.csv'}", *times, "--sql", "SELECT a FROM own")
+    assert (message.code, message.out.split()[-1]) == (0, "1"), message

@@ -30,8 +30,8 @@ GROUPS, COMMANDS = dict(groups(cli)), dict(commands(cli))
 @pytest.mark.parametrize("path", GROUPS)
 def test_no_summary_of_a_command_is_cut_at_80_columns(path):
     # Click leaves two of 80 columns free.
-    shown = GROUPS[path].get_help(click.Context(GROUPS[path], info_name=path, terminal_width=78))
-    commands = shown.partition("\nCommands:\n")[2].splitlines()
+    display = GROUPS[path].get_help(click.Context(GROUPS[path], info_name=path, terminal_width=78))
+    commands = display.partition("\nCommands:\n")[2].splitlines()
     assert commands or "run" in path
     assert [line for line in commands if line.rstrip().endswith(("...", "…"))] == []
 

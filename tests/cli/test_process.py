@@ -24,8 +24,8 @@ def test_sql_can_come_through_a_pipe(lake):
 @pytest.mark.parametrize("command", [("query", "-"), ("shell",)], ids=["query", "shell"])
 def test_bytes_that_are_no_text_are_one_clear_line(lake, monkeypatch, command, errors):
     monkeypatch.setenv("PYTHONIOENCODING", f"utf-8:{errors}")
-    asked = (command[0], "--as-of", AFTER, *command[1:])
-    with process(*asked, lake=lake, stdin=subprocess.PIPE, text=False) as running:
+    question = (command[0], "--as-of", AFTER, *command[1:])
+    with process(*question, lake=lake, stdin=subprocess.PIPE, text=False) as running:
         out, complaint = running.communicate(b"SELECT '\xff'", timeout=240)
     assert (running.returncode, out) == (2, b"")
     assert b"UTF-8" in complaint
@@ -33,10 +33,10 @@ def test_bytes_that_are_no_text_are_one_clear_line(lake, monkeypatch, command, e
 
 
 def test_parquet_goes_through_a_pipe_byte_for_byte(lake, tmp_path):
-    asked = ("query", "--as-of", AFTER, "--format", "parquet", "SELECT id, title FROM news ORDER BY id")
-    with process(*asked, lake=lake, text=False) as running:
+    question = ("query", "--as-of", AFTER, "--format", "parquet", "SELECT id, title FROM news ORDER BY id")
+    with process(*question, lake=lake, text=False) as running:
         piped, _ = running.communicate(timeout=240)
-    with process(*asked, "-o", str(tmp_path / "file"), lake=lake) as running:
+    with process(*question, "-o", str(tmp_path / "file"), lake=lake) as running:
         running.communicate(timeout=240)
     assert piped[:4] == piped[-4:] == b"PAR1"
     assert (tmp_path / "file").read_bytes() == piped
@@ -46,16 +46,16 @@ def test_stdout_by_its_name_is_written_on_and_not_replaced(lake, tmp_path):
     with (tmp_path / "log").open("w") as log:
         log.write("earlier\n")
         log.flush()
-        asked = ("query", "--as-of", AFTER, "--format", "csv", "-o", "/dev/stdout", "SELECT 1 AS a")
-        with process(*asked, lake=lake, stdout=log) as running:
+        question = ("query", "--as-of", AFTER, "--format", "csv", "-o", "/dev/stdout", "SELECT 1 AS a")
+        with process(*question, lake=lake, stdout=log) as running:
             running.communicate(timeout=240)
     assert (tmp_path / "log").read_text() == "earlier\na\n1\n"
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
 def test_a_reader_that_leaves_early_is_no_traceback(lake):
-    asked = ("query", "--as-of", AFTER, "--format", "csv", "SELECT * FROM range(1000000)")
-    with process(*asked, lake=lake) as running:
+    question = ("query", "--as-of", AFTER, "--format", "csv", "SELECT * FROM range(1000000)")
+    with process(*question, lake=lake) as running:
         assert running.stdout.readline() == "range\n"
         running.stdout.close()
         complaint = running.stderr.read()
@@ -94,8 +94,8 @@ def test_help_starts_without_the_heavy_libraries():
     code = (
         "import sys, pitlake.cli; print(sorted({'duckdb', 'pandas', 'pyarrow', 'dagster', 'rich'} & set(sys.modules)))"
     )
-    listed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert listed.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 def test_a_lake_opens_without_pandas(lake):

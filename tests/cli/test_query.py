@@ -17,9 +17,9 @@ TITLES = "SELECT title FROM news ORDER BY id"
 
 
 def titles(pitlake, *arguments):
-    said = pitlake("query", *arguments, "--format", "json", TITLES)
-    assert said.code == 0, said.err
-    return [row["title"] for row in json.loads(said.out)]
+    message = pitlake("query", *arguments, "--format", "json", TITLES)
+    assert message.code == 0, message.err
+    return [row["title"] for row in json.loads(message.out)]
 
 
 def test_an_answer_holds_what_was_public_then(pitlake):
@@ -42,28 +42,28 @@ def test_open_mode_is_asked_for_by_name(pitlake):
 
 
 def test_a_table_shows_texts_as_they_are(pitlake):
-    said = pitlake("query", "--as-of", BETWEEN, TITLES)
-    assert said.out.splitlines()[0].strip() == "title"
-    assert "Draft [red]headline" in said.out
-    assert said.err.startswith("as of 2024-02-15T01:00:00Z, 2 rows")
+    message = pitlake("query", "--as-of", BETWEEN, TITLES)
+    assert message.out.splitlines()[0].strip() == "title"
+    assert "Draft [red]headline" in message.out
+    assert message.err.startswith("as of 2024-02-15T01:00:00Z, 2 rows")
 
 
 def test_a_table_cannot_steer_the_terminal(pitlake):
-    said = pitlake("query", "--as-of", AFTER, "SELECT chr(27) || '[2J' || chr(10) AS evil")
-    assert "\\x1b[2J\\n" in said.out
-    assert "\x1b" not in said.out
+    message = pitlake("query", "--as-of", AFTER, "SELECT chr(27) || '[2J' || chr(10) AS evil")
+    assert "\\x1b[2J\\n" in message.out
+    assert "\x1b" not in message.out
 
 
 def test_a_long_table_says_that_it_is_cut(pitlake):
-    said = pitlake("query", "--as-of", AFTER, "SELECT * FROM range(250)")
-    assert "shown: 200 of 250 rows" in said.err
+    message = pitlake("query", "--as-of", AFTER, "SELECT * FROM range(250)")
+    assert "shown: 200 of 250 rows" in message.err
 
 
 def test_csv_keeps_instants_lists_and_nulls(pitlake):
-    said = pitlake(
+    message = pitlake(
         "query", "--as-of", AFTER, "--format", "csv", "SELECT created, tickers, NULL AS n, true AS b FROM news LIMIT 1"
     )
-    assert list(csv.reader(io.StringIO(said.out))) == [
+    assert list(csv.reader(io.StringIO(message.out))) == [
         ["created", "tickers", "n", "b"],
         ["2024-02-14T21:30:00Z", '["NOG"]', "", "true"],
     ]
@@ -73,8 +73,8 @@ def test_json_is_strict(pitlake):
     sql = (
         "SELECT 'nan'::DOUBLE nan, 12345678901234567890::HUGEINT big, 1.5::DECIMAL(9,2) money, DATE '2024-02-14' AS day"
     )
-    said = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
-    assert json.loads(said.out) == [{"nan": None, "big": 12345678901234567890, "money": 1.5, "day": "2024-02-14"}]
+    message = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
+    assert json.loads(message.out) == [{"nan": None, "big": 12345678901234567890, "money": 1.5, "day": "2024-02-14"}]
 
 
 FAR = """SELECT 123456789012345.678::DECIMAL(18, 3) AS d, 'infinity'::TIMESTAMPTZ AS i, DATE '20000-01-01' AS far,
@@ -100,15 +100,15 @@ def test_values_are_told_as_the_envelope_tells_them(pitlake):
 
 
 def test_json_refuses_two_columns_of_one_name(pitlake):
-    said = pitlake("query", "--as-of", AFTER, "--format", "json", 'SELECT 1 AS a, 2 AS "a"')
-    assert (said.code, said.out) == (2, "")
+    message = pitlake("query", "--as-of", AFTER, "--format", "json", 'SELECT 1 AS a, 2 AS "a"')
+    assert (message.code, message.out) == (2, "")
 
 
 @pytest.mark.parametrize("form", ["parquet", "json", "csv", "table"])
 def test_a_file_is_written_whole_and_stdout_stays_empty(pitlake, tmp_path, form):
     target = tmp_path / "answer"
-    said = pitlake("query", "--as-of", AFTER, "--format", form, "--output", str(target), TITLES)
-    assert (said.code, said.out) == (0, "")
+    message = pitlake("query", "--as-of", AFTER, "--format", form, "--output", str(target), TITLES)
+    assert (message.code, message.out) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == ["answer"]
     if form == "parquet":
         assert pq.read_table(target)["title"].to_pylist() == ["Final headline", "Other"]
@@ -179,14 +179,14 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "named"), REFUSED.values(), ids=REFUSED)
-def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, named):
-    said = pitlake(*arguments)
-    assert said.code == 2
-    assert said.out == ""
-    assert len(said.err.splitlines()) == 1
-    assert said.err.startswith("pitlake: ")
-    assert every(word in said.err for word in named), said.err
+@pytest.mark.parametrize(("arguments", "names"), REFUSED.values(), ids=REFUSED)
+def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, names):
+    message = pitlake(*arguments)
+    assert message.code == 2
+    assert message.out == ""
+    assert len(message.err.splitlines()) == 1
+    assert message.err.startswith("pitlake: ")
+    assert every(word in message.err for word in names), message.err
 
 
 @pytest.mark.parametrize(
@@ -203,13 +203,13 @@ def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, named)
     ids=["no lake", "no version", "negative version", "no versions", "no receipts", "nothing to forget", "no replay"],
 )
 def test_what_is_not_there_is_a_failure(pitlake, arguments):
-    said = pitlake(*arguments)
-    assert (said.code, said.out) == (1, "")
-    assert len(said.err.splitlines()) == 1
+    message = pitlake(*arguments)
+    assert (message.code, message.out) == (1, "")
+    assert len(message.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("sql", "named"),
+    ("sql", "names"),
     [
         ("SELECT title FROM news", ["news"]),
         ('SELECT * FROM "NEWS_revisions" JOIN prices USING (ticker)', ["news", "prices"]),
@@ -221,8 +221,8 @@ def test_what_is_not_there_is_a_failure(pitlake, arguments):
         ("SELECT 1", []),
     ],
 )
-def test_a_question_about_named_datasets_opens_a_session_of_these(sql, named):
-    assert datasets_named(sql) == named
+def test_a_question_about_named_datasets_opens_a_session_of_these(sql, names):
+    assert datasets_named(sql) == names
 
 
 @pytest.mark.parametrize(
@@ -236,11 +236,11 @@ def test_a_question_about_named_datasets_opens_a_session_of_these(sql, named):
 def test_a_question_is_answered_as_by_a_session_of_all_datasets(pitlake, lake, sql):
     with connect(AFTER, lake=lake) as session:
         expected = session.sql(sql).arrow().to_pylist()
-    said = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
-    assert (said.code, json.loads(said.out)) == (0, expected)
+    message = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
+    assert (message.code, json.loads(message.out)) == (0, expected)
 
 
 def test_a_question_that_fails_names_what_there_is_in_all_datasets(pitlake):
-    said = pitlake("query", "--as-of", AFTER, "SELECT * FROM news, pricess")
-    assert said.code == 2
-    assert '"prices"' in said.err
+    message = pitlake("query", "--as-of", AFTER, "SELECT * FROM news, pricess")
+    assert message.code == 2
+    assert '"prices"' in message.err

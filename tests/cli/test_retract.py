@@ -33,11 +33,11 @@ def test_a_retracted_run_is_gone_but_for_older_versions(tmp_path, pitlake):
     assert json.loads(dry.out)[0]["rows"] == {"news": 2}
     assert (lake.head(), pitlake(*command).err) == (2, "retracted in version 3\n")
     assert titles()[0] == ["Also seen", "Right"]
-    known, receipt = titles(known_by=held_at)
-    assert (known, receipt.version) == (["Right"], 3)
+    existing, receipt = titles(known_by=held_at)
+    assert (existing, receipt.version) == (["Right"], 3)
     assert titles(version=2)[0] == ["Also seen", "Right", "Wrong"]
-    for kept in (before, receipt):
-        assert receipts.replay(kept, lake, isolation="in_process").receipt.result_sha256 == kept.result_sha256
+    for remaining in (before, receipt):
+        assert receipts.replay(remaining, lake, isolation="in_process").receipt.result_sha256 == remaining.result_sha256
     history = json.loads(pitlake("versions", "--lake", str(lake.root), "--format", "json").out)
     assert [(entry["operation"], entry["reason"]) for entry in history[:1]] == [("retract", "a renamed label")]
     assert [pitlake(*command).code, pitlake(*command[:4], "none", *command[5:]).code] == [2, 2]

@@ -24,19 +24,19 @@ def shown(arguments: Sequence[str], columns: int, lake: Path) -> tuple[list[str]
     """Return the lines of stdout on a terminal of that width, and all of stderr."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (50, columns))
-    given = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    inputs = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
         [sys.executable, "-m", "pitlake", *arguments],
-        cwd=ROOT, env={**given, "PITLAKE_LAKE": str(lake), "TERM": "dumb"},
+        cwd=ROOT, env={**inputs, "PITLAKE_LAKE": str(lake), "TERM": "dumb"},
         stdout=theirs, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         os.close(theirs)
-        told = b"".join(iter(lambda: _read(ours), b""))
+        reply = b"".join(iter(lambda: _read(ours), b""))
         assert running.stderr is not None
-        said = running.stderr.read()
+        message = running.stderr.read()
     os.close(ours)
-    assert running.returncode == 0, said
-    return told.decode().splitlines(), said
+    assert running.returncode == 0, message
+    return reply.decode().splitlines(), message
 
 
 def _read(terminal: int) -> bytes:
@@ -49,40 +49,40 @@ def _read(terminal: int) -> bytes:
 @pytest.fixture(scope="module")
 def titled_lake(tmp_path_factory):
     """A lake with a long title and a stored receipt: its location, and the receipt's id."""
-    made = Lake(tmp_path_factory.mktemp("terminal") / "lake")
+    outcome = Lake(tmp_path_factory.mktemp("terminal") / "lake")
     publish(
-        made, "news", [article(1, "A headline that goes on " * 9, CREATED)], "a-run-with-a-long-name-1", (), CREATED
+        outcome, "news", [article(1, "A headline that goes on " * 9, CREATED)], "a-run-with-a-long-name-1", (), CREATED
     )
-    with pitlake.connect(as_of=AFTER, lake=str(made.root)) as session:
-        kept = session.sql("SELECT count(*) AS articles FROM news").keep()
-    return made.root, kept
+    with pitlake.connect(as_of=AFTER, lake=str(outcome.root)) as session:
+        remaining = session.sql("SELECT count(*) AS articles FROM news").keep()
+    return outcome.root, remaining
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_a_table_names_its_rows_and_fits_the_terminal(titled_lake, columns):
-    lake, kept = titled_lake
+    lake, remaining = titled_lake
     latest = ("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG")
     for arguments, *whole in (
         (("datasets",), "av_earnings_calendar"),
         (("versions",), "\n1         20"),
-        (("receipts",), kept),
+        (("receipts",), remaining),
         (latest, "2024-02-14T21:30:00Z", "A headline"),
     ):
         lines, _ = shown(arguments, columns, lake)
         assert max(map(cell_len, lines)) <= columns
-        assert every(one in "\n".join(lines) for one in whole)
+        assert every(each in "\n".join(lines) for each in whole)
 
 
 def test_a_search_shows_title_and_score_before_what_proves_them(titled_lake):
-    lines, said = shown(("search", "headline", "--as-of", AFTER), 80, titled_lake[0])
+    lines, message = shown(("search", "headline", "--as-of", AFTER), 80, titled_lake[0])
     assert {"available_at", "title", "ft_score"} <= {*lines[0].split()}
     assert "A headline" in lines[2]
-    assert "evidence" in said.splitlines()[0]
+    assert "evidence" in message.splitlines()[0]
 
 
 def test_columns_that_do_not_fit_are_named(titled_lake):
-    lines, said = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, titled_lake[0])
-    dropped = said.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
+    lines, message = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, titled_lake[0])
+    dropped = message.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
     assert {"available_at_source", "evidence"} <= {*dropped}
     assert "title" not in dropped
     assert {*dropped} | {*lines[0].split()} == {
@@ -91,15 +91,15 @@ def test_columns_that_do_not_fit_are_named(titled_lake):
 
 
 def test_what_a_row_says_stands_before_what_dates_it(titled_lake):
-    lines, said = shown(("query", "FROM news", "--as-of", AFTER), 80, titled_lake[0])
+    lines, message = shown(("query", "FROM news", "--as-of", AFTER), 80, titled_lake[0])
     assert lines[0].split()[0] == "id"
     assert lines[0].split()[-1] == "available_at"
-    assert " more; --format json has them" in said.splitlines()[0]
+    assert " more; --format json has them" in message.splitlines()[0]
     wide, _ = shown(("query", "FROM news", "--as-of", AFTER), 400, titled_lake[0])
     assert wide[0].split()[-3:] == ["available_at", "available_at_source", "evidence"]
 
 
 def test_without_a_command_the_help_is_printed(titled_lake):
-    lines, said = shown((), 80, titled_lake[0])
+    lines, message = shown((), 80, titled_lake[0])
     assert lines[0] == "Usage: pitlake [OPTIONS] [COMMAND] [ARGS]..."
-    assert said == ""
+    assert message == ""

@@ -32,7 +32,7 @@ def test_it_serves_until_interrupted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reply"),
     [
         (("--as-of", "2999-01-01T00:00:00Z"), "as_of: is in the future"),
         (("--ticker", "no ticker"), "ticker: is missing or not a ticker"),
@@ -41,9 +41,9 @@ def test_it_serves_until_interrupted(tmp_path):
         (("--lake", "/nowhere"), "/nowhere"),
     ],
 )
-def test_what_it_refuses_it_refuses_at_once(capsys, tmp_path, options, told):
+def test_what_it_refuses_it_refuses_at_once(capsys, tmp_path, options, reply):
     publish(Lake(tmp_path / "lake"), "news", [article(1, "Title", CREATED)], "run")
     assert cli.invoke(["web", "--lake", str(tmp_path / "lake"), *options]) in (1, 2)
     err = capsys.readouterr().err
-    assert told in err
+    assert reply in err
     assert err.count("\n") == 1

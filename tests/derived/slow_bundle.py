@@ -33,11 +33,11 @@ def slow(session, ticker):
         table = session.sql(f"SELECT * FROM {view}{chosen}", {"ticker": ticker} if company else None).arrow()
         return sorted(table.to_pylist(), key=lambda row: (row["available_at"], row["evidence"]))
 
-    found = {}
+    result = {}
 
     def add(section, name, value, text, rows):
-        known = max(row["available_at"] for row in rows)
-        found[section, name] = (value, text, tuple(row["evidence"] for row in rows), known)
+        existing = max(row["available_at"] for row in rows)
+        result[section, name] = (value, text, tuple(row["evidence"] for row in rows), existing)
 
     facts(read("xbrl_facts", "ticker"), ticker, add)
     splits = [*read("splits", "ticker"), *read("polygon_splits", "ticker")]
@@ -47,19 +47,19 @@ def slow(session, ticker):
     newest = {}
     for row in read("macro_observations"):
         if not row["withdrawn"] and row["value"] is not None:
-            kept = newest.get(row["series_id"])
-            if kept is None or row["observation_date"] > kept["observation_date"]:
+            response = newest.get(row["series_id"])
+            if response is None or row["observation_date"] > response["observation_date"]:
                 newest[row["series_id"]] = row
     for name, row in newest.items():
         add("macro", f"{name} {row['observation_date']}", row["value"], row["value_text"], [row])
-    return found
+    return result
 
 
 def facts(rows, ticker, add):
     groups = {}
     for row in rows:
-        wanted = row["ticker"] == ticker and row["concept"] in CONCEPTS
-        if wanted and row["is_numeric"] and not row["is_nil"] and row["member_count"] == 0:
+        expected = row["ticker"] == ticker and row["concept"] in CONCEPTS
+        if expected and row["is_numeric"] and not row["is_nil"] and row["member_count"] == 0:
             days = (row["period_end"] - row["period_start"]).days if row["period_start"] else 0
             groups.setdefault((row["concept"], row["unit"], days // 20), []).append(row)
     for members in groups.values():
@@ -76,7 +76,7 @@ def prices(rows, splits, ticker, add):
     adjusted = []
     for bar in bars:
         after = [split for split in splits if split["execution_date"] > bar["date"]]
-        factor = prod(one["split_to"] / one["split_from"] for one in after)
+        factor = prod(each["split_to"] / each["split_from"] for each in after)
         adjusted.append((bar["close"] / factor, [bar, *after]))
         add(
             "prices", str(bar["date"]), adjusted[-1][0], f"as traded {bar['close']}" if after else None, adjusted[-1][1]
@@ -113,21 +113,21 @@ def documents(read, ticker, at, add):
             late.sort(key=lambda row: row["evidence"])
             add("news", f"{source} in 30 days", float(len(late)), None, late)
     borne = {row["cik"] for row in read("names") if row["kind"] == "ticker" and ticker in row["all_names"]}
-    listed = [row | {"ticker": ticker} for row in read("sec_filings") if row["cik"] in borne]
-    filed = {row["accession_no"]: row for rows in (listed, read("reports", "ticker")) for row in rows}
+    listing = [row | {"ticker": ticker} for row in read("sec_filings") if row["cik"] in borne]
+    filed = {row["accession_no"]: row for rows in (listing, read("reports", "ticker")) for row in rows}
     for row in filed.values():
         if row["ticker"] == ticker and row["available_at"] > at - timedelta(days=120):
             text = ": ".join(filter(None, (row["form_type"], ", ".join(row["items"] or []))))
             add("filings", row["accession_no"], None, text, [row])
-    for view, started, named in (
+    for view, started, names in (
         ("transcripts", "conference_datetime", lambda row: f"{row['conference_datetime']:%Y-%m-%dT%H:%MZ}"),
         ("call_transcripts", "call_start", lambda row: f"{row['fiscal_year']}/{row['fiscal_quarter']}"),
     ):
         calls = [row for row in read(view, "ticker") if row["ticker"] == ticker]
         if calls:
-            last = max(calls, key=lambda row: (row[started], named(row)))
+            last = max(calls, key=lambda row: (row[started], names(row)))
             text = " ".join(filter(None, (str(last["fiscal_year"] or ""), f"Q{last['fiscal_quarter']}")))
-            add("call", f"{view} {named(last)}", None, text, [last])
+            add("call", f"{view} {names(last)}", None, text, [last])
 
 
 def quick(session, ticker):
@@ -173,7 +173,7 @@ def across(event, before, after):
 def main(root: str, count: int) -> int:
     """Compare, and print what differs."""
     lake, rows, moved, filed, wrong = Lake(root), 0, 0, 0, 0
-    chosen = random.Random(7).sample(known := events(lake), min(count, len(known)))
+    chosen = random.Random(7).sample(existing := events(lake), min(count, len(existing)))
     for event in chosen:
         moments = {anchor: as_of(event.event_at, anchor) for anchor in ANCHORS}
         moments["a second before"] = event.event_at - SECOND

@@ -52,9 +52,9 @@ def test_a_backtest_trades_the_day_after_what_it_reacts_to(lake_of_bars, tmp_pat
     run = backtest(lake_of_bars, tmp_path)
     assert run.returncode == 0, run.stderr
     header, *lines, last = run.stdout.splitlines()
-    held = {line.split(",")[0]: line.split(",")[1:] for line in lines}
+    content = {line.split(",")[0]: line.split(",")[1:] for line in lines}
     assert header == ",RISE"
-    assert [day for day, (share,) in held.items() if float(share) == 1.0] == [
+    assert [day for day, (share,) in content.items() if float(share) == 1.0] == [
         str(day) for day in DAYS[JUMP + 1 : FALL + 1]
     ]
     assert last == "One dollar became 0.80."

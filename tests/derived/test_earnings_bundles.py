@@ -34,9 +34,9 @@ def fill(root) -> Lake:
         row = reported | {"fiscal_date_ending": date(2023, 12, 31) + timedelta(days=91 * number), "available_at": at}
         publish(lake, "av_earnings", [row | {"reported_date": at.date(), "evidence": f"av:{number}"}], f"av-{number}")
     observed = {"series_id": "GDP", "observation_date": date(2024, 1, 1), "vintage_date": date(2024, 4, 25)}
-    told = {"value": 28284.5, "value_text": "28284.5", "withdrawn": False, "evidence": "alfred:GDP"}
+    reply = {"value": 28284.5, "value_text": "28284.5", "withdrawn": False, "evidence": "alfred:GDP"}
     at = datetime(2024, 4, 25, 12, 30, tzinfo=timezone.utc)
-    publish(lake, "macro_observations", [observed | told | {"available_at": at}], "gdp")
+    publish(lake, "macro_observations", [observed | reply | {"available_at": at}], "gdp")
     earnings_events.derive(lake, run_id="events")
     return lake
 
@@ -109,13 +109,13 @@ def test_what_was_published_of_the_future_before_a_snapshot_changes_nothing_of_i
         publish(
             other, "news", [later | {"created": at, "available_at": at, "evidence": f"neo4j:{day}"}], f"later-{day}"
         )
-    found = []
-    for one in (lake, other):
-        earnings_bundles.build(one, earnings_bundles.events(one), run_id="build", anchors=["at_release"])
-        with connect(MAY, lake=one) as session:
-            found.append(session.sql("FROM earnings_snapshots_revisions ORDER BY ALL").receipt)
-    assert found[0].rows > 0
-    assert found[0].result_sha256 == found[1].result_sha256
+    result = []
+    for item in (lake, other):
+        earnings_bundles.build(item, earnings_bundles.events(item), run_id="build", anchors=["at_release"])
+        with connect(MAY, lake=item) as session:
+            result.append(session.sql("FROM earnings_snapshots_revisions ORDER BY ALL").receipt)
+    assert result[0].rows > 0
+    assert result[0].result_sha256 == result[1].result_sha256
 
 
 def test_nothing_tells_of_a_release_before_it(lake):
@@ -132,10 +132,10 @@ def test_nothing_tells_of_a_release_before_it(lake):
 
 def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
     filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K"}
-    told = {"items": ["2.02", "9.01"], "acceptance_raw": "2024-04-02T20:05:00.000Z"}
+    reply = {"items": ["2.02", "9.01"], "acceptance_raw": "2024-04-02T20:05:00.000Z"}
     at = datetime(2024, 4, 2, 20, 5, tzinfo=timezone.utc)
     more = {"accepted_at": at, "acceptance_rule": "offset", "available_at": at, "evidence": "edgar:9"}
-    publish(lake, "sec_filings", [filing | told | more], "edgar")
+    publish(lake, "sec_filings", [filing | reply | more], "edgar")
     borne = {"cik": "0000000001", "kind": "ticker", "name": "NOG", "all_names": ["NOG"], "source": "dei"}
     publish(lake, "names", [borne | {"statement": "x", "available_at": at, "evidence": "xbrl"}], "names")
     with connect(at, lake=lake) as session:
@@ -145,21 +145,21 @@ def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
 
 
 def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
-    wanted = earnings_bundles.events(lake)
-    earnings_bundles.build(lake, wanted, run_id="first")
-    kept = set(receipts.survey(lake.location)[0])
-    again = earnings_bundles.build(lake, wanted, run_id="second")
+    expected = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, expected, run_id="first")
+    remaining = set(receipts.survey(lake.location)[0])
+    again = earnings_bundles.build(lake, expected, run_id="second")
     assert (again.outcome.changed, again.outcome.total.published) == (False, 0)
-    assert set(receipts.survey(lake.location)[0]) == kept
+    assert set(receipts.survey(lake.location)[0]) == remaining
     assert every(check.passed for check in again.checks)
 
 
 def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
-    wanted = earnings_bundles.events(lake)
-    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    expected = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     publish_late_article(lake)
     began = clock.now()
-    report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    report = earnings_bundles.build(lake, expected, run_id="second", anchors=["at_release"])
     assert [(check.name, check.facts) for check in report.checks if not check.passed] == [("frozen", {"changed": 1})]
     question = "SELECT value, available_at FROM earnings_snapshots_revisions WHERE section = 'news' AND event_at = $at"
     with connect(lake=lake, open_mode=True) as session:
@@ -174,15 +174,15 @@ def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
 
 
 def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
-    wanted = earnings_bundles.events(lake)
-    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    expected = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     with connect(MAY, lake=lake) as session:
         before = session.sql("FROM earnings_snapshots").rows()
     late = {"accession_no": "0000000003-24-000001", "form_type": "8-K", "cik": "0000000001", "ticker": "NOG"}
     at = MAY - timedelta(days=1)
     filed = {"role": "primary_filer", "tickers": ["NOG"], "created": at, "available_at": at, "evidence": "neo4j:late"}
     publish(lake, "reports", [late | filed], "late")
-    report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    report = earnings_bundles.build(lake, expected, run_id="second", anchors=["at_release"])
     assert [(check.name, check.facts) for check in report.checks if not check.passed] == [("frozen", {"changed": 1})]
     with connect(MAY, lake=lake) as session:
         assert session.sql("FROM earnings_snapshots").rows() == before
@@ -191,18 +191,18 @@ def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
             "name": late["accession_no"]
         }).rows()  # fmt: skip
     assert added == [(True,)]
-    third = earnings_bundles.build(lake, wanted, run_id="third", anchors=["at_release"])
+    third = earnings_bundles.build(lake, expected, run_id="third", anchors=["at_release"])
     assert (third.outcome.changed, every(check.passed for check in third.checks)) == (False, True)
 
 
 def test_what_a_rebuild_does_not_find_any_more_is_withdrawn(lake, monkeypatch):
-    wanted = earnings_bundles.events(lake)[1:]
-    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    expected = earnings_bundles.events(lake)[1:]
+    earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     whole = catalogue.get(earnings_bundles.QUERY)
     fewer = replace(whole, sql=whole.sql.replace("UNION ALL BY NAME FROM macro", ""))
     monkeypatch.setattr(catalogue, "get", lambda _: fewer)
-    report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
-    again = earnings_bundles.build(lake, wanted, run_id="third", anchors=["at_release"])
+    report = earnings_bundles.build(lake, expected, run_id="second", anchors=["at_release"])
+    again = earnings_bundles.build(lake, expected, run_id="third", anchors=["at_release"])
     with connect(lake=lake, open_mode=True) as session:
         gone = session.sql("SELECT section, value, text FROM earnings_snapshots WHERE withdrawn").rows()
     assert gone == [("macro", None, None)]
@@ -211,26 +211,26 @@ def test_what_a_rebuild_does_not_find_any_more_is_withdrawn(lake, monkeypatch):
 
 
 def test_runs_that_build_the_same_release_at_once_keep_the_receipt_it_cites(lake, monkeypatch):
-    wanted, first = earnings_bundles.events(lake)[1:], earnings_bundles.concluded
+    expected, first = earnings_bundles.events(lake)[1:], earnings_bundles.concluded
     anchors = ["at_release"]
 
-    def concluded(*given):
+    def concluded(*inputs):
         monkeypatch.setattr(earnings_bundles, "concluded", first)
-        earnings_bundles.build(lake, wanted, run_id="other", anchors=anchors)
-        return first(*given)
+        earnings_bundles.build(lake, expected, run_id="other", anchors=anchors)
+        return first(*inputs)
 
     monkeypatch.setattr(earnings_bundles, "concluded", concluded)
-    earnings_bundles.build(lake, wanted, run_id="one", anchors=anchors)
+    earnings_bundles.build(lake, expected, run_id="one", anchors=anchors)
     with connect(lake=lake, open_mode=True) as session:
         cited = {evidence for (evidence,) in session.sql("SELECT DISTINCT evidence FROM earnings_snapshots").rows()}
     assert cited_by_receipts(lake) == cited
 
 
 def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
-    wanted = earnings_bundles.events(lake)
-    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    expected = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     publish_late_article(lake)
-    earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    earnings_bundles.build(lake, expected, run_id="second", anchors=["at_release"])
     with connect(lake=lake, open_mode=True) as session:
         question = "SELECT DISTINCT evidence FROM earnings_snapshots_revisions"
         cited = {evidence for (evidence,) in session.sql(question).rows()}
@@ -257,14 +257,14 @@ def test_outcomes_show_when_their_last_bar_does(lake):
 
 
 def test_a_bar_corrected_later_moves_no_window_and_changes_no_outcome(lake):
-    wanted = earnings_bundles.events(lake)
-    earnings_outcomes.build(lake, wanted, run_id="first")
+    expected = earnings_bundles.events(lake)
+    earnings_outcomes.build(lake, expected, run_id="first")
     day = date(2024, 5, 14)
     bar = {"entity_kind": "company", "entity_id": "0000000001", "symbol": "NOG", "date": day, "volume": 1000.0}
-    told = dict.fromkeys(("open", "high", "low", "close", "vwap"), 999.0)
+    reply = dict.fromkeys(("open", "high", "low", "close", "vwap"), 999.0)
     at = datetime(2024, 5, 14, 21, tzinfo=timezone.utc)
-    publish(lake, "prices", [bar | told | {"available_at": at, "evidence": "neo4j:HAS_PRICE:corrected"}], "corrected")
-    assert not earnings_outcomes.build(lake, wanted, run_id="second").outcome.changed
+    publish(lake, "prices", [bar | reply | {"available_at": at, "evidence": "neo4j:HAS_PRICE:corrected"}], "corrected")
+    assert not earnings_outcomes.build(lake, expected, run_id="second").outcome.changed
 
 
 def bar(day, close, available_at=None):
@@ -274,12 +274,12 @@ def bar(day, close, available_at=None):
 
 def outcomes(event_at, bars, splits=()):
     event = Event(clock.instant(event_at), "NOG", "0000000002-24-000001")
-    series = earnings_outcomes.Series({one["date"]: one for one in bars}, list(splits))
+    series = earnings_outcomes.Series({each["date"]: each for each in bars}, list(splits))
     market = earnings_outcomes.Series({}, [])
-    found = [
+    result = [
         earnings_outcomes.outcome(event, window, series, market) for window in earnings_outcomes.windows(event.event_at)
     ]
-    return [one for one in found if isinstance(one, dict)]
+    return [each for each in result if isinstance(each, dict)]
 
 
 @pytest.mark.parametrize(
@@ -295,9 +295,9 @@ def outcomes(event_at, bars, splits=()):
     ],
 )
 def test_windows_are_the_exchanges_sessions(event_at, base, first, second):
-    found = list(earnings_outcomes.windows(clock.instant(event_at)))
-    assert [one.sessions for one in found] == list(earnings_outcomes.WINDOWS)
-    assert [str(day) for day in (found[0].base, found[0].end, found[1].end)] == [base, first, second]
+    result = list(earnings_outcomes.windows(clock.instant(event_at)))
+    assert [each.sessions for each in result] == list(earnings_outcomes.WINDOWS)
+    assert [str(day) for day in (result[0].base, result[0].end, result[1].end)] == [base, first, second]
 
 
 def test_a_window_whose_bars_are_missing_is_not_made_of_others():
@@ -328,8 +328,8 @@ def test_an_evening_release_is_snapped_and_told_when_edgar_shows_it(tmp_path):
     lake = Lake(tmp_path / "lake")
     accepted, released = clock.instant("2024-10-11T18:00:00-04:00"), clock.instant("2024-10-15T07:30:00-04:00")
     filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K", "ticker": "NOG"}
-    told = {"tickers": ["NOG"], "items": ["Item 2.02: Results"], "created": accepted, "release_rule": "form_and_clock"}
-    publish(lake, "reports", [filing | told | {"available_at": released, "evidence": "neo4j:Report:9"}], "late")
+    reply = {"tickers": ["NOG"], "items": ["Item 2.02: Results"], "created": accepted, "release_rule": "form_and_clock"}
+    publish(lake, "reports", [filing | reply | {"available_at": released, "evidence": "neo4j:Report:9"}], "late")
     earnings_events.derive(lake, run_id="events")
     (event,) = earnings_bundles.events(lake)
     assert (event.event_at, event.released_at, event.release_rule) == (accepted, released, "form_and_clock")
@@ -338,7 +338,7 @@ def test_an_evening_release_is_snapped_and_told_when_edgar_shows_it(tmp_path):
         rows = session.sql("FROM earnings_snapshots WHERE section = 'filings'").arrow().to_pylist()
     assert [(row["anchor"], row["as_of"], row["available_at"]) for row in rows] == [("at_release", released, released)]
     holiday = bar(date(2024, 10, 14), 11.0)  # the exchange is open, EDGAR is not
-    by_day = {one["date"]: one for one in (bar(date(2024, 10, 11), 10.0), holiday)}
+    by_day = {each["date"]: each for each in (bar(date(2024, 10, 11), 10.0), holiday)}
     series, market = earnings_outcomes.Series(by_day, []), earnings_outcomes.Series({}, [])
     window = next(earnings_outcomes.windows(event.event_at))
     assert earnings_outcomes.outcome(event, window, series, market)["available_at"] == released
@@ -369,13 +369,13 @@ def test_releases_are_few_runs_of_dagster(lake, tmp_path):
         with dg.build_sensor_context(
             instance=instance, resources={"lake": LakeResource(root=lake.location)}
         ) as context:
-            asked = new_earnings(context).run_requests
-        assert len(asked) == 1
+            question = new_earnings(context).run_requests
+        assert len(question) == 1
         result = dg.materialize(
             bundle_assets(EARNINGS),
             instance=instance,
             resources={"lake": LakeResource(root=lake.location)},
-            tags=asked[0].tags,
+            tags=question[0].tags,
         )
         done = instance.get_materialized_partitions(dg.AssetKey("earnings_snapshots"))
     assert result.success
@@ -384,8 +384,8 @@ def test_releases_are_few_runs_of_dagster(lake, tmp_path):
 
 def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    asked = ["backfill", "earnings", "--lake", lake.location, "--tickers", "nog", "--from", "2024-05-01"]
-    assert invoke([*asked, "--anchors", "at_release"]) == 0
+    question = ["backfill", "earnings", "--lake", lake.location, "--tickers", "nog", "--from", "2024-05-01"]
+    assert invoke([*question, "--anchors", "at_release"]) == 0
     assert capfd.readouterr().out.split("\n")[1:] != []
     with connect(lake=lake, open_mode=True) as session:
         built = session.sql("SELECT DISTINCT event_at, anchor FROM earnings_snapshots").rows()

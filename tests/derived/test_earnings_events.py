@@ -145,10 +145,10 @@ def test_the_order_in_which_sources_came_changes_nothing(tmp_path, order):
     for dataset in order:
         put_rows(lake, dataset, SOURCES[dataset])
         derived(lake)
-    told, _ = events(lake.snapshot(), OBSERVED)
+    reply, _ = events(lake.snapshot(), OBSERVED)
     with connect(OBSERVED, lake=lake, datasets=["earnings_events"]) as session:
         stored = session.sql("SELECT source, available_at FROM earnings_events_revisions ORDER BY ALL").rows()
-    assert stored == sorted((row["source"], row["available_at"]) for row in told)
+    assert stored == sorted((row["source"], row["available_at"]) for row in reply)
 
 
 MOMENTS = st.integers(0, 6 * 24 * 4).map(lambda quarter: ACCEPTED + timedelta(minutes=15 * quarter))
@@ -157,20 +157,20 @@ MOMENTS = st.integers(0, 6 * 24 * 4).map(lambda quarter: ACCEPTED + timedelta(mi
 @settings(max_examples=10, deadline=None)
 @given(
     releases=st.lists(MOMENTS, min_size=1, max_size=3, unique=True),
-    statements=st.lists(st.tuples(MOMENTS, st.integers(-2, 6)), max_size=3, unique_by=lambda one: one[0]),
+    statements=st.lists(st.tuples(MOMENTS, st.integers(-2, 6)), max_size=3, unique_by=lambda each: each[0]),
     calls=st.lists(MOMENTS, max_size=2, unique_by=lambda at: at.day),
     cut=MOMENTS,
 )
 def test_no_row_depends_on_what_became_available_later(tmp_path_factory, releases, statements, calls, cut):
     rows = [("reports", release(at, number)) for number, at in enumerate(releases)]
     for number, (at, day) in enumerate(statements):
-        named = {"fiscal_date_ending": date(2023, 12, 31 - number)}
-        rows.append(("av_earnings", reported(date(2024, 2, 1) + timedelta(days=day), at) | named))
+        names = {"fiscal_date_ending": date(2023, 12, 31 - number)}
+        rows.append(("av_earnings", reported(date(2024, 2, 1) + timedelta(days=day), at) | names))
     rows += [("call_transcripts", call(at - timedelta(hours=24), at) | {"fiscal_year": at.day}) for at in calls]
     whole, bare = Lake(tmp_path_factory.mktemp("whole")), Lake(tmp_path_factory.mktemp("bare"))
-    for lake, kept in ((whole, rows), (bare, [row for row in rows if row[1]["available_at"] <= cut])):
+    for lake, remaining in ((whole, rows), (bare, [row for row in rows if row[1]["available_at"] <= cut])):
         for dataset in ("reports", "av_earnings", "call_transcripts"):
-            for row in (row for name, row in kept if name == dataset):
+            for row in (row for name, row in remaining if name == dataset):
                 put_rows(lake, dataset, row)
         lake.start()
     full, _ = events(whole.snapshot(), OBSERVED)
@@ -215,8 +215,8 @@ def test_disagreements_are_rows(lake, put):
     put("av_earnings", reported(time="pre-market"))
     put("call_transcripts", call(start=utc("2024-02-01T15:00:00-05:00")))
     derived(lake)
-    found = disagreements(revisions(lake))
-    assert [(one.about, one.source) for one in found] == [
+    result = disagreements(revisions(lake))
+    assert [(each.about, each.source) for each in result] == [
         ("call_before_release", "call_transcripts"), ("day", "av_earnings"), ("session", "av_earnings"),
     ]  # fmt: skip
     check = sources_agree(revisions(lake))
@@ -235,8 +235,8 @@ def test_sources_that_agree_pass(lake, put):
 def test_every_row_bears_the_tag_of_what_it_waited_for(lake, put):
     for dataset, row in SOURCES.items():
         put(dataset, row)
-    found, _ = events(lake.snapshot(), OBSERVED)
-    tags = {row["source"]: row["available_at_source"] for row in found}
+    result, _ = events(lake.snapshot(), OBSERVED)
+    tags = {row["source"]: row["available_at_source"] for row in result}
     assert tags["reports"] == "edgar_accepted"
     assert tags["call_transcripts"] == "provider_metadata"
     assert set(tags.values()) <= {DATASET.source_tag, *DATASET.other_tags}

@@ -92,8 +92,8 @@ def test_typed_keys_that_name_no_release_fail_before_anything_is_read(earnings_l
         monkeypatch.setattr(f"assets.derived.bundle_assets.{module}.build", None)
     instance.add_dynamic_partitions("earnings_events", ["2024-05-22|NVDA", "NOG|2024-05-14T22:00:00Z"])
     result = materialised(instance, earnings_lake, tags=tags("2024-05-22|NVDA", "NOG|2024-05-14T22:00:00Z"))
-    said = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
-    assert said == {
+    message = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
+    assert message == {
         "partition: '2024-05-22|NVDA', 'NOG|2024-05-14T22:00:00Z': this lake has no such release; pick others"
     }
 
@@ -106,8 +106,8 @@ def looked(earnings_lake):
         with dg.build_sensor_context(
             instance=instance, resources={"lake": LakeResource(root=earnings_lake.location)}
         ) as context:
-            found = new_earnings(context)
-        return [] if isinstance(found, dg.SkipReason) else [request.tags for request in found.run_requests]
+            result = new_earnings(context)
+        return [] if isinstance(result, dg.SkipReason) else [request.tags for request in result.run_requests]
 
     return look
 
@@ -144,17 +144,17 @@ def test_the_sensor_does_not_ask_again_for_what_a_run_was_asked_for_lately(earni
         raise dg.Failure("no")
 
     with dg.DagsterInstance.ephemeral() as instance:
-        (asked,) = looked(instance)
+        (question,) = looked(instance)
         job = dg.GraphDefinition(name="earnings_bundles", node_defs=[fail]).to_job()
-        job.execute_in_process(instance=instance, tags=asked, raise_on_error=False)
+        job.execute_in_process(instance=instance, tags=question, raise_on_error=False)
         assert looked(instance) == []
         monkeypatch.setattr("pipelines.earnings.AGAIN_AFTER", timedelta(0))
-        assert looked(instance) == [asked]
+        assert looked(instance) == [question]
 
 
 def test_the_command_registers_what_it_builds_alone(lake, home, looked):
-    asked = ["backfill", "earnings", "--lake", lake.location, "--to", "2024-03-01", "--anchors", "at_release"]
-    assert invoke(asked) == 0
+    question = ["backfill", "earnings", "--lake", lake.location, "--to", "2024-03-01", "--anchors", "at_release"]
+    assert invoke(question) == 0
     first, second = events(lake)
     with dg.DagsterInstance.get() as instance:
         assert instance.get_dynamic_partitions("earnings_events") == [first.key]
@@ -167,10 +167,10 @@ def test_the_command_registers_what_it_builds_alone(lake, home, looked):
 def test_each_release_of_a_range_names_the_version_that_published_it(earnings_lake, home):
     assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 0
     with dg.DagsterInstance.get() as instance:
-        found = instance.fetch_materializations(dg.AssetKey("earnings_snapshots"), limit=10).records
-    told = {one.partition_key: one.asset_materialization.metadata["lake version"].value for one in found}
+        result = instance.fetch_materializations(dg.AssetKey("earnings_snapshots"), limit=10).records
+    reply = {each.partition_key: each.asset_materialization.metadata["lake version"].value for each in result}
     (version,) = {entry.version for entry in earnings_lake.versions() if entry.dataset == "earnings_snapshots"}
-    assert told == dict.fromkeys((event.key for event in events(earnings_lake)), version)
+    assert reply == dict.fromkeys((event.key for event in events(earnings_lake)), version)
 
 
 @pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is not a directory")])
@@ -194,12 +194,12 @@ def test_a_failed_run_of_the_command_says_why_in_a_line(earnings_lake, monkeypat
     monkeypatch.setattr("assets.derived.bundle_assets.earnings_bundles.build", refuse)
     monkeypatch.setattr("assets.derived.bundle_assets.earnings_outcomes.build", refuse)
     assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 1
-    said = capfd.readouterr()
-    told = said.err.splitlines()
-    assert told[0].startswith("one run of 2 releases: ")
-    assert sorted(told[1:]) == [
+    output = capfd.readouterr()
+    reply = output.err.splitlines()
+    assert reply[0].startswith("one run of 2 releases: ")
+    assert sorted(reply[1:]) == [
         "earnings_outcomes failed: pitlake.errors.LakeConflict: other writers won",
         "earnings_snapshots failed: pitlake.errors.LakeConflict: other writers won",
         "the run's log: name DAGSTER_HOME to keep it",
     ]
-    assert "Traceback" not in said.out + said.err
+    assert "Traceback" not in output.out + output.err

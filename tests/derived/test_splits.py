@@ -54,8 +54,8 @@ class Upstream:
                 if not params["lo"] <= str(day) < params["hi"]:
                     continue
                 close = f"{day} 16:00:00-0400" if day.weekday() < 5 else None
-                told = {"ticker": "NVDA", "execution_date": str(day), "split_from": 1.0, "split_to": ratio}
-                yield told | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]], "cik": [CIK]}
+                reply = {"ticker": "NVDA", "execution_date": str(day), "split_from": 1.0, "split_to": ratio}
+                yield reply | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]], "cik": [CIK]}
         elif cypher in (prices.WINDOW, _traded.SERIES):
             for day in DAYS:
                 if params["lo"] <= str(day) < params.get("hi", "9"):
@@ -71,11 +71,11 @@ class Upstream:
     def extract(self, lake, observed="2025-01-01", days=None, audits=()):
         at = datetime.fromisoformat(f"{observed}T12:00:00+00:00")
         for extractor in (splits.EXTRACTOR, prices.EXTRACTOR):
-            wanted = [day for day in days or DAYS if day <= at.date()]
-            wanted += [day for day in self.recorded if day.weekday() > 4 and not days]
-            wanted += [day + timedelta(days=1) for day in wanted if day.weekday() > 4]
+            expected = [day for day in days or DAYS if day <= at.date()]
+            expected += [day for day in self.recorded if day.weekday() > 4 and not days]
+            expected += [day + timedelta(days=1) for day in expected if day.weekday() > 4]
             report = run_partitions(
-                extractor, sorted(set(wanted)), self, lake, run_id=observed, observed_at=at, audits=audits
+                extractor, sorted(set(expected)), self, lake, run_id=observed, observed_at=at, audits=audits
             )
         return report
 
@@ -116,8 +116,8 @@ KINDS = [
 def test_no_level_and_no_return_as_of_any_day_knows_a_later_split(lake, upstream, _kind):
     upstream.extract(lake)
     for day in DAYS[20:35]:
-        found, bars = answers(lake, day)
-        assert found == pytest.approx({one: upstream.traded[one] for one in DAYS if one <= day})
+        result, bars = answers(lake, day)
+        assert result == pytest.approx({each: upstream.traded[each] for each in DAYS if each <= day})
         for row in bars:
             shares = prod(ratio for at, ratio in upstream.splits.items() if row["date"] < at <= day)
             assert row["close"] == pytest.approx(upstream.traded[row["date"]] / shares)
@@ -165,8 +165,8 @@ def test_an_amount_that_a_later_split_may_have_restated_counts_from_that_split_o
         declared,
     )
     with connect(lake=lake, open_mode=True, datasets=["dividends"]) as session:
-        found = dict(session.sql("SELECT dividend_id, available_at FROM dividends_revisions").rows())
-    assert found == {f"{ticker} backfilled": at for ticker, at in others.items()} | {
+        result = dict(session.sql("SELECT dividend_id, available_at FROM dividends_revisions").rows())
+    assert result == {f"{ticker} backfilled": at for ticker, at in others.items()} | {
         declared["dividend_id"]: declared["available_at"],
         "declared since": datetime(2024, 7, 3, 4, tzinfo=timezone.utc),
     }
@@ -236,12 +236,12 @@ def test_an_unrecorded_split_makes_gaps_of_what_crosses_it(lake):
 
 @pytest.mark.parametrize("other", [{"split_to": 20.0}, {"execution_date": date(2024, 6, 12)}])
 def test_where_two_sources_disagree_nothing_between_them_is_proven(lake, put, other):
-    told = {"ticker": "NVDA", "execution_date": date(2024, 6, 10), "ordinal": 0, "split_from": 1.0, "split_to": 10.0}
-    put("polygon_splits", told | {"available_at": datetime(2024, 6, 13, tzinfo=timezone.utc)} | other)
+    reply = {"ticker": "NVDA", "execution_date": date(2024, 6, 10), "ordinal": 0, "split_from": 1.0, "split_to": 10.0}
+    put("polygon_splits", reply | {"available_at": datetime(2024, 6, 13, tzinfo=timezone.utc)} | other)
     upstream = Upstream(s0610=10.0).late(*NVDA)
     upstream.extract(lake)
-    known = levels(lake, DAYS[-1])
-    assert known == pytest.approx({day: upstream.traded[day] for day in known})
+    existing = levels(lake, DAYS[-1])
+    assert existing == pytest.approx({day: upstream.traded[day] for day in existing})
     assert not {date(2024, 6, 4), date(2024, 6, 7), *((date(2024, 6, 11),) if "execution_date" in other else ())} & set(
-        known
+        existing
     )

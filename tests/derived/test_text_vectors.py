@@ -20,9 +20,9 @@ def article(number, title, at=EARLY, **more):
 
 
 def spoken(text, at=EARLY):
-    told = json.dumps([{"role": "question", "text": text}, {"role": "answer", "text": "Yes."}])
+    reply = json.dumps([{"role": "question", "text": text}, {"role": "answer", "text": "Yes."}])
     place = {"transcript_id": "NOG_call", "ticker": "NOG", "sequence": 3, "conference_datetime": at}
-    return place | {"exchanges": told, "available_at": at}
+    return place | {"exchanges": reply, "available_at": at}
 
 
 def looked(lake, dataset, row, at):
@@ -54,9 +54,9 @@ def test_every_revision_of_a_text_has_a_vector_dated_as_it(lake, put):
         ("qa_exchange", "NOG_call_qa__3", EARLY),
         ("research_note", "a.md", LATE),
     ]
-    shown = "SELECT vector FROM text_vectors WHERE id = 'bzNews_1'"
+    display = "SELECT vector FROM text_vectors WHERE id = 'bzNews_1'"
     for at, title in ((EARLY, "Oil falls"), (LATE, "Oil rises")):
-        assert ask(lake, shown, at)[0][0] == pytest.approx(own(title), abs=1e-6)
+        assert ask(lake, display, at)[0][0] == pytest.approx(own(title), abs=1e-6)
     ((spoken_as,),) = ask(lake, "SELECT vector FROM text_vectors WHERE kind = 'qa_exchange'")
     assert spoken_as == pytest.approx(own("What about margins? Yes."), abs=1e-6)
 
@@ -71,12 +71,12 @@ def test_texts_of_every_source_have_vectors(lake, put):
         call | {"fiscal_quarter": 2, "turn_count": 0},
     )
     derive(lake)
-    found = ask(lake, "SELECT kind, id, available_at, vector FROM text_vectors ORDER BY id")
-    said = {"1": "Oil falls", "NYSE:NOG 2024Q1_qa__0": "Oil falls", "NYSE:NOG 2024Q1_qa__1": "Gold climbs"}
-    said["NYSE:NOG 2024Q2_qa__0"] = "Oil rises"
-    assert [(kind, at) for kind, _, at, _ in found] == [("benzinga_news", LATE), *[("call_transcripts", EARLY)] * 3]
-    assert {name: vector for _, name, _, vector in found} == {
-        name: pytest.approx(own(text), abs=1e-6) for name, text in said.items()
+    result = ask(lake, "SELECT kind, id, available_at, vector FROM text_vectors ORDER BY id")
+    message = {"1": "Oil falls", "NYSE:NOG 2024Q1_qa__0": "Oil falls", "NYSE:NOG 2024Q1_qa__1": "Gold climbs"}
+    message["NYSE:NOG 2024Q2_qa__0"] = "Oil rises"
+    assert [(kind, at) for kind, _, at, _ in result] == [("benzinga_news", LATE), *[("call_transcripts", EARLY)] * 3]
+    assert {name: vector for _, name, _, vector in result} == {
+        name: pytest.approx(own(text), abs=1e-6) for name, text in message.items()
     }
 
 
@@ -92,10 +92,10 @@ def test_no_vector_is_visible_before_its_text(lake, put):
 def test_a_second_run_makes_what_is_new_alone(lake, put):
     put("news", article(1, "Oil falls"))
     assert derive(lake).total.published == 1
-    asked = []
+    question = []
     put("news", article(2, "Gold climbs"))
-    again = derive(lake, "again", model=lambda text: asked.append(text) or own(text))
-    assert (again.total.extracted, asked) == (1, ["Gold climbs"])
+    again = derive(lake, "again", model=lambda text: question.append(text) or own(text))
+    assert (again.total.extracted, question) == (1, ["Gold climbs"])
     assert not derive(lake, "none").changed
 
 
@@ -125,5 +125,5 @@ def test_a_search_by_meaning_finds_it_by_the_model_its_vectors_name(lake, put, m
     derive(lake)
     query, values = searches.find("Fed hikes the policy rate by 25bp", by="meaning")
     with pitlake.connect(OBSERVED, lake=lake.root, datasets=query.reads) as session:
-        found = session.run(query.name, **values).arrow()
-    assert found["id"].to_pylist() == ["bzNews_1"]
+        result = session.run(query.name, **values).arrow()
+    assert result["id"].to_pylist() == ["bzNews_1"]

@@ -41,8 +41,8 @@ def news() -> Iterator[dict[str, Any]]:
 def embeddings() -> Iterator[dict[str, Any]]:
     for number, article in enumerate(news()):
         vector = [1.0 if place == number % len(HEADLINES) else 0.01 * number for place in range(len(HEADLINES))]
-        kept = {name: article[name] for name in ("id", "ticker", "available_at", "evidence")}
-        yield {"kind": "news", "vector": vector, **kept}
+        remaining = {name: article[name] for name in ("id", "ticker", "available_at", "evidence")}
+        yield {"kind": "news", "vector": vector, **remaining}
 
 
 def prices() -> Iterator[dict[str, Any]]:

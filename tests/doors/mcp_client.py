@@ -73,10 +73,10 @@ def stdio(lake, *more):
 def listens(pid, port):
     """Return whether this process listens, and not another one that took the port first."""
     try:
-        held = psutil.Process(pid).net_connections("tcp")
+        content = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
-    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in held)
+    return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in content)
 
 
 @contextmanager

@@ -22,14 +22,14 @@ TYPED = re.findall(r"^pitlake .*", "".join(re.findall(r"(?<!-->\n)```sh\n(.*?)``
 
 def test_the_python_runs(lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
-    made = {}
+    outcome = {}
     for language, text in FENCED:
         if language == "python":
-            exec(text, made)
-    assert len(made["latest"]) == 10
-    assert len(made["bars"]) > 20
-    assert {"cik", "status"} <= set(made["alive"].columns)
-    assert made["screen"].columns == ["cik", "accession_no", "filing_date", "exchange"]
+            exec(text, outcome)
+    assert len(outcome["latest"]) == 10
+    assert len(outcome["bars"]) > 20
+    assert {"cik", "status"} <= set(outcome["alive"].columns)
+    assert outcome["screen"].columns == ["cik", "accession_no", "filing_date", "exchange"]
 
 
 def test_the_run_s_config_is_one_of_its_asset():

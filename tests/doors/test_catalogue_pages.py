@@ -54,8 +54,8 @@ def test_every_type_of_parameter_is_explained():
 
 
 def test_the_macros_the_skill_names_are_there():
-    made = " ".join(catalogue.session_macros(all_datasets()))
+    text = " ".join(catalogue.session_macros(all_datasets()))
     rules, _, _ = (SKILL / "SKILL.md").read_text().partition("## Datasets")
     for name in ("news", "report_sections", "exhibits", "qa_exchanges", "xbrl_facts", "prices"):
         assert name in rules
-        assert f"CREATE MACRO {name}_of(wanted)" in made
+        assert f"CREATE MACRO {name}_of(wanted)" in text

@@ -40,15 +40,15 @@ def pitlake(lake, capfdbinary, monkeypatch):
 
     def run(*arguments):
         code = cli.invoke(arguments)
-        said = capfdbinary.readouterr()
-        return code, said.out.decode(), said.err.decode()
+        output = capfdbinary.readouterr()
+        return code, output.out.decode(), output.err.decode()
 
     return run
 
 
 def options(query):
-    wanted = [parameter for parameter in query.parameters if parameter.required or parameter.name == "seed_id"]
-    return [part for one in wanted for part in (f"--{one.name.replace('_', '-')}", VALUES[one.name])]
+    expected = [parameter for parameter in query.parameters if parameter.required or parameter.name == "seed_id"]
+    return [part for each in expected for part in (f"--{each.name.replace('_', '-')}", VALUES[each.name])]
 
 
 @pytest.mark.sampled(10)
@@ -109,9 +109,9 @@ def test_search_finds_what_was_public_best_first(pitlake):
         "search", '"gross margin"', "--ticker", "XOM", "--limit", "3", "--as-of", AS_OF, "--format", "json"
     )
     assert code == 0
-    found = json.loads(out)
-    assert {row["title"] for row in found} == {"gross margin fell"}
-    assert every(row["available_at"] <= AS_OF for row in found)
+    document = json.loads(out)
+    assert {row["title"] for row in document} == {"gross margin fell"}
+    assert every(row["available_at"] <= AS_OF for row in document)
 
 
 def test_search_by_meaning_asks_the_configured_model(pitlake, monkeypatch):
@@ -155,23 +155,23 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
     def listed(*more):
         code, out, err = pitlake("receipts", "--format", "json", *more)
         assert code == 0
-        return [one["id"] for one in json.loads(out)], err
+        return [each["id"] for each in json.loads(out)], err
 
-    made = [
+    outcome = [
         kept("query", "SELECT count(*) FROM news"),
         kept("run", "earnings_snapshot", "--ticker", "NOG"),
         kept("run", "news_latest", "--ticker", "XOM"),
     ]
-    for second, name in enumerate(made):  # as if they were kept a second apart
+    for second, name in enumerate(outcome):  # as if they were kept a second apart
         (path,) = Path(os.environ["PITLAKE_LAKE"]).glob(f"_lake/receipts/{name}.json")
         os.utime(path, (1_700_000_000 + second, 1_700_000_000 + second))
-    shown, err = listed()
-    assert [one for one in shown if one in made] == [made[2], made[0]]
+    display, err = listed()
+    assert [each for each in display if each in outcome] == [outcome[2], outcome[0]]
     assert "not listed: 1 receipts that the dataset earnings_snapshots cites" in err
-    assert [one for one in listed("--all")[0] if one in made] == made[::-1]
-    assert [one for one in listed("--matching", "xom")[0] if one in made] == [made[2]]
+    assert [each for each in listed("--all")[0] if each in outcome] == outcome[::-1]
+    assert [each for each in listed("--matching", "xom")[0] if each in outcome] == [outcome[2]]
     assert "run news_latest company=0000000002 XOM limit=10" in pitlake("receipts")[1]
-    for name in made:
+    for name in outcome:
         pitlake("receipts", "--forget", name)
 
 
@@ -189,7 +189,7 @@ def test_a_kept_receipt_is_listed_replayed_and_forgotten(pitlake):
     _, first, err = pitlake("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--format", "csv", "--receipt")
     receipt = err.split()[-1]
     assert receipt in pitlake("receipts")[1]
-    assert receipt in [kept["id"] for kept in json.loads(pitlake("receipts", "--format", "json")[1])]
+    assert receipt in [remaining["id"] for remaining in json.loads(pitlake("receipts", "--format", "json")[1])]
     code, again, err = pitlake("replay", receipt[:8], "--format", "csv")
     assert (code, again) == (0, first)
     assert "the same answer" in err

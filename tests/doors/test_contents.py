@@ -18,8 +18,8 @@ EARLIER = "2024-02-20T22:00:00Z"
 
 @pytest.fixture(scope="module")
 def session(lake):
-    with pitlake.connect(AS_OF, lake=lake) as opened:
-        yield opened
+    with pitlake.connect(AS_OF, lake=lake) as handle:
+        yield handle
 
 
 def counted(session, where="true"):
@@ -28,29 +28,29 @@ def counted(session, where="true"):
 
 
 def test_what_a_session_holds_is_what_sql_counts_and_the_empty_ones_come_last(session):
-    held = {one.dataset: one for one in holdings(session)}
+    content = {each.dataset: each for each in holdings(session)}
     counts = counted(session)
-    assert set(held) == set(session.datasets)
-    assert list(held)[: len(counts)] == sorted(counts)
-    assert {name: one.rows for name, one in held.items() if one.rows} == counts
+    assert set(content) == set(session.datasets)
+    assert list(content)[: len(counts)] == sorted(counts)
+    assert {name: each.rows for name, each in content.items() if each.rows} == counts
     ((first, newest),) = session.sql("SELECT min(available_at), max(available_at) FROM news_revisions").rows()
-    assert (held["news"].first, held["news"].newest, held["news"].gaps) == (first, newest, 1)
-    assert (held["splits"].rows, held["splits"].first) == (0, None)
+    assert (content["news"].first, content["news"].newest, content["news"].gaps) == (first, newest, 1)
+    assert (content["splits"].rows, content["splits"].first) == (0, None)
 
 
 def test_what_changed_is_what_the_later_session_has_more_than_the_earlier_one(lake, session):
     with pitlake.connect(EARLIER, lake=lake) as earlier:
         before = counted(earlier)
-    found = {change.dataset: change for change in changes(session, instant(EARLIER))}
+    result = {change.dataset: change for change in changes(session, instant(EARLIER))}
     more = {name: rows - before.get(name, 0) for name, rows in counted(session).items() if rows > before.get(name, 0)}
-    assert {name: one.new + one.revised for name, one in found.items()} == more
-    assert every(instant(EARLIER) < one.first <= one.newest <= instant(AS_OF) for one in found.values())
+    assert {name: each.new + each.revised for name, each in result.items()} == more
+    assert every(instant(EARLIER) < each.first <= each.newest <= instant(AS_OF) for each in result.values())
 
 
 def test_what_changed_of_a_company_is_told_by_its_rows_alone(session):
-    found = {change.dataset: change.new for change in changes(session, instant(EARLIER), "XOM")}
+    result = {change.dataset: change.new for change in changes(session, instant(EARLIER), "XOM")}
     whole = {change.dataset: change.new for change in changes(session, instant(EARLIER))}
-    assert found == {name: whole[name] / 2 for name in ("embeddings", "news", "prices")}
+    assert result == {name: whole[name] / 2 for name in ("embeddings", "news", "prices")}
 
 
 def test_a_row_of_a_known_key_is_revised(tmp_path):
@@ -61,18 +61,18 @@ def test_a_row_of_a_known_key_is_revised(tmp_path):
     publish(lake, "news", [article(1, "Draft", CREATED)], "first", observed_at=CREATED)
     publish(lake, "news", [article(1, "Final", CREATED, instant(AFTER)), article(2, "Other", instant(AFTER))], "second")
     with pitlake.connect(AFTER, lake=lake, datasets=["news"]) as session:
-        for since, told in ((BEFORE, (2, 1)), (BETWEEN, (1, 1))):
+        for since, reply in ((BEFORE, (2, 1)), (BETWEEN, (1, 1))):
             (change,) = changes(session, instant(since))
-            assert (change.new, change.revised) == told
+            assert (change.new, change.revised) == reply
 
 
 def test_an_agent_is_told_what_the_lake_holds(lake):
-    listed = ask(lake, "describe")["datasets"]
-    assert {one["name"] for one in listed} == set(all_datasets())
-    rows = [bool(one["holds"] and one["holds"]["rows"]) for one in listed]
+    listing = ask(lake, "describe")["datasets"]
+    assert {each["name"] for each in listing} == set(all_datasets())
+    rows = [bool(each["holds"] and each["holds"]["rows"]) for each in listing]
     assert rows == sorted(rows, reverse=True)
     (news,) = ask(lake, "describe", name="news")["datasets"]
-    assert news["holds"] == next(one for one in listed if one["name"] == "news")["holds"]
+    assert news["holds"] == next(each for each in listing if each["name"] == "news")["holds"]
     assert news["holds"]["newest"] <= AS_OF
     (hidden,) = ask(lake, "describe", name="event_returns")["datasets"]
     assert hidden["holds"] is None
@@ -83,10 +83,10 @@ def test_the_command_line_tells_it_too(lake, capfdbinary):
         assert cli.invoke((*line, "--lake", str(lake), "--format", "json")) == 0
         return json.loads(capfdbinary.readouterr().out)
 
-    listed = {one["name"]: one["holds"] for one in told("datasets", "--as-of", AS_OF)}
-    assert told("describe", "news", "--as-of", AS_OF)["holds"] == listed["news"]
-    assert listed["news"]["rows"] == 120
-    assert {one["dataset"] for one in told("diff", "--from", EARLIER, "--to", AS_OF)} == {
+    listing = {each["name"]: each["holds"] for each in told("datasets", "--as-of", AS_OF)}
+    assert told("describe", "news", "--as-of", AS_OF)["holds"] == listing["news"]
+    assert listing["news"]["rows"] == 120
+    assert {each["dataset"] for each in told("diff", "--from", EARLIER, "--to", AS_OF)} == {
         "embeddings", "news", "prices"
     }  # fmt: skip
 

@@ -22,31 +22,31 @@ def test_the_model_given_or_configured_makes_the_vector(monkeypatch):
     assert embed("seven..") == [7.0, 1.0]
 
 
-@pytest.mark.parametrize("named", ["no_such_module:name", "math:no_such_name", "math:pi", "math", ":", "a b:c"])
-def test_a_model_that_is_not_there_is_refused_with_the_next_step(monkeypatch, named):
-    monkeypatch.setenv(VARIABLE, named)
+@pytest.mark.parametrize("names", ["no_such_module:name", "math:no_such_name", "math:pi", "math", ":", "a b:c"])
+def test_a_model_that_is_not_there_is_refused_with_the_next_step(monkeypatch, names):
+    monkeypatch.setenv(VARIABLE, names)
     with pytest.raises(BadInput, match=VARIABLE):
         embed("text")
 
 
-@pytest.mark.parametrize("given", [[], [0.0], ["1"], None])
-def test_a_model_that_gives_no_vector_is_refused(given):
+@pytest.mark.parametrize("inputs", [[], [0.0], ["1"], None])
+def test_a_model_that_gives_no_vector_is_refused(inputs):
     with pytest.raises(BadInput, match="embedding"):
-        embed("text", lambda text: given)
+        embed("text", lambda text: inputs)
 
 
 def test_without_a_setting_the_model_that_comes_along_is_asked(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
-    found = embed("The central bank raised interest rates")
-    assert (len(found), sum(number * number for number in found)) == (256, pytest.approx(1))
+    result = embed("The central bank raised interest rates")
+    assert (len(result), sum(number * number for number in result)) == (256, pytest.approx(1))
     like, unlike = own("Fed hikes the policy rate by 25bp"), own("A recipe for apple pie")
-    assert sum(map(mul, found, like)) > 0.4 > 0.15 > sum(map(mul, found, unlike))
+    assert sum(map(mul, result, like)) > 0.4 > 0.15 > sum(map(mul, result, unlike))
 
 
 def test_a_text_has_one_vector_in_every_process():
     script = "from pitlake.questions.embedding import own; print(own('Oil falls on demand fears'))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == str(own("Oil falls on demand fears"))
+    reply = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert reply.stdout.strip() == str(own("Oil falls on demand fears"))
 
 
 def test_the_model_asks_no_network_and_is_not_loaded_before_it_is_asked():
@@ -59,8 +59,8 @@ assert "wordllama" not in sys.modules
 from pitlake.questions.embedding import own
 own("text")
 """
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stderr) == (0, "")
+    reply = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (reply.returncode, reply.stderr) == (0, "")
 
 
 def test_the_model_leaves_logging_as_it_was():
@@ -71,8 +71,8 @@ own("text")
 logging.getLogger("elsewhere").info("chatter")
 print(logging.getLogger().handlers, logging.getLogger().level)
 """
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert (told.stdout, told.stderr) == (f"[] {logging.WARNING}\n", "")
+    reply = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (reply.stdout, reply.stderr) == (f"[] {logging.WARNING}\n", "")
 
 
 def test_a_text_without_words_has_no_vector():

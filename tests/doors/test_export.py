@@ -38,35 +38,35 @@ def rows(table):
 @pytest.mark.parametrize("as_of", [EARLY, AS_OF])
 def test_a_copy_has_the_session_s_rows_for_two_engines(lake, tmp_path, as_of, revisions):
     with connect(as_of, lake=lake, datasets=SOME) as session:
-        written = export(session, str(tmp_path / "copy"), revisions=revisions)
-        assert [one.table for one in written] == [*sorted(SOME), "gaps"]
-        for one in written:
-            view = f"{one.table}_revisions" if revisions and one.table != "gaps" else one.table
+        output = export(session, str(tmp_path / "copy"), revisions=revisions)
+        assert [each.table for each in output] == [*sorted(SOME), "gaps"]
+        for item in output:
+            view = f"{item.table}_revisions" if revisions and item.table != "gaps" else item.table
             due = session.sql(f"FROM {view}").arrow()
-            copied = DeltaTable(tmp_path / "copy" / one.table).to_pyarrow_table()
+            copied = DeltaTable(tmp_path / "copy" / item.table).to_pyarrow_table()
             assert copied.column_names == due.column_names
             assert rows(copied) == rows(due)
-            assert rows(pl.read_delta(str(tmp_path / "copy" / one.table)).to_arrow()) == rows(copied)
-            assert one.rows == len(due)
-    assert every(one.rows for one in written if one.table not in ("av_estimates", "gaps"))
+            assert rows(pl.read_delta(str(tmp_path / "copy" / item.table)).to_arrow()) == rows(copied)
+            assert item.rows == len(due)
+    assert every(each.rows for each in output if each.table not in ("av_estimates", "gaps"))
 
 
 def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, tmp_path):
     with connect(AS_OF, lake=lake, datasets=SOME, hindsight="omit") as session:
         export(session, str(tmp_path / "copy"))
-        told = {row["table"]: row for row in DeltaTable(tmp_path / "copy" / RECEIPT).to_pyarrow_table().to_pylist()}
+        reply = {row["table"]: row for row in DeltaTable(tmp_path / "copy" / RECEIPT).to_pyarrow_table().to_pylist()}
         question = session.sql("SELECT 1").receipt.to_dict()["question"]
-        assert list(told) == [*sorted(SOME), "gaps"]
+        assert list(reply) == [*sorted(SOME), "gaps"]
         for name in ("as_of", "version", "known_by", "hindsight", "filings_count_from"):
-            assert {row[name] for row in told.values()} == {question[name]}
+            assert {row[name] for row in reply.values()} == {question[name]}
         hashed = hashlib.sha256()
         for (month,) in session.sql(MONTHS.format(view="prices")).rows():
             by = ", ".join(order(session.contracts["prices"].key, session.sql("FROM prices LIMIT 0").columns))
             answer = session.sql(OF_MONTH.format(view="prices", order=by), {"month": month})
             hashed.update(bytes.fromhex(answer.receipt.result_sha256))
-        found = told["prices"]
-        assert (found["rows"], found["sha256"]) == (len(session.sql("FROM prices")), hashed.hexdigest())
-    assert {path.name for path in (tmp_path / "copy").iterdir()} == {*told, RECEIPT}
+        result = reply["prices"]
+        assert (result["rows"], result["sha256"]) == (len(session.sql("FROM prices")), hashed.hexdigest())
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == {*reply, RECEIPT}
 
 
 @pytest.mark.parametrize("hindsight", [pytest.param("show", marks=pytest.mark.long), "omit"])
@@ -99,13 +99,13 @@ def test_what_came_later_has_no_part_in_a_copy(tmp_path):
     copies = []
     for number, lake in enumerate(build_twins(tmp_path)):
         with connect(AS_OF, lake=lake) as session:
-            written = export(session, str(tmp_path / f"copy{number}"))
+            output = export(session, str(tmp_path / f"copy{number}"))
         tables = {
-            one.table: rows(DeltaTable(tmp_path / f"copy{number}" / one.table).to_pyarrow_table()) for one in written
+            each.table: rows(DeltaTable(tmp_path / f"copy{number}" / each.table).to_pyarrow_table()) for each in output
         }
-        copies.append((written, tables))
+        copies.append((output, tables))
     assert copies[0] == copies[1]
-    assert sum(one.rows for one in copies[0][0]) > 100
+    assert sum(each.rows for each in copies[0][0]) > 100
 
 
 def test_a_target_that_holds_files_is_left_alone(lake, tmp_path):
@@ -118,12 +118,12 @@ def test_a_target_that_holds_files_is_left_alone(lake, tmp_path):
 def test_of_two_copies_at_once_one_gets_the_target_and_keeps_its_files(lake, tmp_path, monkeypatch):
     target = str(tmp_path / "copy")
     with connect(AS_OF, lake=lake, datasets=["news"]) as session:
-        (one,) = [each for each in export(session, target) if each.table == "news"]
+        (item,) = [each for each in export(session, target) if each.table == "news"]
         walk, looks = Store.walk, [iter(())]  # as it was when the other one looked, and then as it is
-        monkeypatch.setattr(Store, "walk", lambda *given: looks.pop() if looks else walk(*given))
+        monkeypatch.setattr(Store, "walk", lambda *inputs: looks.pop() if looks else walk(*inputs))
         with pytest.raises(LakeError, match="could not be written"):
             export(session, target)
-    assert DeltaTable(tmp_path / "copy" / "news").to_pyarrow_table().num_rows == one.rows > 0
+    assert DeltaTable(tmp_path / "copy" / "news").to_pyarrow_table().num_rows == item.rows > 0
 
 
 @pytest.mark.parametrize("failing", ["news", "gaps"])
@@ -131,10 +131,10 @@ def test_a_copy_that_fails_leaves_no_file(lake, tmp_path, monkeypatch, failing):
     with connect(AS_OF, lake=lake, datasets=["news", "prices"]) as session:
         sql = session.sql
 
-        def fails(query, *given):
+        def fails(query, *inputs):
             if f"FROM {failing} WHERE" in query:
                 raise QueryFailed("Lost", "in the middle", "try again")
-            return sql(query, *given)
+            return sql(query, *inputs)
 
         monkeypatch.setattr(session, "sql", fails)
         with pytest.raises(QueryFailed, match="in the middle"):
@@ -166,14 +166,14 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize("tables", range(6))
 def test_a_copy_whose_writer_was_killed_is_whole_or_has_no_row_of_a_receipt(lake, tmp_path, tables):
     target = tmp_path / "copy"
-    asked = f"export --lake {lake.root} --to {target} --dataset news --dataset prices --as-of {AS_OF}".split()
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tables), *asked], check=False)
+    question = f"export --lake {lake.root} --to {target} --dataset news --dataset prices --as-of {AS_OF}".split()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tables), *question], check=False)
     assert done.returncode == -signal.SIGKILL
-    told = DeltaTable(target / RECEIPT).to_pyarrow_table().to_pylist() if tables else []
-    assert [row["table"] for row in told] == (["news", "prices", "gaps"] if tables == 5 else [])
-    for row in told:
+    reply = DeltaTable(target / RECEIPT).to_pyarrow_table().to_pylist() if tables else []
+    assert [row["table"] for row in reply] == (["news", "prices", "gaps"] if tables == 5 else [])
+    for row in reply:
         assert row["rows"] == DeltaTable(target / row["table"]).to_pyarrow_table().num_rows
-    assert invoke(asked) == (2 if tables else 0)
+    assert invoke(question) == (2 if tables else 0)
 
 
 def test_a_copy_goes_to_an_object_store(lake, tmp_path, monkeypatch):
@@ -190,12 +190,12 @@ def test_a_copy_goes_to_an_object_store(lake, tmp_path, monkeypatch):
 
 
 def test_the_command_says_what_it_wrote_and_what_it_lacks(lake, tmp_path, capsys):
-    asked = ("export", "--lake", str(lake.root), "--dataset", "news", "--to", str(tmp_path / "copy"))
-    assert invoke([*asked, "--as-of", AS_OF]) == 0
-    said = capsys.readouterr()
-    assert (said.out, "the table receipt records the question" in said.err) == ("", True)
+    question = ("export", "--lake", str(lake.root), "--dataset", "news", "--to", str(tmp_path / "copy"))
+    assert invoke([*question, "--as-of", AS_OF]) == 0
+    output = capsys.readouterr()
+    assert (output.out, "the table receipt records the question" in output.err) == ("", True)
     assert Path(tmp_path / "copy" / "news" / "_delta_log").is_dir()
-    assert invoke(asked) == 2
+    assert invoke(question) == 2
     assert "--as-of: missing" in capsys.readouterr().err
-    assert invoke([*asked[:-1], "ftp://somewhere", "--as-of", AS_OF]) == 2
+    assert invoke([*question[:-1], "ftp://somewhere", "--as-of", AS_OF]) == 2
     assert "--to: ftp:// roots are not supported" in capsys.readouterr().err

@@ -32,7 +32,7 @@ def lake(tmp_path_factory):
     events = ({"source": "reports"}, {"source": "yahoo_earnings", "yahoo_date": START.date()})
     event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "NOG", "event_at": START}
     more = {"event_day": START.date(), "session": "during", "available_at": START}
-    rows = [event | more | one | {"statement": f"NOG/{number}", "evidence": "x"} for number, one in enumerate(events)]
+    rows = [event | more | each | {"statement": f"NOG/{number}", "evidence": "x"} for number, each in enumerate(events)]
     lost = StagedGap("unverifiable", "no release near the stated day", "earnings:NOG/2024-02-15", START)
     publish(lake, "earnings_events", rows, "events", (lost,))
     return lake
@@ -40,8 +40,8 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["process", "in_process"])
 def session(request, lake):
-    with connect(T, lake=lake, hindsight="omit", isolation=request.param) as opened:
-        yield opened
+    with connect(T, lake=lake, hindsight="omit", isolation=request.param) as handle:
+        yield handle
 
 
 def columns(session, relation):
@@ -62,11 +62,11 @@ def test_gaps_keep_all_but_their_locators(session):
 
 
 def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
-    with connect(T, lake=lake) as shown:
+    with connect(T, lake=lake) as display:
         for name in SHOWN:
-            kept = ", ".join(sorted(columns(session, name)))
-            sql = f"SELECT {kept} FROM {name} ORDER BY ALL"
-            assert session.sql(sql).rows() == shown.sql(sql).rows(), name
+            text = ", ".join(sorted(columns(session, name)))
+            sql = f"SELECT {text} FROM {name} ORDER BY ALL"
+            assert session.sql(sql).rows() == display.sql(sql).rows(), name
 
 
 @pytest.mark.parametrize("sql", ["SELECT ticker FROM news", "SELECT symbol FROM prices", "FROM news_of('NOG')"])
@@ -76,7 +76,7 @@ def test_asking_for_it_is_an_error_that_says_what_to_do(session, sql):
 
 
 def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
-    with connect(T, lake=lake) as shown:
+    with connect(T, lake=lake) as display:
         for name, values in {
             "news_latest": {"ticker": "NOG"},
             "entity_price_series": {"ticker": "NOG"},
@@ -85,9 +85,9 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
             "earnings_snapshot": {"ticker": "NOG"},
         }.items():
             left = set(catalogue.get(name).hindsight)
-            told = shown.run(name, **values).arrow()
-            kept = [column for column in told.column_names if column not in left]
-            assert session.run(name, **values).arrow().equals(told.select(kept)), name
+            reply = display.run(name, **values).arrow()
+            remaining = [column for column in reply.column_names if column not in left]
+            assert session.run(name, **values).arrow().equals(reply.select(remaining)), name
             assert session.run(name, **values).hindsight == {}
 
 
@@ -98,37 +98,37 @@ def test_what_rests_on_nothing_else_is_refused(session):
 
 def test_a_receipt_says_what_was_left_out_and_replays(lake):
     with connect(T, lake=lake, hindsight="omit") as session:
-        kept = [session.sql("SELECT * FROM news ORDER BY id"), session.run("news_latest", ticker="NOG")]
-    for result in kept:
+        remaining = [session.sql("SELECT * FROM news ORDER BY id"), session.run("news_latest", ticker="NOG")]
+    for result in remaining:
         assert result.receipt.question.hindsight == "omit"
         assert len(result)
-        found = receipts.find(result.keep(lake), lake.location)
-        assert receipts.replay(found, lake).arrow().equals(result.arrow())
+        actual = receipts.find(result.keep(lake), lake.location)
+        assert receipts.replay(actual, lake).arrow().equals(result.arrow())
 
 
 @pytest.mark.parametrize(
-    ("asked", "problem"),
+    ("question", "problem"),
     [({"hindsight": "hide"}, "not 'hide'"), ({"hindsight": "omit", "open_mode": True}, "together with open_mode")],
 )
-def test_what_is_no_choice_is_refused(lake, asked, problem):
-    as_of = None if asked.get("open_mode") else T
+def test_what_is_no_choice_is_refused(lake, question, problem):
+    as_of = None if question.get("open_mode") else T
     with pytest.raises(BadInput, match=f"hindsight: .*{problem}"):
-        connect(as_of, lake=lake, **asked)
+        connect(as_of, lake=lake, **question)
 
 
 def test_the_reference_data_of_a_company_is_answered_under_its_own_name(lake, capfdbinary):
-    asked = ["--as-of", SEEN, "--lake", str(lake.location)]
+    question = ["--as-of", SEEN, "--lake", str(lake.location)]
     for name in ("entity_company", "company_today"):
-        options = [*asked, "--hindsight", "omit", "--format", "json", "--receipt"]
+        options = [*question, "--hindsight", "omit", "--format", "json", "--receipt"]
         assert invoke(["run", name, "--ticker", "NOG", *options]) == 0
         [row] = json.loads(capfdbinary.readouterr().out)
         assert (row["cik"], row["name"]) == ("0000000001", "Later Name")
     assert invoke(["receipts", "--matching", "entity_company", "--lake", str(lake.location)]) == 0
     assert b"run entity_company company=0000000001" in capfdbinary.readouterr().out
     serving = Toolbox(QueryService(viewpoint=Viewpoint.parse(SEEN, lake=lake.location, hindsight="omit")))
-    told = serving.run_query("entity_company", {"ticker": "NOG"})
-    assert not told.is_error
-    assert told.structured_content["data"][0]["name"] == "Later Name"
+    reply = serving.run_query("entity_company", {"ticker": "NOG"})
+    assert not reply.is_error
+    assert reply.structured_content["data"][0]["name"] == "Later Name"
 
 
 def test_what_is_known_of_a_company_later_is_no_row_before(lake):
@@ -143,8 +143,8 @@ def test_a_gap_names_no_record_by_its_source_s_word_of_today(session):
 
 
 def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
-    asked = ["--as-of", T, "--lake", str(lake.location), "--hindsight", "omit"]
-    assert invoke(["query", "SELECT ticker FROM news", *asked]) == 2
+    question = ["--as-of", T, "--lake", str(lake.location), "--hindsight", "omit"]
+    assert invoke(["query", "SELECT ticker FROM news", *question]) == 2
     assert b"known only with hindsight" in capfdbinary.readouterr().err
-    assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *asked]) == 0
+    assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *question]) == 0
     assert json.loads(capfdbinary.readouterr().out)

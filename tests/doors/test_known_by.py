@@ -73,7 +73,7 @@ class Grown:
             as_of = MADE - timedelta(days=self.random.randrange(600, 900)) if self.random.random() < 0.7 else times[-1]
             edge = self.random.choice(times) + self.random.choice((-1, 0, 1)) * MICROSECOND
             known_by = edge if self.random.random() < 0.6 else MADE + 6 * STEP * self.random.random()
-            before = [one for one in times if one <= known_by]
+            before = [each for each in times if each <= known_by]
             if before:
                 yield as_of, known_by, self.stopped[before[-1]]
 
@@ -98,9 +98,9 @@ def test_the_answer_known_by_k_is_the_answer_of_a_lake_that_stopped_at_k(tmp_pat
     grown = Grown(tmp_path, seed)
     answers = 0
     for as_of, known_by, stopped in grown.asks(8):
-        found = answers_of(grown.lake, as_of, known_by=known_by)
-        assert found == answers_of(stopped, as_of), (as_of, known_by)
-        answers += any(table.num_rows for table in found[:2])
+        result = answers_of(grown.lake, as_of, known_by=known_by)
+        assert result == answers_of(stopped, as_of), (as_of, known_by)
+        answers += any(table.num_rows for table in result[:2])
     assert answers >= 4
 
 
@@ -111,8 +111,8 @@ def test_by_default_the_newest_version_answers(grown):
 
 
 def test_open_mode_knows_the_second_clock_too(grown, middle):
-    found = answers_of(grown.lake, None, open_mode=True, known_by=middle)
-    assert found == answers_of(grown.stopped[middle], None, open_mode=True)
+    result = answers_of(grown.lake, None, open_mode=True, known_by=middle)
+    assert result == answers_of(grown.stopped[middle], None, open_mode=True)
 
 
 @pytest.mark.parametrize(
@@ -165,13 +165,13 @@ def test_a_receipt_keeps_it_and_gives_the_same_bytes_again(tmp_path):
         assert f"known_by={iso(middle)}" in repr(session)
         result = session.sql(COUNT)
     name = result.keep()
-    kept = receipts.find(name, grown.lake.root)
-    assert kept == result.receipt
-    assert (kept.known_by, kept.version) == (iso(middle), grown.lake.version_at(middle))
+    remaining = receipts.find(name, grown.lake.root)
+    assert remaining == result.receipt
+    assert (remaining.known_by, remaining.version) == (iso(middle), grown.lake.version_at(middle))
     publish(grown.lake, "news", ({**row, "title": "later"} for row in news()), "later")
-    again = receipts.replay(kept, grown.lake)
+    again = receipts.replay(remaining, grown.lake)
     assert again.arrow() == result.arrow()
-    assert again.receipt == kept
+    assert again.receipt == remaining
 
 
 def test_a_receipt_from_before_there_was_the_second_clock_is_one(grown, tmp_path):
@@ -190,8 +190,8 @@ def pitlake(grown, capfdbinary, monkeypatch):
 
     def run(*line):
         code = invoke(line)
-        said = capfdbinary.readouterr()
-        return code, said.out.decode(), said.err.decode()
+        output = capfdbinary.readouterr()
+        return code, output.out.decode(), output.err.decode()
 
     return run
 
@@ -206,11 +206,11 @@ ASKING = (
 
 @pytest.mark.parametrize("line", ASKING, ids=lambda line: line[0])
 def test_every_command_that_asks_takes_it(grown, middle, pitlake, line):
-    asked = ("--as-of", AS_OF, "--format", "json")
-    code, out, err = pitlake(*line, *asked, "--known-by", iso(middle))
+    question = ("--as-of", AS_OF, "--format", "json")
+    code, out, err = pitlake(*line, *question, "--known-by", iso(middle))
     assert code == 0, err
-    assert out == pitlake(*line, *asked, "--version", str(grown.lake.version_at(middle)))[1]
-    assert out != pitlake(*line, *asked)[1]
+    assert out == pitlake(*line, *question, "--version", str(grown.lake.version_at(middle)))[1]
+    assert out != pitlake(*line, *question)[1]
     assert line[0] == "gaps" or f"known by {iso(middle)}" in err
 
 
@@ -241,8 +241,8 @@ def test_the_command_line_refuses_it_in_one_line(pitlake, command, more, complai
 def test_kept_receipts_are_listed_with_it(grown, middle, pitlake):
     receipt = pitlake("query", COUNT, "--as-of", AS_OF, "--known-by", iso(middle), "--receipt")[2].split()[-1]
     assert iso(middle) in pitlake("receipts")[1]
-    (kept,) = [one for one in json.loads(pitlake("receipts", "--format", "json")[1]) if one["id"] == receipt]
-    assert kept["question"]["known_by"] == iso(middle)
+    (remaining,) = [each for each in json.loads(pitlake("receipts", "--format", "json")[1]) if each["id"] == receipt]
+    assert remaining["question"]["known_by"] == iso(middle)
     assert pitlake("replay", receipt)[0] == 0
     pitlake("receipts", "--forget", receipt)
 
@@ -256,7 +256,7 @@ def test_the_notebook_takes_it(grown, middle):
     finally:
         magic.close()
     assert (then, now) == tuple(
-        one[0].num_rows for one in (answers_of(grown.stopped[middle], AS_OF), answers_of(grown.lake, AS_OF))
+        each[0].num_rows for each in (answers_of(grown.stopped[middle], AS_OF), answers_of(grown.lake, AS_OF))
     )
 
 
@@ -277,8 +277,8 @@ def test_a_call_of_every_tool_goes_back_by_the_second_clock(grown, middle):
     serving = server(service(grown.lake.root))
     then = contents(talk(serving, *((name, how | {"known_by": iso(middle)}) for name, how in TOOLS)))
     stopped = contents(talk(server(service(grown.stopped[middle].root)), *TOOLS))
-    assert [one["receipt"].pop("known_by") for one in then] == [iso(middle)] * len(TOOLS)
-    assert [one["receipt"].pop("known_by") for one in stopped] == [None] * len(TOOLS)
+    assert [each["receipt"].pop("known_by") for each in then] == [iso(middle)] * len(TOOLS)
+    assert [each["receipt"].pop("known_by") for each in stopped] == [None] * len(TOOLS)
     assert then == stopped
     assert then != contents(talk(serving, *TOOLS))
 

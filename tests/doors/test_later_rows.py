@@ -52,19 +52,19 @@ def agents(root, *calls):
 @pytest.mark.parametrize("calls", [EVERY_TOOL, LISTING, FAILING], ids=["every tool", "listings", "errors"])
 def test_an_agent_is_told_the_same(twins, calls):
     ends, goes_on = (agents(root, *calls) for root in twins)
-    for call, one, other in zip(calls, ends, goes_on, strict=True):
-        assert one == other, call
+    for call, item, other in zip(calls, ends, goes_on, strict=True):
+        assert item == other, call
 
 
 def test_an_agent_pages_on_the_same(twins):
     def pages(root):
-        serving, cursor, found = server(service(root)), None, []
-        while cursor or not found:
+        serving, cursor, actual = server(service(root)), None, []
+        while cursor or not actual:
             more = {"sql": "SELECT id FROM news ORDER BY id", "max_rows": 50} | ({"cursor": cursor} if cursor else {})
             (result,) = talk(serving, ("query", more))
-            found.append(result.structured_content)
+            actual.append(result.structured_content)
             cursor = result.structured_content["next_cursor"]
-        return found
+        return actual
 
     ends, goes_on = (pages(root) for root in twins)
     assert ends == goes_on
@@ -106,22 +106,22 @@ def test_every_named_query_answers_the_same(twins, name):
     ids=" ".join,
 )
 def test_the_command_line_says_the_same(twins, line, capfdbinary):
-    said = []
+    message = []
     for root in twins:
         code = invoke((*line, "--as-of", AS_OF, "--lake", str(root)))
-        said.append((code, *capfdbinary.readouterr()))
-    assert said[0] == said[1]
-    assert b"version" not in said[0][2] or line[1] == "SELECT version FROM lake_info"
+        message.append((code, *capfdbinary.readouterr()))
+    assert message[0] == message[1]
+    assert b"version" not in message[0][2] or line[1] == "SELECT version FROM lake_info"
 
 
 @pytest.mark.parametrize("about", [(), ("--ticker", "NOG")], ids=["all", "a company"])
 def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
-    said = []
+    message = []
     for root in twins:
         line = ("diff", "--from", "2024-04-01T00:00:00Z", "--to", AS_OF, *about, "--lake", str(root))
-        said.append((invoke(line), *capfdbinary.readouterr()))
-    assert said[0] == said[1]
-    assert b"news" in said[0][1]
+        message.append((invoke(line), *capfdbinary.readouterr()))
+    assert message[0] == message[1]
+    assert b"news" in message[0][1]
 
 
 def test_the_version_is_the_receipts_alone(twins):
@@ -152,13 +152,13 @@ PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_memb
     ],
 )
 def test_a_page_is_the_same_to_the_byte(twins, page):
-    told = []
+    reply = []
     for root in twins:
         with browsing(root) as client:
-            told.append(client.get(page))
-    assert told[0].status_code == 200
-    assert told[0].content == told[1].content
-    assert told[0].headers == told[1].headers
+            reply.append(client.get(page))
+    assert reply[0].status_code == 200
+    assert reply[0].content == reply[1].content
+    assert reply[0].headers == reply[1].headers
 
 
 @pytest.fixture(scope="module")
@@ -173,41 +173,41 @@ def damage(root, table, *, after):
     """Overwrite the start of one file of a table, whose rows are all after T or all by it."""
     files = Lake(root).snapshot().files(table)
     file = next(file for file in files if (file.lo > T if after else file.hi <= T))
-    with Path(file.path).open("r+b") as opened:
-        opened.write(bytes(64))
+    with Path(file.path).open("r+b") as session:
+        session.write(bytes(64))
 
 
 def test_a_damaged_file_of_after_t_changes_no_page(damaged):
     for page in (f"/at?as_of={AS_OF}&ticker=NOG", f"/ask?as_of={AS_OF}&ticker=NOG&question=bars"):
-        told = []
+        reply = []
         for root in damaged:
             with browsing(root) as client:
-                told.append(client.get(page))
-        assert told[0].status_code == 200
-        assert told[0].content == told[1].content
+                reply.append(client.get(page))
+        assert reply[0].status_code == 200
+        assert reply[0].content == reply[1].content
 
 
 def test_an_error_s_page_tells_nothing_of_files_and_versions(tmp_path, capsys):
-    told = []
+    reply = []
     for root in build_twins(tmp_path):
         damage(root, "prices", after=False)
         with browsing(root) as client:
-            told.append(client.get(f"/at?as_of={AS_OF}&ticker=NOG"))
-        said = capsys.readouterr().err
-        assert "damaged" in said, "the operator is told"
-        assert str(root) in said
-    assert told[0].status_code == 500
-    assert told[0].content == told[1].content
-    assert "can&#39;t be read" in told[0].text
-    assert "parquet" not in told[0].text
+            reply.append(client.get(f"/at?as_of={AS_OF}&ticker=NOG"))
+        output = capsys.readouterr().err
+        assert "damaged" in output, "the operator is told"
+        assert str(root) in output
+    assert reply[0].status_code == 500
+    assert reply[0].content == reply[1].content
+    assert "can&#39;t be read" in reply[0].text
+    assert "parquet" not in reply[0].text
 
 
 def test_a_receipt_s_page_counts_nothing_of_after_t(twins):
-    told = []
+    reply = []
     for root in twins:
         with browsing(root) as client:
             form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
             headers = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
-            kept = client.post("/receipts", data=form, headers=headers).headers["location"]
-            told.append(client.get(kept).text.replace(kept.removeprefix("/r/"), "ID"))
-    assert told[0] == told[1]
+            response = client.post("/receipts", data=form, headers=headers).headers["location"]
+            reply.append(client.get(response).text.replace(response.removeprefix("/r/"), "ID"))
+    assert reply[0] == reply[1]

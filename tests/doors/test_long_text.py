@@ -18,9 +18,9 @@ def test_agents_are_refused(lake):
     assert refusal(lake, "query", sql=TOO_LONG) == REFUSAL
 
 
-@pytest.mark.parametrize("given", ["argument", "stdin"])
-def test_command_lines_are_refused(lake, monkeypatch, capsys, given):
+@pytest.mark.parametrize("inputs", ["argument", "stdin"])
+def test_command_lines_are_refused(lake, monkeypatch, capsys, inputs):
     monkeypatch.setattr(sys, "stdin", io.StringIO(TOO_LONG + " " * 1_000_000))
-    text = "-" if given == "stdin" else TOO_LONG
+    text = "-" if inputs == "stdin" else TOO_LONG
     assert cli.invoke(["query", "--lake", str(lake), "--as-of", AS_OF, text]) == 2
     assert REFUSAL in capsys.readouterr().err

@@ -37,9 +37,9 @@ def test_tools_say_what_they_take_and_give(lake):
 
 @pytest.mark.parametrize(("tool", "arguments"), GATED_TOOLS, ids=[name for name, _ in GATED_TOOLS])
 def test_every_answer_is_an_envelope_the_gate_passes(lake, tool, arguments):
-    told = ask(lake, tool, **arguments)
-    assert check_envelope(told, AS_OF) is None
-    assert told["data"] or told["gaps"]
+    reply = ask(lake, tool, **arguments)
+    assert check_envelope(reply, AS_OF) is None
+    assert reply["data"] or reply["gaps"]
 
 
 def test_the_text_of_an_answer_is_its_structured_content(lake):
@@ -130,29 +130,29 @@ def test_describe_tells_of_a_dataset_and_of_a_query(lake):
 
 
 def test_an_empty_answer_explains_itself_as_a_gap(lake):
-    told = ask(lake, "run_query", name="news_latest", params={"ticker": "ZZZ"})
-    assert (told["data"], told["gaps"][0]["type"]) == ([], "no_data")
+    reply = ask(lake, "run_query", name="news_latest", params={"ticker": "ZZZ"})
+    assert (reply["data"], reply["gaps"][0]["type"]) == ([], "no_data")
 
 
 def test_rows_of_an_instant_before_all_data_are_a_gap_and_no_row(lake):
-    told = ask(lake, "query", sql="SELECT count(*) AS n FROM news", pit="1990-01-01T00:00:00Z")
-    assert told["data"] == []
-    assert [gap["type"] for gap in told["gaps"]] == ["no_data"]
-    assert "1990-01-01T00:00:00Z" in told["gaps"][0]["reason"]
-    assert check_envelope(told, "1990-01-01T00:00:00Z") is None
+    reply = ask(lake, "query", sql="SELECT count(*) AS n FROM news", pit="1990-01-01T00:00:00Z")
+    assert reply["data"] == []
+    assert [gap["type"] for gap in reply["gaps"]] == ["no_data"]
+    assert "1990-01-01T00:00:00Z" in reply["gaps"][0]["reason"]
+    assert check_envelope(reply, "1990-01-01T00:00:00Z") is None
 
 
 def test_receipts_are_kept_when_the_server_is_told_to(tmp_path):
     lake = small(tmp_path / "lake")
     (result,) = talk(server(service(lake.root, keep_receipts=True)), EVERY_TOOL[1])
-    kept = receipts.find(result.structured_content["receipt"]["result_sha256"], lake.root)
-    assert len(receipts.replay(kept, lake)) == len(result.structured_content["data"])
+    remaining = receipts.find(result.structured_content["receipt"]["result_sha256"], lake.root)
+    assert len(receipts.replay(remaining, lake)) == len(result.structured_content["data"])
 
 
 def test_open_mode_is_asked_for_by_name_and_shows_outcomes(lake):
-    opened = server(service(lake, as_of=None))
+    session = server(service(lake, as_of=None))
     outcomes, narrowed, refused = talk(
-        opened,
+        session,
         ("query", {"sql": "SELECT count(*) AS n FROM event_returns"}),
         ("query", {"sql": ALL_NEWS, "pit": "2024-01-02T23:00:00Z"}),
         ("query", {"sql": "SELECT count(*) AS n FROM event_returns", "pit": AS_OF}),

@@ -23,7 +23,7 @@ def astray(root, later):
     """A lake's files that hold rows before APRIL, one of them also after it; or later, those that hold none."""
     lake, looks = Lake(root), [instant("2024-04-10T00:00:00Z"), instant("2024-07-01T00:00:00Z")]
     for number, look in enumerate(looks):
-        seen = [one for one in news() if (one["available_at"] < looks[0]) is (number == 0)]
+        seen = [each for each in news() if (each["available_at"] < looks[0]) is (number == 0)]
         publish(lake, "news", seen, f"run-{number}", LOST[number : number + 1], look)
     files = [file for table in lake.snapshot().tables.values() for file in table.files]
     return [Path(file.path) for file in files if (file.lo > instant(APRIL)) is later]
@@ -45,13 +45,13 @@ HARMS = {
 @pytest.mark.parametrize("harm", HARMS)
 def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, harm):
     later = astray(tmp_path / "lake", later=True)
-    asked = partial(talk, server(service(tmp_path / "lake", as_of=instant(APRIL))), *EVERY_TOOL)
-    before = asked()
-    assert every(not one.is_error for one in before)
+    question = partial(talk, server(service(tmp_path / "lake", as_of=instant(APRIL))), *EVERY_TOOL)
+    before = question()
+    assert every(not each.is_error for each in before)
     assert {path.parent.name for path in later} >= {"available_month=2024-04", "available_month=2024-05"}
     for path in later:
         HARMS[harm](path)
-    assert [one.content for one in asked()] == [one.content for one in before]
+    assert [each.content for each in question()] == [each.content for each in before]
     with connect(APRIL, lake=tmp_path / "lake") as session:
         assert session.sql("SELECT max(available_at) < $1 AS past FROM news", [instant(APRIL)]).rows() == [(True,)]
 
@@ -60,7 +60,7 @@ def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, har
 def test_an_agent_is_told_in_the_same_words_whatever_befell_a_file_that_reaches_beyond_the_instant(tmp_path, harm):
     for path in astray(tmp_path / "lake", later=False):
         HARMS[harm](path)
-    told = talk(
+    reply = talk(
         server(service(tmp_path / "lake")), ("query", {"sql": ALL_NEWS, "pit": APRIL}), ("gaps", {"pit": APRIL})
     )
-    assert [(one.is_error, one.content[0].text) for one in told] == [(True, GONE)] * 2
+    assert [(each.is_error, each.content[0].text) for each in reply] == [(True, GONE)] * 2

@@ -57,12 +57,12 @@ def test_a_client_s_next_question_at_the_same_instant_goes_to_the_same_session(a
 
 
 def test_the_first_call_waits_for_the_session_that_is_opened_ahead(small_lake, sessions, ask_as_client, monkeypatch):
-    opened, original = [], kept.open_session
-    monkeypatch.setattr(kept, "open_session", lambda *args, **more: opened.append(1) or original(*args, **more))
+    session, original = [], kept.open_session
+    monkeypatch.setattr(kept, "open_session", lambda *args, **more: session.append(1) or original(*args, **more))
     sessions.open_ahead(Viewpoint(as_of=instant(AS_OF), lake=small_lake))
     ask_as_client(datasets=None)
     ask_as_client(datasets=None)
-    assert len(opened) == 1
+    assert len(session) == 1
 
 
 def test_an_opening_ahead_that_fails_says_nothing_and_the_call_says_why(tmp_path, sessions, ask_as_client, capfd):

@@ -25,28 +25,28 @@ from tests.doors.mcp_client import (
 
 def pages(to, tool, **arguments):
     """Return all pages of an answer, requested one after the other."""
-    found, cursor = [], None
+    actual, cursor = [], None
     while True:
         (result,) = talk(to, (tool, arguments | ({"cursor": cursor} if cursor else {})))
         assert not result.is_error, result.content
-        found.append(result.structured_content)
-        cursor = found[-1]["next_cursor"]
-        assert found[-1]["truncated"] is (cursor is not None)
+        actual.append(result.structured_content)
+        cursor = actual[-1]["next_cursor"]
+        assert actual[-1]["truncated"] is (cursor is not None)
         if cursor is None:
-            return found
+            return actual
 
 
 def test_pages_make_up_the_whole_answer(lake):
-    found = pages(server(service(lake)), "query", sql=ALL_NEWS, max_rows=50)
-    rows = [row["id"] for page in found for row in page["data"]]
-    assert [len(page["data"]) for page in found] == [50, 50, 20]
+    result = pages(server(service(lake)), "query", sql=ALL_NEWS, max_rows=50)
+    rows = [row["id"] for page in result for row in page["data"]]
+    assert [len(page["data"]) for page in result] == [50, 50, 20]
     assert rows == sorted(set(rows))
-    assert len({json.dumps(page["receipt"]) for page in found}) == 1
+    assert len({json.dumps(page["receipt"]) for page in result}) == 1
 
 
 def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
-    found = pages(server(service(lake)), "gaps", max_rows=1)
-    assert [gap["locator"] for page in found for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
+    result = pages(server(service(lake)), "gaps", max_rows=1)
+    assert [gap["locator"] for page in result for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_page_holds_whole_rows_within_its_bytes(tmp_path, monkeypatch, tool, a
     lost = [StagedGap("unverifiable", "created is missing", f"neo4j:News:bzNews_{900 + n}", START) for n in range(60)]
     publish(lake, "news", news(), "news", tuple(lost))
     monkeypatch.setattr("pitlake.mcp.query_service.PAGE_BYTES", 4000)
-    door, cursor, found = server(service(lake.root)), None, []
-    while not found or cursor:
+    door, cursor, actual = server(service(lake.root)), None, []
+    while not actual or cursor:
         (result,) = talk(door, (tool, arguments | {"max_rows": 1000} | ({"cursor": cursor} if cursor else {})))
-        told, cursor = result.structured_content, result.structured_content["next_cursor"]
+        reply, cursor = result.structured_content, result.structured_content["next_cursor"]
         assert len(result.content[0].text.encode()) <= 4000
-        found += told["data"] + told["gaps"]
-    assert len(found) == rows
+        actual += reply["data"] + reply["gaps"]
+    assert len(actual) == rows
 
 
 def test_a_row_larger_than_a_page_is_refused_not_cut(lake):
@@ -83,16 +83,16 @@ def moved_by(delay):
     """As many articles more, each so much later."""
     for row in news():
         later = row["created"] + delay
-        told = {name: f"{row[name]}00" for name in ("id", "evidence")}
-        yield row | told | {"title": "moved", "created": later, "available_at": later}
+        reply = {name: f"{row[name]}00" for name in ("id", "evidence")}
+        yield row | reply | {"title": "moved", "created": later, "available_at": later}
 
 
 def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
     lake = small(tmp_path / "lake")
     serving, more = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 100}
-    (first,) = [one.structured_content for one in talk(serving, ("query", more))]
+    (first,) = [each.structured_content for each in talk(serving, ("query", more))]
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
-    (rest,) = [one.structured_content for one in talk(serving, ("query", more | {"cursor": first["next_cursor"]}))]
+    (rest,) = [each.structured_content for each in talk(serving, ("query", more | {"cursor": first["next_cursor"]}))]
     assert rest["receipt"] == first["receipt"]
     assert len(first["data"] + rest["data"]) == first["receipt"]["rows"]
     anew = ask(lake.root, "query", **more)["receipt"]
@@ -110,8 +110,8 @@ def test_answers_that_go_on_are_remembered_up_to_a_bound(monkeypatch):
 
 def forged(lake, key=KEY, **changes):
     """A cursor like one the server gave, but for some of its fields."""
-    given = Cursor.read(ask(lake, "query", sql=ALL_NEWS, max_rows=2)["next_cursor"], KEY)
-    return replace(given, **changes).write(key)
+    inputs = Cursor.read(ask(lake, "query", sql=ALL_NEWS, max_rows=2)["next_cursor"], KEY)
+    return replace(inputs, **changes).write(key)
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "WzEsMl0=", "NQ==", "\ud800", "é"])
@@ -122,19 +122,19 @@ def test_a_cursor_that_is_none_is_refused(lake, cursor):
 @pytest.mark.parametrize("change", [{"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
 def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change):
     otherwise = forged(lake, b"another key", **change)
-    told, signed = (json.loads(base64.urlsafe_b64decode(text)) for text in (otherwise, forged(lake)))
-    made = [
+    reply, signed = (json.loads(base64.urlsafe_b64decode(text)) for text in (otherwise, forged(lake)))
+    outcome = [
         otherwise,
-        *(base64.b64encode(json.dumps(one).encode()).decode() for one in (told[:3], told[:3] + signed[3:])),
+        *(base64.b64encode(json.dumps(each).encode()).decode() for each in (reply[:3], reply[:3] + signed[3:])),
     ]
-    texts = {refusal(lake, "query", sql=ALL_NEWS, cursor=cursor) for cursor in made}
+    texts = {refusal(lake, "query", sql=ALL_NEWS, cursor=cursor) for cursor in outcome}
     assert texts == {"cursor: was not issued by this server; leave it out to start at the beginning"}
 
 
 def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(lake, monkeypatch):
     def carried():
-        one, other = (server(service(lake, cursor_key=cursor_key())) for _ in range(2))
-        (first,) = talk(one, ("query", {"sql": ALL_NEWS}))
+        item, other = (server(service(lake, cursor_key=cursor_key())) for _ in range(2))
+        (first,) = talk(item, ("query", {"sql": ALL_NEWS}))
         (second,) = talk(other, ("query", {"sql": ALL_NEWS, "cursor": first.structured_content["next_cursor"]}))
         return not second.is_error
 
@@ -152,7 +152,7 @@ def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
     cursor = forged(lake.root)
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
     pinned = [server(service(lake.root, version=version)) for version in (1, 2)]
-    same, other = (talk(one, ("query", {"sql": ALL_NEWS, "cursor": cursor}))[0] for one in pinned)
+    same, other = (talk(each, ("query", {"sql": ALL_NEWS, "cursor": cursor}))[0] for each in pinned)
     assert not same.is_error
     assert "has changed since the last page" in other.content[0].text
 
@@ -160,14 +160,14 @@ def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
 def test_a_version_that_is_gone_is_told_of_in_the_same_words_whatever_is_gone(tmp_path):
     lake = small(tmp_path / "lake")
     serving, first = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 2}
-    (given,) = talk(serving, ("query", first))
+    (inputs,) = talk(serving, ("query", first))
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
     lake.compact("news", before="2030-01")
     lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
-    (gone,) = talk(serving, ("query", first | {"cursor": given.structured_content["next_cursor"]}))
+    (gone,) = talk(serving, ("query", first | {"cursor": inputs.structured_content["next_cursor"]}))
     (never,) = talk(server(service(lake.root, version=999)), ("query", first))
-    (text,) = {one.content[0].text for one in (gone, never) if one.is_error}
-    assert not any(told in text for told in ("1", "2", "3", "999", "vacuum", "files", "news", str(lake.root)))
+    (text,) = {each.content[0].text for each in (gone, never) if each.is_error}
+    assert not any(reply in text for reply in ("1", "2", "3", "999", "vacuum", "files", "news", str(lake.root)))
 
 
 def test_a_cursor_of_another_question_or_answer_is_refused(lake):

@@ -46,31 +46,31 @@ def spoken_to(lake, do):
 
 
 def test_there_is_a_resource_a_dataset_and_it_tells_what_describe_tells(lake):
-    listed = spoken_to(lake, Client.list_resources).resources
-    assert [one.name for one in listed] == list(datasets.all_datasets())
-    (news,) = (one.uri for one in listed if one.name == "news")
+    listing = spoken_to(lake, Client.list_resources).resources
+    assert [each.name for each in listing] == list(datasets.all_datasets())
+    (news,) = (each.uri for each in listing if each.name == "news")
     (read,) = spoken_to(lake, lambda client: client.read_resource(news)).contents
-    told = json.loads(read.text)
-    assert told == ask(lake, "describe", name="news")
-    assert told["datasets"][0]["holds"]["rows"] == 120
+    document = json.loads(read.text)
+    assert document == ask(lake, "describe", name="news")
+    assert document["datasets"][0]["holds"]["rows"] == 120
 
 
 def test_a_resource_of_a_lake_that_is_gone_is_an_error_in_the_agents_words(tmp_path):
-    told = spoken_to(tmp_path / "none", lambda client: client.read_resource("pitlake://datasets/news"))
-    assert str(told) == GONE
+    reply = spoken_to(tmp_path / "none", lambda client: client.read_resource("pitlake://datasets/news"))
+    assert str(reply) == GONE
 
 
 PROMPTS = {"company_brief": {}, "before_earnings": {}, "check_a_claim": {"claim": "Gross margin fell."}}
 
 
 def test_each_prompt_names_calls_that_this_server_answers(lake):
-    listed = spoken_to(lake, Client.list_prompts).prompts
-    assert {one.name for one in listed} == {*PROMPTS}
+    listing = spoken_to(lake, Client.list_prompts).prompts
+    assert {each.name for each in listing} == {*PROMPTS}
     for name, more in PROMPTS.items():
-        given = spoken_to(lake, lambda client, n=name, m=more: client.get_prompt(n, {"ticker": "nog", **m}))
-        text = given.messages[0].content.text
+        inputs = spoken_to(lake, lambda client, n=name, m=more: client.get_prompt(n, {"ticker": "nog", **m}))
+        text = inputs.messages[0].content.text
         assert f"as of {AS_OF}" in text
-        calls = [(tool, json.loads(told)) for tool, told in re.findall(r"^\d+\. (\w+) (\{.*\})$", text, re.MULTILINE)]
+        calls = [(tool, json.loads(reply)) for tool, reply in re.findall(r"^\d+\. (\w+) (\{.*\})$", text, re.MULTILINE)]
         answers = talk(server(service(lake)), *calls)
         assert len(calls) > 2
         assert [answer.content[0].text for answer in answers if answer.is_error] == []
@@ -78,20 +78,20 @@ def test_each_prompt_names_calls_that_this_server_answers(lake):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reply"),
     [
         ({}, "ticker: missing; A ticker, such as AAPL."),
         ({"ticker": "NOG", "day": "x"}, "day: company_brief takes no such argument; it takes ticker"),
         ({"ticker": " "}, "ticker: "),
     ],
 )
-def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, told):
+def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, reply):
     refused = spoken_to(lake, lambda client: client.get_prompt("company_brief", arguments))
-    assert str(refused).startswith(told)
+    assert str(refused).startswith(reply)
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "reply"),
     [
         ("query", {}, "sql: missing; One DuckDB SELECT."),
         ("query", {"sql": 7}, "sql: is not text; One DuckDB SELECT."),
@@ -105,11 +105,11 @@ def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, told):
         ),
     ],
 )
-def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, told):
-    said = refusal(lake, tool, **arguments)
-    assert said.startswith(told)
-    assert "validation error" not in said
-    assert "\n" not in said
+def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, reply):
+    message = refusal(lake, tool, **arguments)
+    assert message.startswith(reply)
+    assert "validation error" not in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -146,16 +146,16 @@ def test_names_people_use_name_datasets_and_shadow_none(lake):
             session.sql("FROM headlines")
         with pytest.raises(QueryFailed, match="articles reads news, benzinga_news: open the session with all of them"):
             session.sql("FROM articles")
-    told = refusal(lake, "run_query", name="filings")
-    assert "report_latest" in told
-    assert "macro_curve" not in told
+    reply = refusal(lake, "run_query", name="filings")
+    assert "report_latest" in reply
+    assert "macro_curve" not in reply
 
 
 def test_an_instant_in_the_future_is_refused_at_every_door(lake, capsys):
     with pytest.raises(BadInput, match="as_of: is in the future"):
         connect(FUTURE, lake=lake)
-    (told,) = talk(server(service(lake, as_of=None)), ("query", {"sql": "SELECT 1 AS n", "pit": FUTURE}))
-    assert told.content[0].text.startswith("pit: is in the future")
+    (reply,) = talk(server(service(lake, as_of=None)), ("query", {"sql": "SELECT 1 AS n", "pit": FUTURE}))
+    assert reply.content[0].text.startswith("pit: is in the future")
     with pytest.raises(SystemExit, match="2"):
         main(["query", "SELECT 1", "--as-of", FUTURE, "--lake", str(lake)])
     assert "--as-of: is in the future" in capsys.readouterr().err
@@ -193,24 +193,29 @@ def test_a_server_with_a_token_answers_who_brings_it_alone(lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_MCP_TOKEN", TOKEN)
     with http(lake) as address:
         assert over_http(address, {"Authorization": f"Bearer {TOKEN}"}).structured_content["data"][0]["n"] == 1
-        for given in ({}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": TOKEN}, {"Authorization": "Bearer"}):
-            refused = httpx2.post(address, json={}, headers=given)
+        for inputs in (
+            {},
+            {"Authorization": f"Bearer {TOKEN}x"},
+            {"Authorization": TOKEN},
+            {"Authorization": "Bearer"},
+        ):
+            refused = httpx2.post(address, json={}, headers=inputs)
             assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
             assert TOKEN not in refused.text
 
 
-@pytest.mark.parametrize("told", ["short", "x" * 40 + " y", "é" * 40])
-def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, told):
-    monkeypatch.setenv("PITLAKE_MCP_TOKEN", told)
+@pytest.mark.parametrize("reply", ["short", "x" * 40 + " y", "é" * 40])
+def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, reply):
+    monkeypatch.setenv("PITLAKE_MCP_TOKEN", reply)
     with pytest.raises(BadInput, match="PITLAKE_MCP_TOKEN: not 32 or more") as refused:
         token()
-    assert told not in str(refused.value)
+    assert reply not in str(refused.value)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not INSPECTOR.exists() or not shutil.which("node"), reason="no Inspector here: make inspector")
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("question", "result"),
     [
         (["tools/list"], [name for name, _ in EVERY_TOOL]),
         (["resources/list"], ["pitlake://datasets/news"]),
@@ -219,8 +224,8 @@ def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, told):
     ],
     ids=lambda value: value[0],
 )
-def test_the_inspector_of_the_protocol_reads_it_all(lake, asked, found):
-    line = [INSPECTOR, "--cli", *COMMAND, "--as-of", AS_OF, "--lake", str(lake), "--method", *asked]
+def test_the_inspector_of_the_protocol_reads_it_all(lake, question, result):
+    line = [INSPECTOR, "--cli", *COMMAND, "--as-of", AS_OF, "--lake", str(lake), "--method", *question]
     settings = [part for name, value in SETTINGS.items() for part in ("-e", f"{name}={value}")]
     done = subprocess.run([*line[:2], *settings, *line[2:]], capture_output=True, text=True, timeout=120, check=True)
-    assert every(one in done.stdout for one in found), done.stdout[-500:]
+    assert every(each in done.stdout for each in result), done.stdout[-500:]

@@ -82,18 +82,18 @@ SLOW = "SELECT count(*) AS n FROM range(100000000000) numbers(i) WHERE hash(i) =
 def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
     monkeypatch.setattr("pitlake.mcp.query_service.LIMITS", replace(LIMITS, seconds=5))
     monkeypatch.setattr(lanes, "WAITING", 1)
-    asked = service(lake)
-    ask_it = partial(asked.ask, pit=None, max_rows=None, cursor=None)
+    question = service(lake)
+    ask_it = partial(question.ask, pit=None, max_rows=None, cursor=None)
     allowed = lanes.SLOW + lanes.WAITING
     with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
         slow = [clients.submit(ask_it, ServiceQuestion(SLOW)) for _ in range(lanes.QUICK * 2)]
-        while sum(one.done() for one in slow) < len(slow) - allowed:  # what no lane has room for is refused
+        while sum(each.done() for each in slow) < len(slow) - allowed:  # what no lane has room for is refused
             time.sleep(0.05)
         assert ask_it(ServiceQuestion(ALL_NEWS)).page.payload["data"]
-        assert not all(one.done() for one in slow)
-    refused = [str(one.exception()) for one in slow if isinstance(one.exception(), SessionError)]
-    late = sum("limit of 5 seconds" in one for one in refused)
-    busy = sum("the server is busy: 1 questions are waiting" in one for one in refused)
+        assert not all(each.done() for each in slow)
+    refused = [str(each.exception()) for each in slow if isinstance(each.exception(), SessionError)]
+    late = sum("limit of 5 seconds" in each for each in refused)
+    busy = sum("the server is busy: 1 questions are waiting" in each for each in refused)
     assert late >= allowed
     assert busy >= 1
     assert late + busy == len(slow)
@@ -107,38 +107,38 @@ def call(address, sql, seconds=240):
 
 
 def test_hostile_clients_over_http_hold_up_no_quick_one(lake):
-    with http(lake) as address, ExitStack() as opened, ThreadPoolExecutor(40) as clients:
+    with http(lake) as address, ExitStack() as session, ThreadPoolExecutor(40) as clients:
         host, port = "127.0.0.1", int(address.split(":")[2].split("/")[0])
         for _ in range(300):
-            half = opened.enter_context(socket.create_connection((host, port)))
+            half = session.enter_context(socket.create_connection((host, port)))
             half.sendall(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n")
         for _ in range(20):
             cross = requests.get(address, headers={"Sec-Fetch-Site": "cross-site"}, timeout=60)
             assert cross.status_code == 403
         stream = requests.get(address, headers={"Accept": "text/event-stream"}, timeout=60)
         assert stream.status_code == 405
-        begun = time.monotonic()
+        start = time.monotonic()
         assert "bzNews" in call(address, ALL_NEWS)
-        alone = time.monotonic() - begun  # on this machine, with what else it does
+        alone = time.monotonic() - start  # on this machine, with what else it does
         slow = [clients.submit(call, address, SLOW) for _ in range(40)]
         waits = []
         while len(waits) < 2:
             time.sleep(0.3)
-            begun = time.monotonic()
+            start = time.monotonic()
             assert "bzNews" in call(address, ALL_NEWS)
-            waits.append(time.monotonic() - begun)
+            waits.append(time.monotonic() - start)
         assert max(waits) < 5 + 10 * alone
-        assert not all(one.done() for one in slow)
-        opened.close()
+        assert not all(each.done() for each in slow)
+        session.close()
         for server in children_with(str(port)):
             server.kill()
 
 
 def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, monkeypatch):
     monkeypatch.setattr(lanes, "PATIENCE", 0.3)
-    told = ask(lake, "query", sql="SELECT count(*) AS n FROM range(300_000_000) r(i) WHERE hash(i) = 7")
-    assert told["data"][0]["n"] == 0
-    assert told["receipt"]["rows"] == 1
+    reply = ask(lake, "query", sql="SELECT count(*) AS n FROM range(300_000_000) r(i) WHERE hash(i) = 7")
+    assert reply["data"][0]["n"] == 0
+    assert reply["receipt"]["rows"] == 1
 
 
 def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):

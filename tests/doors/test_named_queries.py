@@ -9,17 +9,17 @@ from tests.doors.conftest import AS_OF
 
 @pytest.fixture
 def session(lake):
-    with pitlake.connect(AS_OF, lake=lake) as opened:
-        yield opened
+    with pitlake.connect(AS_OF, lake=lake) as handle:
+        yield handle
 
 
 def test_a_named_query_answers_as_its_sql_does(session):
     from pitlake.questions import catalogue
 
     query = catalogue.get("news_latest")
-    asked = session.run("news_latest", ticker="nog", limit=3)
-    assert asked.arrow() == session.ask(query, query.bind({"ticker": "NOG", "limit": 3})).arrow()
-    assert list(asked.df().columns) == [field.name for field in query.columns]
+    question = session.run("news_latest", ticker="nog", limit=3)
+    assert question.arrow() == session.ask(query, query.bind({"ticker": "NOG", "limit": 3})).arrow()
+    assert list(question.df().columns) == [field.name for field in query.columns]
 
 
 def test_a_panel_takes_pairs_as_a_frame_gives_them(session):

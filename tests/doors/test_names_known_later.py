@@ -50,8 +50,8 @@ def twins(tmp_path_factory):
     publish(lake, "dividends", [dividend], "dividends", (lost,))
     shutil.copytree(ends, goes_on)
     later = Lake(goes_on)
-    known = [ticker("1", "NOG"), ticker("2", "XOM"), ticker("1", RENAMED, at=LATER), ticker("2", NEW, at=LATER)]
-    publish(later, "names", [*known, ticker("9", REUSED, at=LATER)], "later")
+    existing = [ticker("1", "NOG"), ticker("2", "XOM"), ticker("1", RENAMED, at=LATER), ticker("2", NEW, at=LATER)]
+    publish(later, "names", [*existing, ticker("9", REUSED, at=LATER)], "later")
     companies = [("1", RENAMED), ("2", NEW), ("9", REUSED)]
     seen = [{"cik": cik.zfill(10), "ticker": name, "available_at": LATER, "evidence": cik} for cik, name in companies]
     publish(later, "companies", seen, "companies")
@@ -60,7 +60,7 @@ def twins(tmp_path_factory):
         session_of(root, hindsight).close()
 
 
-def answer_text(root, name, asked, hindsight):
+def answer_text(root, name, request, hindsight):
     """Return everything in an answer: columns, rows, notes, marks and parameters, or the error."""
     query = catalogue.get(name)
     values = {
@@ -68,8 +68,8 @@ def answer_text(root, name, asked, hindsight):
         for parameter in query.parameters
         if parameter.required or parameter.name == "seed_id"
     }
-    values |= {"ticker": asked} if any(parameter.name == "ticker" for parameter in query.parameters) else {}
-    values |= {"pairs": [(asked, T), (asked, T - timedelta(days=9))]} if "pairs" in values else {}
+    values |= {"ticker": request} if any(parameter.name == "ticker" for parameter in query.parameters) else {}
+    values |= {"pairs": [(request, T), (request, T - timedelta(days=9))]} if "pairs" in values else {}
     try:
         answer = session_of(root, hindsight).run(name, **values)
     except PitlakeError as error:
@@ -86,36 +86,36 @@ def session_of(root, hindsight):
 @pytest.mark.parametrize("name", catalogue.all_queries())
 def test_no_named_query_depends_on_names_of_later(twins, name):
     takes = {parameter.name for parameter in catalogue.get(name).parameters}
-    for asked in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
-        ends, goes_on = (answer_text(root, name, asked, "omit") for root in twins)
-        assert ends == goes_on, asked
-        if asked in (RENAMED, NEW):
-            assert str(ends).replace(asked, NEVER) == str(answer_text(twins[1], name, NEVER, "omit")), asked
+    for question in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
+        ends, goes_on = (answer_text(root, name, question, "omit") for root in twins)
+        assert ends == goes_on, question
+        if question in (RENAMED, NEW):
+            assert str(ends).replace(question, NEVER) == str(answer_text(twins[1], name, NEVER, "omit")), question
 
 
 def test_neither_does_sql_nor_what_an_agent_is_told(twins):
     answers = []
     for root in twins:
         with connect(T, lake=root, hindsight="omit") as session:
-            tables = [session.sql(f"FROM {one} ORDER BY ALL").arrow() for one in (*session.datasets, "gaps")]
+            tables = [session.sql(f"FROM {each} ORDER BY ALL").arrow() for each in (*session.datasets, "gaps")]
             assert RENAMED not in str(tables)
         serving = server(service(root, hindsight="omit"))
-        calls = [("run_query", {"name": "news_latest", "params": {"ticker": asked}}) for asked in TICKERS]
-        calls += [("search", {"query": "oil", "ticker": asked}) for asked in TICKERS]
-        said = [one.model_dump() for one in talk(serving, *calls, ("gaps", {}))]
-        answers.append((tables, said))
+        calls = [("run_query", {"name": "news_latest", "params": {"ticker": question}}) for question in TICKERS]
+        calls += [("search", {"query": "oil", "ticker": question}) for question in TICKERS]
+        message = [each.model_dump() for each in talk(serving, *calls, ("gaps", {}))]
+        answers.append((tables, message))
     assert answers[0] == answers[1]
 
 
 def test_what_became_public_of_a_company_is_counted_by_the_names_of_then(twins, capfdbinary):
-    def counted(root, asked, hindsight):
-        line = ["diff", "--from", "2023-01-01T00:00:00Z", "--to", AS_OF, "--ticker", asked, "--lake", str(root)]
+    def counted(root, request, hindsight):
+        line = ["diff", "--from", "2023-01-01T00:00:00Z", "--to", AS_OF, "--ticker", request, "--lake", str(root)]
         code = invoke([*line, "--hindsight", hindsight, "--format", "json"])
         return code, *capfdbinary.readouterr()
 
-    for asked in (RENAMED, NEVER):
-        ends, goes_on = (counted(root, asked, "omit") for root in twins)
-        assert ends == goes_on, asked
+    for question in (RENAMED, NEVER):
+        ends, goes_on = (counted(root, question, "omit") for root in twins)
+        assert ends == goes_on, question
         assert ends[0] == 0
     assert b"read as CIK 0000000001, with hindsight" in counted(twins[1], RENAMED, "show")[2]
     assert b"no company is known by it as of" in counted(twins[1], RENAMED, "omit")[2]
@@ -133,15 +133,15 @@ BY_TICKER = [
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", BY_TICKER)
 def test_every_query_says_how_it_read_a_ticker(twins, name):
-    for asked, words in (
+    for question, words in (
         (RENAMED, "read as CIK 0000000001, with hindsight"),
         (NEVER, "no company is known by it as of"),
     ):
-        said = answer_text(twins[1], name, asked, "show")
-        assert isinstance(said, tuple), said
-        notes = [note for note in said[1] if words in note]
+        message = answer_text(twins[1], name, question, "show")
+        assert isinstance(message, tuple), message
+        notes = [note for note in message[1] if words in note]
         assert notes == list(dict.fromkeys(notes)) != []
-        assert every(note.startswith(f"{asked}: ") for note in notes)
+        assert every(note.startswith(f"{question}: ") for note in notes)
     assert [note for note in answer_text(twins[0], name, "NOG", "show")[1] if " days before, " not in note] == []
 
 

@@ -69,8 +69,8 @@ def test_a_cell_is_asked_as_of_the_instant_on_its_line(shell):
 
 def test_a_variable_of_the_notebook_is_bound_not_pasted(shell):
     shell.user_ns["wanted"] = "' OR true --"
-    found = shell.run_cell_magic("asof", AS_OF, "SELECT id FROM news WHERE id = $wanted")
-    assert found.empty
+    result = shell.run_cell_magic("asof", AS_OF, "SELECT id FROM news WHERE id = $wanted")
+    assert result.empty
 
 
 def test_a_result_is_kept_with_its_receipt_when_asked(shell):

@@ -22,20 +22,20 @@ AT = ["2024-01-31T12:00:00Z", "2024-03-01T12:00:00Z", "2024-04-01T12:00:00Z", "2
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    made = Lake(tmp_path_factory.mktemp("own") / "lake")
+    outcome = Lake(tmp_path_factory.mktemp("own") / "lake")
     rows = [dict(zip(("symbol", "day", "score", "at"), row, strict=True)) for row in ROWS]
-    made.mount(pa.Table.from_pylist(rows), "scores", key=["symbol", "day"], available_at="at")
-    made.mount(pa.table({"id": [1], "at": ["2024-01-01T00:00:00Z"]}), "plain", key="id", available_at="at")
-    return made
+    outcome.mount(pa.Table.from_pylist(rows), "scores", key=["symbol", "day"], available_at="at")
+    outcome.mount(pa.table({"id": [1], "at": ["2024-01-01T00:00:00Z"]}), "plain", key="id", available_at="at")
+    return outcome
 
 
 def test_a_value_is_that_of_its_row_s_instant(lake):
-    found = panel("XA,XB", "scores.score,close", instants=AT, lake=lake, isolation="in_process", proof=True)
-    assert found.columns == ["ticker", "date", "at", "scores.score", "scores.score_public_at", "close"]
-    assert found.arrow()["scores.score"].to_pylist() == [None, 1.0, 1.5, 9.0, None, 2.0, 2.0, 2.0]
-    public = found.arrow()["scores.score_public_at"].to_pylist()
+    result = panel("XA,XB", "scores.score,close", instants=AT, lake=lake, isolation="in_process", proof=True)
+    assert result.columns == ["ticker", "date", "at", "scores.score", "scores.score_public_at", "close"]
+    assert result.arrow()["scores.score"].to_pylist() == [None, 1.0, 1.5, 9.0, None, 2.0, 2.0, 2.0]
+    public = result.arrow()["scores.score_public_at"].to_pylist()
     assert [at and at.isoformat()[:10] for at in public[:4]] == [None, "2024-02-01", "2024-03-10", "2024-02-02"]
-    assert len(found.receipts) == 1 + 8
+    assert len(result.receipts) == 1 + 8
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,20 @@ def test_an_unknown_field_is_named_as_it_was_typed(lake, capsys):
 
 
 def test_mount_and_report_name_rows_and_percent(lake, tmp_path):
-    said = []
+    message = []
     rows = pa.table({"id": [1, 2], "at": ["2024-01-01T00:00:00Z"] * 2})
-    Lake(tmp_path).mount(rows, "plain", key="id", available_at="at", progress=said.append)
-    assert said == ["mounting: 2 of 2 rows (100%)"]
+    Lake(tmp_path).mount(rows, "plain", key="id", available_at="at", progress=message.append)
+    assert message == ["mounting: 2 of 2 rows (100%)"]
     contracts = {name: lake.contracts()[name] for name in ("plain", "scores")}
-    site.read(lake, contracts=contracts, progress=said.append)
-    assert said[-1] == "reading the lake: 1 of 2 datasets (50%)"
+    site.read(lake, contracts=contracts, progress=message.append)
+    assert message[-1] == "reading the lake: 1 of 2 datasets (50%)"
 
 
 def test_progress_names_percent(lake):
     from pitlake.answers.panel import PanelQuestion, ask_panel
     from pitlake.session import Viewpoint
 
-    said = []
+    message = []
     question = PanelQuestion.parse("XA", "scores.score", instants=AT)
-    ask_panel(question, Viewpoint.parse(AT[-1], lake=lake, isolation="in_process"), said.append)
-    assert said[-1] == "own tables: 3 of 4 instants (75%)"
+    ask_panel(question, Viewpoint.parse(AT[-1], lake=lake, isolation="in_process"), message.append)
+    assert message[-1] == "own tables: 3 of 4 instants (75%)"

@@ -198,6 +198,6 @@ def test_a_statement_too_deep_to_be_understood_counts_as_reading_everything(lake
         + " OR ".join(["form_type = 'x'"] * 900)
     )
     with connect(AS_OF, lake=lake) as session:
-        told = Provenance.of(session, session.sql(deep))
-    assert not told.proven
-    assert told.newest_input_at in (max(newest.values()), newest["reports"])
+        reply = Provenance.of(session, session.sql(deep))
+    assert not reply.proven
+    assert reply.newest_input_at in (max(newest.values()), newest["reports"])

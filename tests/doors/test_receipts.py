@@ -202,9 +202,9 @@ def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
 )
 def test_an_answer_that_differs_says_why_it_may(own_lake, then, reason):
     receipt = ask(own_lake).receipt
-    told = replace(receipt, result_sha256="0" * 64, question=replace(receipt.question, **then))
+    reply = replace(receipt, result_sha256="0" * 64, question=replace(receipt.question, **then))
     with pytest.raises(ReplayDiffers, match=reason):
-        receipts.replay(told, own_lake)
+        receipts.replay(reply, own_lake)
 
 
 def test_a_lake_with_a_damaged_receipt_is_not_vacuumed(own_lake):
@@ -218,20 +218,20 @@ def test_a_lake_with_a_damaged_receipt_is_not_vacuumed(own_lake):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda told: told.pop("rows"),
-        lambda told: told["question"].update(sql="SELECT 1"),
-        lambda told: told["question"].update(more=1),
-        lambda told: told.update(question=None),
+        lambda reply: reply.pop("rows"),
+        lambda reply: reply["question"].update(sql="SELECT 1"),
+        lambda reply: reply["question"].update(more=1),
+        lambda reply: reply.update(question=None),
     ],
     ids=["a field gone", "other SQL", "a field more", "no question"],
 )
 def test_a_receipt_that_was_changed_is_refused(own_lake, damage):
     ask(own_lake).keep(own_lake)
     file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))
-    told = json.loads(file.read_text())
-    damage(told)
+    document = json.loads(file.read_text())
+    damage(document)
     for place in (file, own_lake.root / "sent.json"):  # one whose name tells no hash is judged by what is in it
-        place.write_text(json.dumps(told))
+        place.write_text(json.dumps(document))
         with pytest.raises(ReceiptDamaged):
             receipts.find(str(place))
 
@@ -291,10 +291,10 @@ def test_a_truncated_answer_replays_truncated(lake):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda told: told["question"].update(as_of="2020-01-01T00:00:00Z"),
-        lambda told: told["question"].update(version=0),
-        lambda told: told["question"].update(parameters="null"),
-        lambda told: told.update(truncated=True),
+        lambda reply: reply["question"].update(as_of="2020-01-01T00:00:00Z"),
+        lambda reply: reply["question"].update(version=0),
+        lambda reply: reply["question"].update(parameters="null"),
+        lambda reply: reply.update(truncated=True),
     ],
     ids=["as of", "version", "parameters", "truncated"],
 )
@@ -310,36 +310,36 @@ def test_a_kept_receipt_that_was_edited_is_neither_replayed_nor_protects_another
 
 def damaged(lake, damage):
     file = next((lake.root / "_lake" / "receipts").glob("*.json"))
-    told = json.loads(file.read_text())
-    damage(told)
-    file.write_text(json.dumps(told))
+    document = json.loads(file.read_text())
+    damage(document)
+    file.write_text(json.dumps(document))
     return file
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda told: told["question"].update(version="21"),
-        lambda told: told["question"].update(version=True),
-        lambda told: told["question"].update(max_rows="5"),
-        lambda told: told["question"].update(sql=5),
-        lambda told: told["question"].update(as_of=5),
-        lambda told: told["question"].update(datasets="news"),
-        lambda told: told["question"].update(datasets=[["news"]]),
-        lambda told: told["question"].update(datasets=["news", 5]),
-        lambda told: told["question"].update(seconds="60"),
-        lambda told: told["question"].update(prelude=[{"sql": "SELECT 1", "parameters": 5}]),
-        lambda told: told["question"].update(prelude=5),
-        lambda told: told["question"].update(sql="\ud800"),
-        lambda told: told.update(rows="1"),
-        lambda told: told.pop("question"),
+        lambda reply: reply["question"].update(version="21"),
+        lambda reply: reply["question"].update(version=True),
+        lambda reply: reply["question"].update(max_rows="5"),
+        lambda reply: reply["question"].update(sql=5),
+        lambda reply: reply["question"].update(as_of=5),
+        lambda reply: reply["question"].update(datasets="news"),
+        lambda reply: reply["question"].update(datasets=[["news"]]),
+        lambda reply: reply["question"].update(datasets=["news", 5]),
+        lambda reply: reply["question"].update(seconds="60"),
+        lambda reply: reply["question"].update(prelude=[{"sql": "SELECT 1", "parameters": 5}]),
+        lambda reply: reply["question"].update(prelude=5),
+        lambda reply: reply["question"].update(sql="\ud800"),
+        lambda reply: reply.update(rows="1"),
+        lambda reply: reply.pop("question"),
     ],
 )
 def test_a_field_of_another_type_or_none_is_no_receipt(own_lake, tmp_path, damage):
-    told = json.loads(ask(own_lake).receipt.to_json())
-    damage(told)
+    document = json.loads(ask(own_lake).receipt.to_json())
+    damage(document)
     file = tmp_path / "copy.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(document))
     with pytest.raises(ReceiptDamaged, match="copy"):
         receipts.find(str(file))
 
@@ -358,20 +358,20 @@ def test_a_damaged_receipt_hides_no_other_and_can_be_let_go(own_lake):
     good = ask(own_lake, "SELECT 1").keep(own_lake)
     bad = "0" * 16
     (own_lake.root / "_lake" / "receipts" / f"{bad}.json").write_text('{"as_of": 5}')
-    sound, found = receipts.survey(own_lake.root)
-    assert (list(sound), len(found), bad in str(found[0])) == ([good], 1, True)
+    sound, result = receipts.survey(own_lake.root)
+    assert (list(sound), len(result), bad in str(result[0])) == ([good], 1, True)
     receipts.forget(bad, own_lake.root)
     assert list(receipts.survey(own_lake.root)[0]) == [good]
 
 
 def test_a_receipt_from_before_limits_were_told_is_still_one(own_lake, tmp_path):
-    told = ask(own_lake).receipt
-    older = told.to_dict()
+    reply = ask(own_lake).receipt
+    older = reply.to_dict()
     for name in ("most_rows", "most_bytes", "seconds", "memory"):
         older["question"].pop(name)
     file = tmp_path / "older.json"
     file.write_text(json.dumps(older))
-    assert receipts.find(str(file)) == told
+    assert receipts.find(str(file)) == reply
 
 
 def test_an_answer_cut_by_the_session_s_own_limits_replays(lake):

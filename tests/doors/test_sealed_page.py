@@ -36,13 +36,13 @@ def place(tmp_path_factory):
     for block in blocks(PAGE):
         if block.language in typed and block.runs:
             command = ["sh", "-e"] if block.language == "sh" else [sys.executable, "-"]
-            said = subprocess.run(
+            message = subprocess.run(
                 command, input=block.text, cwd=place, env=ENV, capture_output=True, text=True, check=True
             )
-            typed[block.language].append(said.stdout)
+            typed[block.language].append(message.stdout)
     for language, texts in typed.items():
-        for said, words in zip(texts, SHOWN[language], strict=True):
-            assert every(word in said for word in words), said
+        for message, words in zip(texts, SHOWN[language], strict=True):
+            assert every(word in message for word in words), message
     return place
 
 
@@ -61,7 +61,7 @@ def talk(place, *calls):
 def test_an_agent_asks_and_can_do_no_harm(place):
     before = {path: path.read_bytes() for path in place.iterdir()}
     spent = "SELECT sum(amount) AS spent FROM orders"
-    listed, asked, cut, unknown, deleted, again, *harm = talk(
+    listing, question, cut, unknown, deleted, again, *harm = talk(
         place,
         ("tables", {}),
         ("query", {"sql": spent}),
@@ -71,16 +71,16 @@ def test_an_agent_asks_and_can_do_no_harm(place):
         ("query", {"sql": spent}),
         *(("query", {"sql": sql}) for sql in HARM),
     )
-    tables = listed.structured_content["tables"]
+    tables = listing.structured_content["tables"]
     assert tables == {
         "orders": {"id": "BIGINT", "customer": "BIGINT", "amount": "DOUBLE"},
         "users": {"id": "BIGINT", "name": "VARCHAR"},
     }
-    assert asked.structured_content == {"columns": ["spent"], "rows": [[25.0]], "truncated": False}
+    assert question.structured_content == {"columns": ["spent"], "rows": [[25.0]], "truncated": False}
     assert (cut.structured_content["rows"], cut.structured_content["truncated"]) == ([[0], [1]], True)
     assert unknown.content[0].text == "table: query takes no such argument; it takes sql, max_rows"
     assert not deleted.is_error
-    assert again.structured_content == asked.structured_content
+    assert again.structured_content == question.structured_content
     assert every(answer.is_error for answer in harm)
     assert "this session has orders, users, and nothing else" in harm[-1].content[0].text
     assert {path: path.read_bytes() for path in place.iterdir()} == before

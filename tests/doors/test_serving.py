@@ -66,14 +66,14 @@ class App:
 def serving(app):
     """The port of a server in this process."""
     with listening("127.0.0.1", 0) as listener:
-        begun = server(app.application())
-        thread = threading.Thread(target=asyncio.run, args=(serve_until_ended(begun, listener),))
+        before = server(app.application())
+        thread = threading.Thread(target=asyncio.run, args=(serve_until_ended(before, listener),))
         thread.start()
         try:
             yield listener.getsockname()[1]
         finally:
             app.goes_on.set()
-            begun.should_exit = True
+            before.should_exit = True
             thread.join(30)
 
 
@@ -93,21 +93,21 @@ def times(monkeypatch):
 def ended(sock, seconds=5.0):
     """What a server says before it hangs up; fails when it does not."""
     sock.settimeout(seconds)
-    said = b""
+    message = b""
     with suppress(ConnectionResetError):
         while part := sock.recv(65536):
-            said += part
-    return said
+            message += part
+    return message
 
 
 def dribble(slow, seconds=8.0):
     """Send a byte now and then until the server hangs up; fails when it does not."""
-    begun = time.monotonic()
+    start = time.monotonic()
     with suppress(OSError):
-        while time.monotonic() - begun < seconds:
+        while time.monotonic() - start < seconds:
             slow.sendall(b"x")
             time.sleep(0.05)
-    assert time.monotonic() - begun < seconds
+    assert time.monotonic() - start < seconds
 
 
 def quick(port, **headers):
@@ -118,11 +118,11 @@ def quick(port, **headers):
 def test_a_request_that_does_not_arrive_in_time_is_ended(app, times, sent):
     with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(sent)
-        begun = time.monotonic()
-        said = ended(slow)
-        assert 0.2 < time.monotonic() - begun < 3
-        assert b"HTTP/1.1 500" not in said
-        assert sent.startswith(WHOLE) or b"HTTP/1.1 408" in said
+        start = time.monotonic()
+        message = ended(slow)
+        assert 0.2 < time.monotonic() - start < 3
+        assert b"HTTP/1.1 500" not in message
+        assert sent.startswith(WHOLE) or b"HTTP/1.1 408" in message
 
 
 @pytest.mark.parametrize("sent", [HALF, BODY, WHOLE + HALF])
@@ -163,25 +163,25 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(app):
 
 def test_half_sent_requests_keep_nobody_out(app, monkeypatch):
     monkeypatch.setattr(connections.Connections, "most", 32)
-    with serving(app) as port, ExitStack() as opened:
+    with serving(app) as port, ExitStack() as session:
         for sent in [HALF, BODY, b""] * 40:
-            opened.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(sent)
+            session.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(sent)
         assert quick(port).text == "quick"
 
 
 def test_requests_that_are_answered_give_way_to_nobody(app, monkeypatch):
     bound = partial(connections.Connections, 8, 4)
     monkeypatch.setattr("pitlake.serving.server.Connections", bound)
-    with serving(app) as port, ExitStack() as opened:
-        held = [opened.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(4)]
-        for one in held:
-            one.sendall(WHOLE.replace(b"quick", b"held").replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
+    with serving(app) as port, ExitStack() as session:
+        content = [session.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(4)]
+        for item in content:
+            item.sendall(WHOLE.replace(b"quick", b"held").replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
         while app.reached < 4:
             time.sleep(0.01)
         with suppress(requests.ConnectionError):
             assert quick(port).status_code == 503
         app.goes_on.set()
-        assert every(b"held" in ended(one) for one in held)
+        assert every(b"held" in ended(each) for each in content)
         assert quick(port).text == "quick"
 
 

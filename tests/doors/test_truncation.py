@@ -52,9 +52,9 @@ def build(root, until=None):
         for row in rows():
             if until is None or row["available_at"] <= until:
                 looks[(row["available_at"] - doors.START) // BETWEEN_LOOKS].append(row)
-        for look, found in sorted(looks.items()):
+        for look, result in sorted(looks.items()):
             seen = doors.START + (look + 1) * BETWEEN_LOOKS - timedelta(microseconds=1)
-            doors.publish(lake, name, found, f"run-{number}-{look}", observed_at=seen)
+            doors.publish(lake, name, result, f"run-{number}-{look}", observed_at=seen)
     return lake
 
 
@@ -86,13 +86,13 @@ def question(rng, as_of):
             ({"seed_id": f"bzNews_{rng.randrange(150)}"}, {"embedding": [rng.random() for _ in doors.HEADLINES]})
         ),
     }
-    given = {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
-    given |= {
+    inputs = {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
+    inputs |= {
         parameter.name: ["GDP"]
         for parameter in query.parameters
         if (parameter.name, parameter.type) == ("series", "texts")
     }
-    return query, query.bind(given)
+    return query, query.bind(inputs)
 
 
 def ask(session, query, values):
@@ -105,7 +105,7 @@ def ask(session, query, values):
 
 @pytest.mark.parametrize(
     "as_of",
-    [*MOMENTS[:1], *MOMENTS[3:], *(pytest.param(one, marks=pytest.mark.long) for one in MOMENTS[1:3])],
+    [*MOMENTS[:1], *MOMENTS[3:], *(pytest.param(each, marks=pytest.mark.long) for each in MOMENTS[1:3])],
     ids=lambda moment: moment.isoformat(),
 )
 def test_every_answer_is_that_of_a_lake_without_the_future(whole, tmp_path, as_of):

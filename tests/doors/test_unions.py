@@ -16,8 +16,8 @@ NAMES = ["articles", "bars", "calls", "facts", "filings"]
 
 @pytest.fixture(scope="module")
 def session(market_lake):
-    with pitlake.connect(AS_OF, lake=market_lake, isolation="in_process") as opened:
-        yield opened
+    with pitlake.connect(AS_OF, lake=market_lake, isolation="in_process") as handle:
+        yield handle
 
 
 def test_every_union_has_the_columns_that_it_is_described_with(session):
@@ -29,11 +29,11 @@ def test_every_union_has_the_columns_that_it_is_described_with(session):
 
 @pytest.mark.parametrize(("view", "query"), [("articles", "news_latest"), ("bars", "entity_price_series")])
 def test_a_union_shows_the_rows_of_the_named_query(session, view, query):
-    named = session.run(query, "NOG")
+    names = session.run(query, "NOG")
     owner = "symbol = 'NOG'" if view == "bars" else "list_contains(tickers, 'NOG')"
-    shown = session.sql(f"SELECT evidence, source FROM {view} WHERE {owner}")
-    assert len(named)
-    assert {*zip(named["evidence"], named["source"], strict=True)} <= {*shown.rows()}
+    answer = session.sql(f"SELECT evidence, source FROM {view} WHERE {owner}")
+    assert len(names)
+    assert {*zip(names["evidence"], names["source"], strict=True)} <= {*answer.rows()}
 
 
 def test_rows_of_a_union_are_rows_of_the_lake_and_name_their_columns_of_hindsight(session):
@@ -65,9 +65,9 @@ def test_the_command_line_lists_describes_and_asks_unions(market_lake, capfd):
 
 def test_a_folder_without_a_lake_names_what_makes_one(tmp_path, capfd):
     assert cli.invoke(["datasets", "--lake", str(tmp_path)]) == 0
-    said = capfd.readouterr().err
-    assert "`pitlake demo` shows one, `pitlake mount TABLE`" in said
-    assert "`pitlake sync`" in said
+    output = capfd.readouterr().err
+    assert "`pitlake demo` shows one, `pitlake mount TABLE`" in output
+    assert "`pitlake sync`" in output
 
 
 def test_a_session_opened_with_a_union_has_its_sources(market_lake):

@@ -55,29 +55,29 @@ def prices():
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    made = Lake(tmp_path_factory.mktemp("valuation") / "lake")
-    publish(made, "sec_facts", facts(), "facts")
-    publish(made, "prices", prices(), "prices")
-    publish(made, "names", [
+    outcome = Lake(tmp_path_factory.mktemp("valuation") / "lake")
+    publish(outcome, "sec_facts", facts(), "facts")
+    publish(outcome, "prices", prices(), "prices")
+    publish(outcome, "names", [
         {"cik": f"{number:010}", "kind": "ticker", "name": ticker, "all_names": [ticker], "source": "dei",
          "statement": f"{number}", "available_at": datetime(2020, 1, 1, tzinfo=timezone.utc)}
         for number, ticker in enumerate(COMPANIES, 1)
     ], "names")  # fmt: skip
-    publish(made, "polygon_splits", [
+    publish(outcome, "polygon_splits", [
         {"id": "split", "ticker": "XA", "execution_date": SPLIT_ON, "split_from": 1.0, "split_to": 4.0,
          "adjustment_type": "forward_split", "available_at": datetime(2024, 4, 1, tzinfo=timezone.utc)}
     ], "split")  # fmt: skip
-    return made
+    return outcome
 
 
 def columns(lake, tickers, instants=AT):
-    found = panel(tickers, list(RATIOS), instants=instants, lake=lake, isolation="in_process")
-    return {name: found.arrow()[name].to_pylist() for name in RATIOS}, found.notes
+    result = panel(tickers, list(RATIOS), instants=instants, lake=lake, isolation="in_process")
+    return {name: result.arrow()[name].to_pylist() for name in RATIOS}, result.notes
 
 
 def test_ratios_are_quotients_of_what_was_known_and_never_of_two_share_bases(lake):
-    found, notes = columns(lake, "XA")
-    assert found == {
+    result, notes = columns(lake, "XA")
+    assert result == {
         "gross_margin": [None, 0.4, 0.4], "operating_margin": [None, 0.2, 0.2], "net_margin": [None, 0.1, 0.1],
         "roe": [None, 0.2, 0.2], "fcf_yield": [None, 100 / (50 * 40), None], "pe": [None, 20.0, None],
     }  # fmt: skip
@@ -86,17 +86,17 @@ def test_ratios_are_quotients_of_what_was_known_and_never_of_two_share_bases(lak
 
 
 def test_a_price_is_not_compared_with_shares_that_it_may_not_be_of(lake):
-    found, notes = columns(lake, "XD", AT[1:2])
-    assert (found["pe"], found["fcf_yield"], found["roe"]) == ([None], [None], [0.2])
+    result, notes = columns(lake, "XD", AT[1:2])
+    assert (result["pe"], result["fcf_yield"], result["roe"]) == ([None], [None], [0.2])
     assert f"pe: {RECEIPTS} (1 values)" in notes
 
 
 def test_what_does_not_divide_or_is_in_other_units_is_null_and_noted(lake):
-    found, notes = columns(lake, "XB,XC", AT[1:2])
-    assert found["pe"] == [None, None]
-    assert found["roe"] == [None, 0.2]
-    assert found["net_margin"] == [0.1, 0.1]
-    assert found["fcf_yield"] == [100 / (50 * 40), None]
+    result, notes = columns(lake, "XB,XC", AT[1:2])
+    assert result["pe"] == [None, None]
+    assert result["roe"] == [None, 0.2]
+    assert result["net_margin"] == [0.1, 0.1]
+    assert result["fcf_yield"] == [100 / (50 * 40), None]
     assert {f"pe: {NEGATIVE} (1 values)", f"pe: {UNITS} (1 values)", f"roe: {UNKNOWN} (1 values)"} <= set(notes)
 
 
@@ -122,8 +122,8 @@ def indexed(lake):
 
 
 def members(lake, universe, fields="close", instants=AT):
-    found = panel(None, fields, universe=universe, instants=instants, lake=lake, isolation="in_process").arrow()
-    return list(zip(found["ticker"].to_pylist(), [str(at)[:10] for at in found["at"].to_pylist()], strict=True))
+    result = panel(None, fields, universe=universe, instants=instants, lake=lake, isolation="in_process").arrow()
+    return list(zip(result["ticker"].to_pylist(), [str(at)[:10] for at in result["at"].to_pylist()], strict=True))
 
 
 def test_a_universe_has_the_members_known_at_each_instant_those_that_left_included(indexed):

@@ -21,8 +21,8 @@ def small_lake(tmp_path_factory):
 def test_a_walk_is_one_session_that_is_closed_at_its_end(small_lake):
     seen = []
     for session in pitlake.walk(DAYS, lake=small_lake, datasets=["news"]):
-        (told,) = session.sql("SELECT as_of()::VARCHAR, max(available_at) <= as_of() FROM news").rows()
-        seen.append((session, *told))
+        (reply,) = session.sql("SELECT as_of()::VARCHAR, max(available_at) <= as_of() FROM news").rows()
+        seen.append((session, *reply))
     assert {id(each) for each, _, _ in seen} == {id(session)}
     assert [at[:10] for _, at, _ in seen] == ["2024-02-15", "2024-02-15", "2024-03-01"]
     with pytest.raises(SessionLost, match="closed"):
@@ -37,11 +37,11 @@ def test_a_walk_is_one_session_that_is_closed_at_its_end(small_lake):
 @pytest.mark.parametrize("hindsight", ["show", "omit"])
 def test_a_receipt_of_a_walk_is_replayed(small_lake, tmp_path, hindsight):
     lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
-    kept = [
+    remaining = [
         session.run("news_latest", ticker="NOG").keep()
         for session in pitlake.walk(DAYS, lake=lake, datasets=["news", "benzinga_news", "names"], hindsight=hindsight)
     ]
-    for name in kept:
+    for name in remaining:
         receipt = receipts.find(name, lake.root)
         assert receipts.replay(receipt, lake).receipt == receipt
-    assert len(set(kept)) == 2
+    assert len(set(remaining)) == 2

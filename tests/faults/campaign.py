@@ -27,7 +27,8 @@ def campaign(minutes: float, seed: int, only: str | None) -> int:
     problems: list[str] = []
     with contextlib.ExitStack() as running:
         dealt: dict[str, Round] = {
-            one.__name__: one for one in (rounds.kills, rounds.full_disks, rounds.writers, rounds.clocks, rounds.limits)
+            each.__name__: each
+            for each in (rounds.kills, rounds.full_disks, rounds.writers, rounds.clocks, rounds.limits)
         }
         for name, surroundings in (
             ("graph", outside.graphs),
@@ -43,11 +44,11 @@ def campaign(minutes: float, seed: int, only: str | None) -> int:
         while number < len(names) or time.monotonic() < until:
             name, chance = names[number % len(names)], random.Random(f"{seed} {number}")
             with tempfile.TemporaryDirectory(prefix="pitlake-faults-") as home:
-                found, wrong = _judged(dealt[name], chance, Path(home))
-            counts.setdefault(name, Counter()).update({"rounds": 1} | found)
-            for one in wrong:
-                problems.append(one)
-                print(f"PROBLEM {name}, round {number} of seed {seed}: {one}", flush=True)
+                result, wrong = _judged(dealt[name], chance, Path(home))
+            counts.setdefault(name, Counter()).update({"rounds": 1} | result)
+            for item in wrong:
+                problems.append(item)
+                print(f"PROBLEM {name}, round {number} of seed {seed}: {item}", flush=True)
             number += 1
     for name, counted in counts.items():
         print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counted.items()))
@@ -56,13 +57,13 @@ def campaign(minutes: float, seed: int, only: str | None) -> int:
     return bool(problems)
 
 
-def _judged(one: Round, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
+def _judged(item: Round, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
     try:
-        return one(chance, home)
+        return item(chance, home)
     except Exception as problem:  # noqa: BLE001 - a round that can't be judged is a problem, not the end
         last = traceback.extract_tb(problem.__traceback__)[-1]
-        said = " ".join(str(problem).split())[:300]
-        return Counter(), [f"broken: {type(problem).__name__} at {last.filename}:{last.lineno}: {said}"]
+        text = " ".join(str(problem).split())[:300]
+        return Counter(), [f"broken: {type(problem).__name__} at {last.filename}:{last.lineno}: {text}"]
 
 
 def main() -> int:
@@ -71,8 +72,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
     parser.add_argument("--only")
-    asked = parser.parse_args()
-    return campaign(asked.minutes, asked.seed, asked.only)
+    question = parser.parse_args()
+    return campaign(question.minutes, question.seed, question.only)
 
 
 if __name__ == "__main__":

@@ -85,32 +85,32 @@ def handles() -> int:
 
 def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
     """One publish with so much room: what became of it, and what it left behind."""
-    shown, opened = (lake.head(), rows(lake), gaps(lake)), handles()
+    display, session = (lake.head(), rows(lake), gaps(lake)), handles()
     seen = SEEN + timedelta(days=run)
     leave(disk, room)
-    before, told, kept = free(disk), "", None
+    before, reply, remaining = free(disk), "", None
     try:
         publish(lake, second(run), seen, {NOON.date(): [StagedGap("no_data", "no text", f"Toy:{run}")]})
     except LakeError as problem:
-        told, kept = str(problem), problem
+        reply, remaining = str(problem), problem
     except PitlakeError as problem:
-        told = f"OTHER {type(problem).__name__}: {problem}"
+        reply = f"OTHER {type(problem).__name__}: {problem}"
     except Exception as problem:  # noqa: BLE001 - which it is, is what is asked
-        told, kept = f"RAW {type(problem).__name__}: {problem}", problem
+        reply, remaining = f"RAW {type(problem).__name__}: {problem}", problem
     gc.collect()
     after = free(disk)
     (disk / "filler").unlink(missing_ok=True)
     gc.collect()
     staged = [path.name for path in (lake.root / STAGING).rglob("*")] if (lake.root / STAGING).exists() else []
-    same = (lake.head(), rows(lake), gaps(lake)) == shown
-    del kept
+    same = (lake.head(), rows(lake), gaps(lake)) == display
+    del remaining
     return {
         "room": room,
-        "told": told,
+        "told": reply,
         "lost": before - after,
         "staged": staged,
         "same": same,
-        "handles": handles() - opened,
+        "handles": handles() - session,
         "version": lake.head(),
     }
 

@@ -133,7 +133,7 @@ def _fault(chance: random.Random, answer: Answer) -> tuple[str, Answer]:
 
 def _difference(lake: Lake, well: Lake) -> str:
     """The rows that only one of two lakes has, at most two of each."""
-    left, right = (Counter(row for rows in content(one) for row in map(str, rows)) for one in (lake, well))
+    left, right = (Counter(row for rows in content(each) for row in map(str, rows)) for each in (lake, well))
     return f"only in it {list(left - right)[:2]}, only in the well one {list(right - left)[:2]}"
 
 

@@ -97,7 +97,7 @@ class Providers:
         """A question to a source that misbehaves, and once more when it does not."""
         (source, op), case = (
             chance.choice(sorted(ASKED)),
-            chance.choice([one for one in CASES if one.name != "timeout"]),
+            chance.choice([each for each in CASES if each.name != "timeout"]),
         )
         self._server.behave(chance.choice((always, at_first))(case))
         lake, problems, where = Lake(home / "lake"), [], f"{source} {op}, {case.name}"
@@ -135,7 +135,7 @@ class Stores:
         lake, problems, counts = Lake(f"s3://lakes/{os.urandom(6).hex()}"), [], Counter[str]()
         publish(lake, [Toy("first", "x", NOON)], SEEN)
         self._proxy.done.clear()
-        told, due = {"first"}, {"first"}
+        reply, due = {"first"}, {"first"}
         for number in range(4):
             key, before = f"toy {number}", lake.head()
             due.add(key)
@@ -153,13 +153,13 @@ class Stores:
                 problems.append(f"untrue: published {done.total.published}, and a version is there: {there}")
             if done is None and there:
                 problems.append("untrue: a run that failed published")
-            told |= {key} if there else set()
+            reply |= {key} if there else set()
         for work in (lambda: lake.compact(TOY, before="2025-01"), lambda: lake.vacuum(timedelta(0), dry_run=False)):
             self._proxy.fault = fault
             with contextlib.suppress(LakeError):
                 work()
             self._proxy.fault = lambda _method, _path: None
-            problems += self._judged(lake, told)
+            problems += self._judged(lake, reply)
         for number in range(4):
             publish(lake, [Toy(f"toy {number}", "x", NOON)], SEEN + timedelta(days=10 + number))
         problems += self._judged(lake, due)
@@ -176,8 +176,8 @@ class Stores:
 def providers() -> Iterator[Providers]:
     """Every provider, as long as it is wanted."""
     feeds = [feed.provider for feed in all_feeds().values()]
-    secrets = {names[0]: KEY for one in feeds for names in one.secrets.values()}
-    contacts = {name: CONTACT for one in feeds for name in one.contact[:1]}
+    secrets = {names[0]: KEY for each in feeds for names in each.secrets.values()}
+    contacts = {name: CONTACT for each in feeds for name in each.contact[:1]}
     with (
         Loopback() as server,
         patch("resources.http.client.RateLimit", NoLimit),

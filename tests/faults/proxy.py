@@ -38,9 +38,9 @@ def once(kind: str, method: str, part: str, times: int = 1) -> Fault:
     """The fault that befalls so many requests of a method whose path holds a part."""
     left, lock = [times], threading.Lock()
 
-    def fault(asked: str, path: str) -> str | None:
+    def fault(question: str, path: str) -> str | None:
         with lock:
-            if asked == method and part in path and left[0] > 0:
+            if question == method and part in path and left[0] > 0:
                 left[0] -= 1
                 return kind
         return None

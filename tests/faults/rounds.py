@@ -51,7 +51,7 @@ class Pair:
         code, _ = work.run(name, self.disturbed, self.number, kill=kill)
         between = work.shown(self.disturbed)
         problems = []
-        if all(_content(between) != _content(one) for one in (before, due)):
+        if all(_content(between) != _content(each) for each in (before, due)):
             problems.append(f"half-visible: {name} killed at {kill}")
         _well(work.run(name, self.disturbed, self.number))
         after = work.shown(self.disturbed)
@@ -85,18 +85,18 @@ def full_disks(chance: random.Random, home: Path) -> tuple[Counter[str], list[st
     floor, small = chance.choice(("floor", "no-floor")), home / "disk"
     first = chance.randrange(0, 100) if floor == "no-floor" else chance.randrange(200, 290)
     rooms = [str(4096 * step) for step in range(first, first + 8)]
-    found, problems = disks.inside(small, "24m", "tests.faults.disk", str(small), floor, *rooms), []
-    for one in found:
-        where = f"{floor} with {one['room'] >> 10} KiB free"
-        if one["staged"]:
-            problems.append(f"stuck: {one['staged']} left in the staging, {where}")
-        if one["same"] != bool(one["told"]):
-            problems.append(f"untrue: {one['told'] or 'success'} and yet {one['same']}, {where}")
-        if one["told"] and not one["told"].startswith("No space left on device"):
-            problems.append(f"untrue: {one['told']}, {where}")
-        if one["told"] and floor == "floor" and one["lost"] > disks.LOOK:
-            problems.append(f"lost: {one['lost']} bytes of room, {where}")
-    return Counter({"refused": sum(bool(one["told"]) for one in found), "published": len(found)}), problems
+    result, problems = disks.inside(small, "24m", "tests.faults.disk", str(small), floor, *rooms), []
+    for item in result:
+        where = f"{floor} with {item['room'] >> 10} KiB free"
+        if item["staged"]:
+            problems.append(f"stuck: {item['staged']} left in the staging, {where}")
+        if item["same"] != bool(item["told"]):
+            problems.append(f"untrue: {item['told'] or 'success'} and yet {item['same']}, {where}")
+        if item["told"] and not item["told"].startswith("No space left on device"):
+            problems.append(f"untrue: {item['told']}, {where}")
+        if item["told"] and floor == "floor" and item["lost"] > disks.LOOK:
+            problems.append(f"lost: {item['lost']} bytes of room, {where}")
+    return Counter({"refused": sum(bool(each["told"]) for each in result), "published": len(result)}), problems
 
 
 def writers(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
@@ -128,18 +128,18 @@ def writers(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]
             writer.kill()
             return Counter(), ["stuck: a writer did not end"]
     timer.cancel()
-    problems = [f"untrue: writer {name} failed" for (_, name), one in zip(tasks, started, strict=True)
-                if one.returncode not in (0, work.KILLED)]  # fmt: skip
+    problems = [f"untrue: writer {name} failed" for (_, name), each in zip(tasks, started, strict=True)
+                if each.returncode not in (0, work.KILLED)]  # fmt: skip
     keys = Counter(row.key for row in rows(lake))
     problems += [f"doubled: {key}" for key, count in keys.items() if count > 1]
     added = sum(entry.counts.get("published", 0) for entry in lake.versions())
     if added != keys.total():
         problems.append(f"untrue: the log tells of {added} rows, the lake shows {keys.total()}")
-    for (task, name), one in zip(tasks, started, strict=True):
+    for (task, name), item in zip(tasks, started, strict=True):
         due = {key for number in range(6) for key in (f"{number}{name}", f"{number} common")}
-        if task == "own_and_common" and one.returncode == 0 and due - keys.keys():
+        if task == "own_and_common" and item.returncode == 0 and due - keys.keys():
             problems.append(f"lost: {len(due - keys.keys())} rows of writer {name}")
-    return Counter({"races": 1, "killed": sum(one.returncode == work.KILLED for one in started)}), problems
+    return Counter({"races": 1, "killed": sum(each.returncode == work.KILLED for each in started)}), problems
 
 
 def clocks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
@@ -147,14 +147,14 @@ def clocks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
     pair = Pair(home, chance)
     seconds = chance.choice((0.5, 3.0, 60.0, 86_400.0))
     before = work.shown(pair.disturbed)
-    _, told = work.run("behind", pair.disturbed, pair.number + 1, seconds)
+    _, reply = work.run("behind", pair.disturbed, pair.number + 1, seconds)
     after = work.shown(pair.disturbed)
-    refused = isinstance(told, ClockWentBack)
+    refused = isinstance(reply, ClockWentBack)
     problems = []
     if refused and _content(before) != _content(after):
         problems.append(f"untrue: refused, and yet something is published, {seconds} s behind")
-    if refused != (seconds > 5) or (isinstance(told, LakeError) and not refused):
-        problems.append(f"untrue: {told!r}, {seconds} s behind")
+    if refused != (seconds > 5) or (isinstance(reply, LakeError) and not refused):
+        problems.append(f"untrue: {reply!r}, {seconds} s behind")
     return Counter({"refused" if refused else "published": 1}), problems
 
 
@@ -171,22 +171,22 @@ def limits(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
         f"ulimit {kind} {most}; exec {sys.executable} -c 'from pitlake.cli import main; main()' versions --lake {root}"
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
-    said = done.stderr.strip().splitlines()
+    message = done.stderr.strip().splitlines()
     if done.returncode == 0:
         return Counter({"answered": 1}), []
-    if len(said) == 1 and f"ulimit {kind}" in said[0]:
+    if len(message) == 1 and f"ulimit {kind}" in message[0]:
         return Counter({"told": 1}), []
-    return Counter(), [f"untrue: ulimit {kind} {most} ends with {done.returncode} and {said[-1:]}"]
+    return Counter(), [f"untrue: ulimit {kind} {most} ends with {done.returncode} and {message[-1:]}"]
 
 
-def _content(shown: dict[str, object]) -> str:
-    return json.dumps([shown[name] for name in ("rows", "answers")], default=str) + str(
-        sorted(str(gap).split("run_id")[0] for gap in shown["gaps"])  # type: ignore[union-attr]
+def _content(display: dict[str, object]) -> str:
+    return json.dumps([display[name] for name in ("rows", "answers")], default=str) + str(
+        sorted(str(gap).split("run_id")[0] for gap in display["gaps"])  # type: ignore[union-attr]
     )
 
 
 def _well(ended: tuple[int, object]) -> object:
-    code, told = ended
-    if code or isinstance(told, Exception):
-        raise RuntimeError(f"undisturbed work ended with {code}: {told!r}")
-    return told
+    code, reply = ended
+    if code or isinstance(reply, Exception):
+        raise RuntimeError(f"undisturbed work ended with {code}: {reply!r}")
+    return reply

@@ -27,19 +27,19 @@ except disk.LakeError as problem:
 def test_a_full_disk_is_told_of_and_left_as_it_was(tmp_path, floor):
     rooms = [room << 10 for room in range(0, 100, 8)] if floor == "no-floor" else [0, 64 << 10, 960 << 10]
     small = tmp_path / "disk"
-    found = disk.inside(small, "24m", "tests.faults.disk", str(small), floor, *map(str, rooms))
-    failed = [one for one in found if one["told"]]
+    result = disk.inside(small, "24m", "tests.faults.disk", str(small), floor, *map(str, rooms))
+    failed = [each for each in result if each["told"]]
     assert len(failed) >= min(len(rooms), 10)
-    assert not found[-1]["told"]
-    for one in found:
-        assert one["staged"] == []
-        assert one["same"] == bool(one["told"])
-    for one in failed:
-        assert one["told"].startswith("No space left on device")
-        assert f"({small}/lake" in one["told"]
+    assert not result[-1]["told"]
+    for item in result:
+        assert item["staged"] == []
+        assert item["same"] == bool(item["told"])
+    for item in failed:
+        assert item["told"].startswith("No space left on device")
+        assert f"({small}/lake" in item["told"]
         if floor == "floor":  # without one, a disk that is full to the byte has no room to undo a commit either
-            assert one["lost"] <= disk.LOOK
-    assert abs(sum(one["handles"] for one in found)) <= 2
+            assert item["lost"] <= disk.LOOK
+    assert abs(sum(each["handles"] for each in result)) <= 2
 
 
 @pytest.mark.parametrize("most", [0, 1 << 10, 16 << 10])
@@ -47,22 +47,22 @@ def test_files_that_may_not_grow_are_told_of_without_any_disk_of_ones_own(tmp_pa
     lake = Lake(tmp_path / "lake")
     publish(lake, disk.FIRST, disk.SEEN)
     command = [sys.executable, "-c", FEW_BYTES, str(lake.root), str(most)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert told.startswith("MachineExhausted File too large: ")
-    assert str(lake.root) in told
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output.startswith("MachineExhausted File too large: ")
+    assert str(lake.root) in output
     assert (lake.head(), [path.name for path in (lake.root / "_staging").iterdir()]) == (1, [])
 
 
 def test_a_low_number_of_open_files_is_raised_or_told_of(tmp_path, monkeypatch):
-    given = []
+    inputs = []
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 128) if kind == resource.RLIMIT_NOFILE else (-1, -1))
-    monkeypatch.setattr(resource, "setrlimit", lambda *told: given.append(told))
+    monkeypatch.setattr(resource, "setrlimit", lambda *reply: inputs.append(reply))
     with pytest.raises(MachineExhausted, match=r"128 open files \(ulimit -n\)"):
         Lake(tmp_path).start()
-    assert (given, [*tmp_path.iterdir()]) == ([], [])
+    assert (inputs, [*tmp_path.iterdir()]) == ([], [])
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 4096) if kind == resource.RLIMIT_NOFILE else (-1, -1))
     Lake(tmp_path).start()
-    assert set(given) == {(resource.RLIMIT_NOFILE, (256, 4096))}
+    assert set(inputs) == {(resource.RLIMIT_NOFILE, (256, 4096))}
 
 
 @pytest.mark.parametrize("most", [0, 512])
@@ -75,6 +75,6 @@ def test_captures_that_cannot_be_written_are_told_of_and_leave_nothing(tmp_path,
         "except LakeError as problem: print(problem)"
     )
     command = [sys.executable, "-c", code, str(tmp_path), str(most)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert told.startswith(f"File too large: the captures ({tmp_path})")
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output.startswith(f"File too large: the captures ({tmp_path})")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

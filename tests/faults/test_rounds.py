@@ -15,8 +15,8 @@ def test_kills_inside_a_vacuum_and_a_receipt_leave_an_undisturbed_lake(tmp_path)
     pair = Pair(tmp_path, random.Random(0))
     killed, problems = [], []
     for name, kill in KILLS:
-        one, wrong = pair.befall(name, kill)
-        killed.append(one)
+        item, wrong = pair.befall(name, kill)
+        killed.append(item)
         problems += wrong
     assert problems == []
     assert killed == [True, True]
@@ -40,8 +40,8 @@ def test_a_lake_that_lost_a_row_is_not_found_well(tmp_path, monkeypatch):
     real = work.shown
 
     def without_one(root):
-        found = real(root)
-        return found | {"rows": found["rows"][1:]} if root == pair.disturbed else found
+        result = real(root)
+        return result | {"rows": result["rows"][1:]} if root == pair.disturbed else result
 
     monkeypatch.setattr(work, "shown", without_one)
     _, problems = pair.befall("day", None)

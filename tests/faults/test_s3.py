@@ -59,9 +59,9 @@ def test_an_answer_lost_or_cut_once_costs_nothing_and_is_told_right(
     publish(Lake(url), [Toy("a", "x", NOON)], SEEN)
     lake = elsewhere(monkeypatch, tmp_path, url)
     proxy.fault = once(kind, method, part)
-    told = publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1))
+    reply = publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1))
     assert proxy.done == {kind: 1}
-    assert (told.total.published, told.version, lake.head()) == (1, 2, 2)
+    assert (reply.total.published, reply.version, lake.head()) == (1, 2, 2)
     assert sorted(row.key for row in rows_of(lake)) == ["a", "b"]
 
 
@@ -75,11 +75,11 @@ def test_a_store_that_fails_for_good_is_one_error_and_nothing_is_published(
     publish(Lake(url), [Toy("a", "x", NOON)], SEEN)
     lake = elsewhere(monkeypatch, tmp_path, url)
     proxy.fault = once(kind, method, part, EVER)
-    with pytest.raises(LakeError) as told:
+    with pytest.raises(LakeError) as reply:
         publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1))
-    assert "\n" not in str(told.value)
-    assert "\x1b" not in str(told.value)
-    assert "S3cret" not in str(told.value)
+    assert "\n" not in str(reply.value)
+    assert "\x1b" not in str(reply.value)
+    assert "S3cret" not in str(reply.value)
     proxy.fault = lambda _method, _path: None
     assert [row.key for row in rows_of(Lake(url))] == ["a"]
     assert publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1)).total.published == 1

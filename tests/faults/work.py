@@ -73,11 +73,11 @@ def shown(root: str) -> dict[str, Any]:
     for as_of in AS_OF:
         with _asking(lake, as_of) as session:
             answers.append(session.sql(QUESTION).arrow().to_pylist())
-    kept = sorted(map(str, gaps(lake)))
+    remaining = sorted(map(str, gaps(lake)))
     return {
         "rows": [row._replace(observed_at=NOON) for row in rows(lake)],
         "twice": len(rows(lake)) - len({(row.key, row.text, row.available_at) for row in rows(lake)}),
-        "gaps": kept,
+        "gaps": remaining,
         "answers": answers,
         "staged": sorted(path.name for path in staging.iterdir()) if staging.is_dir() else [],
     }
@@ -95,31 +95,31 @@ def run(work: str, root: str, *arguments: Any, kill: "tuple[Any, ...] | float | 
     )
     process.start()
     there.close()
-    told: Any = None
+    reply: Any = None
     if isinstance(kill, float):
         process.join(kill)
         process.kill()
     try:
         if here.poll(STUCK_SECONDS):
-            told = here.recv()
+            reply = here.recv()
     except EOFError:
         pass
     process.join(STUCK_SECONDS)
     if process.exitcode is None:
         process.kill()
         raise TimeoutError(f"{work} did not end")
-    return process.exitcode, told
+    return process.exitcode, reply
 
 
-def _child(told: Any, work: str, root: str, arguments: tuple[Any, ...], kill: tuple[Any, ...] | None) -> None:
+def _child(reply: Any, work: str, root: str, arguments: tuple[Any, ...], kill: tuple[Any, ...] | None) -> None:
     if kill is not None:
         _kill_at(*kill)
     try:
-        found = WORK[work](Lake(root), *arguments) if work in WORK else globals()[work](root, *arguments)
+        result = WORK[work](Lake(root), *arguments) if work in WORK else globals()[work](root, *arguments)
     except PitlakeError as problem:
-        found = problem
-    told.send(found)
-    told.close()
+        result = problem
+    reply.send(result)
+    reply.close()
     os._exit(0)
 
 
@@ -131,10 +131,10 @@ def _kill_at(owner: str, name: str, which: int, when: str) -> None:
         left[0] -= 1
         if left[0] == 0 and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        found = real(*args, **options)
+        result = real(*args, **options)
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        return found
+        return result
 
     setattr(place, name, until_killed)
 

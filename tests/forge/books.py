@@ -33,7 +33,7 @@ class Security:
 
 def security(ticker):
     """A random security, with the rows of the lake that say so."""
-    rng, made, level = random.Random(f"books/{ticker}"), Security(), random.Random(ticker).uniform(20, 300)
+    rng, outcome, level = random.Random(f"books/{ticker}"), Security(), random.Random(ticker).uniform(20, 300)
     dark = {day for start in rng.sample(range(len(SESSIONS)), 3) for day in SESSIONS[start : start + rng.randint(1, 4)]}
     if rng.random() < 0.2:
         dark |= set(SESSIONS[rng.randrange(30, len(SESSIONS)) :])
@@ -43,47 +43,47 @@ def security(ticker):
     for day in DAYS:
         counts = next((later for later in SESSIONS if later >= day), None)
         if (ratio := acts.get(day)) and counts and day not in jumps:
-            made.splits[counts] = made.splits.get(counts, 1.0) * ratio
+            outcome.splits[counts] = outcome.splits.get(counts, 1.0) * ratio
             level /= ratio
-            told = {"split_id": f"{ticker}{day}", "ticker": ticker, "execution_date": day, "split_from": 1.0}
-            facts["splits"].append(told | {"split_to": ratio, "available_at": end_of_new_york_day(FIRST)})
+            reply = {"split_id": f"{ticker}{day}", "ticker": ticker, "execution_date": day, "split_from": 1.0}
+            facts["splits"].append(reply | {"split_to": ratio, "available_at": end_of_new_york_day(FIRST)})
         if rng.random() < 0.04 and counts and day - paid > timedelta(days=6):
             paid = day  # The lake takes two payments within a week for one.
             currency, amount = rng.choice(("USD", "USD", "CAD")), round(level * 0.01, 3)
             if currency == "USD":
-                made.dividends[counts] = made.dividends.get(counts, 0.0) + amount
-            told = {"ticker": ticker, "declaration_date": day - timedelta(days=30), "ex_dividend_date": day}
-            told |= {"cash_amount": amount, "currency": currency, "dividend_type": "Regular"}
-            told["dividend_id"] = f"{ticker}{day}"
-            facts["dividends"].append(told | {"available_at": end_of_new_york_day(FIRST)})
+                outcome.dividends[counts] = outcome.dividends.get(counts, 0.0) + amount
+            reply = {"ticker": ticker, "declaration_date": day - timedelta(days=30), "ex_dividend_date": day}
+            reply |= {"cash_amount": amount, "currency": currency, "dividend_type": "Regular"}
+            reply["dividend_id"] = f"{ticker}{day}"
+            facts["dividends"].append(reply | {"available_at": end_of_new_york_day(FIRST)})
         if day not in SESSIONS:
             continue
         level *= rng.uniform(0.96, 1.04) * (rng.choice((0.5, 1.9)) if day in jumps else 1)
         if day in dark and day not in jumps:
             continue
         if day in jumps:
-            made.jump = day
+            outcome.jump = day
         first, last = level, level * rng.uniform(0.98, 1.02)
         high, low = max(first, last) * rng.uniform(1, 1.02), min(first, last) * rng.uniform(0.98, 1)
-        made.bars[day] = tuple(round(price, 2) for price in (first, high, low, last))
-        bar = dict(zip(("open", "high", "low", "close"), made.bars[day], strict=True)) | {"volume": 1000.0}
+        outcome.bars[day] = tuple(round(price, 2) for price in (first, high, low, last))
+        bar = dict(zip(("open", "high", "low", "close"), outcome.bars[day], strict=True)) | {"volume": 1000.0}
         bar |= {"entity_kind": "company", "entity_id": ticker, "symbol": ticker, "date": day}
         facts["prices"].append(bar | {"available_at": session(day).close})
         level = last
-    return made, facts
+    return outcome, facts
 
 
 def market(root):
     """A lake of these securities, and what happened to them."""
-    made, facts = {}, defaultdict(list)
+    outcome, facts = {}, defaultdict(list)
     for ticker in TICKERS:
-        made[ticker], rows = security(ticker)
+        outcome[ticker], rows = security(ticker)
         for dataset, of_ticker in rows.items():
             facts[dataset] += of_ticker
     lake = Lake(root)
     for dataset, rows in facts.items():
         put_rows(lake, dataset, *rows)
-    return lake, made
+    return lake, outcome
 
 
 class Trade:
@@ -102,7 +102,7 @@ class Trade:
 
     def course(self, world, today):
         """Where it was opened, left and unseen by an evening, price by price."""
-        one, levels = world[self.ticker], dict(self.terms[0][1])
+        item, levels = world[self.ticker], dict(self.terms[0][1])
         rest, entry, shares, last, dark, dim = list(self.terms[1:]), None, 1.0, None, [], []
         for day in SESSIONS:
             if day <= self.approved or day > today:
@@ -110,14 +110,14 @@ class Trade:
             while rest and rest[0][0] <= day:
                 before = self.terms[len(self.terms) - len(rest) - 1][1]
                 levels |= {name: value for name, value in rest.pop(0)[1].items() if value != before[name]}
-            ratio = one.splits.get(day, 1.0)
+            ratio = item.splits.get(day, 1.0)
             for name in ("stop", "target"):
                 levels[name] = levels[name] and levels[name] / ratio
             last = last and last / ratio
             if entry is None and levels["until"] and day > levels["until"]:
                 break
             shares = shares * ratio if entry else 1.0
-            prices = None if day == one.jump else one.bars.get(day)
+            prices = None if day == item.jump else item.bars.get(day)
             if prices is None:
                 dark, dim = [*dark, day], [*dim, day]
                 overdue = [hole for hole in dark if levels["until"] and hole >= levels["until"]]
@@ -161,32 +161,32 @@ class Books:
         )
 
     def live(self, trade=None):
-        return [one for one in self.fills if not one["void"] and trade in (None, one["trade"])]
+        return [each for each in self.fills if not each["void"] and trade in (None, each["trade"])]
 
     def replayed(self, until, fills, *, alone=False):
         """Cash and value at the end of a day. alone: what these fills made, without the account's money."""
         cash = 0.0 if alone else CAPITAL
-        held, prices = defaultdict(float), {}
-        ordered = sorted(fills, key=lambda one: (one["at"], one["id"]))
+        content, prices = defaultdict(float), {}
+        ordered = sorted(fills, key=lambda each: (each["at"], each["id"]))
         for day in (day for day in DAYS if day <= until):
-            for ticker, one in self.world.items():
-                ratio = one.splits.get(day, 1.0)
-                held[ticker] *= ratio
+            for ticker, item in self.world.items():
+                ratio = item.splits.get(day, 1.0)
+                content[ticker] *= ratio
                 prices[ticker] = prices.get(ticker, 0.0) / ratio
-                cash += held[ticker] * one.dividends.get(day, 0.0)
+                cash += content[ticker] * item.dividends.get(day, 0.0)
             cash += 0.0 if alone else sum(amount for on, amount, _ in self.cash if on == day)
-            for fill in (one for one in ordered if one["at"].date() == day):
-                held[fill["ticker"]] += fill["quantity"]
+            for fill in (each for each in ordered if each["at"].date() == day):
+                content[fill["ticker"]] += fill["quantity"]
                 cash -= fill["quantity"] * fill["price"] + fill["fees"]
-            prices |= {ticker: one.bars[day][3] for ticker, one in self.world.items() if day in one.bars}
+            prices |= {ticker: each.bars[day][3] for ticker, each in self.world.items() if day in each.bars}
             rate = next((rate for on, rate in reversed(self.rates) if on <= day), self.rates[0][1])
             if not alone and day < until and cash < 0:
                 cash += cash * rate / 100 / 365
-        return cash + sum(shares * prices[ticker] for ticker, shares in held.items()), held
+        return cash + sum(shares * prices[ticker] for ticker, shares in content.items()), content
 
     def execute(self, today):
         """What code buys and sells for the approved by this evening."""
-        own = {one["trade"] for one in self.fills if one["by"] == "pm" or one["void"]}
+        own = {each["trade"] for each in self.fills if each["by"] == "pm" or each["void"]}
         due = []
         for trade in self.trades:
             entry, leave, _, _ = trade.course(self.world, today)
@@ -195,7 +195,7 @@ class Books:
                 continue
             due += [(entry[0], 0, trade, entry, leave)] if not legs else []
             due += [(leave[0], 1, trade, entry, leave)] if leave and legs < 2 else []
-        for day, leaves, trade, entry, leave in sorted(due, key=lambda one: (one[0], one[1], one[2].name)):
+        for day, leaves, trade, entry, leave in sorted(due, key=lambda each: (each[0], each[1], each[2].name)):
             if leaves:
                 bought = self.live(trade.name)
                 if not bought:
@@ -203,7 +203,7 @@ class Books:
                 price, quantity, at = leave[2], -bought[0]["quantity"] * leave[3], session(day).close
             else:
                 before = day - timedelta(days=1)
-                nav, _ = self.replayed(before, [one for one in self.live() if one["at"].date() <= before])
+                nav, _ = self.replayed(before, [each for each in self.live() if each["at"].date() <= before])
                 price, at = entry[1], session(day).open
                 quantity = trade.side * floor(trade.notional / 100 * nav / price + 1e-9)
             if quantity:
@@ -219,17 +219,17 @@ class Books:
             entry, leave, dark, _ = trade.course(self.world, today)
             until, ordered = trade.newest["until"], trade.newest["reason"]
             fills = self.live(trade.name)
-            made, held = self.replayed(today, fills, alone=True)
-            none_left = fills and all(abs(shares) < 1e-9 for shares in held.values())
+            outcome, content = self.replayed(today, fills, alone=True)
+            none_left = fills and all(abs(shares) < 1e-9 for shares in content.values())
             if leave:
                 reason = leave[1] if leave[1] != "time" else ordered or "time"
             elif until and until < today and entry is None and (ordered or not dark):
                 reason = ordered or "time"
-            elif none_left and any(one["by"] == "pm" for one in fills):
+            elif none_left and any(each["by"] == "pm" for each in fills):
                 reason = ordered or "fill"
             else:
                 continue
             paid_in = CAPITAL + sum(amount for on, amount, flows in self.cash if flows and on <= today)
-            trade.status, trade.made = "closed", made / paid_in * 100
+            trade.status, trade.made = "closed", outcome / paid_in * 100
             ended[trade.name] = reason, trade.made
         return ended

@@ -40,14 +40,14 @@ def compared(scratch: Path, pairs: int, seed: int = 0) -> list[str]:
         at = from_micros(rng.choice(stamps) + rng.choice((-1, 0, 0, 1)))
         event, session = rng.choice(("", "E")), f"s{rng.randrange(5)}"
         ended = cut(part, scratch / f"cut-{number}", int(at.timestamp() * 10**6))
-        asked = {"session": session, "event": event}
-        answers = [shown(one.hydrate(at, **asked)) for one in (ended, unflushed, part)]
+        question = {"session": session, "event": event}
+        answers = [shown(each.hydrate(at, **question)) for each in (ended, unflushed, part)]
         if number % 2:
             part.flush()
-            answers.append(shown(part.hydrate(at, version=part.lake.head(), **asked)))
+            answers.append(shown(part.hydrate(at, version=part.lake.head(), **question)))
         ended.close()
         paths = {path for answer in answers for path in answer} | {"/memory/views/V-001.md"}
-        wrong += [f"{path} as of {at}" for path in paths if len({str(one.get(path)) for one in answers}) > 1]
+        wrong += [f"{path} as of {at}" for path in paths if len({str(each.get(path)) for each in answers}) > 1]
         done += len(paths) * (len(answers) - 1)
         if done >= pairs:
             break
@@ -106,9 +106,9 @@ def killed(root: Path, kills: int, seed: int = 0) -> list[str]:
     rows = memory.journal.rows()
     wrong = [] if last.returncode == 0 else [f"the last run ended with {last.returncode}"]
     wrong += [f"{fault}" for fault in memory.audit()]
-    found = Counter(row.kind for row in rows)
+    counts = Counter(row.kind for row in rows)
     due = {"portfolio": 1, "views": STEPS, "expressions": 2 * STEPS, "outcomes": STEPS}
-    wrong += [f"{kind}: {found[kind]} rows, not {count}" for kind, count in due.items() if found[kind] != count]
+    wrong += [f"{kind}: {counts[kind]} rows, not {count}" for kind, count in due.items() if counts[kind] != count]
     at = now()
     with_lake = shown(memory.hydrate(at, version=memory.lake.head()))
     without = shown(Memory(root / "nowhere", root / "forge-journal.sqlite").hydrate(at))
@@ -231,14 +231,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("campaign", choices=[*campaigns, "work", "all"])
     parser.add_argument("--n", type=int, help="of each; default as the acceptance says")
     parser.add_argument("--root", type=Path)
-    asked = parser.parse_args(arguments)
-    if asked.campaign == "work":
-        for _ in steps(asked.root):
+    question = parser.parse_args(arguments)
+    if question.campaign == "work":
+        for _ in steps(question.root):
             print("step", flush=True)
         return 0
     failures = []
-    for name in campaigns if asked.campaign == "all" else (asked.campaign,):
-        run, count = campaigns[name][0], asked.n or campaigns[name][1]
+    for name in campaigns if question.campaign == "all" else (question.campaign,):
+        run, count = campaigns[name][0], question.n or campaigns[name][1]
         with tempfile.TemporaryDirectory(prefix="forge-") as scratch:
             started = time.monotonic()
             wrong = run(Path(scratch), count)

@@ -7,9 +7,9 @@ from tests.messages_api import messages_api
 
 @pytest.fixture
 def memory(tmp_path):
-    made = Memory(tmp_path / "forge")
-    yield made
-    made.close()
+    outcome = Memory(tmp_path / "forge")
+    yield outcome
+    outcome.close()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -20,5 +20,5 @@ def no_model_is_asked():
 
 @pytest.fixture
 def server():
-    with messages_api() as made:
-        yield made
+    with messages_api() as outcome:
+        yield outcome

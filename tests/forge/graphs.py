@@ -66,10 +66,10 @@ class Trial:
 
     async def run(self) -> int:
         executor = self.made(self.work, seconds=SECONDS, at_once=self.rng.choice((1, 3, 8)))
-        shown: set[str] = set()
+        display: set[str] = set()
         for number in range(self.rng.randint(1, 14)):
-            known = list(executor.tasks)
-            needs = tuple(self.rng.sample(known, min(len(known), self.rng.randint(0, 3))))
+            existing = list(executor.tasks)
+            needs = tuple(self.rng.sample(existing, min(len(existing), self.rng.randint(0, 3))))
             executor.dispatch(Task(id=f"t{number}", skill=NO_SKILL, objective="x", depends_on=needs))
             if self.rng.random() < 0.1:
                 executor.cancel(self.rng.choice(list(executor.tasks)))
@@ -78,28 +78,28 @@ class Trial:
             if self.rng.random() < 0.3:
                 self.retry(executor)
             if self.rng.random() < 0.2:
-                shown |= await self.collected(executor, "ready")
+                display |= await self.collected(executor, "ready")
         for _ in range(self.rng.randint(0, 4)):
-            shown |= await self.collected(executor, self.rng.choice(("all", "ready")))
+            display |= await self.collected(executor, self.rng.choice(("all", "ready")))
             self.retry(executor)
-        shown |= await self.collected(executor, "all")
-        self.judge(executor, shown)
+        display |= await self.collected(executor, "all")
+        self.judge(executor, display)
         await executor.close()
         return len(executor.tasks)
 
     def retry(self, executor: Executor) -> None:
         """Retry one that has ended badly, at times waiting for another one, a circle where that waits for it."""
-        bad = [name for name, one in executor.results.items() if one.status != "ok" and executor.newest(name) == name]
+        bad = [name for name, each in executor.results.items() if each.status != "ok" and executor.newest(name) == name]
         if not bad:
             return
         old = self.rng.choice(bad)
-        given: dict[str, Any] = {"id": f"r{len(executor.tasks)}", "retry_of": old}
+        inputs: dict[str, Any] = {"id": f"r{len(executor.tasks)}", "retry_of": old}
         if self.rng.random() < 0.3:
-            given["depends_on"] = (self.rng.choice([name for name in executor.tasks if name != old] or [old]),)
+            inputs["depends_on"] = (self.rng.choice([name for name in executor.tasks if name != old] or [old]),)
         try:
-            executor.dispatch(Task.of(given, executor.tasks[old]))
+            executor.dispatch(Task.of(inputs, executor.tasks[old]))
         except BadInput:
-            if "depends_on" not in given:
+            if "depends_on" not in inputs:
                 self.wrong.append("lost: a retry was refused")
 
     async def collected(self, executor: Executor, target: str) -> set[str]:
@@ -110,10 +110,10 @@ class Trial:
             self.wrong.append(f"dropped: {silent} of {target}")
         return names
 
-    def judge(self, executor: Executor, shown: set[str]) -> None:
+    def judge(self, executor: Executor, display: set[str]) -> None:
         for name in executor.tasks:
             result = executor.results.get(name)
-            if result is None or name not in shown:
+            if result is None or name not in display:
                 self.wrong.append(f"{'stuck' if result is None else 'dropped'}: {name}")
             elif result.status == "ok" and result.summary != self.done.get(name):
                 self.wrong.append(f"lost: {name}")
@@ -129,11 +129,11 @@ class Trial:
                     self.wrong.append(f"stale: {name} is skipped though all it needs is there")
 
 
-def graphs(count: int, seed: int = 0, made: type[Executor] = Executor) -> tuple[int, list[str]]:
+def graphs(count: int, seed: int = 0, outcome: type[Executor] = Executor) -> tuple[int, list[str]]:
     """So many graphs; how many tasks were in them, and what went wrong."""
     tasks, wrong = 0, []
     for number in range(count):
-        trial = Trial(random.Random(f"graphs/{seed}/{number}"), made)
+        trial = Trial(random.Random(f"graphs/{seed}/{number}"), outcome)
         with asyncio.Runner(loop_factory=Jumping) as runner:
             try:
                 tasks += runner.run(asyncio.wait_for(trial.run(), LONGEST * 5))
@@ -141,7 +141,7 @@ def graphs(count: int, seed: int = 0, made: type[Executor] = Executor) -> tuple[
                 trial.wrong.append(f"lost: {problem}")
             except TimeoutError:
                 trial.wrong.append("stuck: the graph never ended")
-        wrong += [f"graph {number}: {one}" for one in trial.wrong]
+        wrong += [f"graph {number}: {each}" for each in trial.wrong]
     return tasks, wrong
 
 
@@ -149,10 +149,10 @@ def main() -> int:
     """As many graphs as asked for; 1 where one lost anything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=10_000)
-    asked = parser.parse_args()
-    tasks, wrong = graphs(asked.n)
-    counted = {fault: sum(f": {fault}" in one for one in wrong) for fault in FAULTS}
-    print(f"{asked.n:,} graphs, {tasks:,} tasks: {counted}")
+    question = parser.parse_args()
+    tasks, wrong = graphs(question.n)
+    counted = {fault: sum(f": {fault}" in each for each in wrong) for fault in FAULTS}
+    print(f"{question.n:,} graphs, {tasks:,} tasks: {counted}")
     print("\n".join(wrong[:20]))
     return int(bool(wrong))
 

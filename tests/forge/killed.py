@@ -67,7 +67,7 @@ def observation(number: int) -> Observation:
 
 def brain(request: Request) -> Answer:
     """Write, read it back, eight times; then say what was read."""
-    turn = sum(isinstance(one, Answer) for one in request.messages)
+    turn = sum(isinstance(each, Answer) for each in request.messages)
     path = f"/memory/observations/O-{turn // 2 + 1:03d}.md"
     if turn == 2 * WRITES:
         return Answer("done")
@@ -81,9 +81,9 @@ def decide(root: str, seed: int, chance: float, journal: str | None = None) -> N
     """The decision, from its beginning or from where its tape ends."""
     dice = Dice(seed, chance)
     memory, tape = Memory(Path(root) / "forge", journal), Mortal(Path(root) / "tape.sqlite", dice)
-    known = memory.hydrate(T, session="s")
-    known.take(memory.written_by("s", "d"))
-    fs, lane = ForgeFS(memory, known), tape.lane("d")
+    existing = memory.hydrate(T, session="s")
+    existing.take(memory.written_by("s", "d"))
+    fs, lane = ForgeFS(memory, existing), tape.lane("d")
     tools = {tool.spec.name: tool for tool in (ReadTool(fs), Writes(fs))}
 
     def asked(request: Request) -> Answer:
@@ -131,15 +131,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    question = parser.parse_args()
     kills = decisions = wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         killed(Path(folder, "whole"), 0, 0.0)
         due = outcome(Path(folder, "whole"))
-        while kills < asked.kills:
+        while kills < question.kills:
             decisions += 1
             root = Path(folder, str(decisions))
-            kills += killed(root, asked.seed * 10_000 + decisions, 0.08)
+            kills += killed(root, question.seed * 10_000 + decisions, 0.08)
             wrong += outcome(root) != due
             sys.stdout.write(f"{kills} kills -9 in {decisions} decisions: {wrong} came out otherwise\n")
             sys.stdout.flush()

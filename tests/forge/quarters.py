@@ -63,18 +63,18 @@ def main():
     parser.add_argument("--lake", type=Path)
     parser.add_argument("--triggers", nargs="+", default=list(ALL))
     parser.add_argument("--kills", type=int, nargs="+", default=[211, 503])
-    told = parser.parse_args()
-    if told.home:
-        decided(told.home, told.lake, told.triggers, told.kills)
+    reply = parser.parse_args()
+    if reply.home:
+        decided(reply.home, reply.lake, reply.triggers, reply.kills)
         return
     with tempfile.TemporaryDirectory(prefix="quarters-") as folder:
         lake, calm, harmed = world(Path(folder) / "lake", SINCE, UNTIL), Path(folder) / "calm", Path(folder) / "harmed"
-        decided(calm, lake, told.triggers)
-        ends = killed(harmed, lake, told.triggers, told.kills)
-        one, other = steps(calm, told.triggers), steps(harmed, told.triggers)
-    differing = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
-    print(f"{len(one)} decisions and days between them, ends {ends}, {len(differing)} differ: {differing[:5]}")
-    sys.exit(bool(differing) or not one or ends != [-signal.SIGKILL] * len(told.kills) + [0])
+        decided(calm, lake, reply.triggers)
+        ends = killed(harmed, lake, reply.triggers, reply.kills)
+        item, other = steps(calm, reply.triggers), steps(harmed, reply.triggers)
+    differing = sorted(name for name in item.keys() | other.keys() if item.get(name) != other.get(name))
+    print(f"{len(item)} decisions and days between them, ends {ends}, {len(differing)} differ: {differing[:5]}")
+    sys.exit(bool(differing) or not item or ends != [-signal.SIGKILL] * len(reply.kills) + [0])
 
 
 if __name__ == "__main__":

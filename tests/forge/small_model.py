@@ -56,7 +56,7 @@ def served():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--questions", type=int, default=len(QUESTIONS))
-    wanted = parser.parse_args().questions
+    expected = parser.parse_args().questions
     server, address = served()
     ends, steps, differences = Counter(), 0, 0
     with tempfile.TemporaryDirectory(prefix="small-model-") as folder:
@@ -66,7 +66,7 @@ def main():
         config = from_mapping({"executor": {"task_seconds": 300.0, "call_seconds": 120.0, "retries": 0}})
         tape = Tape(root / "tape.sqlite")
         agent = Agent(memory, tape, models.model, lake, config, LoopLimits(turns=3))
-        for question in (QUESTIONS * wanted)[:wanted]:
+        for question in (QUESTIONS * expected)[:expected]:
             began = time.monotonic()
             decided = asyncio.run(agent.ask(question, T))
             recorded = tape.steps(decided.decision)
@@ -77,16 +77,16 @@ def main():
             called = [
                 call["name"] for step in recorded if step.kind == "model" for call in json.loads(step.answer)["calls"]
             ]
-            said = " ".join(decided.answer.split())[:60]
+            text = " ".join(decided.answer.split())[:60]
             print(
-                f"{time.monotonic() - began:6.1f} s  {decided.end:9} {len(recorded)} steps {called} {said}", flush=True
+                f"{time.monotonic() - began:6.1f} s  {decided.end:9} {len(recorded)} steps {called} {text}", flush=True
             )
         memory.close()
-    told = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
-    print(f"{sum(ends.values())} questions ({told}), {steps} steps, {differences} differences on replay")
+    joined_text = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+    print(f"{sum(ends.values())} questions ({joined_text}), {steps} steps, {differences} differences on replay")
     sys.stdout.flush()
     del server
-    sys.exit(differences > 0 or sum(ends.values()) < wanted)
+    sys.exit(differences > 0 or sum(ends.values()) < expected)
 
 
 if __name__ == "__main__":

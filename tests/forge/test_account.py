@@ -122,11 +122,11 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
 def test_a_fill_in_another_currency_is_refused_by_name_and_one_in_usd_is_booked(memory, lake, tmp_path):
     now = at(memory, lake, DAYS[3])
     head = HEADER.replace("\n", ",currency\n")
-    stated = line(DAYS[0]).replace("\n", "{}\n")
-    (tmp_path / "fills.csv").write_text(head + stated.format(",EUR"))
+    statement = line(DAYS[0]).replace("\n", "{}\n")
+    (tmp_path / "fills.csv").write_text(head + statement.format(",EUR"))
     with pytest.raises(BadInput, match="line 2: currency 'EUR' is not supported; the account is in USD"):
         import_fills(memory, tmp_path / "fills.csv")
-    (tmp_path / "fills.csv").write_text(head + stated.format(",usd"))
+    (tmp_path / "fills.csv").write_text(head + statement.format(",usd"))
     assert import_fills(memory, tmp_path / "fills.csv") == 1
     assert len(fills(whole_memory(memory, now.as_of))) == 1
 
@@ -175,9 +175,9 @@ def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, l
     advance_account(memory, now, SETTINGS)
     (outcome,), gaps = close_exits(memory, now)
     entry, leave = fills(whole_memory(memory, now.as_of))
-    made = 199 * (55 - 50) + 199 * 0.25 - entry.fees - leave.fees  # 199.8 shares are 199
+    sample = 199 * (55 - 50) + 199 * 0.25 - entry.fees - leave.fees  # 199.8 shares are 199
     assert (entry.quantity, leave.quantity, gaps) == (199.0, -199.0, [])
-    assert outcome.pnl == pytest.approx(made / 100_000 * 100, abs=1e-9)
+    assert outcome.pnl == pytest.approx(sample / 100_000 * 100, abs=1e-9)
     expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))
     assert "; +1023.86 USD by its fills" in expression.exit_details
 
@@ -400,8 +400,8 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
         f"F-002 (10 NOG at 54) is void: not ours; the account counts without it from {DAYS[5]} on"
     ]
     assert command(capsys, "fills", "import", "fills.csv")[1] == "0 new fills\n"
-    listed = command(capsys, "fills", "list")[1].splitlines()
-    assert (len(listed), listed[1].endswith("10 NOG at 54 void: not ours")) == (2, True)
+    listing = command(capsys, "fills", "list")[1].splitlines()
+    assert (len(listing), listing[1].endswith("10 NOG at 54 void: not ours")) == (2, True)
     for name, problem in (("F-002", "F-002 is void: not ours"), ("F-009", "there is no fill 'F-009'")):
         code, _, err = command(capsys, "fills", "void", name, "--reason", "x")
         assert (code, problem in err) == (2, True), err
@@ -438,7 +438,7 @@ def test_a_fill_that_is_booked_or_void_after_an_outcome_restates_it(memory, lake
     now = at(memory, lake, DAYS[5])
     (outcome,), _ = close_exits_of_account(memory, now)
     assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
-    for number, (change, made) in enumerate(
+    for number, (change, sample) in enumerate(
         (
             (lambda: imported(memory, tmp_path, line(DAYS[5], -40, 60, hour=15).rstrip("\n") + "E-001\n"), 40 * 10 - 2),
             (lambda: void_fill(memory, "F-002", "it was sold at 55"), 40 * 4 - 1),
@@ -450,7 +450,7 @@ def test_a_fill_that_is_booked_or_void_after_an_outcome_restates_it(memory, lake
             assert close_exits_of_account(memory, at(memory, lake, DAYS[6 + number], hour))[0] == []
         rows = standing(memory).remembered.all("/memory/outcomes/OUT-001.md")
         restated = standing(memory).remembered.record(rows[-1])
-        assert (len(rows), restated.pnl) == (number + 2, pytest.approx(made / 100_000 * 100))
+        assert (len(rows), restated.pnl) == (number + 2, pytest.approx(sample / 100_000 * 100))
         assert restated.body.splitlines()[-1].startswith(f"Restated after F-00{(2, 2, 3)[number]}: ")
     assert standing(memory).remembered.record(standing(memory).remembered.newest(path)).status == "closed"
 

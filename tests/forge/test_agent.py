@@ -28,8 +28,8 @@ T = "2014-05-29T12:29:59Z"
 
 
 def say(text, *calls):
-    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 WRITE = ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
@@ -138,14 +138,14 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
 
 
 def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
-    told = []
-    assert ask(desk([say("fine")]), on_progress=told.append).receipt.market is None
-    assert told[1] == "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
+    reply = []
+    assert ask(desk([say("fine")]), on_progress=reply.append).receipt.market is None
+    assert reply[1] == "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 
 
 def test_each_default_model_has_a_cut_off_and_a_price(tmp_path):
-    assert None not in [cut_off(one, tmp_path / "none") for one in DEFAULTS.values()]
-    assert None not in [price(one, {}) for one in DEFAULTS.values()]
+    assert None not in [cut_off(each, tmp_path / "none") for each in DEFAULTS.values()]
+    assert None not in [price(each, {}) for each in DEFAULTS.values()]
     assert cut_off("claude-of-others", tmp_path / "none") is None
 
 
@@ -158,8 +158,8 @@ def test_a_live_decision_of_a_default_model_is_clean_once_the_model_is_released(
 
 def test_an_unknown_cut_off_counts_as_exposed():
     at = instant(T)
-    told = [exposure(one, at) for one in ([], [None], ["2014-05-29"], ["2014-05-28"], ["2014-05-28", None])]
-    assert told == ["exposed", "exposed", "exposed", "clean", "exposed"]
+    reply = [exposure(each, at) for each in ([], [None], ["2014-05-29"], ["2014-05-28"], ["2014-05-28", None])]
+    assert reply == ["exposed", "exposed", "exposed", "clean", "exposed"]
 
 
 def test_s1_a_session_goes_on_until_it_times_out_by_the_triggers_clock(desk):
@@ -212,7 +212,7 @@ def test_t8_compaction_removes_older_results_and_the_tape_keeps_them(desk):
     agent = desk([*SCRIPT[:1], say("", compact), say("short: V-001 written"), say("done")])
     decided = ask(agent)
     last = agent.models("agent").asked[-1]
-    texts = [one.text for message in last.messages if hasattr(message, "returned") for one in message.returned]
+    texts = [each.text for message in last.messages if hasattr(message, "returned") for each in message.returned]
     assert texts == [COMPACTED, COMPACTED, "short: V-001 written"]
     assert any(step.answer == "Written: /memory/views/V-001.md" for step in agent.tape.steps(decided.decision))
     assert "Written: /memory/views/V-001.md" in agent.models("agent").asked[2].messages[0]
@@ -232,8 +232,8 @@ def test_a2_the_prompt_has_what_changes_last_and_survives_braces(desk):
     ask(second)
     system = second.models("agent").asked[0].system
     order = [
-        system.index(one)
-        for one in (
+        system.index(each)
+        for each in (
             "You are Forge",
             "SKILLS:",
             "PROCESS KNOWLEDGE",
@@ -282,9 +282,9 @@ def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
 
 
 def test_the_decision_is_named_before_anything_is_asked(desk):
-    told = []
-    decided = ask(desk(SCRIPT), on_progress=told.append)
-    assert told[0] == f"decision {decided.decision}"
+    reply = []
+    decided = ask(desk(SCRIPT), on_progress=reply.append)
+    assert reply[0] == f"decision {decided.decision}"
 
 
 def test_a_decision_that_is_whole_on_its_tape_is_resumed_without_a_model(desk):
@@ -319,14 +319,14 @@ def test_a_decision_that_was_never_finished_cannot_be_replayed(desk, tmp_path):
 
 def rewriting():
     """Write a View and write it again under the id it was given, then look at its earlier text."""
-    given = []
+    inputs = []
 
     def model(request):
-        turn = sum(isinstance(one, Answer) for one in request.messages)
+        turn = sum(isinstance(each, Answer) for each in request.messages)
         if turn == 1:
-            given.append(request.messages[-1].returned[0].text.removeprefix("Written: "))
-            record = replace(NEW_VIEW, id=given[0].rpartition("/")[2].removesuffix(".md"), confidence=0.7)
-            return say("", ("write", {"path": given[0], "content": render(record)}))
+            inputs.append(request.messages[-1].returned[0].text.removeprefix("Written: "))
+            record = replace(NEW_VIEW, id=inputs[0].rpartition("/")[2].removesuffix(".md"), confidence=0.7)
+            return say("", ("write", {"path": inputs[0], "content": render(record)}))
         archive = ("read", {"path": "/memory/.archive/views/"})
         return {0: say("", WRITE), 2: say("", archive, ("search", {"scope": "/memory/", "query": "growth"}))}.get(
             turn, say("done")
@@ -337,14 +337,14 @@ def rewriting():
 
 def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids(tmp_path, monkeypatch):
     def tape(name, tries):
-        memory, told = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
+        memory, reply = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
         for number in range(tries + 1):
             monkeypatch.setattr("forge.agent.session.token_hex", lambda count, number=number: f"{tries - number:010}")
             scripted = Scripted(rewriting())
-            agent = Agent(memory, told, lambda role, scripted=scripted: scripted, tmp_path / "none")
+            agent = Agent(memory, reply, lambda role, scripted=scripted: scripted, tmp_path / "none")
             ask(agent, event="E", decision=f"try{number}" if number < tries else "last")
         memory.close()
-        return told.inputs("last")["session"], told.steps("last"), [request.system for request in scripted.asked]
+        return reply.inputs("last")["session"], reply.steps("last"), [request.system for request in scripted.asked]
 
     first, again = tape("first", 0), tape("again", 3)
     assert first == again

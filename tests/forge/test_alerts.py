@@ -31,8 +31,8 @@ def alert_texts(memory, now, **settings):
     return alerts(whole_memory(memory, now.as_of), now, Config(alerts=Alerts(**settings)))
 
 
-def of(kind, listed):
-    return [(alert.subject, alert.text) for alert in listed if alert.kind == kind]
+def of(kind, listing):
+    return [(alert.subject, alert.text) for alert in listing if alert.kind == kind]
 
 
 @pytest.mark.parametrize(("near", "alerted"), [(5.93, False), (5.95, True)])
@@ -40,8 +40,8 @@ def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, a
     """A stop at 95 is one at 47.5 after the split; the close of the fourth day is 50.5, which is 5.94 % above it."""
     held(memory)
     text = f"closed at 50.5 on {DAYS[3]}, 5.94 % from its stop 47.5"
-    listed = of("stop near", alert_texts(memory, at(memory, lake, DAYS[3]), stop_near=near))
-    assert listed == ([("E-001", text)] if alerted else [])
+    listing = of("stop near", alert_texts(memory, at(memory, lake, DAYS[3]), stop_near=near))
+    assert listing == ([("E-001", text)] if alerted else [])
 
 
 def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(memory, lake):
@@ -63,9 +63,9 @@ def test_no_stop_of_a_short_trade_is_missed(memory, lake):
 
 
 def test_a_view_is_due_from_the_days_before_until_it_is_settled(memory, lake):
-    asked = replace(ASKED, rule="close > 10", by=DAYS[5])
-    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
-    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked, status="draft"), "draft")
+    question = replace(ASKED, rule="close > 10", by=DAYS[5])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "due")
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question, status="draft"), "draft")
     early, near = at(memory, lake, DAYS[5] - timedelta(days=3)), at(memory, lake, DAYS[5] - timedelta(days=2))
     assert of("View due", alert_texts(memory, early, view_due_days=2)) == []
     assert of("View due", alert_texts(memory, near, view_due_days=2)) == [("V-002", f"is due on {DAYS[5]}: close > 10")]
@@ -76,8 +76,8 @@ def test_a_view_is_due_from_the_days_before_until_it_is_settled(memory, lake):
 
 
 def test_a_view_that_the_lake_cannot_settle_stays_due_and_says_why(memory, lake):
-    asked = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 1", by=DAYS[1])
-    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    question = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 1", by=DAYS[1])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "due")
     now = at(memory, lake, DAYS[3])
     settle(memory, now, lambda _decision: [])
     ((name, text),) = of("View due", alert_texts(memory, now))
@@ -87,9 +87,9 @@ def test_a_view_that_the_lake_cannot_settle_stays_due_and_says_why(memory, lake)
 @pytest.fixture(scope="module")
 def late(tmp_path_factory):
     """Bars of two days, then none."""
-    made = Lake(tmp_path_factory.mktemp("late") / "lake")
-    put_rows(made, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
-    return made
+    outcome = Lake(tmp_path_factory.mktemp("late") / "lake")
+    put_rows(outcome, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
+    return outcome
 
 
 def test_a_position_is_unfollowed_when_a_session_has_no_bar_and_its_wait_is_over(memory, late):
@@ -97,9 +97,9 @@ def test_a_position_is_unfollowed_when_a_session_has_no_bar_and_its_wait_is_over
     for day, hour in (DAYS[1], 20), (DAYS[2], 19):  # the second is three hours after the third day's close
         now = at(memory, late, day, hour)
         assert [alert for alert in alert_texts(memory, now, data_late_hours=4) if alert.kind != "View due"] == []
-    listed = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
+    listing = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
     text = f"is unfollowed since {DAYS[2]}: there is no bar of NOG on {DAYS[2]}"
-    assert (of("unfollowed", listed), of("data late", listed)) == ([("E-001", text)], [])
+    assert (of("unfollowed", listing), of("data late", listing)) == ([("E-001", text)], [])
 
 
 def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):
@@ -111,8 +111,8 @@ def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, l
 
 def test_later_rows_change_no_alert(memory, late, tmp_path):
     held(memory, stop="99", target="")
-    asked = replace(ASKED, rule="close > 10", by=DAYS[3])
-    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    question = replace(ASKED, rule="close > 10", by=DAYS[3])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "due")
     longer = Lake(tmp_path / "longer")
     put_rows(longer, "prices", *(bar(day, 100.0 if day in DAYS[:2] else 50.0) for day in DAYS[:9]))
     for day in DAYS[1], DAYS[4]:
@@ -131,8 +131,8 @@ def test_freshness_is_judged_no_later_than_the_end_of_the_lakes_world(memory, tm
 
 def test_without_a_lake_what_memory_alone_says_is_still_there(memory, tmp_path):
     held(memory)
-    asked = replace(ASKED, by=DAYS[1])
-    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "due")
+    question = replace(ASKED, by=DAYS[1])
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "due")
     now = at(memory, Lake(tmp_path / "none"), DAYS[2])
     assert [(alert.kind, alert.subject) for alert in alert_texts(memory, now)] == [
         ("stop near", "E-001"),
@@ -148,10 +148,10 @@ def test_thresholds_are_settings():
 def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
-    made = Memory()
-    asked = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
-    wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "view")
-    made.close()
+    outcome = Memory()
+    question = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
+    wrote(standing(outcome), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "view")
+    outcome.close()
     assert cli.invoke(["forge", "desk", "--format", "json"]) == 0
     listed_alerts = json.loads(capsys.readouterr().out)["alerts"]
     assert [(alert["kind"], alert["subject"]) for alert in listed_alerts] == [("data late", "prices")]
@@ -160,15 +160,16 @@ def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, caps
     text = capsys.readouterr().out
     assert "View due: V-001 is due on 2036-09-01: close > 1\n" in text
     with browsing(lake.root, rooms=(room,)) as client:
-        shown = client.get("/desk").text
+        content = client.get("/desk").text
     assert (
-        '<span class="tag warn">View due</span> <a href="/desk/v/V-001"><b>V-001</b></a> is due on 2036-09-01' in shown
+        '<span class="tag warn">View due</span> <a href="/desk/v/V-001"><b>V-001</b></a> is due on 2036-09-01'
+        in content
     )
-    assert '<span class="tag warn">data late</span> <b>prices</b> has no row after' in shown
+    assert '<span class="tag warn">data late</span> <b>prices</b> has no row after' in content
 
 
 def test_a_walks_page_has_the_alerts_of_each_instant(tmp_path):
     ground = Ground(tmp_path / "walks", world(tmp_path / "lake"), scripted)
     run(WALK, ground)
-    shown = page([WALK], ground)
-    assert '<th scope="row">View due</th><td>V-001</td><td>is due on 2014-05-07: value &gt; 17010</td>' in shown
+    display = page([WALK], ground)
+    assert '<th scope="row">View due</th><td>V-001</td><td>is due on 2014-05-07: value &gt; 17010</td>' in display

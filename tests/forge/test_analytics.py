@@ -32,10 +32,10 @@ def test_k2_an_option_is_worth_what_quantlib_says(kind, spot, strike, days, vola
     right = ql.Option.Call if kind == "call" else ql.Option.Put
     option = ql.VanillaOption(ql.PlainVanillaPayoff(right, strike), ql.EuropeanExercise(maturity))
     option.setPricingEngine(ql.AnalyticEuropeanEngine(process))
-    made = black_scholes(kind, spot, strike, days / 365, volatility, rate, dividend)
+    outcome = black_scholes(kind, spot, strike, days / 365, volatility, rate, dividend)
     expected = (option.NPV(), option.delta(), option.gamma(), option.vega(), option.theta(), option.rho())
-    found = (made.price, made.delta, made.gamma, made.vega, made.theta, made.rho)
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    result = (outcome.price, outcome.delta, outcome.gamma, outcome.vega, outcome.theta, outcome.rho)
+    assert result == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
 
 @given(st.floats(0, 0.12), st.integers(1, 60), st.floats(0.001, 0.15))
@@ -44,14 +44,14 @@ def test_k2_a_bond_has_quantlib_s_figures(coupon, halves, yield_):
     dates = [TODAY + ql.Period(6 * number, ql.Months) for number in range(1, halves + 1)]
     flows = [ql.SimpleCashFlow(coupon / 2, date) for date in dates] + [ql.SimpleCashFlow(1.0, dates[-1])]
     rate = ql.InterestRate(yield_, ql.SimpleDayCounter(), ql.Compounded, ql.Semiannual)
-    made = bond(coupon, halves / 2, yield_)
+    outcome = bond(coupon, halves / 2, yield_)
     expected = (
         ql.CashFlows.npv(flows, rate, False, TODAY),
         ql.CashFlows.duration(flows, rate, ql.Duration.Macaulay, False, TODAY),
         ql.CashFlows.duration(flows, rate, ql.Duration.Modified, False, TODAY),
         ql.CashFlows.convexity(flows, rate, False, TODAY),
     )
-    assert (made.price, made.macaulay, made.modified, made.convexity) == pytest.approx(expected, rel=1e-9)
+    assert (outcome.price, outcome.macaulay, outcome.modified, outcome.convexity) == pytest.approx(expected, rel=1e-9)
 
 
 def test_k2_a_bond_at_par_and_a_zero_are_their_closed_forms():
@@ -95,12 +95,12 @@ def test_k2_a_flat_curve_s_par_rate_is_its_rate_compounded_twice_a_year():
 )
 def test_k2_no_spot_pays_beyond_a_payoff_s_bounds_and_every_breakeven_pays_nothing(told):
     legs = [Leg(kind, float(strike), float(quantity), 0.5) for kind, strike, quantity in told]
-    made = payoff(legs)
+    outcome = payoff(legs)
     spots = [spot / 4 for spot in range(200)]
-    assert every(made.least - 1e-9 <= profit(legs, spot) <= made.most + 1e-9 for spot in spots)
-    assert [spot for spot in made.breakevens if abs(profit(legs, spot)) > 1e-9] == []
+    assert every(outcome.least - 1e-9 <= profit(legs, spot) <= outcome.most + 1e-9 for spot in spots)
+    assert [spot for spot in outcome.breakevens if abs(profit(legs, spot)) > 1e-9] == []
     crossings = sum(profit(legs, low) * profit(legs, high) < 0 for low, high in pairwise(spots))
-    assert crossings <= len(made.breakevens)
+    assert crossings <= len(outcome.breakevens)
 
 
 def test_k2_a_straddle_a_spread_and_a_short_call_are_as_every_textbook_has_them():
@@ -116,11 +116,11 @@ def test_k2_a_tree_s_paths_sum_to_one_and_its_mean_is_theirs():
         Branch("cut", 0.6, branches=(Branch("soft", 0.75, 4.0), Branch("hard", 0.25, -8.0))),
         Branch("hold", 0.4, 1.0),
     ]
-    made = outlook(tree)
-    assert made.paths == (("cut / soft", pytest.approx(0.45), 4.0), ("cut / hard", 0.15, -8.0), ("hold", 0.4, 1.0))
-    assert sum(chance for _, chance, _ in made.paths) == pytest.approx(1)
-    assert made.mean == pytest.approx(1.0)
-    assert made.deviation == pytest.approx(sqrt(0.45 * 9 + 0.15 * 81))
+    outcome = outlook(tree)
+    assert outcome.paths == (("cut / soft", pytest.approx(0.45), 4.0), ("cut / hard", 0.15, -8.0), ("hold", 0.4, 1.0))
+    assert sum(chance for _, chance, _ in outcome.paths) == pytest.approx(1)
+    assert outcome.mean == pytest.approx(1.0)
+    assert outcome.deviation == pytest.approx(sqrt(0.45 * 9 + 0.15 * 81))
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_k2_a_tree_that_is_none_is_refused(tree):
 
 
 def test_k2_a_z_score_measures_the_last_by_those_before_it():
-    made = z_score([1, 2, 3, 4, 5, 11])
-    assert (made.mean, made.deviation, made.score, made.percentile) == (
+    outcome = z_score([1, 2, 3, 4, 5, 11])
+    assert (outcome.mean, outcome.deviation, outcome.score, outcome.percentile) == (
         3,
         pytest.approx(sqrt(2.5)),
         pytest.approx(8 / sqrt(2.5)),

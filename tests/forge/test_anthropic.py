@@ -18,17 +18,17 @@ def events(*blocks, stop="end_turn", whole=True, used=None):
     """The server-sent events of one answer. used: the tokens of the request."""
     usage = (used or {"input_tokens": 12}) | {"output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x-1", "content": [], "usage": usage}
-    told = [{"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}]
+    reply = [{"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}]
     for index, (start, deltas) in enumerate(blocks):
-        told.append({"type": "content_block_start", "index": index, "content_block": start})
-        told += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
-        told.append({"type": "content_block_stop", "index": index})
+        reply.append({"type": "content_block_start", "index": index, "content_block": start})
+        reply += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        reply.append({"type": "content_block_stop", "index": index})
     delta = {"stop_reason": stop, "stop_sequence": None}
-    told.append({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}})
-    told.append({"type": "message_stop"})
+    reply.append({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}})
+    reply.append({"type": "message_stop"})
     if not whole:
-        told = told[:-3]
-    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in told)
+        reply = reply[:-3]
+    return "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in reply)
 
 
 def text(*parts):
@@ -40,13 +40,13 @@ def use(arguments, name="read", call_id="toolu_1"):
     return start, [{"type": "input_json_delta", "partial_json": part} for part in (arguments[:7], arguments[7:])]
 
 
-def thought(said, signature):
-    deltas = [{"type": "thinking_delta", "thinking": said}, {"type": "signature_delta", "signature": signature}]
+def thought(message, signature):
+    deltas = [{"type": "thinking_delta", "thinking": message}, {"type": "signature_delta", "signature": signature}]
     return {"type": "thinking", "thinking": "", "signature": ""}, deltas
 
 
 def ask(server, *script, request=None, seconds=20.0, retries=2):
-    server.script = [(one if isinstance(one, tuple) else (200, one, 0)) for one in script]
+    server.script = [(each if isinstance(each, tuple) else (200, each, 0)) for each in script]
     url = f"http://127.0.0.1:{server.server_address[1]}"
     model = Routing({"agent": f"anthropic:claude-x@{url}"}, seconds, retries).model("agent")
     return asyncio.run(model.ask(request or Request("You are Forge.", ("go",), (SPEC,), 100)))
@@ -58,9 +58,9 @@ def failure(kind):
 
 def test_an_answer_is_streamed(server):
     assert ask(server, events(text("growth ", "slowed"))) == Answer("growth slowed", (), "stop", "claude-x-1", 12, 7)
-    (asked,) = server.asked
-    assert (asked["stream"], asked["max_tokens"], asked["model"]) == (True, 100, "claude-x")
-    assert [tool["name"] for tool in asked["tools"]] == ["read"]
+    (question,) = server.asked
+    assert (question["stream"], question["max_tokens"], question["model"]) == (True, 100, "claude-x")
+    assert [tool["name"] for tool in question["tools"]] == ["read"]
 
 
 def test_tool_use_and_its_results_go_there_and_back(server):
@@ -68,9 +68,9 @@ def test_tool_use_and_its_results_go_there_and_back(server):
     assert answer.calls == (Call("read", {"path": "/memory/"}, "toolu_1"),)
     results = Results((Returned(answer.calls[0], "Directory: /memory/ (0 items)"),))
     ask(server, events(text("done")), request=Request("You are Forge.", ("go", answer, results)))
-    used, given = server.asked[-1]["messages"][1:]
+    used, inputs = server.asked[-1]["messages"][1:]
     assert used["content"][-1]["input"] == {"path": "/memory/"}
-    assert (given["content"][0]["type"], given["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
+    assert (inputs["content"][0]["type"], inputs["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
 
 
 def test_a_failed_call_is_sent_back_as_an_error_and_another_is_not(server):
@@ -86,8 +86,8 @@ def test_half_a_character_of_a_model_does_not_end_the_conversation(server):
     answer = ask(server, events(text("look \ud800"), use('{"path": "/memory/\\ud800"}'), stop="tool_use"))
     results = Results((Returned(answer.calls[0], "missing"),))
     assert ask(server, events(text("done")), request=Request("You are Forge.", ("go", answer, results))).text == "done"
-    said, used = server.asked[-1]["messages"][1]["content"]
-    assert (said["text"], used["input"]) == ("look ?", {"path": "/memory/?"})
+    message, used = server.asked[-1]["messages"][1]["content"]
+    assert (message["text"], used["input"]) == ("look ?", {"path": "/memory/?"})
 
 
 def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_said(server):
@@ -96,11 +96,11 @@ def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_s
     answer = ask(server, events(*blocks, use('{"path": "/memory/"}'), stop="tool_use"))
     assert (answer.text, [call.name for call in answer.calls]) == ("look", ["read"])
     results = Results((Returned(answer.calls[0], "Directory: /memory/ (0 items)"),))
-    kept = load_answer(dump_answer(answer))
-    assert kept == answer
-    ask(server, events(text("done")), request=Request("You are Forge.", ("go", kept, results)))
+    remaining = load_answer(dump_answer(answer))
+    assert remaining == answer
+    ask(server, events(text("done")), request=Request("You are Forge.", ("go", remaining, results)))
     sent = server.asked[-1]["messages"][1]["content"]
-    assert [(one["type"], one.get("thinking") or one.get("data"), one.get("signature")) for one in sent] == [
+    assert [(each["type"], each.get("thinking") or each.get("data"), each.get("signature")) for each in sent] == [
         ("thinking", "Prices first.", "s1gn"), ("redacted_thinking", "ZW5jcnlwdGVk", None), ("text", None, None),
         ("thinking", "Then read.", "3d"), ("tool_use", None, None),
     ]  # fmt: skip
@@ -109,8 +109,8 @@ def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_s
 
 
 def test_an_answer_from_before_anything_was_carried_is_still_one():
-    told = {"text": "ok", "calls": [], "finish": "stop", "model": "m", "input_tokens": 1, "output_tokens": 2}
-    assert load_answer(json.dumps(told)) == Answer("ok", (), "stop", "m", 1, 2)
+    reply = {"text": "ok", "calls": [], "finish": "stop", "model": "m", "input_tokens": 1, "output_tokens": 2}
+    assert load_answer(json.dumps(reply)) == Answer("ok", (), "stop", "m", 1, 2)
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error"), (500, "api_error")])

@@ -64,20 +64,20 @@ class Door(RuleBasedStateMachine):
         self.before = self.now()
 
     def now(self):
-        held = parse(KINDS["expressions"], turn(self.memory).read_file(AT))
-        return held.status, content_hash(held)
+        content = parse(KINDS["expressions"], turn(self.memory).read_file(AT))
+        return content.status, content_hash(content)
 
     @rule(one=contents, status=st.sampled_from(STATUSES), actor=st.sampled_from(["agent", "pm", "code"]))
-    def write(self, one, status, actor):
+    def write(self, item, status, actor):
         was, text = self.now()
-        WriteTool(turn(self.memory, actor=actor)).execute(AT, render(replace(one, status=status)), call_id=self.call())
-        found, after = self.now()
-        assert found != "active" or (was, text) == ("active", after)
+        WriteTool(turn(self.memory, actor=actor)).execute(AT, render(replace(item, status=status)), call_id=self.call())
+        result, after = self.now()
+        assert result != "active" or (was, text) == ("active", after)
 
     @rule(one=contents, verdict=st.sampled_from(VERDICTS))
-    def review(self, one, verdict):
-        reviewed(self.memory, one, verdict)
-        self.reviews[content_hash(one)] = verdict
+    def review(self, item, verdict):
+        reviewed(self.memory, item, verdict)
+        self.reviews[content_hash(item)] = verdict
 
     @rule(limit=st.sampled_from(LIMITS))
     def constrain(self, limit):
@@ -98,18 +98,18 @@ class Door(RuleBasedStateMachine):
             self.reviews.clear()
 
     @rule(one=contents)
-    def approve(self, one):
-        status, held = self.now()
+    def approve(self, item):
+        status, content = self.now()
         loss = parse(KINDS["expressions"], turn(self.memory).read_file(AT)).max_loss_pct
         due = (
             status in ("proposed", "review_required")
-            and held == content_hash(one)
-            and self.reviews.get(held) in ("approve", "approve_with_notes")
+            and content == content_hash(item)
+            and self.reviews.get(content) in ("approve", "approve_with_notes")
             and loss <= self.limit
             and self.view == "active"
         )
         try:
-            approve(self.memory, "E-001", content_hash(one), "pm", Guardrails(), confirmed=True)
+            approve(self.memory, "E-001", content_hash(item), "pm", Guardrails(), confirmed=True)
             done = True
         except BadInput:
             done = False
@@ -131,8 +131,8 @@ class Door(RuleBasedStateMachine):
         status, text = self.now() if self.calls or self.before[0] else ("", "")
         if status == "active":
             rows = [row for row in self.memory.journal.rows() if row.kind == "approvals"]
-            said = [parse(KINDS["approvals"], row.content) for row in rows]
-            assert any((one.decision, one.sha256) == ("approved", text) for one in said)
+            message = [parse(KINDS["approvals"], row.content) for row in rows]
+            assert any((each.decision, each.sha256) == ("approved", text) for each in message)
 
 
 def explored(examples, steps, phases=(Phase.generate, Phase.shrink)):
@@ -154,7 +154,7 @@ def test_r1_no_path_makes_an_expression_active_without_all_three():
 
 
 def test_r1_the_machine_finds_a_door_left_open(monkeypatch):
-    monkeypatch.setattr(forge.memory.approvals, "_check", lambda found, sha256, confirmed: None)
+    monkeypatch.setattr(forge.memory.approvals, "_check", lambda result, sha256, confirmed: None)
     with pytest.raises(AssertionError):
         explored(500, 15, (Phase.generate,))
 
@@ -191,9 +191,9 @@ def test_the_book_after_an_approval_is_the_one_that_was_shown_beside_it(tmp_path
     draft = replace(NEW_EXPRESSION, status="proposed", **change)
     wrote(turn(memory), "/memory/expressions/new.md", draft, "draft")
     reviewed(memory, replace(draft, id="E-001"))
-    (shown,) = pending(memory, limits)
-    assert approve(memory, "E-001", shown.sha256, "pm", limits, confirmed=True)
+    (display,) = pending(memory, limits)
+    assert approve(memory, "E-001", display.sha256, "pm", limits, confirmed=True)
     after = turn(memory).remembered
-    held = limits.totals(remembered_book(after), held_in(after).values(), "")
-    assert [line[::2] for line in shown.book] == [line[::2] for line in held.compare(held)]
-    assert [line.name for line in shown.book if line.before != line.after] != []
+    content = limits.totals(remembered_book(after), held_in(after).values(), "")
+    assert [line[::2] for line in display.book] == [line[::2] for line in content.compare(content)]
+    assert [line.name for line in display.book if line.before != line.after] != []

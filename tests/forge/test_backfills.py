@@ -53,17 +53,17 @@ class Desk:
         with sqlite3.connect(self.root / "tape.sqlite") as tape:
             tape.execute("DROP TRIGGER receipts_UPDATE")
             (text,) = tape.execute("SELECT receipt FROM receipts").fetchone()
-            kept = json.loads(text)
-            change(kept)
-            tape.execute("UPDATE receipts SET receipt = ?", (json.dumps(kept),))
+            document = json.loads(text)
+            change(document)
+            tape.execute("UPDATE receipts SET receipt = ?", (json.dumps(document),))
         tape.close()
 
 
 @pytest.fixture
 def desk(tmp_path):
-    made = Desk(tmp_path)
-    yield made
-    made.memory.close()
+    outcome = Desk(tmp_path)
+    yield outcome
+    outcome.memory.close()
 
 
 def test_a_replay_comes_out_the_same_after_three_backfills(desk):
@@ -77,8 +77,8 @@ def test_a_replay_comes_out_the_same_after_three_backfills(desk):
 
 
 def test_an_altered_row_of_the_market_is_named_by_its_step(desk):
-    places = [one for one in desk.lake.root.rglob("*.parquet") if "vintage_date" in pq.read_schema(one).names]
-    for place, table in [(one, pq.read_table(one, partitioning=None)) for one in places]:
+    places = [each for each in desk.lake.root.rglob("*.parquet") if "vintage_date" in pq.read_schema(each).names]
+    for place, table in [(each, pq.read_table(each, partitioning=None)) for each in places]:
         at = table.schema.get_field_index("value")
         values = pc.if_else(pc.equal(table["value"], 17101.3), 17101.4, table["value"])
         pq.write_table(table.set_column(at, table.schema.field(at), values), place)
@@ -91,7 +91,7 @@ def test_an_altered_row_of_the_market_is_named_by_its_step(desk):
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])
 def test_what_a_receipt_says_the_lake_was_asked_is_held_against_the_session_s_files(desk, mode):
     assert len(desk.decided.receipt.tools) == 2
-    desk.alter(lambda kept: kept["tools"][1].update(answer="0" * 64))
+    desk.alter(lambda remaining: remaining["tools"][1].update(answer="0" * 64))
     with pytest.raises(Diverged, match=r"step 0 of receipt \(tools\) differs"):
         desk.replay(mode)
 

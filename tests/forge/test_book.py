@@ -23,10 +23,10 @@ LONG = replace(NEW_EXPRESSION, status="proposed", notional=60.0, factor_exposure
 
 @pytest.fixture
 def memory(tmp_path):
-    with closing(Memory(tmp_path / "forge")) as opened:
-        wrote(turn(opened, "pm", actor="pm"), "/portfolio/state.md", EMPTY, "book")
-        wrote(turn(opened), "/memory/views/new.md", NEW_VIEW, "view")
-        yield opened
+    with closing(Memory(tmp_path / "forge")) as handle:
+        wrote(turn(handle, "pm", actor="pm"), "/portfolio/state.md", EMPTY, "book")
+        wrote(turn(handle), "/memory/views/new.md", NEW_VIEW, "view")
+        yield handle
 
 
 LONGS = [replace(LONG, instrument=f"T{number}") for number in range(7)]
@@ -35,7 +35,7 @@ LONGS = [replace(LONG, instrument=f"T{number}") for number in range(7)]
 def propose(memory, *expressions):
     """Write each Expression while nothing is approved yet, so that each alone is within the limits."""
     fs = turn(memory)
-    return [wrote(fs, "/memory/expressions/new.md", one, f"e{number}") for number, one in enumerate(expressions)]
+    return [wrote(fs, "/memory/expressions/new.md", each, f"e{number}") for number, each in enumerate(expressions)]
 
 
 def test_seven_approvals_never_come_to_more_than_the_limits(memory):

@@ -54,7 +54,7 @@ class Player:
 
     def close_of(self, ticker, day):
         bars = self.world[ticker].bars
-        last = max((one for one in bars if one <= day), default=None)
+        last = max((each for each in bars if each <= day), default=None)
         if last is None:
             return None
         price = bars[last][3]
@@ -99,20 +99,20 @@ class Player:
         trade = self.one_held()
         if trade and not trade.newest["reason"]:
             change_held(self.memory, trade.name, "pm", Guardrails(), {"exit_reason": "thesis"})
-            following = next(one for one in [*SESSIONS, DAYS[-1]] if one > day)
+            following = next(each for each in [*SESSIONS, DAYS[-1]] if each > day)
             trade.change(day, reason="thesis", until=min(following, trade.newest["until"] or following))
 
     def fills(self, day):
         trade = self.one_held() if self.rng.random() < 0.5 else None
-        on = self.rng.choice([one for one in SESSIONS if one <= day][-3:])
+        on = self.rng.choice([each for each in SESSIONS if each <= day][-3:])
         ticker = trade.ticker if trade else self.rng.choice(self.tickers)
         price, quantity = self.close_of(ticker, on), self.rng.choice((-1, 1)) * self.rng.randint(1, 300)
         if not price:
             return
         if trade:
             on = day
-            _, held = self.books.replayed(day, self.books.live(trade.name), alone=True)
-            left = held[ticker]
+            _, content = self.books.replayed(day, self.books.live(trade.name), alone=True)
+            left = content[ticker]
             quantity = -left if left and self.rng.random() < 0.6 else -round(left / 3) or quantity
             self.seen["closing fills" if quantity == -left else "partial fills"] += 1
         at, fees = evening(on, 12) + timedelta(seconds=len(self.books.fills)), self.rng.choice((0.0, 1.25))
@@ -123,13 +123,13 @@ class Player:
     def voids(self, _day):
         live = self.books.live()
         if live:
-            one = self.rng.choice(live)
-            void_fill(self.memory, f"F-{one['id'] + 1:03d}", "wrong")
-            one["void"] = True
+            item = self.rng.choice(live)
+            void_fill(self.memory, f"F-{item['id'] + 1:03d}", "wrong")
+            item["void"] = True
 
     def pays(self, day):
         kind, amount = self.rng.choice(("deposit", "withdrawal", "fee", "interest")), self.rng.randint(1, 90_000)
-        on = self.rng.choice([one for one in DAYS if one <= day][-9:])
+        on = self.rng.choice([each for each in DAYS if each <= day][-9:])
         book_cash(self.memory, Entry(kind, amount / 1, on, "by wire"))
         self.books.cash.append((on, amount if kind == "deposit" else -amount, kind in ("deposit", "withdrawal")))
 
@@ -152,7 +152,7 @@ class Player:
                 except PitlakeError:
                     self.seen["refused"] += 1
             self.memory.journal.clock.move(evening(day))
-            wrong += [(str(day), *one) for one in self.differences(day)]
+            wrong += [(str(day), *each) for each in self.differences(day)]
             number += self.rng.randint(1, 4)
         for at, nav in self.rng.sample(self.navs, 2):
             then = valuation.value_account(self.memory.hydrate(at), At(as_of=at, lake=self.lake.root)).account.nav
@@ -169,28 +169,30 @@ class Player:
         self.books.execute(day)
         ended = self.books.close(day)
         remembered = whole_memory(self.memory, at.as_of)
-        nav, (due, held) = (
+        nav, (due, content) = (
             valuation.value_account(remembered, at).account.nav,
             self.books.replayed(day, self.books.live()),
         )
         self.navs.append((self.memory.read_instant(at.as_of), nav))
-        found = {one.expression: (one.status, one.pnl) for one in outcomes}
+        result = {each.expression: (each.status, each.pnl) for each in outcomes}
         yield from [("nav", nav, due)] if abs(nav - due) > TOLERANCE * abs(due) else []
-        for name in found.keys() | ended.keys():
-            here, there = found.get(name), ended.get(name)
+        for name in result.keys() | ended.keys():
+            here, there = result.get(name), ended.get(name)
             if not here or not there or here[0] != there[0] or abs(here[1] - there[1]) > TOLERANCE:
                 yield name, here, there
-        listed = alerts.alerts(remembered, at, Config(alerts=Alerts(data_late_hours=4)))
-        alerted = {alert.subject for alert in listed if alert.kind == "unfollowed"}
+        listing = alerts.alerts(remembered, at, Config(alerts=Alerts(data_late_hours=4)))
+        alerted = {alert.subject for alert in listing if alert.kind == "unfollowed"}
         courses = [
             (trade.name, trade.course(self.world, day)) for trade in self.books.trades if trade.status == "active"
         ]
         unseen = {name for name, (_, _, _, dim) in courses if dim}
         yield from [("unfollowed", alerted, unseen)] if alerted != unseen else []
-        told = {trade.ticker for trade in self.books.trades if trade.name in alerted}
-        told |= {alert.subject for alert in listed if alert.kind == "data late"}
-        late = {ticker for ticker, shares in held.items() if abs(shares) > 1e-9 and day not in self.world[ticker].bars}
-        yield from [("without an alert", late - told)] if late - told else []
+        reply = {trade.ticker for trade in self.books.trades if trade.name in alerted}
+        reply |= {alert.subject for alert in listing if alert.kind == "data late"}
+        late = {
+            ticker for ticker, shares in content.items() if abs(shares) > 1e-9 and day not in self.world[ticker].bars
+        }
+        yield from [("without an alert", late - reply)] if late - reply else []
         self.seen.update({f"closed by {reason}": 1 for reason, _ in ended.values()})
         self.seen.update(unfollowed=len(unseen), dark=sum(bool(dark) for _, (_, _, dark, _) in courses))
 
@@ -203,13 +205,21 @@ def answers(lake):
 
     @cache
     def cut(ticker, day):
-        one = whole(ticker)
-        until = [{on: value for on, value in by.items() if on <= day} for by in (one.bars, *vars(one.prices).values())]
-        made = replace(one, bars=until[0], prices=Prices(*until[1:]), unproven={on for on in one.unproven if on <= day})
+        item = whole(ticker)
+        until = [
+            {on: value for on, value in by.items() if on <= day} for by in (item.bars, *vars(item.prices).values())
+        ]
+        outcome = replace(
+            item, bars=until[0], prices=Prices(*until[1:]), unproven={on for on in item.unproven if on <= day}
+        )
         if random.Random(f"{ticker}{day}").random() < 0.01:
-            asked = bars(ticker, FIRST, replace(end, as_of=evening(day)))
-            assert (asked.bars, asked.prices, asked.unproven) == (made.bars, made.prices, made.unproven), (ticker, day)
-        return made
+            question = bars(ticker, FIRST, replace(end, as_of=evening(day)))
+            assert (question.bars, question.prices, question.unproven) == (
+                outcome.bars,
+                outcome.prices,
+                outcome.unproven,
+            ), (ticker, day)
+        return outcome
 
     def newest(ticker, since, at):
         rows = of_all(ticker) if ticker in TICKERS else ()
@@ -240,7 +250,7 @@ def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
                         standing(memory), "/memory/views/new.md", replace(NEW_VIEW, status="draft", settles=None), "v"
                     )
                     player = Player(memory, lake, world, seed)
-                    wrong += [(seed, *one) for one in player.plays()]
+                    wrong += [(seed, *each) for each in player.plays()]
                     seen += player.seen
                 for place in Path(folder).glob("forge*"):
                     shutil.rmtree(place) if place.is_dir() else place.unlink()

@@ -40,9 +40,9 @@ def due(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
     (tmp_path / "forge.toml").write_text("[alerts]\nview_due_days = 9999\n")
-    asked = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
-    with closing(Memory()) as made:
-        wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, settles=asked), "view")
+    question = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
+    with closing(Memory()) as outcome:
+        wrote(standing(outcome), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "view")
 
 
 @pytest.mark.usefixtures("due")
@@ -67,8 +67,8 @@ def test_a_channel_that_fails_or_is_missing_is_one_line_without_credentials(hook
     hook.plays("/s3cret", Answer(b"", 500))
     monkeypatch.setenv("FORGE_NOTIFY", f"json://someone:hidden@127.0.0.1:{hook.server_port}/s3cret")
     assert cli.invoke(["forge", "desk", "--send", "alerts"]) == 1
-    (told,) = capsys.readouterr().err.splitlines()
-    assert told.endswith("no alert went through json://127.0.0.1 (not delivered); see FORGE_NOTIFY")
+    (reply,) = capsys.readouterr().err.splitlines()
+    assert reply.endswith("no alert went through json://127.0.0.1 (not delivered); see FORGE_NOTIFY")
 
 
 def test_a_desk_without_alerts_sends_none(hook, tmp_path, lake, monkeypatch, capsys):

@@ -50,20 +50,20 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path):
-    made = Desk(tmp_path)
-    yield made
-    made.memory.close()
+    outcome = Desk(tmp_path)
+    yield outcome
+    outcome.memory.close()
 
 
 @pytest.mark.parametrize(
-    ("budget", "asked", "unit"),
+    ("budget", "question", "unit"),
     [({"calls": 2}, 2, "2 calls"), ({"tokens": 20_000}, 4, "20,000 tokens"), ({"dollars": 20.0}, 4, "20.0 dollars")],
 )
-def test_a_run_that_reaches_a_budget_says_which_and_how_to_raise_it(desk, budget, asked, unit):
+def test_a_run_that_reaches_a_budget_says_which_and_how_to_raise_it(desk, budget, question, unit):
     settings = {"budgets": {"run": budget}, "prices": PRICED}
     decided = desk.ask(settings, decision="D-1", agent=[listed(number) for number in range(9)])
     scope = next(iter(budget))
-    assert (decided.end, desk.asked()) == ("budget", asked)
+    assert (decided.end, desk.asked()) == ("budget", question)
     assert f"STOPPED: the run's budget of {unit} is reached: " in decided.answer
     assert f"raise {scope} in [budgets.run] in Forge's settings" in decided.answer
     assert decided.receipt.end == "budget"
@@ -86,8 +86,8 @@ def test_what_sub_agents_and_compaction_take_counts_with_the_run(desk):
     summary = Answer("### SUMMARY\nSeen.", (), "stop", "s", 10, 10)
     decided = desk.ask({"budgets": {"run": {"calls": 4}}}, decision="D-1", agent=script, subagent=[summary] * 3)
     assert (decided.end, desk.asked()) == ("budget", 4)
-    told = {step.lane: step.answer for step in Tape(desk.root / "tape.sqlite").steps("D-1") if "end " in step.lane}
-    failed = [lane for lane, answer in told.items() if "the run's budget of 4 calls is reached" in answer]
+    reply = {step.lane: step.answer for step in Tape(desk.root / "tape.sqlite").steps("D-1") if "end " in step.lane}
+    failed = [lane for lane, answer in reply.items() if "the run's budget of 4 calls is reached" in answer]
     assert len(failed) == 1
     assert asyncio.run(desk.agent({}).replay("D-1")) == decided
 
@@ -203,6 +203,6 @@ def test_the_command_line_says_it_and_its_exit_code_is_1(tmp_path, monkeypatch, 
     for name, value in (("FORGE_CONFIG", "forge.toml"), ("FORGE_LAKE", "memory"), ("ANTHROPIC_API_KEY", "a-key")):
         monkeypatch.setenv(name, value)
     assert cli.invoke(["forge", "ask", "What of growth?"]) == 1
-    told = capsys.readouterr()
-    assert "STOPPED: the run's budget of 0 calls is reached" in told.out
-    assert "(budget, " in told.err
+    output = capsys.readouterr()
+    assert "STOPPED: the run's budget of 0 calls is reached" in output.out
+    assert "(budget, " in output.err

@@ -22,7 +22,7 @@ DAY = {"budgets": {"day": {"calls": 3}}}
 
 
 def test_a_days_budget_counts_every_question_that_is_asked_that_day_as_of_whenever(tmp_path):
-    ends, asked = [], 0
+    ends, question = [], 0
     for day in range(1, 6):
         at = f"2014-05-{day:02d}T12:00:00Z"
         memory = Memory(tmp_path / "forge", clock=Simulated(f"at-{micros(instant(at))}", at))
@@ -30,9 +30,9 @@ def test_a_days_budget_counts_every_question_that_is_asked_that_day_as_of_whenev
         tape = Tape(tmp_path / "tape.sqlite")
         agent = Agent(memory, tape, lambda role, model=model: model, tmp_path / "none", from_mapping(DAY))
         decided = asyncio.run(agent.ask("What of growth?", at))
-        ends, asked = [*ends, decided.end], asked + len(model.asked)
+        ends, question = [*ends, decided.end], question + len(model.asked)
         memory.close()
-    assert (ends, asked) == (["answered"] * 3 + ["budget"] * 2, 3)
+    assert (ends, question) == (["answered"] * 3 + ["budget"] * 2, 3)
     assert "the day's budget of 3 calls is reached: 3 spent" in decided.answer
 
 
@@ -83,5 +83,5 @@ def test_a_backtests_budget_binds_over_all_its_runs_and_it_goes_on_when_that_is_
     assert "the backtest's budget of 6 calls is reached: 6 spent" in stopped.stopped
     raised = replace(ground, config=from_mapping({"budgets": {"backtest": {"calls": 60}}}))
     assert run_all([*walks, replace(walk, name="third")], raised, 1)[2].ends == {"answered": 1}
-    tapes = tuple(ground.tape(one) for one in walks)
+    tapes = tuple(ground.tape(each) for each in walks)
     assert Meter(tapes[0], "", walk.ends, ground.config, backtest=tapes).spent_in_backtest().calls == 6

@@ -19,8 +19,8 @@ T = "2014-05-29T12:29:59Z"
 
 
 def say(text, *calls):
-    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 SCRIPT = [
@@ -63,10 +63,10 @@ def removed(folder, monkeypatch):
 
 def upgraded(folder, monkeypatch):
     monkeypatch.setattr(prompt, "FIXED", "You are Forge, of another release.\n")
-    made = FetchTool.__init__
+    outcome = FetchTool.__init__
 
     def another(tool, *arguments):
-        made(tool, *arguments)
+        outcome(tool, *arguments)
         tool.spec = replace(tool.spec, description="Fetch whatever.", schema={"type": "object"})
 
     monkeypatch.setattr(FetchTool, "__init__", another)

@@ -22,8 +22,8 @@ def place(tmp_path, monkeypatch):
 
 def run_forge(capsys, *arguments):
     code = cli.invoke(["forge", *arguments])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    output = capsys.readouterr()
+    return code, output.out, output.err
 
 
 def test_asking_without_a_model_says_what_to_set_and_leaves_nothing(capsys, tmp_path):
@@ -86,4 +86,4 @@ def test_an_unknown_decision_is_not_resumed_as_a_new_one(capsys, monkeypatch):
 
 
 def test_a_question_is_asked_or_a_decision_resumed(capsys):
-    assert [run_forge(capsys, "ask", *given)[0] for given in ((), ("What?", "--resume", "D-1"))] == [2, 2]
+    assert [run_forge(capsys, "ask", *inputs)[0] for inputs in ((), ("What?", "--resume", "D-1"))] == [2, 2]

@@ -27,8 +27,8 @@ def place(tmp_path, monkeypatch):
 
 def run_forge(capsys, *arguments):
     code = cli.invoke(["forge", *arguments])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    output = capsys.readouterr()
+    return code, output.out, output.err
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def run_forge(capsys, *arguments):
 def test_an_impossible_day_is_one_clear_line(capsys, command):
     code, _, err = run_forge(capsys, *command, "2024-02-30")
     assert code == 2
-    (told,) = err.splitlines()
-    assert "'2024-02-30' is not a day of the calendar; write it as 2024-06-28" in told
+    (reply,) = err.splitlines()
+    assert "'2024-02-30' is not a day of the calendar; write it as 2024-06-28" in reply
 
 
 def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
@@ -55,10 +55,10 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     fs = turn(memory)
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
-    listed = run_forge(capsys, "approvals")[1]
-    assert "problem: no review of exactly this content" in listed
-    assert "book: gross 50 → 60\nbook: net 30 → 40\nbook: loss if every stop is hit 50 → 51\n" in listed
-    assert "book: factor rates 3 → 8\n" in listed
+    listing = run_forge(capsys, "approvals")[1]
+    assert "problem: no review of exactly this content" in listing
+    assert "book: gross 50 → 60\nbook: net 30 → 40\nbook: loss if every stop is hit 50 → 51\n" in listing
+    assert "book: factor rates 3 → 8\n" in listing
     code, out, err = run_forge(capsys, "approve", "E-001")
     assert (code, out, "--hash: is missing" in err) == (2, "", True)
     sha256 = json.loads(run_forge(capsys, "approvals", "--format", "json")[1])[0]["sha256"]
@@ -88,9 +88,9 @@ def test_above_a_size_two_named_users_approve_the_same_text(capsys, tmp_path):
     fs = turn(memory)
     for name, size in (("large", 10.0), ("small", 5.0)):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", notional=size), name)
-    for one in pending(memory, Guardrails()):
-        reviewed(memory, one.expression)
-    sha256 = {one.expression.id: one.sha256 for one in pending(memory, Guardrails())}
+    for item in pending(memory, Guardrails()):
+        reviewed(memory, item.expression)
+    sha256 = {each.expression.id: each.sha256 for each in pending(memory, Guardrails())}
 
     def approve(name, by):
         return run_forge(capsys, "approve", name, "--hash", sha256[name], "--confirm", "--by", by)
@@ -114,12 +114,12 @@ def test_above_a_size_two_named_users_approve_the_same_text(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("a,b\n1,2\n", "no column expression"), ("expression,notional\nE-1,much\n", "line 2: notional")]
+    ("text", "reply"), [("a,b\n1,2\n", "no column expression"), ("expression,notional\nE-1,much\n", "line 2: notional")]
 )
-def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tmp_path, text, told):
+def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tmp_path, text, reply):
     (tmp_path / "positions.csv").write_text(text)
     code, out, err = run_forge(capsys, "portfolio", "import", "positions.csv")
-    assert (code, out, told in err) == (2, "", True)
+    assert (code, out, reply in err) == (2, "", True)
     memory = Memory()
     assert memory.journal.rows() == []
     memory.close()
@@ -248,8 +248,8 @@ def test_every_memory_is_listed_and_can_be_chosen(capsys, tmp_path):
         memory.journal.clock.move(T0 + timedelta(minutes=1))
         memory.flush()
         memory.close()
-    listed = run_forge(capsys, "memories")[1]
-    assert [row.split()[0] for row in listed.splitlines()] == ["live", "spring", "spring-run"]
+    listing = run_forge(capsys, "memories")[1]
+    assert [row.split()[0] for row in listing.splitlines()] == ["live", "spring", "spring-run"]
     for run in ("spring", "spring-run"):
         assert run_forge(capsys, "--memory", run, "views")[1].startswith(f"V-001  {run} ")
     assert run_forge(capsys, "views")[1] == ""

@@ -49,19 +49,19 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def memory(home):
-    made = Memory()
-    wrote(turn(made, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    wrote(turn(made), "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(turn(made), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
-    activated(made)
-    yield made
-    made.close()
+    outcome = Memory()
+    wrote(turn(outcome, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(turn(outcome), "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(turn(outcome), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
+    activated(outcome)
+    yield outcome
+    outcome.close()
 
 
 @pytest.fixture
 def client(memory, home):
-    with browsing(small(home / "lake").root, rooms=(room,)) as made:
-        yield made
+    with browsing(small(home / "lake").root, rooms=(room,)) as outcome:
+        yield outcome
 
 
 def read(memory, kind, name):
@@ -137,8 +137,8 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         assert (answer.status_code, done[path] in answer.text) == (200, True), (path, answer.text)
     assert read(memory, "constraints", "constraints").max_gross == 150.0
     assert read(memory, "views", "V-002").confidence == 0.25
-    held = read(memory, "expressions", "E-001")
-    assert (held.status, held.stop, held.exit_reason) == ("active", "33", "thesis broken")
+    content = read(memory, "expressions", "E-001")
+    assert (content.status, content.stop, content.exit_reason) == ("active", "33", "thesis broken")
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
     assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [
         ("NVDA", 100.0, "import"),
@@ -202,17 +202,17 @@ def test_what_a_page_refuses_it_says_and_writes_nothing(client, memory, path, fi
 
 
 def test_a_running_decision_stops_before_its_next_request_and_replays(home):
-    own, asked = desk(), []
+    own, question = desk(), []
 
     def answer(_request):
-        asked.append(decisions_under_way(own))
-        stop(own, asked[0][0], "too dear")
+        question.append(decisions_under_way(own))
+        stop(own, question[0][0], "too dear")
         return Answer("Looking.", (Call("read", {"path": "/memory/views/"}, "1"),), "tools", "s", 1, 1)
 
     with closing(own.memory()) as memory:
         agent = Agent(memory, own.tape, lambda _role: Scripted(answer), home / "none")
         decided = asyncio.run(agent.ask("What of growth?"))
-        assert (decided.end, len(asked)) == ("stopped", 1)
+        assert (decided.end, len(question)) == ("stopped", 1)
         assert "stopped it: too dear" in decided.answer
         assert asyncio.run(agent.replay(decided.decision)).answer == decided.answer
     with pytest.raises(BadInput, match="is not running"):

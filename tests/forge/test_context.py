@@ -46,9 +46,9 @@ def narrow(limit):
 
 @pytest.fixture
 def memory(tmp_path):
-    opened = Memory(tmp_path / "forge", clock=Simulated("context", T))
-    yield opened
-    opened.close()
+    session = Memory(tmp_path / "forge", clock=Simulated("context", T))
+    yield session
+    session.close()
 
 
 def agent(memory, tmp_path, answers):
@@ -91,10 +91,10 @@ def test_a_fetched_file_is_short_at_header_and_summary_and_whole_in_full():
     assert len(full) > 30_000
     assert len(json.loads(full)["data"]) == 40
     for depth in ("header", "summary"):
-        shown = excerpt(full, depth)
-        assert len(shown) < 8 * MOST_LINE + 200
-        assert "economic latest" in shown
-        assert "more lines — depth='full' to read" in shown
+        display = excerpt(full, depth)
+        assert len(display) < 8 * MOST_LINE + 200
+        assert "economic latest" in display
+        assert "more lines — depth='full' to read" in display
     assert excerpt(full, "full") == full
 
 

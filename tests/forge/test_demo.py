@@ -43,13 +43,13 @@ def told(home):
 
 @pytest.fixture(scope="module")
 def memory(home, told):
-    with closing(Memory(home / "forge", clock=Simulated("demo", story.JUDGED))) as made:
-        yield made
+    with closing(Memory(home / "forge", clock=Simulated("demo", story.JUDGED))) as outcome:
+        yield outcome
 
 
 def records(memory, kind):
-    known = turn(memory, at=memory.read_instant(memory.journal.clock.now())).remembered
-    rows = {path: known.all(path) for path in known.paths(KINDS[kind].folder)}
+    existing = turn(memory, at=memory.read_instant(memory.journal.clock.now())).remembered
+    rows = {path: existing.all(path) for path in existing.paths(KINDS[kind].folder)}
     return {path[-6:-3].strip("-"): [parse(KINDS[kind], row.content) for row in of] for path, of in rows.items()}
 
 
@@ -58,7 +58,7 @@ def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(h
     ends = {
         step.lane: json.loads(step.answer) for step in tape.steps(tape.decisions()[0]) if step.lane.startswith("end ")
     }
-    assert {lane: one["status"] for lane, one in ends.items()} == {
+    assert {lane: each["status"] for lane, each in ends.items()} == {
         "end growth": "ok", "end rates": "failed", "end rates-2": "ok", "end synthesis": "ok",
     }  # fmt: skip
     assert ends["end synthesis"]["used"] == ["growth", "rates-2"]
@@ -66,18 +66,18 @@ def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(h
 
 
 def test_memory_has_what_the_story_says(memory, told):
-    views = [(one.status, one.confidence) for one in records(memory, "views")["001"]]
+    views = [(each.status, each.confidence) for each in records(memory, "views")["001"]]
     assert views == [("active", 0.8), ("active", 0.5), ("invalidated", 0.0)]
     expressions = records(memory, "expressions")
-    assert [one.status for one in expressions["001"]] == ["proposed", "active", "review_required"]
-    assert {one.max_loss_pct for one in expressions["001"]} == {2.0}
-    assert [one.status for one in expressions["002"]] == ["proposed", "rejected"]
+    assert [each.status for each in expressions["001"]] == ["proposed", "active", "review_required"]
+    assert {each.max_loss_pct for each in expressions["001"]} == {2.0}
+    assert [each.status for each in expressions["002"]] == ["proposed", "rejected"]
     (counterfactual,) = records(memory, "counterfactuals")["001"]
     assert (counterfactual.decision_type, counterfactual.status) == ("rejected_expression", "tracking")
     (review,) = records(memory, "reviews")["001"]
     assert (review.subject, review.verdict) == ("/memory/expressions/E-001.md", "approve")
-    settled = [one for of in records(memory, "settlements").values() for one in of]
-    assert [(one.status, one.value) for one in settled] == [("failed", "17016.0")]
+    settled = [each for of in records(memory, "settlements").values() for each in of]
+    assert [(each.status, each.value) for each in settled] == [("failed", "17016.0")]
 
 
 def test_what_is_told_is_what_happened(told):
@@ -112,9 +112,9 @@ def test_the_desk_shows_what_the_story_left_and_takes_no_decision_on_it(home, to
         assert [client.get(f"/desk/{path}").status_code for path in paths] == [200] * len(paths)
         waiting = client.get("/desk/approvals").text
         assert '<form method="post"' not in waiting
-        (shown,) = re.findall(r"<code>(\w{64})</code>", waiting)[:1]
+        (display,) = re.findall(r"<code>(\w{64})</code>", waiting)[:1]
         unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
-        refused = client.post("/desk/e/E-001/reject", data={"sha256": shown, "reason": "no"}, headers=unlocked)
+        refused = client.post("/desk/e/E-001/reject", data={"sha256": display, "reason": "no"}, headers=unlocked)
     assert refused.status_code == 409
     assert "of simulated:demo is read-only" in refused.text
     assert memory.journal.head() == before
@@ -124,9 +124,9 @@ def test_it_replays_as_the_story_says_to_type(home, told, monkeypatch, capfd):
     monkeypatch.setenv("FORGE_LAKE", str(home / "forge-simulated-demo"))
     monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
     assert invoke(("forge", "replay", told[0])) == 0
-    said = capfd.readouterr()
-    assert "17,016.0" in said.out
-    assert "0 differences" in said.err
+    output = capfd.readouterr()
+    assert "17,016.0" in output.out
+    assert "0 differences" in output.err
 
 
 def test_an_alteration_that_no_replay_notices_is_not_told_as_noticed(home, told, memory, monkeypatch):

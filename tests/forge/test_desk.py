@@ -95,8 +95,8 @@ def test_a_view_shows_each_writing_and_leads_to_it(desk):
 def test_an_expression_is_held_against_each_limit(desk):
     client, _, _ = desk
     page = client.get("/desk/e/E-001").text
-    kept = re.findall(r'<th scope="row">(max [a-z ]+)</th>.*?<span class="tag \w+">(.*?)</span>', page)
-    assert kept == [
+    remaining = re.findall(r'<th scope="row">(max [a-z ]+)</th>.*?<span class="tag \w+">(.*?)</span>', page)
+    assert remaining == [
         ("max single risk", "a number is missing"),
         ("max gross exposure", "over"),
         ("max duration contribution", "only claimed"),
@@ -176,12 +176,12 @@ def test_calibration_is_shown_where_any_was_measured(desk):
 
 def test_the_whole_of_a_long_answer_opens_and_a_short_one_stands_as_it_is():
     long, short = "row " * 100, "gap: no such series"
-    tool, said = '["fetch", {"source": "news"}]', json.dumps({"text": "I will look. " * 40, "calls": []})
+    tool, message = '["fetch", {"source": "news"}]', json.dumps({"text": "I will look. " * 40, "calls": []})
     steps = [
         Step("agent", 1, "tool", tool, long),
         Step("agent", 2, "tool", tool, short),
-        Step("agent", 3, "model", "", said),
-        Step("review D-1:agent:10", 1, "model", "", said),
+        Step("agent", 3, "model", "", message),
+        Step("review D-1:agent:10", 1, "model", "", message),
     ]
     first, second, third, reviewed = Decision(None, None, steps, []).lines
     assert (third.lane, reviewed.lane) == ("agent", "review 10")

@@ -96,8 +96,8 @@ def desk(made, tmp_path, monkeypatch):
 def test_what_waits_is_shown_with_draft_review_guardrails_and_hash(desk):
     client, memory = desk
     page = client.get("/desk/approvals").text
-    shown = content_hash(read(memory, "E-001"))
-    assert page.count(f"<code>{shown}</code>") == 1
+    display = content_hash(read(memory, "E-001"))
+    assert page.count(f"<code>{display}</code>") == 1
     assert "R-001 by scripted-1" in page
     assert "no review of exactly this content" in page
     assert re.findall(r'<button class="main"( disabled)?>', page).count(" disabled") == 1
@@ -109,20 +109,20 @@ def test_what_waits_is_shown_with_draft_review_guardrails_and_hash(desk):
 
 def test_an_expression_is_approved_by_its_hash_from_the_page_alone(desk):
     client, memory = desk
-    shown = {"sha256": content_hash(read(memory, "E-001"))}
+    display = {"sha256": content_hash(read(memory, "E-001"))}
     path = "/desk/e/E-001/approve"
     assert client.get(path, headers=UNLOCKED).status_code == 405
-    assert client.post(path, data=shown, headers=OWN).status_code == 403
-    assert client.post(path, data=shown, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
-    assert client.post(path, data=shown, headers=UNLOCKED | {"host": "evil.example"}).status_code == 421
+    assert client.post(path, data=display, headers=OWN).status_code == 403
+    assert client.post(path, data=display, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
+    assert client.post(path, data=display, headers=UNLOCKED | {"host": "evil.example"}).status_code == 421
     assert read(memory, "E-001").status == "proposed"
-    unconfirmed = client.post(path, data=shown, headers=UNLOCKED)
+    unconfirmed = client.post(path, data=display, headers=UNLOCKED)
     assert (unconfirmed.status_code, "code can&#39;t compute max_single_risk: claimed 1" in unconfirmed.text) == (
         409,
         True,
     )
     assert 'name="confirmed" required> I confirm what code can\'t compute: max single risk 1' in unconfirmed.text
-    done = client.post(path, data=shown | {"confirmed": "on"}, headers=UNLOCKED)
+    done = client.post(path, data=display | {"confirmed": "on"}, headers=UNLOCKED)
     assert (done.status_code, done.headers["location"]) == (303, "/desk/e/E-001")
     assert read(memory, "E-001").status == "active"
     assert memory.journal.rows()[-1].seq == memory.hydrate(memory.journal.clock.now()).head.seq
@@ -132,10 +132,13 @@ def test_the_page_names_the_users_who_may_approve_and_waits_for_the_second(desk)
     client, memory = desk
     settings = Path(f"{memory.lake.root}.toml")
     settings.write_text('[approvers]\nusers = ["anna", "ben"]\nsecond_above = 5.0\n')
-    page, shown = client.get("/desk/approvals").text, {"sha256": content_hash(read(memory, "E-001")), "confirmed": "on"}
+    page, display = (
+        client.get("/desk/approvals").text,
+        {"sha256": content_hash(read(memory, "E-001")), "confirmed": "on"},
+    )
     assert '<select name="by" required><option value=""></option><option>anna</option><option>ben</option>' in page
     for by, status in (("carl", "proposed"), ("anna", "proposed"), ("ben", "active")):
-        client.post("/desk/e/E-001/approve", data=shown | {"by": by}, headers=UNLOCKED)
+        client.post("/desk/e/E-001/approve", data=display | {"by": by}, headers=UNLOCKED)
         assert read(memory, "E-001").status == status
         if by == "anna":
             assert "approved by anna; a second person has to" in client.get("/desk/approvals").text
@@ -164,8 +167,8 @@ def test_nothing_is_approved_without_its_hash(desk, sent):
 
 def test_what_stands_in_the_way_is_told(desk):
     client, memory = desk
-    shown = {"sha256": content_hash(read(memory, "E-002"))}
-    answer = client.post("/desk/e/E-002/approve", data=shown, headers=UNLOCKED)
+    display = {"sha256": content_hash(read(memory, "E-002"))}
+    answer = client.post("/desk/e/E-002/approve", data=display, headers=UNLOCKED)
     assert answer.status_code == 409
     assert "no review of exactly this content" in answer.text
     assert read(memory, "E-002").status == "proposed"
@@ -173,9 +176,9 @@ def test_what_stands_in_the_way_is_told(desk):
 
 def test_a_rejection_needs_a_reason_and_becomes_a_counterfactual(desk):
     client, memory = desk
-    shown = {"sha256": content_hash(read(memory, "E-002"))}
-    assert client.post("/desk/e/E-002/reject", data=shown | {"reason": " "}, headers=UNLOCKED).status_code == 409
-    assert client.post("/desk/e/E-002/reject", data=shown | {"reason": HOSTILE}, headers=UNLOCKED).status_code == 303
+    display = {"sha256": content_hash(read(memory, "E-002"))}
+    assert client.post("/desk/e/E-002/reject", data=display | {"reason": " "}, headers=UNLOCKED).status_code == 409
+    assert client.post("/desk/e/E-002/reject", data=display | {"reason": HOSTILE}, headers=UNLOCKED).status_code == 303
     assert read(memory, "E-002").status == "rejected"
     assert "CF-002" in client.get("/desk/ledger").text
     assert "E-002" not in client.get("/desk/approvals").text
@@ -188,9 +191,9 @@ def test_another_day_s_approvals_are_shown_and_not_decided(desk):
     assert "E-001" in page
     assert "E-002" not in page
     assert '<form method="post"' not in page
-    shown = {"sha256": content_hash(read(memory, "E-001"))}
-    asked = client.post(f"/desk/e/E-001/approve?as_of={iso(then)}", data=shown, headers=UNLOCKED)
-    assert asked.status_code == 400
+    display = {"sha256": content_hash(read(memory, "E-001"))}
+    response = client.post(f"/desk/e/E-001/approve?as_of={iso(then)}", data=display, headers=UNLOCKED)
+    assert response.status_code == 400
     assert read(memory, "E-001").status == "proposed"
 
 
@@ -251,21 +254,21 @@ def test_every_page_shows_the_day_that_is_asked_for_and_keeps_to_it(desk, path):
 
 def test_a_trade_is_drawn_beside_its_stop_and_target_up_to_the_day(desk, tmp_path):
     lake = build(tmp_path / "priced")
-    held = replace(NEW_EXPRESSION, id="E-001", instrument="NOG", target="60", stop="50", direction="long")
-    texts = [Text(instant("2024-02-12T12:00:00Z"), held)]
+    content = replace(NEW_EXPRESSION, id="E-001", instrument="NOG", target="60", stop="50", direction="long")
+    texts = [Text(instant("2024-02-12T12:00:00Z"), content)]
 
     def drawn(at):
         day = Day.of(instant(at), lake)
-        told = day.course(texts)
+        message = day.course(texts)
         day.close()
-        return told, trade_charts(held, told, day.at)[0]
+        return message, trade_charts(content, message, day.at)[0]
 
-    told, picture = drawn("2024-02-21T00:00:00Z")
-    assert (told.path.entry_price, len(told.path.marks), told.path.reason) == (51.0, 6, "")
+    reply, picture = drawn("2024-02-21T00:00:00Z")
+    assert (reply.path.entry_price, len(reply.path.marks), reply.path.reason) == (51.0, 6, "")
     assert "target 17.6471, stop -1.9608" in picture
-    assert str(told.path.marks[-1].day) < "2024-02-21"
+    assert str(reply.path.marks[-1].day) < "2024-02-21"
     assert drawn("2024-03-05T00:00:00Z")[0].path.reason == "target"
     day = Day.of(instant("2024-02-21T00:00:00Z"), lake)
-    assert day.course([Text(texts[0].at, replace(held, status="proposed"))]).startswith("It was never active")
-    assert "is not a price in USD" in day.course([Text(texts[0].at, replace(held, target="110-16"))])
+    assert day.course([Text(texts[0].at, replace(content, status="proposed"))]).startswith("It was never active")
+    assert "is not a price in USD" in day.course([Text(texts[0].at, replace(content, target="110-16"))])
     day.close()

@@ -31,9 +31,9 @@ SKILL = "view-validation"
 def made(tmp_path_factory):
     """A memory of lessons that agree, and the proposal they lead to. Tests take a copy."""
     home = tmp_path_factory.mktemp("made")
-    shown = [START]
-    memory = Memory(home / "forge", clock=Clock("live", lambda: shown[0]))
-    write_daily(memory, shown)
+    display = [START]
+    memory = Memory(home / "forge", clock=Clock("live", lambda: display[0]))
+    write_daily(memory, display)
     proposed(memory, None)
     memory.close()
     small(home / "lake")
@@ -80,19 +80,19 @@ def test_m1_a_proposal_is_shown_as_what_it_changes(desk):
 
 def test_m1_the_page_applies_exactly_what_it_shows_and_by_post_with_the_token_alone(desk):
     client, memory, own = desk
-    shown = {"sha256": hash_of(client), "untested": "it is plain"}
+    display = {"sha256": hash_of(client), "untested": "it is plain"}
     assert client.get(PATH, headers=UNLOCKED).status_code == 405
-    assert client.post(PATH, data=shown, headers=OWN).status_code == 403
-    assert client.post(PATH, data=shown, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
-    assert client.post(f"{PATH}?as_of={iso(START)}", data=shown, headers=UNLOCKED).status_code == 400
+    assert client.post(PATH, data=display, headers=OWN).status_code == 403
+    assert client.post(PATH, data=display, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
+    assert client.post(f"{PATH}?as_of={iso(START)}", data=display, headers=UNLOCKED).status_code == 400
     assert not own.exists()
-    done = client.post(PATH, data=shown, headers=UNLOCKED)
+    done = client.post(PATH, data=display, headers=UNLOCKED)
     assert (done.status_code, done.headers["location"]) == (303, "/desk/skills")
-    assert folder_hash(own / SKILL) == shown["sha256"]
+    assert folder_hash(own / SKILL) == display["sha256"]
     assert (approval(memory).reason, approval(memory).sha256) == (
-        "not tested: no model is configured. it is plain", shown["sha256"],
+        "not tested: no model is configured. it is plain", display["sha256"],
     )  # fmt: skip
-    assert client.post(PATH, data=shown, headers=UNLOCKED).status_code == 409
+    assert client.post(PATH, data=display, headers=UNLOCKED).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_m1_the_page_applies_exactly_what_it_shows_and_by_post_with_the_token_al
 )
 def test_m1_what_is_not_exactly_that_or_has_no_reason_changes_nothing(desk, changed, problem):
     client, _, own = desk
-    told = {"sha256": hash_of(client), "untested": "it is plain"} | changed
-    answer = client.post(PATH, data=told, headers=UNLOCKED)
+    reply = {"sha256": hash_of(client), "untested": "it is plain"} | changed
+    answer = client.post(PATH, data=reply, headers=UNLOCKED)
     assert answer.status_code == 409
     assert problem in answer.text
     assert not own.exists()

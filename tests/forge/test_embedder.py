@@ -18,8 +18,8 @@ DAY = timedelta(days=1)
 EAST, NORTH = np.array([1, 0], np.float32), np.array([0, 1], np.float32)
 
 
-def ranked(asked, vectors, written_at, at, **more):
-    return ranked_by(asked, vectors, instants(written_at), at, **more)
+def ranked(question, vectors, written_at, at, **more):
+    return ranked_by(question, vectors, instants(written_at), at, **more)
 
 
 @pytest.mark.parametrize(("days", "recency"), [(0, 1.0), (30, 0.5), (90, 0.25)])
@@ -29,14 +29,14 @@ def test_t2_the_score_is_070_similarity_and_030_recency_against_t(days, recency)
 
 
 def test_t2_weights_are_read_and_recency_decides_between_the_like():
-    found = ranked(EAST, np.stack([EAST, EAST, NORTH]), [T - 60 * DAY, T - DAY, T], T, weights=(0.7, 0.3))
-    assert [hit.position for hit in found] == [1, 0, 2]
+    result = ranked(EAST, np.stack([EAST, EAST, NORTH]), [T - 60 * DAY, T - DAY, T], T, weights=(0.7, 0.3))
+    assert [hit.position for hit in result] == [1, 0, 2]
     assert ranked(EAST, np.stack([EAST, NORTH]), [T - 999 * DAY, T], T, weights=(0.0, 1.0))[0].position == 1
 
 
 def test_equals_keep_their_order_and_the_count_bounds_them():
-    found = ranked(EAST, np.stack([EAST] * 9), [T] * 9, T, count=3)
-    assert [hit.position for hit in found] == [0, 1, 2]
+    result = ranked(EAST, np.stack([EAST] * 9), [T] * 9, T, count=3)
+    assert [hit.position for hit in result] == [0, 1, 2]
 
 
 def test_what_was_written_after_t_is_not_found_and_moves_no_score():
@@ -51,34 +51,34 @@ def test_vectors_of_another_model_are_refused():
 
 
 def test_a_text_is_embedded_once_by_each_model_wherever_it_stands(tmp_path):
-    asked = []
+    question = []
 
     def embed(text):
-        asked.append(text)
+        question.append(text)
         return [3.0, 4.0]
 
     for name, texts in (("a", ["x", "y", "x"]), ("a", ["y", "z"]), ("b", ["x"])):
-        kept = VectorCache(tmp_path / "vectors.sqlite", TextModel(name, embed))
-        assert kept.embed(texts).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]] * len(texts)
-        kept.close()
-    assert asked == ["x", "y", "z", "x"]
+        remaining = VectorCache(tmp_path / "vectors.sqlite", TextModel(name, embed))
+        assert remaining.embed(texts).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]] * len(texts)
+        remaining.close()
+    assert question == ["x", "y", "z", "x"]
 
 
 def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
     texts = [f"record {number} about growth" for number in range(1200)]
     first = VectorCache(tmp_path / "vectors.sqlite")
-    made = first.embed(texts)
+    outcome = first.embed(texts)
     first.close()
     again = VectorCache(tmp_path / "vectors.sqlite", TextModel(embed=lambda _: pytest.fail("it is kept")))
-    assert np.array_equal(again.embed(texts), made)
-    assert made[0] == pytest.approx(np.array(own(texts[0])), abs=1e-6)
+    assert np.array_equal(again.embed(texts), outcome)
+    assert outcome[0] == pytest.approx(np.array(own(texts[0])), abs=1e-6)
     assert again.embed([]).shape == (0, 0)
     again.close()
 
 
 def test_a_text_without_words_is_like_nothing():
-    kept = VectorCache(model=TextModel("none", lambda _: [0.0, 0.0]))
-    (hit,) = ranked(EAST, kept.embed(["…"]), [T], T)
+    remaining = VectorCache(model=TextModel("none", lambda _: [0.0, 0.0]))
+    (hit,) = ranked(EAST, remaining.embed(["…"]), [T], T)
     assert hit.similarity == 0
 
 
@@ -97,8 +97,8 @@ def own_model(tmp_path, monkeypatch):
 def test_c1_searches_use_the_settings_model(own_model):
     own_model("desk_vectors:embed")
     own = desk()
-    texts, written = ["b", "aaaa"], [T, T]
-    (best, *_) = own.meaning().rank("aaa", texts, written, T, 2)
+    texts, output = ["b", "aaaa"], [T, T]
+    (best, *_) = own.meaning().rank("aaa", texts, output, T, 2)
     assert texts[best.position] == "aaaa"
     assert best.similarity == pytest.approx(13 / (170**0.5))
     with closing(own.memory()) as memory:

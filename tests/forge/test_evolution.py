@@ -36,9 +36,9 @@ DAYS = (0, 1, 7, 8, 14)
 
 @pytest.fixture
 def memory(tmp_path):
-    made = Memory(tmp_path / "forge", clock=Simulated("lessons", START))
-    yield made
-    made.close()
+    outcome = Memory(tmp_path / "forge", clock=Simulated("lessons", START))
+    yield outcome
+    outcome.close()
 
 
 def learnt(memory, days=DAYS, **changed):
@@ -49,12 +49,12 @@ def learnt(memory, days=DAYS, **changed):
         wrote(fs, "/memory/pk/new.md", lesson, f"pk{memory.journal.head()[0]}{number}")
 
 
-def write_daily(memory, shown):
+def write_daily(memory, display):
     """Write a lesson on each of DAYS, and move the clock that `shown` holds to the day after them."""
     for number, day in enumerate(DAYS):
-        shown[0] = START + timedelta(days=day)
+        display[0] = START + timedelta(days=day)
         wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
-    shown[0] += timedelta(days=1)
+    display[0] += timedelta(days=1)
 
 
 def no_model(role):
@@ -68,7 +68,7 @@ def proposed(memory, own):
 
 
 def claim_texts(memory):
-    return [(one.skill, one.lessons) for one in claims(whole_memory(memory, memory.journal.clock.now()))]
+    return [(each.skill, each.lessons) for each in claims(whole_memory(memory, memory.journal.clock.now()))]
 
 
 def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp_path):
@@ -76,20 +76,20 @@ def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp
     assert claim_texts(memory) == []
     learnt(memory, DAYS[4:], claim=CLAIM.upper())
     assert claim_texts(memory) == [("view-validation", ("PK-001", "PK-002", "PK-003", "PK-004", "PK-005"))]
-    (made,) = proposed(memory, tmp_path / "none")
-    assert made.body.endswith(f"## Lessons\n\n- {CLAIM} (PK-001, PK-002, PK-003, PK-004, PK-005)")
-    assert (made.id, made.status, made.tested) == ("SEP-001", "pending", "not tested: no model is configured")
+    (outcome,) = proposed(memory, tmp_path / "none")
+    assert outcome.body.endswith(f"## Lessons\n\n- {CLAIM} (PK-001, PK-002, PK-003, PK-004, PK-005)")
+    assert (outcome.id, outcome.status, outcome.tested) == ("SEP-001", "pending", "not tested: no model is configured")
     assert proposed(memory, tmp_path / "none") == []
 
 
 def test_m1_a_claim_that_more_lessons_support_keeps_its_proposal_until_the_pm_rejects_it(memory, tmp_path):
     learnt(memory)
-    (made,) = proposed(memory, tmp_path / "none")
+    (outcome,) = proposed(memory, tmp_path / "none")
     learnt(memory, (21,))
     assert proposed(memory, tmp_path / "none") == []
-    reject(memory, made.id, made.sha256, "pm", "too narrow")
+    reject(memory, outcome.id, outcome.sha256, "pm", "too narrow")
     (anew,) = proposed(memory, tmp_path / "none")
-    assert (anew.id, anew.links) == ("SEP-002", (*made.links, "PK-006"))
+    assert (anew.id, anew.links) == ("SEP-002", (*outcome.links, "PK-006"))
 
 
 PARAPHRASES = (
@@ -121,15 +121,15 @@ def test_m1_lessons_that_say_one_thing_in_many_wordings_are_one_claim_and_others
 
 def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(memory, tmp_path):
     learnt(memory)
-    (made,) = proposed(memory, tmp_path / "none")
-    for sha256, reason, problem in (("0" * 64, "no", "another hash"), (made.sha256, " ", "reason: is empty")):
+    (outcome,) = proposed(memory, tmp_path / "none")
+    for sha256, reason, problem in (("0" * 64, "no", "another hash"), (outcome.sha256, " ", "reason: is empty")):
         with pytest.raises(BadInput, match=problem):
-            reject(memory, made.id, sha256, "pm", reason)
-    assert reject(memory, made.id, made.sha256, "pm", "too narrow").status == "rejected"
+            reject(memory, outcome.id, sha256, "pm", reason)
+    assert reject(memory, outcome.id, outcome.sha256, "pm", "too narrow").status == "rejected"
     assert pending(memory) == []
     assert proposed(memory, tmp_path / "none") == []
     with pytest.raises(BadInput, match="is rejected, not pending"):
-        approve(memory, made.id, made.sha256, "pm", tmp_path / "own", "anyway")
+        approve(memory, outcome.id, outcome.sha256, "pm", tmp_path / "own", "anyway")
 
 
 @pytest.mark.parametrize(
@@ -154,35 +154,35 @@ def test_m1_lessons_that_do_not_count_propose_nothing(memory, days, changed):
 def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, tmp_path):
     learnt(memory)
     own = tmp_path / "skills"
-    (made,) = proposed(memory, own)
+    (outcome,) = proposed(memory, own)
     for sha256, reason, problem in (
-        (made.sha256[:-1] + "x", "because", "another hash"),
-        (made.sha256, "", "not tested: no model is configured; give --untested"),
-        (made.sha256, " ", "not tested: no model is configured; give --untested"),
+        (outcome.sha256[:-1] + "x", "because", "another hash"),
+        (outcome.sha256, "", "not tested: no model is configured; give --untested"),
+        (outcome.sha256, " ", "not tested: no model is configured; give --untested"),
     ):
         with pytest.raises(BadInput, match=problem):
-            approve(memory, made.id, sha256, "pm", own, reason)
+            approve(memory, outcome.id, sha256, "pm", own, reason)
     assert not own.exists()
-    failed = record_test(memory, made, str(trial([Pair("thematic", True, False)])))
+    failed = record_test(memory, outcome, str(trial([Pair("thematic", True, False)])))
     with pytest.raises(BadInput, match="SEP-001 is failed: 1 pairs, 0 better, 1 worse"):
-        approve(memory, failed.id, made.sha256, "pm", own)
-    record_test(memory, made, str(trial([Pair("thematic", False, True)] * 9)))
-    assert approve(memory, made.id, made.sha256, "pm", own).status == "applied"
-    assert folder_hash(own / "view-validation") == made.sha256
+        approve(memory, failed.id, outcome.sha256, "pm", own)
+    record_test(memory, outcome, str(trial([Pair("thematic", False, True)] * 9)))
+    assert approve(memory, outcome.id, outcome.sha256, "pm", own).status == "applied"
+    assert folder_hash(own / "view-validation") == outcome.sha256
     assert CLAIM in SkillLoader(own).load("view-validation").prompt
     assert pending(memory) == []
     with pytest.raises(BadInput, match="is applied, not pending"):
-        approve(memory, made.id, made.sha256, "pm", own)
+        approve(memory, outcome.id, outcome.sha256, "pm", own)
 
 
 def test_m1_a_skill_that_changed_since_is_proposed_again(memory, tmp_path):
     learnt(memory)
     own, place = tmp_path / "skills", SkillLoader().meta("view-validation").path
-    (made,) = proposed(memory, own)
+    (outcome,) = proposed(memory, own)
     other = (place / "SKILL.md").read_text() + "\nOther.\n"
     apply(place, own, "SKILL.md", other, patched_hash(place, "SKILL.md", other))
     with pytest.raises(BadInput, match="has changed since SEP-001 was proposed"):
-        approve(memory, made.id, made.sha256, "pm", own, "because")
+        approve(memory, outcome.id, outcome.sha256, "pm", own, "because")
 
 
 def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
@@ -244,10 +244,10 @@ def test_m1_a_harmful_or_idle_change_is_promoted_in_at_most_one_of_a_hundred_and
 
 
 def test_m1_the_trial_is_mcnemar_s_and_tells_where_it_got_worse():
-    told = trial([Pair("a", False, True)] * 9 + [Pair("b", True, False)] + [Pair("a", True, True)] * 5)
-    assert (told.pairs, told.better, told.worse, told.worse_in) == (15, 9, 1, ("b",))
-    assert told.p == pytest.approx(11 / 1024)
-    assert str(told) == "failed: 15 pairs, 9 better, 1 worse, p = 0.0107, worse in b"
+    reply = trial([Pair("a", False, True)] * 9 + [Pair("b", True, False)] + [Pair("a", True, True)] * 5)
+    assert (reply.pairs, reply.better, reply.worse, reply.worse_in) == (15, 9, 1, ("b",))
+    assert reply.p == pytest.approx(11 / 1024)
+    assert str(reply) == "failed: 15 pairs, 9 better, 1 worse, p = 0.0107, worse in b"
     assert trial([]).p == 1.0
 
 
@@ -263,9 +263,9 @@ def test_m1_the_commands_show_the_patch_apply_it_and_take_it_back(tmp_path, monk
         return CliRunner().invoke(cli.command, ["skills", *words])
 
     assert typed("propose").stdout.startswith("SEP-001 view-validation: PK-001")
-    shown = typed("proposals").stdout
-    assert f"+- {CLAIM} (PK-001" in shown
-    sha256 = shown.split("hash: ")[1].strip()
+    output = typed("proposals").stdout
+    assert f"+- {CLAIM} (PK-001" in output
+    sha256 = output.split("hash: ")[1].strip()
     assert "give --untested" in str(typed("approve", "SEP-001", "--hash", sha256).exception)
     assert typed("approve", "SEP-001", "--hash", sha256, "--untested", "it is plain").stdout.startswith(
         "SEP-001 is applied"

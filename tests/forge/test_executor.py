@@ -56,13 +56,13 @@ class Forgets(Executor):
 
 @pytest.mark.parametrize("mutant", [NoCallback, NoRequeue, FirstTry, Circles, Forgets])
 def test_the_campaign_catches_an_executor_that(mutant):
-    found = []
+    result = []
     for seed in range(8):
         try:
-            found += graphs(40, seed, mutant)[1]
+            result += graphs(40, seed, mutant)[1]
         except (KeyError, RuntimeError, BadInput) as problem:
-            found.append(repr(problem))
-        if found:
+            result.append(repr(problem))
+        if result:
             return
     raise AssertionError(f"{mutant.__name__} goes unseen")
 
@@ -76,23 +76,23 @@ def task(name, *needs, **more):
     return Task(id=name, skill="rv-analysis", objective="x", depends_on=needs, **more)
 
 
-async def fine(one, used):
+async def fine(item, used):
     await asyncio.sleep(1)
-    return TaskResult(id=one.id, status="ok", summary=f"{one.id}({','.join(r.summary for r in used.values())})")
+    return TaskResult(id=item.id, status="ok", summary=f"{item.id}({','.join(r.summary for r in used.values())})")
 
 
 def test_x1_siblings_are_isolated_and_each_state_is_told():
-    async def work(one, used):
-        if one.id == "bad":
+    async def work(item, used):
+        if item.id == "bad":
             raise ValueError("a secret")
-        if one.id == "slow":
+        if item.id == "slow":
             await asyncio.sleep(1_000)
-        return await fine(one, used)
+        return await fine(item, used)
 
     async def script():
         executor = Executor(work, seconds=20)
-        for one in (task("bad"), task("slow"), task("good"), task("after", "bad"), task("gone")):
-            executor.dispatch(one)
+        for each in (task("bad"), task("slow"), task("good"), task("after", "bad"), task("gone")):
+            executor.dispatch(each)
         assert executor.state("good") == "queued"
         executor.cancel("gone")
         await asyncio.sleep(0.5)
@@ -116,13 +116,13 @@ def test_t5_ready_waits_for_the_next_result_and_shows_each_once():
         executor = Executor(fine)
         tool = CollectTool(executor)
         executor.dispatch(task("a"))
-        told = [await tool.execute("", target="ready")]
-        told.append(await tool.execute("", target="a"))
+        reply = [await tool.execute("", target="ready")]
+        reply.append(await tool.execute("", target="a"))
         executor.dispatch(task("b"))
-        told += [await tool.execute("", target="ready"), await tool.execute("", target="all")]
+        reply += [await tool.execute("", target="ready"), await tool.execute("", target="all")]
         with pytest.raises(BadInput, match="never dispatched"):
             await tool.execute("", target="c")
-        return told
+        return reply
 
     first, second, third, last = run(script)
     assert first.startswith("── a (ok) ──")
@@ -136,11 +136,11 @@ def test_t5_ready_waits_for_the_next_result_and_shows_each_once():
 def test_t4_dependents_follow_the_newest_retry():
     tried = []
 
-    async def work(one, used):
-        tried.append(one.id)
-        if one.id == "a":
+    async def work(item, used):
+        tried.append(item.id)
+        if item.id == "a":
             raise ConnectionError
-        return await fine(one, used)
+        return await fine(item, used)
 
     async def script():
         executor = Executor(work)
@@ -157,7 +157,7 @@ def test_t4_dependents_follow_the_newest_retry():
 
 
 def test_t4_what_can_never_end_cannot_be_written():
-    async def work(one, used):
+    async def work(each, used):
         raise ConnectionError
 
     async def script():
@@ -169,9 +169,9 @@ def test_t4_what_can_never_end_cannot_be_written():
             task("a"), task("c", "c"), task("c", "nothing"), task("all"), task("Ä"), task("c", retry_of="nothing"),
             task("c", "b", retry_of="a"),
         ]  # fmt: skip
-        for one in refused:
+        for item in refused:
             with pytest.raises(BadInput):
-                executor.dispatch(one)
+                executor.dispatch(item)
         return set(executor.tasks)
 
     assert run(script) == {"a", "b"}
@@ -183,13 +183,13 @@ def test_t4_a_retry_inherits_what_is_not_given():
     assert new.context == ("ctx_001:summary", "V-001:header")
     assert new.notes == "RETRY of a. Simplified context.\nn"
     assert (new.depends_on, new.validate, new.objective) == (("z",), True, "x")
-    given = Task.of({"id": "b", "retry_of": "a", "objective": "y", "depends_on": [], "context": ["ctx_002"]}, new)
-    assert (given.objective, given.depends_on, given.context) == ("y", (), ("ctx_002",))
+    inputs = Task.of({"id": "b", "retry_of": "a", "objective": "y", "depends_on": [], "context": ["ctx_002"]}, new)
+    assert (inputs.objective, inputs.depends_on, inputs.context) == ("y", (), ("ctx_002",))
 
 
 def test_a_result_is_kept_as_it_was():
-    one = TaskResult(id="a", status="ok", summary="s", used=("b",), proposed=("p",))
-    assert load_result(one.to_json()) == one
+    item = TaskResult(id="a", status="ok", summary="s", used=("b",), proposed=("p",))
+    assert load_result(item.to_json()) == item
 
 
 def test_a_task_that_used_what_was_retried_since_is_told():

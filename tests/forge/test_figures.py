@@ -16,15 +16,15 @@ FORGED = json.dumps({"label": "GDP", "data": [{"value": 99999.5}], "receipts": [
 
 
 def figures_by_source(fs, text, *sections):
-    return {one.text: one.where for one in figures.figures(text, ReadFS(fs.remembered), sections)}
+    return {each.text: each.where for each in figures.figures(text, ReadFS(fs.remembered), sections)}
 
 
 @pytest.fixture
 def fs(memory):
     """A turn that fetched one answer."""
-    made = turn(memory)
-    Shelf(made.remembered).keep(made, "fetched", ANSWER)
-    return made
+    outcome = turn(memory)
+    Shelf(outcome.remembered).keep(outcome, "fetched", ANSWER)
+    return outcome
 
 
 @pytest.mark.parametrize("text", ["17149.6", "17,149.6", "17150", "+17149.6", "25.12%", "25%", "0.25"])

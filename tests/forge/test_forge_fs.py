@@ -43,8 +43,8 @@ def test_f1_the_layout_is_the_seeds(memory):
 )  # fmt: skip
 def test_f1_what_is_no_plain_path_is_refused_everywhere(memory, path):
     fs = turn(memory)
-    asked = (fs.read_file, fs.list_dir, fs.exists, fs.is_dir, lambda one: fs.write_file(one, "x", call_id="1"))
-    for ask in asked:
+    question = (fs.read_file, fs.list_dir, fs.exists, fs.is_dir, lambda each: fs.write_file(each, "x", call_id="1"))
+    for ask in question:
         with pytest.raises(PathRefused):
             ask(path)
     assert memory.journal.rows() == []
@@ -101,17 +101,17 @@ def test_f1_earlier_texts_are_in_the_archive_which_nobody_writes(memory):
 
 
 def test_f2_ids_rise_and_are_never_given_twice(memory):
-    one, other = turn(memory, "one"), turn(memory, "other")
-    given_ = [wrote(fs, "/memory/views/new.md", NEW_VIEW, str(n)) for n in range(3) for fs in (one, other)]
+    item, other = turn(memory, "one"), turn(memory, "other")
+    given_ = [wrote(fs, "/memory/views/new.md", NEW_VIEW, str(n)) for n in range(3) for fs in (item, other)]
     assert given_ == [f"/memory/views/V-{n:03d}.md" for n in range(1, 7)]
     with pytest.raises(PathRefused, match=r"write to /memory/views/new.md"):
-        wrote(one, "/memory/views/V-100.md", replace(NEW_VIEW, id="V-100"), "x")
+        wrote(item, "/memory/views/V-100.md", replace(NEW_VIEW, id="V-100"), "x")
     with pytest.raises(RecordUnreadable, match="the title is V-002, but the path is V-001"):
-        wrote(one, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-002"), "y")
+        wrote(item, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-002"), "y")
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "result"),
     [
         (None, 2), ("", 2), ("growth", 2), ("GROWTH slows", 2), ("banana", 0), ("status:active", 1),
         ("STATUS:active", None), ("status:Active", 1), ("confidence>=0.6", 1), ("confidence<=0.6", 2),
@@ -120,16 +120,16 @@ def test_f2_ids_rise_and_are_never_given_twice(memory):
         ('scope:"us growth"', 1), ('"us growth"', 1), ('scope:"us', None), ("id:V-001", 1), ("x" * 600, None),
     ],
 )  # fmt: skip
-def test_f3_the_query_language(tmp_path, query, found):
+def test_f3_the_query_language(tmp_path, query, result):
     memory = Memory(tmp_path / "forge", clock=Simulated("query", T0))
     fs = turn(memory)
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "1")
     wrote(fs, "/memory/views/new.md", replace(NEW_VIEW, scope="us growth", status="draft", confidence=0.2), "2")
-    if found is None:
+    if result is None:
         with pytest.raises(BadInput, match=r"query|since"):
             fs.list_dir("/memory/views/", query)
     else:
-        assert len(fs.list_dir("/memory/views/", query)) == found
+        assert len(fs.list_dir("/memory/views/", query)) == result
 
 
 def test_f3_an_unknown_key_is_refused_with_the_known_ones_named(memory):
@@ -165,11 +165,11 @@ def test_a_turn_sees_its_instant_and_its_own_writes_and_nothing_else(memory):
 
 
 def test_a_session_has_files_of_its_own(memory):
-    one, other = turn(memory, "one"), turn(memory, "other")
-    for fs in (one, other):
+    item, other = turn(memory, "one"), turn(memory, "other")
+    for fs in (item, other):
         wrote(fs, "/session/results/sa_growth.md", fs.remembered.session, "1")
-    assert one.read_file("/session/results/sa_growth.md") == "one"
-    assert names(one, "/session/") == ["results/"]
+    assert item.read_file("/session/results/sa_growth.md") == "one"
+    assert names(item, "/session/") == ["results/"]
     again = turn(memory, "one")
     assert names(again, "/session/results/") == ["sa_growth.md"]
     with pytest.raises(PathRefused, match="in another spelling"):
@@ -207,19 +207,19 @@ def replace_version(head, version):
 
 
 def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
-    made = config.Config()
-    assert made.models == {
+    outcome = config.Config()
+    assert outcome.models == {
         "agent": "opus", "subagent": "sonnet", "validation": "sonnet", "contrastive_validation": "opus",
         "review": "opus", "synthesis": "opus", "compact": "haiku",
     }  # fmt: skip
-    assert vars(made.guardrails) == {
+    assert vars(outcome.guardrails) == {
         "max_single_risk": 5.0, "max_gross": 200.0, "max_duration": 5.0, "max_factor_conc": 30.0,
         "max_single_name": 100.0, "max_total_loss": 100.0, "max_net": 150.0, "max_days_of_volume": 5.0,
         "over": "refuse",
     }  # fmt: skip
-    assert vars(made.counterfactuals) == {"min_days": 14, "min_confidence": 0.6, "default_tracking_days": 90}
-    assert (made.search.semantic_weight, made.search.recency_weight) == (0.7, 0.3)
-    assert made.sessions.session_timeout_minutes == 30
+    assert vars(outcome.counterfactuals) == {"min_days": 14, "min_confidence": 0.6, "default_tracking_days": 90}
+    assert (outcome.search.semantic_weight, outcome.search.recency_weight) == (0.7, 0.3)
+    assert outcome.sessions.session_timeout_minutes == 30
     file = tmp_path / "forge.toml"
     file.write_text('[models]\nagent = "local"\n[guardrails]\nmax_gross = 100\n')
     loaded = config.load(file)
@@ -233,9 +233,9 @@ def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
         {"schedules": {"morning_time": "25:00"}}, {"schedules": {"timezone": "Nowhere/None"}},
         {"guardrails": {"max_gross": float("inf")}},
     ]  # fmt: skip
-    for told in wrong:
+    for reply in wrong:
         with pytest.raises(BadInput):
-            config.from_mapping(told)
+            config.from_mapping(reply)
 
 
 def test_c1_the_pms_approval_can_not_be_turned_off():

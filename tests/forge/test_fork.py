@@ -34,7 +34,7 @@ JUDGED = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rul
 
 def brain(request):
     """Fetch, write what the figure implies, say it."""
-    results = [one for one in request.messages if not isinstance(one, str | Answer)]
+    results = [each for each in request.messages if not isinstance(each, str | Answer)]
     if not results:
         return Answer(
             "", (Call("fetch", {"source": "economic", "params": {"op": "series", "series": "GDP"}}, "a"),), "tools"
@@ -58,65 +58,65 @@ def agent(tmp_path):
     lesson = ProcessKnowledge(id="new", skill=("view-validation",), category="thematic", weight=0.5, claim="Doubt.")
     wrote(turn(memory), "/memory/pk/new.md", lesson, "early")
     memory.journal.clock.move(T)
-    made = Agent(memory, Tape(tmp_path / "forge-tape.sqlite"), lambda role: Scripted(brain), tmp_path / "lake")
-    asyncio.run(made.ask("What of growth?", T, decision="d"))
-    yield made
+    outcome = Agent(memory, Tape(tmp_path / "forge-tape.sqlite"), lambda role: Scripted(brain), tmp_path / "lake")
+    asyncio.run(outcome.ask("What of growth?", T, decision="d"))
+    yield outcome
     memory.close()
 
 
 def forked(agent, **change):
     before = agent.memory.journal.head(), agent.tape.steps("d")
-    found = asyncio.run(fork(agent, "d", ForkChange(**change)))
+    result = asyncio.run(fork(agent, "d", ForkChange(**change)))
     assert (agent.memory.journal.head(), agent.tape.steps("d")) == before
-    return found
+    return result
 
 
-def named(found):
-    return [(one.step, one.kind, one.change.partition(":")[0]) for one in found.differences]
+def named(result):
+    return [(each.step, each.kind, each.change.partition(":")[0]) for each in result.differences]
 
 
 def test_a1_what_is_told_again_changes_nothing_and_asks_no_model(agent):
-    told = agent.tape.steps("d")[1].answer
-    found = forked(replace(agent, models=nobody), step=2, answer=told)
-    assert (found.answer, found.differences, found.same) == ("It grows.", (), 5)
+    reply = agent.tape.steps("d")[1].answer
+    result = forked(replace(agent, models=nobody), step=2, answer=reply)
+    assert (result.answer, result.differences, result.same) == ("It grows.", (), 5)
 
 
 def test_a_model_s_answer_is_replaced_by_plain_words(agent):
-    found = forked(replace(agent, models=nobody), step=1, answer="Nothing follows from it.")
-    assert found.answer == "Nothing follows from it."
-    assert named(found) == [(1, "model", "answer")]
+    result = forked(replace(agent, models=nobody), step=1, answer="Nothing follows from it.")
+    assert result.answer == "Nothing follows from it."
+    assert named(result) == [(1, "model", "answer")]
 
 
 def test_a1_another_fact_leads_to_another_decision_and_each_step_is_named(agent):
-    found = forked(agent, step=2, answer="economic series: 1 row\nvalue=1.0")
-    assert found.answer == "It falls."
-    assert named(found) == [
+    result = forked(agent, step=2, answer="economic series: 1 row\nvalue=1.0")
+    assert result.answer == "It falls."
+    assert named(result) == [
         (2, "tool", "answer"), (3, "model", "request"), (4, "tool", "request"), (5, "model", "request")
     ]  # fmt: skip
-    assert "0.9" in found.differences[2].change
-    assert found.same == 1
+    assert "0.9" in result.differences[2].change
+    assert result.same == 1
 
 
 def test_a1_another_model_answers_from_its_step_on(agent):
     other = Scripted(lambda request: Answer("No view."), "other")
-    found = forked(agent, step=3, models=lambda role: other)
-    assert (found.answer, len(other.asked)) == ("No view.", 1)
-    assert named(found) == [(3, "model", "answer")]
+    result = forked(agent, step=3, models=lambda role: other)
+    assert (result.answer, len(other.asked)) == ("No view.", 1)
+    assert named(result) == [(3, "model", "answer")]
 
 
 def test_a1_another_skill_is_in_the_prompt_from_the_first_step_on(agent, tmp_path):
     own = shutil.copytree(OURS / "rv-analysis", tmp_path / "own" / "rv-analysis").parent
     place = own / "rv-analysis" / "SKILL.md"
     place.write_text(place.read_text().replace("description: ", "description: Other words. ", 1))
-    found = forked(agent, skills=own)
-    assert (found.answer, named(found)[0]) == ("It grows.", (1, "model", "request"))
-    assert "Other words" in found.differences[0].change
+    result = forked(agent, skills=own)
+    assert (result.answer, named(result)[0]) == ("It grows.", (1, "model", "request"))
+    assert "Other words" in result.differences[0].change
 
 
 def test_a1_without_a_model_a_fork_ends_where_one_would_have_to_be_asked(agent):
-    found = forked(replace(agent, models=nobody), step=2, answer="value=1.0")
-    assert found.answer is None
-    assert found.differences[-1].change.startswith("is needed, and model: none is configured")
+    result = forked(replace(agent, models=nobody), step=2, answer="value=1.0")
+    assert result.answer is None
+    assert result.differences[-1].change.startswith("is needed, and model: none is configured")
 
 
 @pytest.mark.parametrize("change", [{}, {"answer": "x", "skills": OURS}])
@@ -130,14 +130,14 @@ def trial_of(agent, *lessons):
     place = OURS / "view-validation"
     text = (place / "SKILL.md").read_text().replace("description: ", "description: Doubt growth. ", 1)
     sha256 = patched_hash(place, "SKILL.md", text)
-    made = Proposal(id="SEP-001", skill=place.name, file="SKILL.md", sha256=sha256, body=text.strip(), links=lessons)
-    return asyncio.run(run_trial(agent, made))
+    outcome = Proposal(id="SEP-001", skill=place.name, file="SKILL.md", sha256=sha256, body=text.strip(), links=lessons)
+    return asyncio.run(run_trial(agent, outcome))
 
 
 def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
     agent.memory.journal.clock.move("2014-06-02T12:00:00Z")
     at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake)
-    assert [one.status for one in settle(agent.memory, at, lambda decision: [])] == ["failed"]
+    assert [each.status for each in settle(agent.memory, at, lambda decision: [])] == ["failed"]
     assert str(trial_of(agent, "PK-001")) == "failed: 1 pairs, 1 better, 0 worse, p = 0.5000"
     files = turn(agent.memory, "s", agent.memory.read_instant(at.as_of))
     wrote(files, "/memory/pk/new.md", ProcessKnowledge(id="new", skill=("x",), category="thematic", weight=0.5), "late")
@@ -155,8 +155,8 @@ def test_a1_the_command_tells_the_steps_that_differ(agent, tmp_path, monkeypatch
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: Scripted(brain))
     command = ["fork", "d", "--step", "2", "--set", "answer=value=1.0", "--lake", str(tmp_path / "lake")]
-    told = CliRunner().invoke(cli.command, command)
-    assert told.stdout.startswith("step 2 of agent (tool): answer: it was ")
-    assert told.stdout.endswith("1 steps are the same, 4 differ\nIt falls.\n")
+    reply = CliRunner().invoke(cli.command, command)
+    assert reply.stdout.startswith("step 2 of agent (tool): answer: it was ")
+    assert reply.stdout.endswith("1 steps are the same, 4 differ\nIt falls.\n")
     refused = CliRunner().invoke(cli.command, ["fork", "d", "--set", "weather=rain"]).exception
     assert "set: 'weather=rain' changes nothing" in str(refused)

@@ -71,7 +71,7 @@ class Room:
         self.held, self.limit, self.halts, self.view_open, self.day = {}, 200.0, [], True, 0
         self.terms, self.seen = {}, Counter()
         self.look()
-        self.reviews = {(one.id, content_hash(one)) for one in self.texts.values()}
+        self.reviews = {(each.id, content_hash(each)) for each in self.texts.values()}
 
     def call(self):
         self.calls += 1
@@ -83,8 +83,8 @@ class Room:
         clock.move(clock.now() + timedelta(seconds=1))
         return clock.now()
 
-    def turn(self, *args, **asked):
-        return turn(self.memory, *args, at=self.now(), **asked)
+    def turn(self, *args, **question):
+        return turn(self.memory, *args, at=self.now(), **question)
 
     def look(self):
         self.remembered = self.turn().remembered
@@ -122,47 +122,47 @@ class Room:
         return set()
 
     def agent_flags(self):
-        one = self.one()
-        text = render(replace(one, status="review_required"))
-        WriteTool(self.turn()).execute(f"/memory/expressions/{one.id}.md", text, call_id=self.call())
+        item = self.one()
+        text = render(replace(item, status="review_required"))
+        WriteTool(self.turn()).execute(f"/memory/expressions/{item.id}.md", text, call_id=self.call())
         return set()
 
     def reviewer(self):
-        one, verdict = self.one("proposed"), self.rng.choice((*GOOD, "approve", "revise"))
-        reviewed(self.memory, one, verdict)
-        (self.reviews.add if verdict in GOOD else self.reviews.discard)((one.id, content_hash(one)))
+        item, verdict = self.one("proposed"), self.rng.choice((*GOOD, "approve", "revise"))
+        reviewed(self.memory, item, verdict)
+        (self.reviews.add if verdict in GOOD else self.reviews.discard)((item.id, content_hash(item)))
         return set()
 
     def pm_approves(self):
-        one = self.one("proposed", "review_required")
-        sha256 = content_hash(one) if self.rng.random() < 0.9 else "0" * 64
+        item = self.one("proposed", "review_required")
+        sha256 = content_hash(item) if self.rng.random() < 0.9 else "0" * 64
         try:
-            approve(self.memory, one.id, sha256, "pm", Guardrails(), confirmed=True)
+            approve(self.memory, item.id, sha256, "pm", Guardrails(), confirmed=True)
         except BadInput:
             return set()
         self.seen["approved"] += 1
         assert not self.halted, "approved while halted"
-        assert (one.id, content_hash(one)) in self.reviews, "approved without a review of exactly this"
+        assert (item.id, content_hash(item)) in self.reviews, "approved without a review of exactly this"
         assert self.view_open, "approved for a View that is over"
-        if one.adjusts:
-            assert one.adjusts in self.held, "adjusted what is not held"
-            return {one.adjusts}
-        self.held[one.id] = content_hash(one)
-        if not one.exit_reason:
+        if item.adjusts:
+            assert item.adjusts in self.held, "adjusted what is not held"
+            return {item.adjusts}
+        self.held[item.id] = content_hash(item)
+        if not item.exit_reason:
             assert self.gross() <= self.limit, "approved beyond the limit"
-        return {one.id}
+        return {item.id}
 
     def pm_rejects(self):
-        one = self.one("active")
+        item = self.one("active")
         try:
-            reject(self.memory, one.id, "no", "pm", Guardrails())
+            reject(self.memory, item.id, "no", "pm", Guardrails())
         except BadInput:
             return set()
-        assert one.id not in self.held, "rejected what is held"
+        assert item.id not in self.held, "rejected what is held"
         return set()
 
     def pm_changes(self):
-        one = self.one("active")
+        item = self.one("active")
         terms = self.rng.choice(
             (
                 {"stop": "33"},
@@ -173,12 +173,12 @@ class Room:
             )
         )
         try:
-            change_held(self.memory, one.id, "pm", Guardrails(), terms)
+            change_held(self.memory, item.id, "pm", Guardrails(), terms)
         except BadInput:
             return set()
-        assert one.id in self.held, "changed what is not held"
+        assert item.id in self.held, "changed what is not held"
         self.seen["changed"] += 1
-        return {one.id}
+        return {item.id}
 
     def pm_constrains(self):
         self.limit = self.rng.choice((100.0, 150.0, 200.0))
@@ -210,7 +210,7 @@ class Room:
         due = {name: left for name in self.held if (left := self.exit_of(name))}
         outcomes, gaps = trades.close_exits(self.memory, At(as_of=evening, lake=self.lake))
         assert gaps == []
-        assert sorted(one.expression for one in outcomes) == sorted(due), "closed others than those that were due"
+        assert sorted(each.expression for each in outcomes) == sorted(due), "closed others than those that were due"
         self.look()
         for name, (reason, pnl) in due.items():
             closed = self.texts[name]
@@ -278,8 +278,8 @@ class Room:
         changed = act()
         self.look()
         texts = self.texts
-        named = {path.rpartition("/")[2].removesuffix(".md") for path in held_in(self.remembered)}
-        assert named == set(self.held), f"{act.__name__}: held {named}, not {set(self.held)}"
+        names = {path.rpartition("/")[2].removesuffix(".md") for path in held_in(self.remembered)}
+        assert names == set(self.held), f"{act.__name__}: held {names}, not {set(self.held)}"
         for name in self.held:
             if name not in changed:
                 assert content_hash(texts[name]) == before[name], f"{act.__name__} changed {name}"
@@ -369,14 +369,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0, help="the first path's; the others' follow")
-    asked, started = parser.parse_args(), time.monotonic()
+    question, started = parser.parse_args(), time.monotonic()
 
     def tell(count, seen):
-        if count % 500 == 0 or count == asked.n:
+        if count % 500 == 0 or count == question.n:
             took = timedelta(seconds=round(time.monotonic() - started))
-            print(f"{count:,} paths from seed {asked.seed} in {took}: {dict(seen)}, 0 differences", flush=True)
+            print(f"{count:,} paths from seed {question.seed} in {took}: {dict(seen)}, 0 differences", flush=True)
 
-    walked(asked.n, asked.seed, tell)
+    walked(question.n, question.seed, tell)
 
 
 if __name__ == "__main__":

@@ -33,26 +33,26 @@ PRICES = {
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    made = Lake(tmp_path_factory.mktemp("holes") / "lake")
+    outcome = Lake(tmp_path_factory.mktemp("holes") / "lake")
     rows = [
         bar(day, float(price), symbol=ticker, entity_id=str(number), volume=1000.0)
         for number, (ticker, prices) in enumerate(PRICES.items(), start=1)
         for day, price in zip(DAYS, [*prices, *[prices[-1]] * 20], strict=False)
         if price
     ]
-    put_rows(made, "prices", *rows)
-    told = {"ticker": "DIV", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
-    told |= {"dividend_id": "d", "dividend_type": "Regular", "currency": "CAD"}
-    put_rows(made, "dividends", told | {"available_at": end_of_new_york_day(DAYS[0])})
-    return made
+    put_rows(outcome, "prices", *rows)
+    reply = {"ticker": "DIV", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
+    reply |= {"dividend_id": "d", "dividend_type": "Regular", "currency": "CAD"}
+    put_rows(outcome, "dividends", reply | {"available_at": end_of_new_york_day(DAYS[0])})
+    return outcome
 
 
 def evening(memory, lake, number):
     """The alerts of an evening about positions, what closed then, and why others did not."""
     now = at(memory, lake, DAYS[number], 23)
-    listed = alerts(whole_memory(memory, now.as_of), now, Config(alerts=Alerts(data_late_hours=4)))
+    listing = alerts(whole_memory(memory, now.as_of), now, Config(alerts=Alerts(data_late_hours=4)))
     outcomes, gaps = close_exits(memory, now)
-    return [alert.text for alert in listed if alert.subject == "E-001"], outcomes, gaps
+    return [alert.text for alert in listing if alert.subject == "E-001"], outcomes, gaps
 
 
 def test_a_stop_passed_in_a_halt_fills_at_the_next_open_and_every_day_without_a_bar_is_alerted(memory, lake):
@@ -127,5 +127,5 @@ def test_a_trade_not_taken_is_followed_over_a_hole(memory, lake):
     name = proposed(memory, instrument="HLT", target="130")
     over = replace(HELD, id=name, instrument="HLT", target="130", status="rejected", rejection_reason="too dear")
     wrote(standing(memory, "pm"), f"/memory/expressions/{name}.md", over, "rejected")
-    (made,), gaps = track_untaken(memory, at(memory, lake, DAYS[6]))
-    assert (made.exit_reason, made.total_return, gaps) == ("stop", pytest.approx(-0.15), [])
+    (outcome,), gaps = track_untaken(memory, at(memory, lake, DAYS[6]))
+    assert (outcome.exit_reason, outcome.total_return, gaps) == ("stop", pytest.approx(-0.15), [])

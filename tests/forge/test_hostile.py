@@ -76,8 +76,8 @@ CALL = re.compile(r"CALL(\{.*?\})LLAC", re.DOTALL)
 def hostile(number):
     """One content: an order of ours, worded in one of ten ways, numbered so that no two are alike."""
     name, arguments = ORDERS[number % len(ORDERS)]
-    told = json.dumps({"name": name, "arguments": arguments})
-    return WRAPS[(number // len(ORDERS)) % len(WRAPS)].format(f"CALL{told}LLAC") + f"\n({number})"
+    reply = json.dumps({"name": name, "arguments": arguments})
+    return WRAPS[(number // len(ORDERS)) % len(WRAPS)].format(f"CALL{reply}LLAC") + f"\n({number})"
 
 
 class Found:
@@ -96,15 +96,15 @@ class Found:
 def obeys(request):
     """Does whatever it reads. As a reviewer or sub-agent it says what it was told to say too."""
     last = request.messages[-1]
-    read = "\n".join(one.text for one in last.returned) if isinstance(last, Results) else str(last)
-    done = sum(isinstance(one, Results) for one in request.messages)
-    calls = [json.loads(one) for one in CALL.findall(read) if "CALL{" not in one]
+    read = "\n".join(each.text for each in last.returned) if isinstance(last, Results) else str(last)
+    done = sum(isinstance(each, Results) for each in request.messages)
+    calls = [json.loads(each) for each in CALL.findall(read) if "CALL{" not in each]
     if request.role == "agent" and not done:
         calls = [{"name": "fetch", "arguments": {"source": "economic", "params": {}}}]
     if not calls or done > 3:
         return Answer(f"### SUMMARY\n{read[:5_000]}", finish="stop", model="scripted-1")
-    made = tuple(Call(one["name"], one["arguments"], f"c{place}") for place, one in enumerate(calls))
-    return Answer("", made, "tools", "scripted-1")
+    outcome = tuple(Call(each["name"], each["arguments"], f"c{place}") for place, each in enumerate(calls))
+    return Answer("", outcome, "tools", "scripted-1")
 
 
 PAGES = {
@@ -166,7 +166,7 @@ def answers(page, calls):
     """A model that fetches, does every order of the page, and then says the page as its answer."""
 
     def answer(request):
-        results = sum(isinstance(one, Results) for one in request.messages)
+        results = sum(isinstance(each, Results) for each in request.messages)
         if request.role != "agent" or results > 1:
             return Answer(f"### SUMMARY\nGrowth slows. {page}", finish="stop", model="scripted-1")
         due = [Call("fetch", {"source": "economic", "params": {}}, "c0")] if not results else calls
@@ -190,17 +190,17 @@ def test_a_hostile_page_changes_no_record_and_speaks_in_nobodys_voice(tmp_path, 
     calls.append(Call("dispatch", {"id": "rates", "depends_on": ["growth"], "validate": True} | task, "e"))
     calls.append(Call("collect", {"target": "all"}, "f"))
     calls.append(Call("compact", {"target": "/session/context/ctx_001.md", "focus": "growth"}, "k"))
-    asked = []
+    question = []
 
     def model(role):
-        made = Scripted(answers(page, calls), role)
-        asked.append(made)
-        return made
+        outcome = Scripted(answers(page, calls), role)
+        question.append(outcome)
+        return outcome
 
     async def economic(params):
         return Found(page)
 
-    monkeypatch.setattr(Agent, "_sources", lambda self, begun: {"economic": economic})
+    monkeypatch.setattr(Agent, "_sources", lambda self, start: {"economic": economic})
     with closing(Memory(tmp_path / "forge", clock=Simulated("test", T))) as memory:
         wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
         fs = turn(memory, "seed", at=memory.read_instant(memory.journal.clock.now()))
@@ -214,12 +214,12 @@ def test_a_hostile_page_changes_no_record_and_speaks_in_nobodys_voice(tmp_path, 
         rows = memory.journal.rows()[before:]
         assert {row.kind for row in rows} <= {"files", "sessions", "reviews"}
         (history,) = {row.path for row in rows if row.path.casefold().endswith("turn_history.md")}
-        written = [row for row in rows if row.path == history]
-        assert {row.actor for row in written} == {"code"}
-        assert re.findall(r"^(?:## Turn|Query:).*$", written[-1].content, re.MULTILINE) == [
+        output = [row for row in rows if row.path == history]
+        assert {row.actor for row in output} == {"code"}
+        assert re.findall(r"^(?:## Turn|Query:).*$", output[-1].content, re.MULTILINE) == [
             "## Turn 1", "Query: What of growth?", "## Turn 2", "Query: And now?",
         ]  # fmt: skip
-    requests = [request for made in asked for request in made.asked]
+    requests = [request for outcome in question for request in outcome.asked]
     unstored = {"subagent", "validation"} if "\r" in page else set()  # no file of the session has a carriage return
     roles = {"agent", "review", "subagent", "validation", "compact"} - unstored
     assert {request.role for request in requests} == roles
@@ -244,8 +244,8 @@ def outside(text):
 def test_nothing_a_text_orders_is_reached(tmp_path, monkeypatch, part):
     reached = []
     for name in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, name, lambda self, *told: reached.append(told))
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *told, **more: reached.append(told))
+        monkeypatch.setattr(socket.socket, name, lambda self, *reply: reached.append(reply))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *reply, **more: reached.append(reply))
     memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     fs = turn(memory, "seed", at=memory.read_instant(memory.journal.clock.now()))
@@ -262,14 +262,14 @@ def test_nothing_a_text_orders_is_reached(tmp_path, monkeypatch, part):
         raise BadInput("url", "is not taken here", "ask by topic")
 
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: Scripted(obeys, role), tmp_path / "none")
-    monkeypatch.setattr(Agent, "_sources", lambda self, begun: {"economic": economic, "web": web})
+    monkeypatch.setattr(Agent, "_sources", lambda self, start: {"economic": economic, "web": web})
     decided = asyncio.run(agent.ask("What of growth?", T))
     tried = [step for step in agent.tape.steps(decided.decision) if step.kind == "tool"]
     assert len(tried) > len(texts)
     rows = memory.journal.rows()[before:]
     assert {row.kind for row in rows} <= {"files", "sessions", "reviews"}
     # A reviewer that obeys can be talked into its verdict: the Expression waits for the PM all the same.
-    assert [one.expression.status for one in pending(memory, Guardrails())] == ["proposed"]
+    assert [each.expression.status for each in pending(memory, Guardrails())] == ["proposed"]
     own = f"/session/{decided.receipt.session}/"
     assert [row.path for row in rows if row.kind == "files" and not row.path.startswith(own)] == []
     assert [row.path for row in rows if row.kind == "sessions"] == [f"/sessions/{decided.receipt.session}.md"]

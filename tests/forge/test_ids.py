@@ -29,15 +29,15 @@ PASSING = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|
 
 def borne(source: str) -> set[str]:
     """The ids that tests of a module bear, by their names or by the ids of their parameters."""
-    found: set[str] = set()
+    result: set[str] = set()
     for test in ast.walk(ast.parse(source)):
         if not isinstance(test, ast.FunctionDef) or not test.name.startswith("test_"):
             continue
-        given = [one.value for part in test.decorator_list for one in ast.walk(part) if isinstance(one, ast.Constant)]
-        names = [test.name.split("_")[1], *(one.split(" ")[0] for one in given if isinstance(one, str))]
-        asserts = any(isinstance(one, ast.Assert) or "raises" in ast.dump(one) for one in ast.walk(test))
-        found |= {name.upper() for name in names if asserts} & IDS
-    return found
+        inputs = [one.value for part in test.decorator_list for one in ast.walk(part) if isinstance(one, ast.Constant)]
+        names = [test.name.split("_")[1], *(each.split(" ")[0] for each in inputs if isinstance(each, str))]
+        asserts = any(isinstance(each, ast.Assert) or "raises" in ast.dump(each) for each in ast.walk(test))
+        result |= {name.upper() for name in names if asserts} & IDS
+    return result
 
 
 def test_every_id_that_is_here_is_borne_by_a_test():
@@ -90,8 +90,8 @@ def test_l1_what_lasts_knows_nothing_of_what_a_better_model_would_replace():
     places = [place for name in LASTING for place in ([root / name] if "." in name else (root / name).rglob("*.py"))]
     assert len(places) > 15
     wrong = {
-        place.name: found
+        place.name: result
         for place in places
-        if (found := re.findall(rf"^\s*(?:from|import) {PASSING.pattern}", place.read_text("utf-8"), re.MULTILINE))
+        if (result := re.findall(rf"^\s*(?:from|import) {PASSING.pattern}", place.read_text("utf-8"), re.MULTILINE))
     }
     assert wrong == {}

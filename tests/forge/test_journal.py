@@ -54,7 +54,7 @@ def test_the_clock_strictly_rises_also_while_it_stands_or_steps_back_a_little(tm
     clock = Simulated("run", T0)
     journal = Journal(tmp_path / "j.sqlite", clock)
     stamps = [journal.append("/session/s/a.md", str(n), call(n)).written_at for n in range(5)]
-    assert [later - one for one, later in pairwise(stamps)] == [1] * 4
+    assert [later - each for each, later in pairwise(stamps)] == [1] * 4
     behind = Simulated("run", T0 - timedelta(minutes=1))
     with pytest.raises(ClockBehind):
         Journal(tmp_path / "j.sqlite", behind).append("/session/s/a.md", "x", call(9))
@@ -93,10 +93,10 @@ def test_an_append_reads_no_more_of_a_path_that_was_written_often(memory, monkey
     last = None
     for number in range(20):
         last = append(number)
-    made = []
-    monkeypatch.setattr("forge.memory.journal.Row", lambda *given, **told: made.append(1) or Row(*given, **told))
+    outcome = []
+    monkeypatch.setattr("forge.memory.journal.Row", lambda *inputs, **reply: outcome.append(1) or Row(*inputs, **reply))
     append(20)
-    assert len(made) <= 2
+    assert len(outcome) <= 2
 
 
 def test_a_path_that_changed_since_it_was_read_is_refused(memory):
@@ -159,8 +159,8 @@ def _back_dated(db):
     forged = chain.link(
         replace(row, seq=row.seq + 1, written_at=row.written_at - 3_600_000_000, call_id="f"), row.chain
     )
-    told = [getattr(forged, name) for name in names]
-    db.execute(f"INSERT INTO forge_journal ({', '.join(names)}, number) VALUES ({'?,' * len(names)} 0)", told)
+    reply = [getattr(forged, name) for name in names]
+    db.execute(f"INSERT INTO forge_journal ({', '.join(names)}, number) VALUES ({'?,' * len(names)} 0)", reply)
 
 
 @pytest.mark.parametrize(
@@ -241,24 +241,24 @@ def test_a_cut_journal_is_the_whole_one_as_of_then(tmp_path, memory):
 
 
 def test_what_the_lake_has_as_of_an_instant_is_read_once_a_version(memory, monkeypatch):
-    opened, original = [], flush.open_session
+    handle, original = [], flush.open_session
 
     def counted(lake, as_of, version=None):
-        opened.append(version)
+        handle.append(version)
         return original(lake, as_of, version)
 
     fill(memory)
     monkeypatch.setattr(flush, "open_session", counted)
     memory.flush()
-    opened.clear()
+    handle.clear()
     then = now()
     first = shown(memory.hydrate(then, session="s"))
     later = memory.journal.append("/session/s/later.md", "later", call("later"))
     assert shown(memory.hydrate(then, session="s")) == first
-    assert len(opened) == 1
+    assert len(handle) == 1
     memory.flush()
-    opened.clear()
-    told = shown(memory.hydrate(now(), session="s"))
-    assert told == first | {later.path: [(later.seq, "later")]}
+    handle.clear()
+    reply = shown(memory.hydrate(now(), session="s"))
+    assert reply == first | {later.path: [(later.seq, "later")]}
     assert shown(memory.hydrate(then, session="s")) == first
-    assert len(opened) == 2
+    assert len(handle) == 2

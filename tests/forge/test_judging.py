@@ -66,9 +66,9 @@ def test_confidence_is_what_the_scenarios_say_and_they_cover_every_value_once(ch
 
 @pytest.fixture
 def memory(tmp_path):
-    made = Memory(tmp_path / "forge", clock=Simulated("judging", STATED))
-    yield made
-    made.close()
+    outcome = Memory(tmp_path / "forge", clock=Simulated("judging", STATED))
+    yield outcome
+    outcome.close()
 
 
 def written(memory, view, author="code"):
@@ -109,14 +109,14 @@ def test_settled_scenarios_and_base_rates_are_those_of_a_direct_computation(memo
         view = view_with(shares, f"value < {low}", shares[0], whens, by=DUE + timedelta(days=chance.choice((0, 9, 40))))
         views.append((view, low, high))
         written(memory, view)
-    found = {settlement.view: settlement for settlement in settled(memory, history)}
+    result = {settlement.view: settlement for settlement in settled(memory, history)}
     writes = [row for row in memory.journal.rows() if "/views/" in row.path]  # The last one of a View is its verdict.
     found_at = {row.path[-8:-3]: from_micros(row.written_at) for row in reversed(writes)}
     known_at = gdp("2014-05-20", 105.0)["available_at"]
     ends = [90.0 if month % 2 else 104.0 for month in (*range(5, 13), *range(1, 5))]  # known at each month's end
     errors, base_errors, briers, logs, leads, questions = [], [], [], [], [], set()
     for number, (view, low, high) in enumerate(views, start=1):
-        judged = found[f"V-{number:03d}"]
+        judged = result[f"V-{number:03d}"]
         came = 0 if low > 105 else 1 if high >= 105 else 2
         shares = [scenario.probability for scenario in view.scenarios]
         brier = sum((share - (place == came)) ** 2 for place, share in enumerate(shares))
@@ -143,12 +143,12 @@ def test_settled_scenarios_and_base_rates_are_those_of_a_direct_computation(memo
 
 
 def settlement(number, **changed):
-    told = {
+    reply = {
         "id": f"S-{number:03d}", "view": f"V-{number:03d}", "category": "thematic", "probability": 0.9,
         "exposure": "clean", "source": "agent", "status": "came_true", "by": DUE, "stated_at": STATED,
         "asked_as_of": END, "question": str(number), "rule": "close > 1",
     }  # fmt: skip
-    return Settlement(**told | changed)
+    return Settlement(**reply | changed)
 
 
 def test_a_trivial_question_has_no_skill_however_low_its_brier_score():
@@ -202,8 +202,8 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
         memory.journal.clock.move(memory.journal.clock.now() + timedelta(hours=chance.randint(1, 9)))
         number = chance.randrange(40)
         rule = rules[number] if chance.random() < 0.8 else 1 - rules[number]
-        told = {"confidence": chance.choice((0.3, 0.5, 0.9)), "status": chance.choice(("active", "active", "draft"))}
-        text = replace(questions[rule], id=f"V-{number + 1:03d}", scenarios=NEW_VIEW.scenarios, **told)
+        reply = {"confidence": chance.choice((0.3, 0.5, 0.9)), "status": chance.choice(("active", "active", "draft"))}
+        text = replace(questions[rule], id=f"V-{number + 1:03d}", scenarios=NEW_VIEW.scenarios, **reply)
         wrote(standing(memory), f"/memory/views/{text.id}.md", text, f"w{memory.journal.head()[0]}")
     texts = {}
     for row in memory.journal.rows():
@@ -212,12 +212,12 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
                 (from_micros(row.written_at), parse(KINDS["views"], row.content))
             )
     public = gdp("2014-05-20", 105.0)["available_at"]
-    made = settled(memory, history)
+    outcome = settled(memory, history)
     due = {}
-    for judged in made:
+    for judged in outcome:
         same = [(at, view, view.settles.rule == judged.rule) for at, view in texts[judged.view]]
         due[judged.id] = lead_by_hand(same, judged.rule == "value < 110", public)
-    assert {judged.id: judged.lead_days for judged in made} == pytest.approx(due)
+    assert {judged.id: judged.lead_days for judged in outcome} == pytest.approx(due)
     assert len([lead for lead in due.values() if lead is None]) > 5
     assert len([lead for lead in due.values() if lead is not None]) > 5
 
@@ -232,13 +232,13 @@ def test_settle_and_calibrate_on_the_command_line_and_the_lead_on_the_pages(hist
     with closing(Memory()) as live:
         for number in range(40):
             lead = 3.25 if number % 2 else None
-            made = settlement(0, id="new", question=str(number), view="V-001", lead_days=lead)
-            wrote(standing(live), "/memory/settlements/new.md", made, f"s{number}")
+            outcome = settlement(0, id="new", question=str(number), view="V-001", lead_days=lead)
+            wrote(standing(live), "/memory/settlements/new.md", outcome, f"s{number}")
         written(live, NEW_VIEW, "pm")
     assert cli.invoke(["forge", "calibrate"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("thematic: 40 forecasts, measured; Brier 0.010")
-    assert told.endswith(", lead days 3.2\n")
+    output = capsys.readouterr().out
+    assert output.startswith("thematic: 40 forecasts, measured; Brier 0.010")
+    assert output.endswith(", lead days 3.2\n")
     with browsing(history.root, rooms=(room,)) as client:
         scores, view = client.get("/desk/calibration").text, client.get("/desk/v/V-001").text
     assert '<td class="num" data-l="Lead, days">3.2</td>' in scores

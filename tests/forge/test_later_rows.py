@@ -84,7 +84,7 @@ def crew_requests_and_answers(root, folder):
 def broken(root, place, when):
     """A copy of a lake without those of its files of news."""
     copy = shutil.copytree(root, place)
-    files = [one for one in Lake(copy).snapshot().tables["news"].files if when(one)]
+    files = [each for each in Lake(copy).snapshot().tables["news"].files if when(each)]
     for file in files:
         (copy / file.path).unlink()
     return copy, files
@@ -102,7 +102,7 @@ def test_a_crew_is_told_nothing_of_later_rows_nor_of_faults_in_their_files(twins
 
 
 def test_a_crew_is_told_of_a_fault_in_the_same_words_on_both_lakes(twins, tmp_path):
-    copies = (broken(root, tmp_path / f"{root.name} hurt", lambda one: one.lo <= instant(AS_OF))[0] for root in twins)
+    copies = (broken(root, tmp_path / f"{root.name} hurt", lambda each: each.lo <= instant(AS_OF))[0] for root in twins)
     ends, goes_on = (crew_requests_and_answers(root, tmp_path / f"of {root.name}") for root in copies)
     assert ends == goes_on
     assert not any(part in step.answer for step in ends for part in (str(tmp_path), "parquet", "LakeFault"))

@@ -133,8 +133,8 @@ def exact(number):
     return Decimal(str(number))
 
 
-def day_of(one):
-    return one.filled_at.astimezone(NEW_YORK).date()
+def day_of(item):
+    return item.filled_at.astimezone(NEW_YORK).date()
 
 
 def grown(prices, after, until):
@@ -149,19 +149,19 @@ def grown(prices, after, until):
 def shares(fills, prices, until, before=None):
     """What these fills come to on a day; before: count those of earlier days alone."""
     return sum(
-        exact(one.quantity) * grown(prices, day_of(one), until)
-        for one in fills
-        if day_of(one) <= until and (before is None or day_of(one) < before)
+        exact(each.quantity) * grown(prices, day_of(each), until)
+        for each in fills
+        if day_of(each) <= until and (before is None or day_of(each) < before)
     )
 
 
 def worth(fills, prices, day):
     """The value of a position on a day: its last close, or its last fill's price, over the splits since."""
-    closed_on = max((one for one in prices.closes if one <= day), default=None)
+    closed_on = max((each for each in prices.closes if each <= day), default=None)
     if closed_on is not None:
         price, since = exact(prices.closes[closed_on]), closed_on
     else:
-        last = max((one for one in fills if day_of(one) <= day), key=lambda one: (one.filled_at, one.id))
+        last = max((each for each in fills if day_of(each) <= day), key=lambda each: (each.filled_at, each.id))
         price, since = exact(last.price), day_of(last)
     return shares(fills, prices, day) * price / grown(prices, since, day)
 
@@ -169,11 +169,11 @@ def worth(fills, prices, day):
 def realised(fills, prices, until):
     """Closed P&L on average cost, with all prices and quantities brought to the last day's shares."""
     quantity = cost = closed = Decimal(0)
-    for one in sorted(fills, key=lambda one: (one.filled_at, one.id)):
-        if day_of(one) > until:
+    for item in sorted(fills, key=lambda each: (each.filled_at, each.id)):
+        if day_of(item) > until:
             continue
-        ratio = grown(prices, day_of(one), until)
-        traded, price = exact(one.quantity) * ratio, exact(one.price) / ratio
+        ratio = grown(prices, day_of(item), until)
+        traded, price = exact(item.quantity) * ratio, exact(item.price) / ratio
         if quantity * traded >= 0:
             cost = (quantity * cost + traded * price) / (quantity + traded)
             quantity += traded
@@ -187,12 +187,14 @@ def realised(fills, prices, until):
 
 def oracle(fills, prices, until, rate, borrow, capital=100_000):
     """NAV by day, closed P&L, dividends, interest, fees of borrowed shares, by sums over all fills up to each day."""
-    keys = {(one.instrument, one.expression) for one in fills}
-    groups = {key: [one for one in fills if (one.instrument, one.expression) == key] for key in keys}
+    keys = {(each.instrument, each.expression) for each in fills}
+    groups = {key: [each for each in fills if (each.instrument, each.expression) == key] for key in keys}
     interest, lent, curve = Decimal(0), Decimal(0), {}
-    day = min(day_of(one) for one in fills)
+    day = min(day_of(each) for each in fills)
     while day <= until:
-        paid = sum(-exact(one.quantity) * exact(one.price) - exact(one.fees) for one in fills if day_of(one) <= day)
+        paid = sum(
+            -exact(each.quantity) * exact(each.price) - exact(each.fees) for each in fills if day_of(each) <= day
+        )
         income = sum(
             shares(group, prices[ticker], ex_day, before=ex_day) * exact(amount)
             for (ticker, _), group in groups.items()
@@ -203,7 +205,7 @@ def oracle(fills, prices, until, rate, borrow, capital=100_000):
         if day < until and cash < 0:
             due = cash * exact(rate) / 36500
             interest, cash = interest + due, cash + due
-        started = [(key, group) for key, group in groups.items() if any(day_of(one) <= day for one in group)]
+        started = [(key, group) for key, group in groups.items() if any(day_of(each) <= day for each in group)]
         if day < until and day >= borrow.booked_on:
             short = [worth(group, prices[key[0]], day) for key, group in started if key[0] == borrow.ticker]
             due = -sum(value for value in short if value < 0) * exact(borrow.amount) / 36500
@@ -216,26 +218,26 @@ def oracle(fills, prices, until, rate, borrow, capital=100_000):
 
 def differences(seed):
     fills, prices, until, rate, seen = portfolio(seed)
-    if min(day_of(one) for one in fills) > until:
+    if min(day_of(each) for each in fills) > until:
         return [], seen
-    ticker, opened = random.Random(seed).choice(sorted(prices)), min(map(day_of, fills))
-    borrow = Cash(id="C-003", entry="borrow", amount=8.5, booked_on=opened + timedelta(days=seed % 9), ticker=ticker)
+    ticker, handle = random.Random(seed).choice(sorted(prices)), min(map(day_of, fills))
+    borrow = Cash(id="C-003", entry="borrow", amount=8.5, booked_on=handle + timedelta(days=seed % 9), ticker=ticker)
     account = ledger_of(fills, prices, until, rate, cash=(borrow,))
     curve, closed, income, interest, lent = oracle(fills, prices, until, rate, borrow)
     seen.update(borrowed=lent > 0)
     pairs = [(str(day), exact(nav), curve[day]) for day, nav in account.curve]
-    pairs.append(("closed", exact(sum(one.closed for one in account.holdings)), closed))
-    pairs.append(("income", exact(sum(one.income for one in account.holdings)), income))
+    pairs.append(("closed", exact(sum(each.closed for each in account.holdings)), closed))
+    pairs.append(("income", exact(sum(each.income for each in account.holdings)), income))
     pairs.append(("interest", exact(account.financing), interest))
-    stated = sum(exact(one.fees) for one in fills if day_of(one) <= until)
-    pairs.append(("fees", exact(sum(one.fees for one in account.holdings)), stated + lent))
+    count = sum(exact(each.fees) for each in fills if day_of(each) <= until)
+    pairs.append(("fees", exact(sum(each.fees for each in account.holdings)), count + lent))
     parts = 100_000 + account.financing + sum(
-        one.open + one.closed + one.income - one.fees for one in account.holdings
+        each.open + each.closed + each.income - each.fees for each in account.holdings
     )  # fmt: skip
     pairs.append(("parts", exact(parts), exact(account.nav)))
-    held = {key: len(days) for key, days in account.missing.items()}
+    content = {key: len(days) for key, days in account.missing.items()}
     assert len(account.curve) == len(curve), "a day is missing"
-    assert [number for number in held.values() if number <= 0] == [], "a gap without a day"
+    assert [number for number in content.values() if number <= 0] == [], "a gap without a day"
     return [(seed, *pair) for pair in pairs if abs(pair[1] - pair[2]) > TOLERANCE * max(1, abs(pair[2]))], seen
 
 

@@ -60,7 +60,7 @@ RULES = {
 
 def beta_of(name):
     start = max(FIRST.get(name, 0), 0)
-    own, index = (WORLD[one][1][start : LAST + 1] for one in (name, "SPY"))
+    own, index = (WORLD[each][1][start : LAST + 1] for each in (name, "SPY"))
     mine, theirs = own[1:] / own[:-1] - 1, index[1:] / index[:-1] - 1
     return np.cov(mine, theirs)[0, 1] / np.var(theirs, ddof=1) if len(mine) >= 20 else 1.0
 
@@ -165,56 +165,56 @@ def stated(trade):
 
 
 def bigger(*numbers):
-    return max((one for one in numbers if one is not None), key=abs, default=None)
+    return max((each for each in numbers if each is not None), key=abs, default=None)
 
 
 def totals(positions):
     """The sums over positions, each a trade, of what counts of it: the larger of claim and computation."""
     sums = {"gross": 0.0, "net": 0.0, "loss": 0.0, "names": Counter(), "factors": Counter()}
     for trade in positions:
-        told, found = stated(trade), computed(trade) or {"names": None, "loss": None, "factors": {}}
-        names = found["names"] if found["names"] is not None else told["names"]
-        loss = bigger(told["loss"], found["loss"])
+        reply, result = stated(trade), computed(trade) or {"names": None, "loss": None, "factors": {}}
+        names = result["names"] if result["names"] is not None else reply["names"]
+        loss = bigger(reply["loss"], result["loss"])
         sums["gross"] += sum(map(abs, names.values()))
         sums["net"] += sum(names.values())
         sums["loss"] += abs(trade.notional) if loss in (None, inf) else loss
         for name, size in names.items():
             sums["names"][name] += size
-        for name in {*(told["factors"] or {}), *found["factors"]}:
-            sums["factors"][name] += bigger((told["factors"] or {}).get(name), found["factors"].get(name))
+        for name in {*(reply["factors"] or {}), *result["factors"]}:
+            sums["factors"][name] += bigger((reply["factors"] or {}).get(name), result["factors"].get(name))
     return sums
 
 
 def figures(trade, positions, extra):
     """Each rule's figure with the trade in a book: what it claims, what is computed, and which of both there are."""
-    rest, told, found = totals(positions), stated(trade), computed(trade)
+    rest, reply, result = totals(positions), stated(trade), computed(trade)
     empty = dict.fromkeys(("loss", "names", "duration", "factors", "days"))
-    found = found or empty
-    names = {*(told["names"] or {}), *(found["names"] or {})}
-    kinds = {*(told["factors"] or {}), *(found["factors"] or {})}
+    result = result or empty
+    names = {*(reply["names"] or {}), *(result["names"] or {})}
+    kinds = {*(reply["factors"] or {}), *(result["factors"] or {})}
 
-    def of_names(one):
-        if one["names"] is None:
+    def of_names(item):
+        if item["names"] is None:
             return dict.fromkeys(("max_gross_exposure", "max_single_name", "max_net_exposure"))
-        sizes = one["names"]
+        sizes = item["names"]
         return {
             "max_gross_exposure": extra + rest["gross"] + sum(map(abs, sizes.values())),
             "max_single_name": max(abs(rest["names"][name] + sizes.get(name, 0.0)) for name in names),
             "max_net_exposure": abs(rest["net"] + sum(sizes.values())),
         }
 
-    def of(one):
-        loss, duration, exposures = one["loss"], one["duration"], one["factors"]
+    def of(each):
+        loss, duration, exposures = each["loss"], each["duration"], each["factors"]
         parts = [abs(rest["factors"][kind] + (exposures or {}).get(kind, 0.0)) for kind in kinds]
-        return of_names(one) | {
+        return of_names(each) | {
             "max_single_risk": loss,
             "max_total_loss": None if loss is None else rest["loss"] + loss,
             "max_duration_contribution": None if duration is None else abs(duration),
             "max_factor_concentration": None if exposures is None else max(parts, default=0.0),
-            "max_days_of_volume": one["days"],
+            "max_days_of_volume": each["days"],
         }
 
-    claims, computations = of(told), of(found)
+    claims, computations = of(reply), of(result)
     return {rule: (claims[rule], computations[rule]) for rule in RULES}
 
 
@@ -222,14 +222,14 @@ def broken(trade, positions, extra, limits):
     """The rules that a trade breaks, those that rest on a claim, and whether a figure is too near to its limit."""
     over, claims, near = set(), set(), False
     for rule, pair in figures(trade, positions, extra).items():
-        known, limit = [one for one in pair if one is not None], limits[RULES[rule]]
-        if not known:
+        existing, limit = [each for each in pair if each is not None], limits[RULES[rule]]
+        if not existing:
             missing = rule in list(RULES)[:4]
             over |= {rule} if missing else set()
             continue
-        over |= {rule} if max(known) > limit else set()
+        over |= {rule} if max(existing) > limit else set()
         claims |= {rule} if pair[1] is None else set()
-        near |= abs(max(known) - limit) < 1e-6
+        near |= abs(max(existing) - limit) < 1e-6
     return over, claims, near
 
 
@@ -342,11 +342,11 @@ class Desk:
             return
         assert near or not over, f"{over} are broken by what was written: {trade}"
         name = answer.rpartition("/")[2].removesuffix(".md")
-        written = parse(KINDS["expressions"], self.turn().read_file(f"/memory/expressions/{name}.md"))
-        reviewed(self.memory, written)
+        output = parse(KINDS["expressions"], self.turn().read_file(f"/memory/expressions/{name}.md"))
+        reviewed(self.memory, output)
         confirmed = self.rng.random() < 0.6
         self.memory.journal.clock.move(self.memory.journal.clock.now() + timedelta(seconds=1))
-        (waiting,) = [one for one in pending(self.memory, self.guard) if one.expression.id == name]
+        (waiting,) = [each for each in pending(self.memory, self.guard) if each.expression.id == name]
         refused = None
         try:
             approve(self.memory, name, waiting.sha256, "pm", self.guard, confirmed=confirmed)
@@ -411,14 +411,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0, help="the first book's; the others' follow")
-    asked, started = parser.parse_args(), time.monotonic()
+    question, started = parser.parse_args(), time.monotonic()
 
     def tell(seen):
-        if seen["tried"] % 1_000 == 0 or seen["tried"] >= asked.n:
+        if seen["tried"] % 1_000 == 0 or seen["tried"] >= question.n:
             took = timedelta(seconds=round(time.monotonic() - started))
             print(f"{took}: {dict(seen)}, approved above a limit: {seen['approved above a limit']}", flush=True)
 
-    tried(asked.n, asked.seed, tell)
+    tried(question.n, question.seed, tell)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ ASKED = {"source": "economic", "params": {"op": "vintages", "series": "GDP", "pe
 
 
 def say(text, *calls):
-    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 @pytest.fixture

@@ -101,5 +101,5 @@ def test_l1_a_masked_model_reads_nothing_of_it_and_its_calls_are_real():
     assert answer.text == "F in 2014"
     assert answer.calls[0].arguments == {"params": {"ticker": "F", "since": "2014-05-01"}}
     read = str(scripted.asked[0].canonical())
-    assert not [one for one in ("AAPL", "Apple", "'F'", '"F"') if one in read]
+    assert not [each for each in ("AAPL", "Apple", "'F'", '"F"') if each in read]
     assert "It is 2042-05-01." in read

@@ -48,8 +48,8 @@ def generated(count, seed):
     """Companies with made-up names in the forms of real ones, tickers of one to five characters, and former names."""
     rng = random.Random(f"masked/{seed}")
     syllables = [first + vowel + last for first in "BDFGKLMNPRSTVZ" for vowel in "aeiou" for last in ("x", "rn", "lk")]
-    made = {}
-    while len(made) < count:
+    outcome = {}
+    while len(outcome) < count:
         word = lambda: rng.choice(syllables) + rng.choice(syllables).lower()  # noqa: E731
         forms = (
             "{} Inc.", "{} {} Corporation", "The {} Company", "{} & {}, Inc.", "{}-{} Holdings Ltd", "{}'s {} Co.",
@@ -59,8 +59,8 @@ def generated(count, seed):
         ticker = "".join(rng.choices("BCDFGHJKLMNPRTVWXZ", k=rng.choice((1, 3, 4)))) + rng.choice(("", "", "", ".B"))
         if ticker in OWN_WORDS:
             continue
-        made[ticker] = (f"{rng.randrange(1, 2_000_000):010d}", ticker, names[0], tuple(names[1:]))
-    return list(made.values())
+        outcome[ticker] = (f"{rng.randrange(1, 2_000_000):010d}", ticker, names[0], tuple(names[1:]))
+    return list(outcome.values())
 
 
 def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
@@ -68,14 +68,14 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
     world(root, until=until)
     lake = Lake(root, allow_drift="invented companies")
     now = datetime(SINCE.year, SINCE.month, SINCE.day, tzinfo=timezone.utc)
-    listed = {"available_at": now - timedelta(days=9)}
-    rows = [listed | {"cik": cik, "ticker": ticker, "name": name} for cik, ticker, name, _ in companies]
+    listing = {"available_at": now - timedelta(days=9)}
+    rows = [listing | {"cik": cik, "ticker": ticker, "name": name} for cik, ticker, name, _ in companies]
     put_rows(lake, "companies", *rows)
     mornings = [day for number in range(days) if session((day := now + timedelta(days=number)).date())]
     articles = []
     for number, (cik, ticker, name, former) in enumerate(companies):
         domain = re.sub("[^a-z]", "", name.split()[0].lower()) + ".com"
-        told = {
+        reply = {
             "name": name,
             "ticker": ticker,
             "upper": name.upper(),
@@ -83,15 +83,15 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
             "bare": cik.lstrip("0"),
             "domain": domain,
         }
-        told |= {"former": (former or (name,))[0], "accession": f"{cik}-14-000069"}
-        titles = [spelling.format(**told) for spelling in SPELLINGS]
+        reply |= {"former": (former or (name,))[0], "accession": f"{cik}-14-000069"}
+        titles = [spelling.format(**reply) for spelling in SPELLINGS]
         day = mornings[number * len(mornings) // len(companies)]
         articles += [
             article(f"leak{number}{place}", title, day - timedelta(hours=1 + place))
             | {"url": f"https://www.{domain}/{ticker}/2014/{cik}"}
             for place, title in enumerate(titles)
         ]
-        stated = {
+        statement = {
             "cik": cik,
             "kind": "company_name",
             "source": "edgar_name",
@@ -99,22 +99,22 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
             "available_at": now - timedelta(days=9),
         }
         if former:
-            put_rows(lake, "names", stated | {"name": former[0], "all_names": list(former)})
+            put_rows(lake, "names", statement | {"name": former[0], "all_names": list(former)})
     put_rows(lake, "news", *articles)
     return lake.root
 
 
 def leaks(lake, text):
     """Return what of the lake's names, ids and years is in a text. Nothing here is shared with the mask."""
-    found = []
+    result = []
     for company in companies_of(lake):
         names = [name for name in company.names if len(name) >= 4]
         parts = [" ".join(name.split()[:2]) for name in names] + [name.split()[0] for name in names]
         ids = [company.cik, *([bare] if len(bare := company.cik.lstrip("0")) > 4 else [])]
         words = {*names, *parts, *ids, *(ticker for ticker in company.tickers if len(ticker) > 1)} - {"", "The"}
         patterns = {word: rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in words}
-        found += [word for word, pattern in patterns.items() if re.search(pattern, text, re.IGNORECASE)]
-    return found + DATES.findall(text)
+        result += [word for word, pattern in patterns.items() if re.search(pattern, text, re.IGNORECASE)]
+    return result + DATES.findall(text)
 
 
 class Reading:
@@ -145,7 +145,7 @@ def test_a_masked_model_reads_no_name_id_or_date_of_the_lake_in_any_spelling(tmp
     real = json.dumps(transcript(ground.place(walk)), ensure_ascii=False)
     assert {"NOG", "0000320193", "2014"} <= {*leaks(lake, real)}, "the scanner finds what the tools really returned"
     assert [text for text in texts if "Firm 000" in text]
-    assert [(found, text[:200]) for text in texts if (found := leaks(lake, text))] == []
+    assert [(result, text[:200]) for text in texts if (result := leaks(lake, text))] == []
 
 
 def walked(root, count, days, seed):
@@ -156,14 +156,14 @@ def walked(root, count, days, seed):
     walk = replace(DAYS, name="masked", masked=True, until=until, triggers=("morning",))
     run(walk, replace(ground, models=lambda role: Reading(texts)))
     real = {*leaks(lake, json.dumps(transcript(ground.place(walk)), ensure_ascii=False))}
-    return companies, real, texts, [(found, text) for text in texts if (found := leaks(lake, text))]
+    return companies, real, texts, [(result, text) for text in texts if (result := leaks(lake, text))]
 
 
 def test_no_generated_company_is_named_in_a_masked_walk(tmp_path):
     companies, real, texts, leaked = walked(tmp_path, count=10, days=3, seed=1)
     assert [cik for cik, *_ in companies if cik not in real] == [], "every company was in what the tools returned"
     assert texts
-    assert [(found, text[:200]) for found, text in leaked] == []
+    assert [(result, text[:200]) for result, text in leaked] == []
 
 
 def main():
@@ -171,18 +171,18 @@ def main():
     parser.add_argument("--companies", type=int, default=30)
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    question = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="masked-") as folder:
-        companies, real, texts, leaked = walked(Path(folder), asked.companies, asked.days, asked.seed)
-        text, days = repeated(Path(folder), Path(folder) / "lake", SINCE + timedelta(days=asked.days))
+        companies, real, texts, leaked = walked(Path(folder), question.companies, question.days, question.seed)
+        text, days = repeated(Path(folder), Path(folder) / "lake", SINCE + timedelta(days=question.days))
     returned = sum(cik in real for cik, *_ in companies)
     print(
-        f"seed {asked.seed}: {len(companies)} companies, {returned} of them returned by the tools; {len(texts)} masked "
-        f"requests of {asked.days} days, {sum(map(len, texts)):,} characters; {len(leaked)} requests with a leak"
+        f"seed {question.seed}: {len(companies)} companies, {returned} of them returned by the tools; {len(texts)} "
+        f"masked requests of {question.days} days, {sum(map(len, texts)):,} characters; {len(leaked)} with a leak"
     )
     print(f"the walk repeated, mean difference expected {noise(days)}:", *re.findall(r"\d+ Views [^<]* them\.", text))
-    for found, text in leaked[:20]:
-        print(found, [text[max(0, text.find(found[0]) - 60) :][:160]])
+    for result, text in leaked[:20]:
+        print(result, [text[max(0, text.find(result[0]) - 60) :][:160]])
     return int(bool(leaked) or returned < len(companies))
 
 
@@ -190,15 +190,15 @@ def wavering(run):
     """A model whose confidence in a View changes from run to run, as a real model's does."""
 
     def answer(request):
-        made = brain(request)
-        if made.calls and "confidence:" in str(made.calls[0].arguments):
-            (call,) = made.calls
+        outcome = brain(request)
+        if outcome.calls and "confidence:" in str(outcome.calls[0].arguments):
+            (call,) = outcome.calls
             day = int(re.search(r"\d{4}-\d\d-(\d\d)", undated(str(request.messages[0])))[1])
-            stated = f"confidence: {confidence(run, day)}"
-            content = re.sub(r"confidence: [\d.]+", stated, call.arguments["content"])
+            statement = f"confidence: {confidence(run, day)}"
+            content = re.sub(r"confidence: [\d.]+", statement, call.arguments["content"])
             changed = replace(call, arguments=call.arguments | {"content": content})
-            return replace(made, calls=(changed,))
-        return made
+            return replace(outcome, calls=(changed,))
+        return outcome
 
     return lambda role: Scripted(answer)
 

@@ -43,17 +43,17 @@ def fill_line(number, ticker, quantity, price, expression=""):
 @pytest.fixture(scope="module")
 def memory(market, tmp_path_factory):
     """2,000 shares of E-001 since the 11th session, 100 shares of SPY sold short without an Expression, a deposit."""
-    made = Memory(tmp_path_factory.mktemp("morning") / "forge", clock=Simulated("morning", START))
-    open_account(made, CAPITAL, 0.0)
-    wrote(standing(made), "/memory/views/new.md", NEW_VIEW, "view")
-    held(made, stop="20", target="300")
-    made.journal.clock.move(NOW)
-    import_fills(made, HEADER + fill_line(10, "NOG", 2000, OWN[10], "E-001") + fill_line(40, "SPY", -100, INDEX[40]))
-    advance_account(made, market, SETTINGS.account)
-    book_cash(made, Entry("deposit", 50_000.0, DAYS[57], "second tranche"))
-    advance_account(made, market, SETTINGS.account)
-    yield made
-    made.close()
+    outcome = Memory(tmp_path_factory.mktemp("morning") / "forge", clock=Simulated("morning", START))
+    open_account(outcome, CAPITAL, 0.0)
+    wrote(standing(outcome), "/memory/views/new.md", NEW_VIEW, "view")
+    held(outcome, stop="20", target="300")
+    outcome.journal.clock.move(NOW)
+    import_fills(outcome, HEADER + fill_line(10, "NOG", 2000, OWN[10], "E-001") + fill_line(40, "SPY", -100, INDEX[40]))
+    advance_account(outcome, market, SETTINGS.account)
+    book_cash(outcome, Entry("deposit", 50_000.0, DAYS[57], "second tranche"))
+    advance_account(outcome, market, SETTINGS.account)
+    yield outcome
+    outcome.close()
 
 
 @pytest.fixture(scope="module")
@@ -160,14 +160,14 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("net asset value")
     heads = ["P&L", "by View and Expression", "positions", "risk", "needs a decision", "since the last session"]
-    found = [next(number for number, line in enumerate(lines) if line.startswith(head)) for head in heads]
-    assert found == sorted(found)
+    result = [next(number for number, line in enumerate(lines) if line.startswith(head)) for head in heads]
+    assert result == sorted(result)
     assert cli.invoke(["forge", "desk", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["nav"] == pytest.approx(CAPITAL + 2000 * (OWN[60] - OWN[10]) - 2)
-    assert [period["name"] for period in told["periods"]] == ["day", "month", "year"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["nav"] == pytest.approx(CAPITAL + 2000 * (OWN[60] - OWN[10]) - 2)
+    assert [period["name"] for period in document["periods"]] == ["day", "month", "year"]
     with browsing(Lake(market.lake).root, rooms=(room,)) as client:
-        shown = client.get("/desk").text
+        content = client.get("/desk").text
     order = [
         "Net asset value",
         "P&amp;L by View",
@@ -177,5 +177,5 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
         "Since the last session",
         "Views</h2>",
     ]
-    assert [shown.index(head) for head in order] == sorted(shown.index(head) for head in order)
-    assert "Hash <code>" not in shown
+    assert [content.index(head) for head in order] == sorted(content.index(head) for head in order)
+    assert "Hash <code>" not in content

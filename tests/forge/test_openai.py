@@ -16,8 +16,8 @@ def chunks(*deltas, finish="stop", used=None):
     choices = [{"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     usage = {"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19} | (used or {})
-    told = [base | {"choices": [choice]} for choice in choices] + [base | {"choices": [], "usage": usage}]
-    return "".join(f"data: {json.dumps(one)}\n\n" for one in told) + "data: [DONE]\n\n"
+    reply = [base | {"choices": [choice]} for choice in choices] + [base | {"choices": [], "usage": usage}]
+    return "".join(f"data: {json.dumps(each)}\n\n" for each in reply) + "data: [DONE]\n\n"
 
 
 def called(index, **function):
@@ -25,27 +25,27 @@ def called(index, **function):
 
 
 def ask(server, *script, messages=("go",)):
-    server.script = [(one if isinstance(one, tuple) else (200, one, 0)) for one in script]
+    server.script = [(each if isinstance(each, tuple) else (200, each, 0)) for each in script]
     name = f"openai:local@http://127.0.0.1:{server.server_address[1]}/v1"
     return asyncio.run(Routing({"agent": name}).model("agent").ask(Request("You are Forge.", messages, (SPEC,), 100)))
 
 
 def test_a3_an_openai_compatible_server_answers_a_role(server):
-    told = ask(server, chunks({"content": "Growth "}, {"content": "slows."}))
-    assert told == Answer("Growth slows.", (), "stop", "local-1", 12, 7)
-    (asked,) = server.asked
-    assert [one["role"] for one in asked["messages"]] == ["system", "user"]
-    assert (asked["model"], asked["stream"]) == ("local", True)
-    assert [one["function"]["name"] for one in asked["tools"]] == ["read"]
+    reply = ask(server, chunks({"content": "Growth "}, {"content": "slows."}))
+    assert reply == Answer("Growth slows.", (), "stop", "local-1", 12, 7)
+    (question,) = server.asked
+    assert [each["role"] for each in question["messages"]] == ["system", "user"]
+    assert (question["model"], question["stream"]) == ("local", True)
+    assert [each["function"]["name"] for each in question["tools"]] == ["read"]
 
 
 def test_tool_calls_and_their_results_go_there_and_back(server):
     streamed = called(0, name="read", arguments='{"path": '), called(1, arguments='"/memory/views/"}')
-    told = ask(server, chunks(*streamed, finish="tool_calls"))
-    assert (told.calls, told.finish) == ((Call("read", {"path": "/memory/views/"}, "t1"),), "tools")
-    ask(server, chunks({"content": "ok"}), messages=("go", told, Results((Returned(told.calls[0], "none"),))))
+    reply = ask(server, chunks(*streamed, finish="tool_calls"))
+    assert (reply.calls, reply.finish) == ((Call("read", {"path": "/memory/views/"}, "t1"),), "tools")
+    ask(server, chunks({"content": "ok"}), messages=("go", reply, Results((Returned(reply.calls[0], "none"),))))
     sent = server.asked[-1]["messages"]
-    assert [one["role"] for one in sent] == ["system", "user", "assistant", "tool"]
+    assert [each["role"] for each in sent] == ["system", "user", "assistant", "tool"]
     assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("t1", "none")
 
 

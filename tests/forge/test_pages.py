@@ -27,8 +27,8 @@ def blocks(page, language):
 
 
 def test_the_pages_record_is_one():
-    (told,) = re.findall(r"^```\n(# V.*?)^```$", (PAGES / "ideas.md").read_text(), re.DOTALL | re.MULTILINE)
-    assert render(parse(KINDS["views"], told)) == told
+    (reply,) = re.findall(r"^```\n(# V.*?)^```$", (PAGES / "ideas.md").read_text(), re.DOTALL | re.MULTILINE)
+    assert render(parse(KINDS["views"], reply)) == reply
 
 
 def test_the_pages_settings_are_some():
@@ -38,9 +38,9 @@ def test_the_pages_settings_are_some():
 
 
 def test_the_pages_skill_is_one(tmp_path):
-    (told,) = blocks("writing-a-skill.md", "markdown")
+    (reply,) = blocks("writing-a-skill.md", "markdown")
     (tmp_path / "curve-analysis").mkdir()
-    (tmp_path / "curve-analysis" / "SKILL.md").write_text(told)
+    (tmp_path / "curve-analysis" / "SKILL.md").write_text(reply)
     assert SkillLoader(tmp_path).load("curve-analysis").allowed_tools == ("fetch", "read", "search")
 
 
@@ -67,7 +67,7 @@ def models(server, monkeypatch):
         events(text("It is cut.\n\nVERDICT: approve")),
         events(text("Growth slows: V-001.")),
     ]
-    server.script = [(200, one, 0) for one in script]
+    server.script = [(200, each, 0) for each in script]
     for role in ROLES:
         url = f"http://127.0.0.1:{server.server_address[1]}"
         monkeypatch.setenv(f"FORGE_MODEL_{role.upper()}", f"anthropic:claude-x@{url}")
@@ -79,33 +79,33 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
         monkeypatch.delenv(name, raising=False)
     for name, text_of_file in zip(("positions.csv", "fills.csv"), blocks("a-day.md", "csv"), strict=True):
         (tmp_path / name).write_text(text_of_file)
-    said, decision, sha256 = [], "", ""
+    message, decision, sha256 = [], "", ""
     for line in "".join(blocks("a-day.md", "sh")).splitlines():
         if line.startswith("pitlake forge fills import"):
             (tmp_path / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 1000000\n")
         command, _, file = line.partition(" > ")
         words = shlex.split(command.replace("DECISION", decision).replace("HASH", sha256))
         assert (words[0], cli.invoke(words[1:])) == ("pitlake", 0), (line, capsys.readouterr().err)
-        told = capsys.readouterr()
-        said.append(told.out)
+        output = capsys.readouterr()
+        message.append(output.out)
         if file:
-            (tmp_path / file).write_text(told.out)
-        sha256 = next(iter(re.findall(r"^hash: (\S+)", told.out, re.MULTILINE)), sha256)
-        decision = next(iter(re.findall(r"^decision (\S+) \(answered", told.err, re.MULTILINE)), decision)
-    assert said[1] == "2 positions, gross 50 %, net 30 %\n"
-    assert "\nneeds a decision\nnothing needs you\n" in said[2]
-    assert said[3] == "Growth slows: V-001.\n"
-    assert said[6].count("status") + said[6].count("proposed") == 2
-    assert said[10] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
-    assert f"{decision} → V-001 (wrote)" in said[11]
-    assert said[12] == "Growth slows: V-001.\n"
-    assert said[13:16] == [
+            (tmp_path / file).write_text(output.out)
+        sha256 = next(iter(re.findall(r"^hash: (\S+)", output.out, re.MULTILINE)), sha256)
+        decision = next(iter(re.findall(r"^decision (\S+) \(answered", output.err, re.MULTILINE)), decision)
+    assert message[1] == "2 positions, gross 50 %, net 30 %\n"
+    assert "\nneeds a decision\nnothing needs you\n" in message[2]
+    assert message[3] == "Growth slows: V-001.\n"
+    assert message[6].count("status") + message[6].count("proposed") == 2
+    assert message[10] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
+    assert f"{decision} → V-001 (wrote)" in message[11]
+    assert message[12] == "Growth slows: V-001.\n"
+    assert message[13:16] == [
         "1 new fill\n",
         "F-001 (100 NVDA at 720.5) is void; the book counts without it from 2024-02-15 on\n",
         "C-003 deposit 250,000.00 USD on 2024-03-01\n",
     ]
-    assert "net asset value       1,248,800.00 USD" in said[17]
-    assert said[18].startswith("id,view,expression,")
-    assert "question: Growth slows: what do we think" in said[20]
+    assert "net asset value       1,248,800.00 USD" in message[17]
+    assert message[18].startswith("id,view,expression,")
+    assert "question: Growth slows: what do we think" in message[20]
     assert (tmp_path / "desk.xlsx").read_bytes().startswith(b"PK")
-    assert said[22] == "C-005 borrow of NVDA, 3.5 % a year, on 2024-03-01\n"
+    assert message[22] == "C-005 borrow of NVDA, 3.5 % a year, on 2024-03-01\n"

@@ -64,21 +64,21 @@ def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ord
     at(memory, lake, DAYS[3])
     remembered = whole_memory(memory, memory.journal.clock.now())
     ticket = papers.Ticket(ordered, remembered)
-    wanted = int(read(ordered.read_text())[0]["quantity"])
-    first, rest = line(DAYS[2], 60, 50), line(DAYS[3], wanted - 60, 50)
+    expected = int(read(ordered.read_text())[0]["quantity"])
+    first, rest = line(DAYS[2], 60, 50), line(DAYS[3], expected - 60, 50)
     assert import_fills(memory, HEADER + first, ticket) == 1
     assert import_fills(memory, HEADER + first, ticket) == 0
     assert {fill.expression for fill in fills(whole_memory(memory, memory.journal.clock.now()))} == {"E-001"}
     for text, problem in (
         (line(DAYS[3], 10, 50, "SPY"), "10 SPY of E-001 is not on the ticket"),
         (line(DAYS[3], -10, 50), "-10 NOG of E-001 is not on the ticket"),
-        (line(DAYS[3], wanted, 50), f"{wanted + 60} NOG would be filled of {wanted} ordered"),
+        (line(DAYS[3], expected, 50), f"{expected + 60} NOG would be filled of {expected} ordered"),
     ):
         with pytest.raises(BadInput, match=problem):
             import_fills(memory, HEADER + text, ticket)
     assert import_fills(memory, HEADER + first + rest, ticket) == 1
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
-    assert ticket.filled(booked) == {"NOG": (wanted, wanted)}
+    assert ticket.filled(booked) == {"NOG": (expected, expected)}
     changed = ordered.with_name("changed.csv")
     changed.write_text(ordered.read_text().replace("A-001", "A-007"))
     with pytest.raises(BadInput, match="its approval 'A-007' is not in this memory"):
@@ -170,13 +170,13 @@ def test_a_bundle_states_who_approved_what_and_verifies_without_lake_and_memory(
     file.write_text(json.dumps(bundled))
     monkeypatch.setenv("FORGE_LAKE", "/nowhere/else")
     assert cli.invoke(["forge", "verify", str(file)]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for part in (
         "question: What of growth?",
         "A-001 approved by anna: /memory/expressions/E-001.md",
         "F-001 100 NOG at 50, booked",
     ):
-        assert part in said
+        assert part in output
     file.write_text(json.dumps(bundled).replace("anna", "carl"))
     assert cli.invoke(["forge", "verify", str(file)]) == 1
     assert "FAULT: the SHA-256 of the bundle differs" in capsys.readouterr().out

@@ -14,24 +14,24 @@ DAY = date(2024, 3, 1)
 FOREVER = date(2199, 12, 31)
 
 
-def bars(*told, first=DAY):
+def bars(*reply, first=DAY):
     """Bars of consecutive days: open, high, low, close, and by name split and dividend; and these by day."""
-    days = [first + timedelta(days=number) for number in range(len(told))]
-    events = {day: one[4] if one[4:] else {} for day, one in zip(days, told, strict=True)}
+    days = [first + timedelta(days=number) for number in range(len(reply))]
+    events = {day: each[4] if each[4:] else {} for day, each in zip(days, reply, strict=True)}
     splits, dividends = (
-        {day: named[what] for day, named in events.items() if what in named} for what in ("split", "dividend")
+        {day: names[what] for day, names in events.items() if what in names} for what in ("split", "dividend")
     )
-    return {day: Bar(day, *one[:4]) for day, one in zip(days, told, strict=True)}, Prices({}, splits, dividends)
+    return {day: Bar(day, *each[:4]) for day, each in zip(days, reply, strict=True)}, Prices({}, splits, dividends)
 
 
 def path(trade, world, missing=(), unproven=()):
-    known, prices = world
-    seen = {day: bar for day, bar in known.items() if day not in missing}
-    return follow(trade, seen, prices, sorted(known), unproven)
+    existing, prices = world
+    seen = {day: bar for day, bar in existing.items() if day not in missing}
+    return follow(trade, seen, prices, sorted(existing), unproven)
 
 
 @pytest.mark.parametrize(
-    ("side", "told", "reason", "price", "made"),
+    ("side", "reply", "reason", "price", "outcome"),
     [
         (1, [(100, 101, 99, 100), (100, 111, 94, 100)], "stop", 95, -0.05),
         (1, [(100, 101, 99, 100), (90, 120, 80, 110)], "stop", 90, -0.1),
@@ -47,10 +47,10 @@ def path(trade, world, missing=(), unproven=()):
         (1, [(100, 101, 99, 100), (100, 102, 99, 101)], "", None, 0.01),
     ],
 )
-def test_o2_a_trade_is_left_in_the_order_a_bar_allows(side, told, reason, price, made):
+def test_o2_a_trade_is_left_in_the_order_a_bar_allows(side, reply, reason, price, outcome):
     target, stop = (110.0, 95.0) if side > 0 else (95.0, 110.0)
-    found = path(Trade(side, target, stop, FOREVER), bars(*told))
-    assert (found.reason, found.price, found.total_return) == (reason, price, made)
+    result = path(Trade(side, target, stop, FOREVER), bars(*reply))
+    assert (result.reason, result.price, result.total_return) == (reason, price, outcome)
 
 
 def later(days):
@@ -80,34 +80,34 @@ FALL = [(100, 101, 99, 100), (100, 101, 99, 100), (60, 62, 58, 61), (61, 62, 60,
 def test_o2_a_hole_ends_nothing_and_what_was_passed_in_it_fills_at_the_next_open(
     trade, missing, unproven, reason, price, day
 ):
-    made = path(trade, bars(*FALL), [later(one) for one in missing], [later(one) for one in unproven])
-    assert (made.reason, made.price) == (reason, price)
-    assert made.holes == tuple(later(one) for one in [*missing, *unproven])
-    assert (made.marks[-1].day if reason else None) == (None if day is None else later(day))
+    outcome = path(trade, bars(*FALL), [later(each) for each in missing], [later(each) for each in unproven])
+    assert (outcome.reason, outcome.price) == (reason, price)
+    assert outcome.holes == tuple(later(each) for each in [*missing, *unproven])
+    assert (outcome.marks[-1].day if reason else None) == (None if day is None else later(day))
 
 
 def test_o2_what_the_pm_closes_ends_without_a_bar_and_what_is_not_closed_waits():
     world = bars(*[(100, 101, 99, 100 + 2 * number) for number in range(3 + PATIENCE)])
     gone = [later(number) for number in range(3, 3 + PATIENCE)]
     for closing in (True, False):
-        made = path(Trade(1, None, None, later(3), closing=closing), world, missing=gone)
-        assert (made.reason, made.price) == (("time", 104) if closing else ("", None))
-        assert (made.unfollowed, made.holes) == (later(3), tuple(gone))
+        outcome = path(Trade(1, None, None, later(3), closing=closing), world, missing=gone)
+        assert (outcome.reason, outcome.price) == (("time", 104) if closing else ("", None))
+        assert (outcome.unfollowed, outcome.holes) == (later(3), tuple(gone))
     split = bars(*FALL[:2], (0, 0, 0, 0, {"split": 2.0, "dividend": 3.0}), (51, 52, 50, 51))
-    made = path(Trade(1, None, 45.0, later(3)), split, missing=[later(2)])
-    assert (made.price, made.stop, made.total_return) == (51, 22.5, pytest.approx(0.02 + 0.06))
+    outcome = path(Trade(1, None, 45.0, later(3)), split, missing=[later(2)])
+    assert (outcome.price, outcome.stop, outcome.total_return) == (51, 22.5, pytest.approx(0.02 + 0.06))
 
 
-def oracle(trade, known, prices, days):
+def oracle(trade, existing, prices, days):
     """By fractions: every price is brought back to the eve's shares and held against the levels as they were told."""
-    scale, held, paid, first, left, made = Fraction(1), Fraction(1), Fraction(0), None, None, Fraction(0)
+    scale, content, paid, first, left, outcome = Fraction(1), Fraction(1), Fraction(0), None, None, Fraction(0)
     for day in days:
-        bar = known.get(day)
+        bar = existing.get(day)
         split = Fraction(str(prices.splits.get(day, 1)))
         scale *= split
         if first is not None:
-            held *= split
-            paid += held * Fraction(str(prices.dividends.get(day, 0)))
+            content *= split
+            paid += content * Fraction(str(prices.dividends.get(day, 0)))
         if bar is None:
             continue
         if first is None and day > trade.until:
@@ -126,15 +126,15 @@ def oracle(trade, known, prices, days):
                 left = "time", traded["open"]
         if left is None and day >= trade.until:
             left = "time", traded["close"]
-        made = trade.side * ((left[1] if left else traded["close"]) * held + paid - first) / first
+        outcome = trade.side * ((left[1] if left else traded["close"]) * content + paid - first) / first
         if left:
-            return first, left[0], made
-    return first, "", made
+            return first, left[0], outcome
+    return first, "", outcome
 
 
 def random_world(rng):
     """A random walk with gaps over night, splits, dividends and now and then a missing bar."""
-    price, known, splits, dividends = rng.uniform(20, 200), {}, {}, {}
+    price, existing, splits, dividends = rng.uniform(20, 200), {}, {}, {}
     days = [DAY + timedelta(days=number) for number in range(rng.randint(1, 40))]
     level = price
     for day in days:
@@ -143,8 +143,8 @@ def random_world(rng):
         ends = [price, price * rng.uniform(0.97, 1.03)]
         high, low = max(ends) * rng.uniform(1, 1.03), min(ends) * rng.uniform(0.97, 1)
         dividends[day] = round(rng.uniform(0.1, 2), 3) if rng.random() < 0.05 else 0.0
-        figures = [round(one, 2) for one in (ends[0], high, low, ends[1])]
-        known[day] = Bar(day, *figures)
+        figures = [round(each, 2) for each in (ends[0], high, low, ends[1])]
+        existing[day] = Bar(day, *figures)
         price = ends[1]
     side = rng.choice((1, -1))
     wide = lambda: level * rng.uniform(0.02, 0.25)  # noqa: E731
@@ -152,18 +152,18 @@ def random_world(rng):
     stop = round(level - side * wide(), 2) if rng.random() < 0.8 else None
     trade = Trade(side, target, stop, DAY + timedelta(days=rng.randint(3, 60)))
     for day in rng.sample(days, min(len(days), rng.choice((0, 0, 1, 3)))):
-        known.pop(day)
-    return trade, known, Prices({}, splits, dividends), days
+        existing.pop(day)
+    return trade, existing, Prices({}, splits, dividends), days
 
 
 def test_o2_hundreds_of_random_paths_are_those_of_the_oracle():
     tally = Counter()
     for seed in range(600):
         trade, *world, days = random_world(random.Random(f"paths/{seed}"))
-        found, (first, reason, made) = follow(trade, *world, days), oracle(trade, *world, days)
-        assert found.reason == reason, seed
-        assert found.entry_price == (None if first is None else float(first)), seed
-        if made is not None:
-            assert found.total_return == pytest.approx(float(made), abs=2e-9), seed
-        tally.update([reason or "held", "holes" if found.holes else "whole"])
-    assert min(tally[one] for one in ("stop", "target", "time", "held", "holes")) >= 10
+        result, (first, reason, outcome) = follow(trade, *world, days), oracle(trade, *world, days)
+        assert result.reason == reason, seed
+        assert result.entry_price == (None if first is None else float(first)), seed
+        if outcome is not None:
+            assert result.total_return == pytest.approx(float(outcome), abs=2e-9), seed
+        tally.update([reason or "held", "holes" if result.holes else "whole"])
+    assert min(tally[each] for each in ("stop", "target", "time", "held", "holes")) >= 10

@@ -26,8 +26,8 @@ def place(tmp_path, monkeypatch):
 
 def run_forge(capsys, *arguments):
     code = cli.invoke(["forge", *arguments])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    output = capsys.readouterr()
+    return code, output.out, output.err
 
 
 def settings(tmp_path, text):
@@ -69,9 +69,9 @@ def test_a_pms_own_skill_overrides_ours_by_name_with_its_hash_in_the_receipt(cap
         own = desk()
         memory = own.memory()
         agent = replace(own.agent(memory, tmp_path / "none"), models=lambda role: Scripted([Answer("done")]))
-        made = asyncio.run(agent.ask("What?")).receipt
+        outcome = asyncio.run(agent.ask("What?")).receipt
         memory.close()
-        return made
+        return outcome
 
     assert receipt().skills == SkillLoader().sha256()
     assert "The way we do it here." not in run_forge(capsys, "read", "/skills/")[1]

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(programs() is None, reason="no Postgres server: 
 
 
 def url(running):
-    made = sa.URL.create("postgresql+psycopg2", USER, running.password, "127.0.0.1", running.port, DATABASE)
-    return made.render_as_string(hide_password=False)
+    sample = sa.URL.create("postgresql+psycopg2", USER, running.password, "127.0.0.1", running.port, DATABASE)
+    return sample.render_as_string(hide_password=False)
 
 
 @pytest.fixture(scope="module")
@@ -83,18 +83,18 @@ def restarted(data):
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "reply"),
     [
         ("postgresql+psycopg2://dagster:the-secret@127.0.0.1:9/dagster", "Connection refused"),
         ("postgresql+nothing://dagster:the-secret@127.0.0.1:9/dagster", "nothing"),
         ("://dagster:the-secret@127.0.0.1", "parse"),
     ],
 )
-def test_a_journal_that_cannot_be_opened_is_one_line_without_its_password(place, told, monkeypatch, tmp_path, capsys):
+def test_a_journal_that_cannot_be_opened_is_one_line_without_its_password(place, reply, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("FORGE_JOURNAL", place)
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     assert invoke(("forge", "views")) == 2
-    said = capsys.readouterr().err
-    assert "journal: cannot be opened: " in said
-    assert told in said
-    assert ("the-secret" in said, said.count("\n")) == (False, 1)
+    output = capsys.readouterr().err
+    assert "journal: cannot be opened: " in output
+    assert reply in output
+    assert ("the-secret" in output, output.count("\n")) == (False, 1)

@@ -52,25 +52,25 @@ def marked_prefix(request):
 
 
 def test_the_marked_prefix_is_the_same_bytes_in_every_request_of_a_session(ask_thrice):
-    tape, asked = ask_thrice()
-    assert len(asked) == 2 * len(T)
-    assert len({marked_prefix(request) for request in asked}) == 1
-    assert len(marked_prefix(asked[0])) > 10_000
-    whole = ["".join(block["text"] for block in request["system"]) for request in asked]
+    tape, question = ask_thrice()
+    assert len(question) == 2 * len(T)
+    assert len({marked_prefix(request) for request in question}) == 1
+    assert len(marked_prefix(question[0])) > 10_000
+    whole = ["".join(block["text"] for block in request["system"]) for request in question]
     assert len(set(whole)) == len(T)
     recorded = [tape.contents(name)["agent system"] for name in tape.decisions()]
     assert [prompt.strip() for prompt in whole[::2]] == [prompt.strip() for prompt in recorded]
 
 
 def test_breakpoints_follow_the_tools_the_stable_prompt_and_the_newest_message(ask_thrice):
-    _, asked = ask_thrice()
-    for request in asked:
+    _, question = ask_thrice()
+    for request in question:
         assert [tool.get("cache_control") for tool in request["tools"]] == [None] * 7 + [MARK]
         assert [block.get("cache_control") for block in request["system"]] == [MARK, None]
         assert request["cache_control"] == MARK
         assert request["system"][1]["text"].lstrip().startswith("PROCESS KNOWLEDGE")
         assert "2014" not in request["system"][0]["text"].split("A View, for write")[0]
-    for first, second in zip(asked[::2], asked[1::2], strict=True):
+    for first, second in zip(question[::2], question[1::2], strict=True):
         assert second["messages"][0] == first["messages"][0]
         assert second["system"] == first["system"]
 
@@ -80,5 +80,5 @@ def test_a_prefix_that_changes_with_the_instant_is_found(ask_thrice, monkeypatch
 
     sound = agent.system_prompt
     monkeypatch.setattr(agent, "system_prompt", lambda fs, *more: f"AS OF {fs.remembered.as_of}\n{sound(fs, *more)}")
-    _, asked = ask_thrice()
-    assert len({marked_prefix(request) for request in asked}) == len(T)
+    _, question = ask_thrice()
+    assert len({marked_prefix(request) for request in question}) == len(T)

@@ -22,18 +22,18 @@ LATER = T + timedelta(days=30)
 
 def gdp(vintage, value):
     at = utc(f"{vintage}T12:30:00Z")
-    named = {"series_id": "GDP", "observation_date": date(2014, 1, 1), "vintage_date": date.fromisoformat(vintage)}
-    return named | {"value": value, "withdrawn": False, "available_at": at}
+    names = {"series_id": "GDP", "observation_date": date(2014, 1, 1), "vintage_date": date.fromisoformat(vintage)}
+    return names | {"value": value, "withdrawn": False, "available_at": at}
 
 
 def quote(tenor, value, at=T):
-    named = {"kind": "curve", "instrument": "USD", "tenor": tenor, "point": "outright", "measure": "zero_rate"}
-    return named | {"quoted_on": date(2014, 5, 30), "value": value, "unit": "percent", "available_at": at}
+    names = {"kind": "curve", "instrument": "USD", "tenor": tenor, "point": "outright", "measure": "zero_rate"}
+    return names | {"quoted_on": date(2014, 5, 30), "value": value, "unit": "percent", "available_at": at}
 
 
 def article(number, title, at=T, ticker="NOG"):
-    named = {"id": f"bzNews_{number}", "ticker": ticker, "tickers": [ticker], "title": title}
-    return named | {"created": at, "updated": at, "available_at": at, "channels": ["Macro"]}
+    names = {"id": f"bzNews_{number}", "ticker": ticker, "tickers": [ticker], "title": title}
+    return names | {"created": at, "updated": at, "available_at": at, "channels": ["Macro"]}
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +58,13 @@ def fetch(lake, source, at=T, **params):
 
 def test_t3_the_six_sources_are_there_by_name():
     assert set(all_providers()) == {"economic", "market", "news", "research", "web", "analytics"}
-    assert every(name == one.name and one.summary for name, one in all_providers().items())
+    assert every(name == each.name and each.summary for name, each in all_providers().items())
     with pytest.raises(BadInput, match="choose one of economic"):
         provider("bloomberg")
 
 
 @pytest.mark.parametrize(
-    ("source", "params", "column", "found"),
+    ("source", "params", "column", "result"),
     [
         ("economic", {"series": ["GDP"]}, "value", [17101.3]),
         ("economic", {"op": "vintages", "series": "GDP", "period": "2014-01-01"}, "value", [17149.6, 17101.3]),
@@ -77,9 +77,9 @@ def test_t3_the_six_sources_are_there_by_name():
         ("web", {"query": "pause"}, "url", ["https://a.example"]),
     ],
 )
-def test_t3_a_source_answers_with_what_was_public_and_no_more(lake, source, params, column, found):
+def test_t3_a_source_answers_with_what_was_public_and_no_more(lake, source, params, column, result):
     answer = fetch(lake, source, **params)
-    assert [row[column] for row in answer.rows] == found
+    assert [row[column] for row in answer.rows] == result
     assert answer.gaps == ()
     assert every(row["available_at"] <= iso(T) for row in answer.rows)
     assert answer.available_at <= iso(T)
@@ -143,9 +143,9 @@ def test_t3_a_summary_is_at_most_a_hundred_tokens_and_the_full_text_has_all(lake
     assert "2 rows" in answer.format_summary()
     assert "Fed raises rates" in answer.format_summary()
     assert len(answer.format_summary()) <= SUMMARY_CHARACTERS
-    told = json.loads(answer.format_full())
-    assert len(told["data"]) == 2
-    assert [set(one) for one in told["receipts"]] == [{"question", "answer"}]
+    document = json.loads(answer.format_full())
+    assert len(document["data"]) == 2
+    assert [set(each) for each in document["receipts"]] == [{"question", "answer"}]
 
 
 @pytest.mark.parametrize(
@@ -198,19 +198,19 @@ def test_k2_a_z_score_needs_a_history(lake):
 
 def test_a_backtest_moves_its_sessions_and_its_answers_are_those_of_sessions_opened_anew(lake):
     instants = [utc("2014-05-01T12:00:00Z"), T, LATER]
-    asked = [("economic", {"op": "series", "series": "GDP"}), ("news", {"op": "latest", "ticker": "NOG"})]
-    opened = [fetch(lake, source, at, **params) for at in instants for source, params in asked]
+    question = [("economic", {"op": "series", "series": "GDP"}), ("news", {"op": "latest", "ticker": "NOG"})]
+    handle = [fetch(lake, source, at, **params) for at in instants for source, params in question]
     with moving_sessions():
-        moved = [fetch(lake, source, at, **params) for at in instants for source, params in asked]
+        moved = [fetch(lake, source, at, **params) for at in instants for source, params in question]
         with At(as_of=LATER, lake=lake.root).open(("macro_observations",)) as session:
             process = session._backend.pid
         with At(as_of=LATER + timedelta(days=1), lake=lake.root).open(("macro_observations",)) as session:
             assert session.as_of == LATER + timedelta(days=1)
             moved_process = session._backend.pid
         pinned = At(as_of=LATER, lake=lake.root).pinned()
-        again = [asyncio.run(provider(source).fetch(params, pinned)) for source, params in asked * 2]
-        assert [fetched.rows for fetched in again] == [fetched.rows for fetched in opened[-2:]] * 2
+        again = [asyncio.run(provider(source).fetch(params, pinned)) for source, params in question * 2]
+        assert [fetched.rows for fetched in again] == [fetched.rows for fetched in handle[-2:]] * 2
         assert again[0].rows is again[2].rows
-    assert moved == opened
-    assert len({answer.format_full() for answer in opened}) == len(opened)
+    assert moved == handle
+    assert len({answer.format_full() for answer in handle}) == len(handle)
     assert process == moved_process

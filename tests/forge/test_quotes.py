@@ -131,10 +131,10 @@ def test_risk_and_alerts_read_quotes(memory, lake):
     approved_expression(memory, lake, instrument=EURO, stop="1.075", target="")
     now = at(memory, lake, DAYS[4])
     remembered = whole_memory(memory, now.as_of)
-    found = risk(replace(HELD, id="E-002", instrument=EURO, stop="1.0"), remembered, now)
-    assert (found.price, found.loss_at_stop) == (1.09, pytest.approx(10 * 0.09 / 1.09))
-    listed = alerts(remembered, now, config.Config())
-    assert [alert.kind for alert in listed if alert.subject in ("E-001", EURO)] == ["stop near"]
+    result = risk(replace(HELD, id="E-002", instrument=EURO, stop="1.0"), remembered, now)
+    assert (result.price, result.loss_at_stop) == (1.09, pytest.approx(10 * 0.09 / 1.09))
+    listing = alerts(remembered, now, config.Config())
+    assert [alert.kind for alert in listing if alert.subject in ("E-001", EURO)] == ["stop near"]
     late = alerts(remembered, view_at(lake, DAYS[9]), config.Config())
     (text,) = [alert.text for alert in late if alert.subject == "E-001"]
     assert text.startswith(f"may have its stop 1.075 passed, unfollowed since {DAYS[6]}: there is no bar of {EURO} on")

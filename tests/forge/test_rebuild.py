@@ -23,8 +23,8 @@ def place(tmp_path, monkeypatch):
 def lose(memory):
     file = Path(memory.journal.database.place)
     memory.close()
-    for one in file.parent.glob(f"{file.name}*"):
-        one.unlink()
+    for item in file.parent.glob(f"{file.name}*"):
+        item.unlink()
 
 
 def test_a_lost_journal_is_rebuilt_from_the_lake_and_memory_goes_on(place, capsys):

@@ -25,8 +25,8 @@ NUMBERS = st.floats(-1e15, 1e15, allow_nan=False)
 
 
 def values(spec: Spec) -> st.SearchStrategy[Any]:
-    found = _values(spec)
-    return st.none() | found if spec.optional else found
+    result = _values(spec)
+    return st.none() | result if spec.optional else result
 
 
 def _values(spec: Spec) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one a type
@@ -57,15 +57,15 @@ def _values(spec: Spec) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one a type
 
 
 def part(kind: type) -> st.SearchStrategy[Any]:
-    told = {name: values(spec) for name, spec in specs(kind).items()}
-    if "rule" in told:
-        told |= {"rule": st.just("value >= 2.5"), "params": st.dictionaries(NAMES, LINES | st.integers(0, 9))}
-    return st.builds(kind, **told)
+    reply = {name: values(spec) for name, spec in specs(kind).items()}
+    if "rule" in reply:
+        reply |= {"rule": st.just("value >= 2.5"), "params": st.dictionaries(NAMES, LINES | st.integers(0, 9))}
+    return st.builds(kind, **reply)
 
 
 @st.composite
 def records(draw, kind):
-    told = {name: draw(values(spec)) for name, spec in specs(kind.cls).items()}
+    reply = {name: draw(values(spec)) for name, spec in specs(kind.cls).items()}
     name = (
         f"{kind.prefix}-001"
         if kind.prefix
@@ -73,7 +73,7 @@ def records(draw, kind):
     )
     try:
         return kind.cls(
-            id=name or ("constraints" if kind.name == "constraints" else "macro"), body=draw(BODIES), **told
+            id=name or ("constraints" if kind.name == "constraints" else "macro"), body=draw(BODIES), **reply
         )
     except ValueError:
         assume(False)  # an active View without what it needs
@@ -93,12 +93,12 @@ def test_every_kind_is_read_as_it_was_written(kind, data):
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_the_first_eight_lines_are_the_header_of_every_kind(kind):
-    names = [one.name for one in fields(kind.cls) if one.name not in ("id", "body")]
+    names = [each.name for each in fields(kind.cls) if each.name not in ("id", "body")]
     assert len(names) >= HEADER_LINES - 1
     assert {"status", "updated", "links"} <= set(names[: HEADER_LINES - 1])
     assert get_type_hints(kind.cls)
-    assert [one.name for one in fields(kind.cls)][:2] == ["id", "body"]
-    assert next(one for one in fields(kind.cls) if one.name == "id").default is MISSING
+    assert [each.name for each in fields(kind.cls)][:2] == ["id", "body"]
+    assert next(each for each in fields(kind.cls) if each.name == "id").default is MISSING
 
 
 def test_a_view_shows_what_the_seed_says():
@@ -136,7 +136,7 @@ TEXT = render(NEW_VIEW)
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "told"),
+    ("text", "line", "reply"),
     [
         ("", 1, "starts with its id"),
         (TEXT.replace("# new", "# E-001"), 1, "starts with its id"),
@@ -158,10 +158,10 @@ TEXT = render(NEW_VIEW)
         (TEXT.replace("Growth", "Gro\x00wth"), 15, "body"),
     ],
 )
-def test_what_is_no_record_is_told_with_its_line(text, line, told):
+def test_what_is_no_record_is_told_with_its_line(text, line, reply):
     with pytest.raises(RecordUnreadable) as caught:
         parse(KINDS["views"], text)
-    assert told in str(caught.value)
+    assert reply in str(caught.value)
     assert caught.value.line == line
 
 

@@ -49,13 +49,13 @@ def market(tmp_path_factory):
 
 @pytest.fixture
 def memory(tmp_path):
-    made = Memory(tmp_path / "forge", clock=Simulated("risk", NOW))
+    outcome = Memory(tmp_path / "forge", clock=Simulated("risk", NOW))
     positions = (Position(expression="SPY", notional=30.0),)
     book = replace(BOOK, gross=30.0, net=30.0, nav=1_000_000.0, positions=positions)
-    wrote(turn(made, "pm", actor="pm"), "/portfolio/state.md", book, "book")
-    wrote(turn(made, at=made.read_instant(NOW)), "/memory/views/new.md", NEW_VIEW, "view")
-    yield made
-    made.close()
+    wrote(turn(outcome, "pm", actor="pm"), "/portfolio/state.md", book, "book")
+    wrote(turn(outcome, at=outcome.read_instant(NOW)), "/memory/views/new.md", NEW_VIEW, "view")
+    yield outcome
+    outcome.close()
 
 
 def trade(**changed):
@@ -64,19 +64,19 @@ def trade(**changed):
 
 def test_the_figures_are_those_of_numpy_over_bars_up_to_the_instant(market, memory):
     remembered = memory.hydrate(memory.read_instant(NOW))
-    found = risk(trade(direction="short", stop="130", notional=10.0), remembered, market)
+    result = risk(trade(direction="short", stop="130", notional=10.0), remembered, market)
     own, index = OWN[:60], INDEX[:60]
     mine, theirs = own[1:] / own[:-1] - 1, index[1:] / index[:-1] - 1
-    assert found.price == own[-1]
-    assert found.loss_at_stop == pytest.approx((130 - own[-1]) / own[-1] * 10)
+    assert result.price == own[-1]
+    assert result.loss_at_stop == pytest.approx((130 - own[-1]) / own[-1] * 10)
     gap = max(0.0, *(own[1:] / own[:-1] - 1))
-    assert found.loss_with_gap == pytest.approx((130 * (1 + gap) - own[-1]) / own[-1] * 10)
-    assert found.volatility == pytest.approx(np.std(mine, ddof=1) * np.sqrt(252) * 100)
-    assert found.beta == pytest.approx(np.cov(mine, theirs)[0, 1] / np.var(theirs, ddof=1))
-    assert found.concentration == pytest.approx(25.0)
-    assert found.correlation == pytest.approx(-np.corrcoef(mine, theirs)[0, 1])
-    assert found.days_of_volume == pytest.approx(100_000 / own[-1] / 1000)
-    assert found.gaps == ()
+    assert result.loss_with_gap == pytest.approx((130 * (1 + gap) - own[-1]) / own[-1] * 10)
+    assert result.volatility == pytest.approx(np.std(mine, ddof=1) * np.sqrt(252) * 100)
+    assert result.beta == pytest.approx(np.cov(mine, theirs)[0, 1] / np.var(theirs, ddof=1))
+    assert result.concentration == pytest.approx(25.0)
+    assert result.correlation == pytest.approx(-np.corrcoef(mine, theirs)[0, 1])
+    assert result.days_of_volume == pytest.approx(100_000 / own[-1] / 1000)
+    assert result.gaps == ()
 
 
 def test_what_bars_cannot_say_is_a_gap(market, memory):
@@ -84,8 +84,8 @@ def test_what_bars_cannot_say_is_a_gap(market, memory):
     unstopped = risk(trade(stop=""), remembered, market)
     assert (unstopped.loss_at_stop, unstopped.loss_with_gap) == (None, 10.0)
     assert unstopped.gaps == ("NOG: has no stop that code can follow, so its whole value can be lost",)
-    found = risk(trade(direction="option"), remembered, market)
-    assert (found.loss_with_gap, "option" in found.gaps[0]) == (None, True)
+    result = risk(trade(direction="option"), remembered, market)
+    assert (result.loss_with_gap, "option" in result.gaps[0]) == (None, True)
     assert risk(trade(instrument="TY"), remembered, market).gaps[0].startswith("TY: ")
 
 
@@ -97,7 +97,7 @@ def test_the_loss_that_code_computes_counts_whatever_is_claimed(market, memory, 
     limits = guardrails(Limits(max_factor_conc=50.0), market)
     (waiting,) = pending(memory, limits)
     reviewed(memory, waiting.expression)
-    (figure,) = [one for one in waiting.figures if one.rule == "max_single_risk"]
+    (figure,) = [each for each in waiting.figures if each.rule == "max_single_risk"]
     assert (figure.claimed, figure.basis, figure.within, waiting.claims) == (0.1, "computed", within, ())
     assert figure.actual == figure.computed > notional * 0.49
     if not within:
@@ -139,11 +139,11 @@ NEVER = {
 
 @pytest.mark.parametrize(("changed", "rule", "basis"), NEVER.values(), ids=NEVER)
 def test_what_only_claims_to_be_within_the_limits_is_refused(market, changed, rule, basis):
-    asked = trade(**{"notional": 10.0, "stop": f"{OWN[59] * 0.9:.2f}", "entry_details": ""} | changed)
+    question = trade(**{"notional": 10.0, "stop": f"{OWN[59] * 0.9:.2f}", "entry_details": ""} | changed)
     book = replace(BOOK, gross=0.0, net=0.0, nav=1_000_000.0, factor_exposures={"rates": 0.0, "equity": 25.0})
     limits = guardrails(Limits(), market)
-    assert rule in [one.rule for one in limits.check(asked, book, None)]
-    assert [one.basis for one in limits.figures(asked, book, None) if one.rule == rule] == [basis]
+    assert rule in [each.rule for each in limits.check(question, book, None)]
+    assert [each.basis for each in limits.figures(question, book, None) if each.rule == rule] == [basis]
 
 
 def test_a_bought_option_loses_its_premium_and_a_covered_call_the_stock(market):
@@ -161,25 +161,27 @@ def test_a_trade_beyond_the_limits_is_cut_where_the_settings_say_so(market, memo
     remembered = memory.hydrate(memory.read_instant(NOW), session="s")
     limits = guardrails(Limits(over="cap", max_factor_conc=50.0), market)
     fs = ForgeFS(memory, remembered, limits)
-    asked = trade(id="new", stop=stop, notional=18.0, max_loss_pct=2.0)
-    answer = WriteTool(fs).execute("/memory/expressions/new.md", render(asked), call_id="e")
+    question = trade(id="new", stop=stop, notional=18.0, max_loss_pct=2.0)
+    answer = WriteTool(fs).execute("/memory/expressions/new.md", render(question), call_id="e")
     (waiting,) = pending(memory, limits)
     cut = waiting.expression
-    loss = next(one for one in waiting.figures if one.rule == "max_single_risk")
+    loss = next(each for each in waiting.figures if each.rule == "max_single_risk")
     assert answer == f"Written: /memory/expressions/E-001.md\nCut to the limits: notional {cut.notional}, was 18.0"
     assert (cut.capped_from, cut.max_loss_pct) == (18.0, pytest.approx(2.0 * cut.notional / 18))
     assert loss.computed <= 5.0 < loss.computed / cut.notional * (cut.notional + 0.02)
     refused = WriteTool(ForgeFS(memory, fs.remembered, guardrails(Limits(max_factor_conc=50.0), market)))
-    assert refused.execute("/memory/expressions/new.md", render(asked), call_id="f").startswith("GUARDRAIL VIOLATIONS:")
+    assert refused.execute("/memory/expressions/new.md", render(question), call_id="f").startswith(
+        "GUARDRAIL VIOLATIONS:"
+    )
 
 
 def test_the_pms_own_positions_are_computed_and_what_is_over_a_limit_needs_the_pm(market, memory):
     own = (Position(expression="NOG", notional=85.0), Position(expression="SPY", notional=85.0))
     book = replace(BOOK, gross=170.0, net=170.0, duration=0.0, nav=1_000_000.0, positions=own, factor_exposures={})
     wrote(turn(memory, "pm", at=memory.read_instant(NOW), actor="pm"), "/portfolio/state.md", book, "fills")
-    listed = alerts(memory.hydrate(memory.read_instant(NOW)), market, Config())
+    listing = alerts(memory.hydrate(memory.read_instant(NOW)), market, Config())
     beta = np.cov(OWN[1:60] / OWN[:59], INDEX[1:60] / INDEX[:59])[0, 1] / np.var(INDEX[1:60] / INDEX[:59], ddof=1)
-    assert [(one.kind, one.subject, one.text) for one in listed if one.kind == "over limit"] == [
+    assert [(each.kind, each.subject, each.text) for each in listing if each.kind == "over limit"] == [
         ("over limit", "max_factor_conc", f"is {85 + 85 * beta:.4g}, beyond the limit of 30"),
         ("over limit", "max_total_loss", "is 170, beyond the limit of 100"),
         ("over limit", "max_net", "is 170, beyond the limit of 150"),

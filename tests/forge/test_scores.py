@@ -16,20 +16,20 @@ FEW = 200
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60))
 def test_o2_the_parts_of_the_brier_score_make_it_up(told):
-    found = scores(*zip(*told, strict=True), draws=1)
-    parts = found.reliability - found.resolution + found.uncertainty + found.within
-    assert found.brier == pytest.approx(parts, abs=1e-9)
-    assert sum(band.count for band in found.bands) == found.count == len(told)
-    assert every(band.least - 1e-9 <= band.came_true <= band.most + 1e-9 for band in found.bands)
+    result = scores(*zip(*told, strict=True), draws=1)
+    parts = result.reliability - result.resolution + result.uncertainty + result.within
+    assert result.brier == pytest.approx(parts, abs=1e-9)
+    assert sum(band.count for band in result.bands) == result.count == len(told)
+    assert every(band.least - 1e-9 <= band.came_true <= band.most + 1e-9 for band in result.bands)
 
 
 def test_o2_figures_of_four_forecasts_by_hand():
-    found = scores([0.9, 0.9, 0.2, 1.0], [True, False, False, True])
-    assert found.brier == pytest.approx((0.01 + 0.81 + 0.04 + 0) / 4)
-    assert found.base_brier == 0.25
-    assert found.log_score == pytest.approx(-(log(0.9) + log(0.1) + log(0.8)) / 4, abs=1e-6)
-    assert [(band.low, band.count, band.came_true) for band in found.bands] == [(0.2, 1, 0), (0.9, 3, 2 / 3)]
-    assert found.ece == pytest.approx((0.2 + abs(2.8 - 2)) / 4)
+    result = scores([0.9, 0.9, 0.2, 1.0], [True, False, False, True])
+    assert result.brier == pytest.approx((0.01 + 0.81 + 0.04 + 0) / 4)
+    assert result.base_brier == 0.25
+    assert result.log_score == pytest.approx(-(log(0.9) + log(0.1) + log(0.8)) / 4, abs=1e-6)
+    assert [(band.low, band.count, band.came_true) for band in result.bands] == [(0.2, 1, 0), (0.9, 3, 2 / 3)]
+    assert result.ece == pytest.approx((0.2 + abs(2.8 - 2)) / 4)
 
 
 def test_o2_an_interval_is_wilson_s():
@@ -37,20 +37,20 @@ def test_o2_an_interval_is_wilson_s():
     assert wilson(0.0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
 
 
-@pytest.mark.parametrize("told", [([], []), ([0.5], []), ([1.1], [True]), ([float("nan")], [True])])
-def test_o2_what_is_no_forecast_is_refused(told):
+@pytest.mark.parametrize("reply", [([], []), ([0.5], []), ([1.1], [True]), ([float("nan")], [True])])
+def test_o2_what_is_no_forecast_is_refused(reply):
     with pytest.raises(ValueError, match="forecasts from 0 to 1"):
-        scores(*told)
+        scores(*reply)
 
 
 def alarms(bias, forecasters=FEW, count=500):
     """The share of forecasters, each with so many forecasts, that are told to be worse than chance makes them."""
-    chance, found = np.random.default_rng(7), 0
+    chance, result = np.random.default_rng(7), 0
     for _ in range(forecasters):
         true = chance.uniform(0.1, 0.9, count)
-        said = np.clip(true + bias, 0, 1)
-        found += not scores(said, chance.random(count) < true, draws=400).calibrated
-    return found / forecasters
+        message = np.clip(true + bias, 0, 1)
+        result += not scores(message, chance.random(count) < true, draws=400).calibrated
+    return result / forecasters
 
 
 def test_o2_a_perfect_forecaster_is_seldom_accused_and_a_biased_one_found():

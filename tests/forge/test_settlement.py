@@ -43,9 +43,9 @@ def nobody(decision):
 
 @pytest.fixture
 def memory(tmp_path):
-    made = Memory(tmp_path / "forge", clock=Simulated("settling", STATED))
-    yield made
-    made.close()
+    outcome = Memory(tmp_path / "forge", clock=Simulated("settling", STATED))
+    yield outcome
+    outcome.close()
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,13 @@ def settled(memory, lake, year, month, day):
 def test_o2_a_view_is_settled_once_its_day_is_over_by_what_was_public_then(memory, lake):
     view(memory)
     assert settled(memory, lake, 2014, 5, 31) == []
-    (made,) = settled(memory, lake, 2014, 6, 2)
-    assert (made.id, made.view, made.status, made.value) == ("S-001", "V-001", "came_true", "17101.3")
-    assert (made.asked_as_of, made.exposure, made.probability) == (datetime(2014, 6, 1, tzinfo=NEW_YORK), "clean", 0.6)
+    (outcome,) = settled(memory, lake, 2014, 6, 2)
+    assert (outcome.id, outcome.view, outcome.status, outcome.value) == ("S-001", "V-001", "came_true", "17101.3")
+    assert (outcome.asked_as_of, outcome.exposure, outcome.probability) == (
+        datetime(2014, 6, 1, tzinfo=NEW_YORK),
+        "clean",
+        0.6,
+    )
     assert settled(memory, lake, 2014, 6, 2) == []
 
 
@@ -97,11 +101,11 @@ def test_a_settled_view_expires_with_its_verdict_and_leaves_the_prompt(memory, l
     later = replace(newest(memory, moved), settles=Settles(**{**ASKED, "by": date(2014, 9, 30)}))
     wrote(standing(memory), moved, later, "moved")
     assert "VIEWS: 2 active" in system_prompt(standing(memory), 1, None)
-    assert [made.view for made in settled(memory, lake, 2014, 6, 2)] == ["V-001", "V-002"]
+    assert [outcome.view for outcome in settled(memory, lake, 2014, 6, 2)] == ["V-001", "V-002"]
     first, second = (newest(memory, f"/memory/views/V-00{number}.md") for number in (1, 2))
-    assert [(one.status, one.verdict) for one in (first, second)] == [("expired", "came_true"), ("active", "")]
+    assert [(each.status, each.verdict) for each in (first, second)] == [("expired", "came_true"), ("active", "")]
     assert "VIEWS: 1 active: V-002" in system_prompt(standing(memory), 1, None)
-    (restated,) = [made for made in settled(memory, lake, 2014, 7, 1) if made.view == "V-001"]
+    (restated,) = [outcome for outcome in settled(memory, lake, 2014, 7, 1) if outcome.view == "V-001"]
     assert (restated.restates, newest(memory, "/memory/views/V-001.md")) == ("S-001", first)
     for changed in ({"status": "active"}, {"confidence": 0.9}, {"verdict": ""}):
         with pytest.raises(BadInput, match=r"V-001 is expired, which is final|verdict: is written by code"):
@@ -113,10 +117,10 @@ def newest(memory, path):
 
 
 def test_o2_what_many_views_ask_is_asked_once(memory, lake, monkeypatch):
-    asked = []
+    question = []
 
     def counted(query, params, at):
-        asked.append((query.name, at.as_of))
+        question.append((query.name, at.as_of))
         return ask(query, params, at)
 
     monkeypatch.setattr("forge.tracking.settlement.ask", counted)
@@ -125,15 +129,15 @@ def test_o2_what_many_views_ask_is_asked_once(memory, lake, monkeypatch):
     assert len(settled(memory, lake, 2014, 6, 2)) == 3
     assert len(settled(memory, lake, 2014, 7, 1)) == 3
     days = [(2014, 6), (2014, 5), (2014, 4), (2014, 7)]  # the base rate's ends of April and March beside the day itself
-    assert asked == [("macro_series", datetime(year, month, 1, tzinfo=NEW_YORK)) for year, month in days]
+    assert question == [("macro_series", datetime(year, month, 1, tzinfo=NEW_YORK)) for year, month in days]
 
 
 def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake):
     path, moved = view(memory), {**NEWEST, "params": {"series": "GDP", "limit": 1}, "rule": "value < 1"}
     for number, changed in enumerate((replace(NEW_VIEW, settles=Settles(**moved), id="V-001", confidence=0.99),) * 2):
         wrote(standing(memory), path, changed, f"moved{number}")
-    made = settled(memory, lake, 2014, 6, 2)
-    assert [(one.rule, one.probability, one.status) for one in made] == [
+    outcome = settled(memory, lake, 2014, 6, 2)
+    assert [(each.rule, each.probability, each.status) for each in outcome] == [
         ("value < 17120", 0.6, "came_true"),
         ("value < 1", 0.99, "failed"),
     ]
@@ -150,8 +154,8 @@ def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake)
 )
 def test_o2_what_cant_be_answered_is_kept_with_its_reason_once(memory, lake, changed, reason):
     view(memory, **changed)
-    (made,) = settled(memory, lake, 2014, 6, 2)
-    assert (made.status, made.reason, made.value) == ("unanswered", reason, "")
+    (outcome,) = settled(memory, lake, 2014, 6, 2)
+    assert (outcome.status, outcome.reason, outcome.value) == ("unanswered", reason, "")
     assert settled(memory, lake, 2014, 6, 3) == []
     assert calibrate(memory, END) == []
 
@@ -160,23 +164,28 @@ def test_o2_what_is_published_late_settles_as_of_when_it_was_public_first(memory
     late = Lake(tmp_path / "late")
     put_rows(late, "macro_observations", gdp("2014-06-10", 17000.0), gdp("2014-06-25", 18000.0))
     view(memory)
-    assert [one.status for one in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
+    assert [each.status for each in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
     assert settled(memory, late, 2014, 6, 9) == []
-    (made,) = settled(memory, late, 2014, 7, 1)
+    (outcome,) = settled(memory, late, 2014, 7, 1)
     public = datetime(2014, 6, 10, 8, 30, tzinfo=NEW_YORK)
-    assert (made.status, made.value, made.asked_as_of, made.public_at) == ("came_true", "17000.0", public, public)
+    assert (outcome.status, outcome.value, outcome.asked_as_of, outcome.public_at) == (
+        "came_true",
+        "17000.0",
+        public,
+        public,
+    )
     (again,) = settled(memory, late, 2014, 7, 2)
-    assert (again.restates, again.status, again.value) == (made.id, "failed", "18000.0")
+    assert (again.restates, again.status, again.value) == (outcome.id, "failed", "18000.0")
 
 
 def test_o2_what_the_lake_gets_late_settles_as_of_the_day_that_judges(memory, tmp_path):
     late = Lake(tmp_path / "late")
     put_rows(late, "macro_observations", gdp("2014-04-30", 1.0) | {"series_id": "CPI"})
     view(memory)
-    assert [one.status for one in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
+    assert [each.status for each in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
     put_rows(late, "macro_observations", gdp("2014-05-29", 17101.3) | {"evidence": "backfilled"})
-    (made,) = settled(memory, late, 2014, 6, 13)
-    assert (made.status, made.value, made.asked_as_of) == (
+    (outcome,) = settled(memory, late, 2014, 6, 13)
+    assert (outcome.status, outcome.value, outcome.asked_as_of) == (
         "came_true",
         "17101.3",
         datetime(2014, 6, 1, tzinfo=NEW_YORK),
@@ -197,8 +206,8 @@ def test_o2_what_the_lake_gets_late_settles_as_of_the_day_that_judges(memory, tm
 def test_o2_who_may_have_known_the_answer_is_said(memory, lake, cut_offs, exposure):
     view(memory)
     memory.journal.clock.move(END)
-    (made,) = settle(memory, asking(lake), lambda decision: cut_offs)
-    assert made.exposure == exposure
+    (outcome,) = settle(memory, asking(lake), lambda decision: cut_offs)
+    assert outcome.exposure == exposure
 
 
 def marks(memory, lake, count, came_true, exposure):
@@ -226,18 +235,18 @@ def test_o2_a_category_is_scored_by_its_cleanest_forecasts_and_warned_of_beyond_
         )  # fmt: skip
 
     clean = [settlement(number, number % 2, "clean") for number in range(40)]
-    known = [settlement(number, True, "exposed") for number in range(100)]
-    found = measure_category("thematic", clean + known)
-    assert (found.status, found.exposure, found.forecasts) == ("measured", "clean", 40)
-    assert (found.brier, found.base_brier, found.worst_bias) == (0.41, 0.25, 0.4)
-    assert found.ece > found.null_ece
-    assert [(cell.exposure, cell.forecasts, cell.brier) for cell in found.cells] == [
+    existing = [settlement(number, True, "exposed") for number in range(100)]
+    result = measure_category("thematic", clean + existing)
+    assert (result.status, result.exposure, result.forecasts) == ("measured", "clean", 40)
+    assert (result.brier, result.base_brier, result.worst_bias) == (0.41, 0.25, 0.4)
+    assert result.ece > result.null_ece
+    assert [(cell.exposure, cell.forecasts, cell.brier) for cell in result.cells] == [
         ("clean", 40, 0.41),
         ("exposed", 100, 0.01),
     ]
-    assert [cell.horizon for cell in found.cells] == ["to 1 month"] * 2
-    assert measure_category("thematic", clean[:29] + known).exposure == "exposed"
-    assert parse(KINDS["calibration"], render(found)) == found
+    assert [cell.horizon for cell in result.cells] == ["to 1 month"] * 2
+    assert measure_category("thematic", clean[:29] + existing).exposure == "exposed"
+    assert parse(KINDS["calibration"], render(result)) == result
 
 
 def test_o2_the_prompt_warns_of_what_chance_does_not_explain(memory):
@@ -265,7 +274,7 @@ def world(root, count, seed):
                 row = gdp(str(vintage), round(rng.uniform(0, 100), 1))
                 public.append({**row, "series_id": series, "observation_date": date(2014, month, 1)})
     put_rows(lake, "macro_observations", *public)
-    asked = [
+    question = [
         {
             "params": {"series": rng.choice(SERIES), "limit": 1},
             "rule": f"value {rng.choice(('<', '<=', '>', '>=', '!='))} {rng.randint(1, 99)}",
@@ -273,44 +282,44 @@ def world(root, count, seed):
         }
         for _ in range(count)
     ]
-    return lake, public, asked
+    return lake, public, question
 
 
-def expected(public, asked):
+def expected(public, question):
     """The oracle: by hand, from the rows that were published."""
-    due = datetime.combine(asked["by"] + timedelta(days=1), datetime.min.time(), NEW_YORK)
+    due = datetime.combine(question["by"] + timedelta(days=1), datetime.min.time(), NEW_YORK)
     rows = sorted(
-        (row for row in public if row["series_id"] == asked["params"]["series"]), key=lambda row: row["available_at"]
+        (row for row in public if row["series_id"] == question["params"]["series"]), key=lambda row: row["available_at"]
     )
     if not rows:
         return None
     first = max(due, rows[0]["available_at"])
-    known = {row["observation_date"]: row["value"] for row in rows if row["available_at"] <= first}
-    value = known[max(known)]
-    _, sign, bound = asked["rule"].split()
-    held = {"<": value < int(bound), "<=": value <= int(bound), ">": value > int(bound), ">=": value >= int(bound)}
-    return str(value), "came_true" if held.get(sign, value != int(bound)) else "failed"
+    existing = {row["observation_date"]: row["value"] for row in rows if row["available_at"] <= first}
+    value = existing[max(existing)]
+    _, sign, bound = question["rule"].split()
+    content = {"<": value < int(bound), "<=": value <= int(bound), ">": value > int(bound), ">=": value >= int(bound)}
+    return str(value), "came_true" if content.get(sign, value != int(bound)) else "failed"
 
 
 def campaign(count, seed=0):
     """How many settlements are as the oracle says, and each that is not."""
     with tempfile.TemporaryDirectory(prefix="settlement-") as folder:
-        lake, public, asked = world(Path(folder), count, seed)
+        lake, public, question = world(Path(folder), count, seed)
         memory, wrong = Memory(Path(folder) / "forge", clock=Simulated("oracle", STATED)), []
-        for one in asked:
-            view(memory, **one)
+        for item in question:
+            view(memory, **item)
         memory.journal.clock.move(END)
         first = settle(memory, asking(lake), nobody)
-        for made in first:
-            due = expected(public, asked[int(made.view[2:]) - 1])
-            if (made.value, made.status) != (due or ("", "unanswered")):
-                wrong.append((made, due))
-        tally = Counter(made.status for made in first)
-        kept = settlements(memory.hydrate(memory.read_instant(END), session="s"))
+        for outcome in first:
+            due = expected(public, question[int(outcome.view[2:]) - 1])
+            if (outcome.value, outcome.status) != (due or ("", "unanswered")):
+                wrong.append((outcome, due))
+        tally = Counter(outcome.status for outcome in first)
+        remaining = settlements(memory.hydrate(memory.read_instant(END), session="s"))
         again = settle(memory, asking(lake), nobody)
         memory.close()
-        assert [one for one in kept if not one.restates] == first
-        assert not [one for one in again if not one.restates]
+        assert [each for each in remaining if not each.restates] == first
+        assert not [each for each in again if not each.restates]
         return tally, wrong
 
 

@@ -70,8 +70,8 @@ def test_what_came_later_is_not_there(place):
     assert ["V-002" in text or place[2] in text for _, text in before] == [False, False, False]
     assert ["V-002" in text or place[2] in text for _, text in after] == [True, True, True]
     (refused,) = names_and_results(place, place[1], ALL, ("decisions", {"name": place[2]}))[1]
-    (shown,) = names_and_results(place, now(), ALL, ("decisions", {"name": place[2]}))[1]
-    assert (refused[0], shown[0], f"{place[2]} → V-002 (wrote)" in shown[1]) == (True, False, True)
+    (display,) = names_and_results(place, now(), ALL, ("decisions", {"name": place[2]}))[1]
+    assert (refused[0], display[0], f"{place[2]} → V-002 (wrote)" in display[1]) == (True, False, True)
 
 
 @pytest.mark.parametrize("path", ["/portfolio/state.md", "/session/", "/skills/", "/", "/memory/../portfolio/state.md"])

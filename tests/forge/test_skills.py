@@ -33,12 +33,12 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_k2_each_skill_is_valid_and_has_what_the_seed_names(name):
     check_skill(OURS / name)
-    found = {str(one.relative_to(OURS / name)) for one in (OURS / name).glob("*/*.*") if one.suffix != ".pyc"}
-    assert found == FILES[name]
+    result = {str(each.relative_to(OURS / name)) for each in (OURS / name).glob("*/*.*") if each.suffix != ".pyc"}
+    assert result == FILES[name]
     skill = SkillLoader().load(name.replace("-", "_"))
     assert (skill.name, set(skill.allowed_tools) - {"read", "search", "fetch"}) == (name, set())
     assert len(section(skill.prompt, "Eval Criteria").splitlines()) >= 5
-    assert [file for file, told in skill.scripts.items() if "fetch('analytics'" not in told] == []
+    assert [file for file, reply in skill.scripts.items() if "fetch('analytics'" not in reply] == []
 
 
 def test_k2_there_are_these_ten():
@@ -81,9 +81,9 @@ def test_what_the_standard_does_not_allow_is_named(tmp_path, name, field, fault)
         check_skill(tmp_path / name)
 
 
-def run(script, **given):
+def run(script, **inputs):
     done = subprocess.run(
-        [sys.executable, str(next(OURS.glob(f"*/scripts/{script}.py"))), json.dumps(given)],
+        [sys.executable, str(next(OURS.glob(f"*/scripts/{script}.py"))), json.dumps(inputs)],
         capture_output=True, text=True, check=True, env={"PYTHONPATH": str(OURS.parents[1]), "PATH": ""},
     )  # fmt: skip
     return json.loads(done.stdout)

@@ -57,8 +57,8 @@ Wait for it.
 
 
 def say(text, *calls):
-    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 class Desk:
@@ -69,7 +69,7 @@ class Desk:
         self.root, self.asked = root, []
 
     def agent(self, **roles):
-        models = {role: Scripted(said, role) for role, said in roles.items()}
+        models = {role: Scripted(message, role) for role, message in roles.items()}
 
         def model(role):
             self.asked.append(role)
@@ -84,9 +84,9 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path):
-    made = Desk(tmp_path)
-    yield made
-    made.memory.close()
+    outcome = Desk(tmp_path)
+    yield outcome
+    outcome.memory.close()
 
 
 def standing(desk, session):
@@ -116,7 +116,9 @@ SCRIPT = [
 def answers(desk, decision, name):
     steps = Tape(desk.root / "tape.sqlite").steps(decision)
     return [
-        one.answer for one in steps if one.lane == "agent" and one.kind == "tool" and json.loads(one.request)[0] == name
+        each.answer
+        for each in steps
+        if each.lane == "agent" and each.kind == "tool" and json.loads(each.request)[0] == name
     ]
 
 
@@ -125,11 +127,11 @@ def test_a_turn_dispatches_collects_and_replays_the_same(desk):
     assert answers(desk, decided.decision, "dispatch")[2] == (
         "Dispatched: two | skill: rv-analysis | waits for: one\nUse collect('two') or collect('all') for results."
     )
-    (told,) = answers(desk, decided.decision, "collect")
-    assert "── one (ok) ──\nSeen alone.\n[full: /session/results/one.md]" in told
-    assert "── two (ok) ──\nSeen with a prior." in told
-    assert "── bad (failed) ──\nFAILED: unreadable output: SUMMARY: is missing or empty" in told
-    assert told.endswith("LEDGER: 2 ok, 1 failed (bad: failed), 0 running, 0 never collected")
+    (reply,) = answers(desk, decided.decision, "collect")
+    assert "── one (ok) ──\nSeen alone.\n[full: /session/results/one.md]" in reply
+    assert "── two (ok) ──\nSeen with a prior." in reply
+    assert "── bad (failed) ──\nFAILED: unreadable output: SUMMARY: is missing or empty" in reply
+    assert reply.endswith("LEDGER: 2 ok, 1 failed (bad: failed), 0 running, 0 never collected")
     for mode in ("strict", "live-tools"):
         before = desk.memory.journal.head()
         assert asyncio.run(desk.agent().replay(decided.decision, mode)) == decided
@@ -182,7 +184,7 @@ def test_sub_agents_have_no_tool_and_no_file_that_writes(desk):
 
 
 @pytest.mark.parametrize(
-    ("said", "contrastive", "due"),
+    ("message", "contrastive", "due"),
     [
         ("VERDICT: accept", False, ("accept", "")),
         ("VERDICT: reject\nFEEDBACK: no figure", False, ("reject", "no figure")),
@@ -194,9 +196,9 @@ def test_sub_agents_have_no_tool_and_no_file_that_writes(desk):
         ("VERDICT: accept or reject", False, ("reject", UNREADABLE)),
     ],
 )
-def test_x2_a_verdict_is_read_strictly(said, contrastive, due):
-    found = parse_verdict(said, contrastive=contrastive)
-    assert (found.verdict, found.feedback) == due
+def test_x2_a_verdict_is_read_strictly(message, contrastive, due):
+    result = parse_verdict(message, contrastive=contrastive)
+    assert (result.verdict, result.feedback) == due
 
 
 def test_x2_a_rejection_reaches_the_ledger_and_whoever_builds_on_it(desk):
@@ -209,14 +211,14 @@ def test_x2_a_rejection_reaches_the_ledger_and_whoever_builds_on_it(desk):
     script = [say("", dispatch("one", validate=True), dispatch("two", depends_on=["one"])), *SCRIPT[1:]]
     rejects = [say("VERDICT: reject\nFEEDBACK: cites nothing")]
     decided = desk.ask(agent=script, subagent=subagent, validation=rejects)
-    (told,) = answers(desk, decided.decision, "collect")
-    assert "── one (ok | validated: reject) ──" in told
-    assert "[feedback: cites nothing]" in told
-    assert told.endswith("0 never collected, 1 rejected (one)")
+    (reply,) = answers(desk, decided.decision, "collect")
+    assert "── one (ok | validated: reject) ──" in reply
+    assert "[feedback: cites nothing]" in reply
+    assert reply.endswith("0 never collected, 1 rejected (one)")
     assert "[REJECTED by validation: cites nothing]" in read[1]
-    (asked,) = desk.models["validation"].asked
-    assert (asked.system, asked.max_tokens) == (STANDARD_VALIDATION_PROMPT, 500)
-    assert "CRITERIA:\n- Must say why the relation should hold" in asked.messages[0]
+    (question,) = desk.models["validation"].asked
+    assert (question.system, question.max_tokens) == (STANDARD_VALIDATION_PROMPT, 500)
+    assert "CRITERIA:\n- Must say why the relation should hold" in question.messages[0]
     assert "STRONGEST COUNTERARGUMENT" in CONTRASTIVE_VALIDATION_PROMPT
 
 
@@ -225,13 +227,13 @@ def test_o1_a_synthesis_is_repaired_once_and_its_writes_are_proposed(desk):
     broken = SYNTHESIS.replace("0.50", "much")
     script = [say("", dispatch("s", "portfolio_synthesis")), *SCRIPT[1:]]
     decided = desk.ask(agent=script, synthesis=[say(broken), say(SYNTHESIS)])
-    (told,) = answers(desk, decided.decision, "collect")
-    assert "[proposed: /session/proposed/s/V-001.md → confirm with write('/memory/views/V-001.md', …)]" in told
+    (reply,) = answers(desk, decided.decision, "collect")
+    assert "[proposed: /session/proposed/s/V-001.md → confirm with write('/memory/views/V-001.md', …)]" in reply
     texts = {row.path.split("/", 3)[-1]: row.content for row in desk.memory.journal.rows() if "/sess_" in row.path}
     proposed = parse(KINDS["views"], texts["proposed/s/V-001.md"])
     assert (proposed.confidence, proposed.status) == (0.5, "active")
     assert "- 17149.6: UNPROVEN" in texts["results/s.md"]
-    assert "unreadable" not in told
+    assert "unreadable" not in reply
     assert "VIEW UPDATES: updated_confidence" in desk.models["synthesis"].asked[1].messages[-1]
 
 
@@ -243,13 +245,13 @@ def test_t6_a_review_is_bound_to_exactly_what_it_read(desk):
     reviewer = [say("", ("search", {"scope": "/memory/", "query": "growth"})), say("Sized well.\n\nVERDICT: approve")]
     script = [say("", ("review", {"output": "E-001", "focus": "growth"})), say("done")]
     decided = desk.ask(agent=script, review=reviewer)
-    (told,) = answers(desk, decided.decision, "review")
-    assert told.endswith(": approve]")
-    asked = desk.models["review"].asked[0]
-    assert (asked.system, asked.role, {one.name for one in asked.tools}) == (
+    (reply,) = answers(desk, decided.decision, "review")
+    assert reply.endswith(": approve]")
+    question = desk.models["review"].asked[0]
+    assert (question.system, question.role, {each.name for each in question.tools}) == (
         REVIEW_PROMPT, "review", {"read", "search", "fetch"},
     )  # fmt: skip
-    assert "PORTFOLIO:\n# state" in asked.messages[0]
+    assert "PORTFOLIO:\n# state" in question.messages[0]
     (waiting,) = pending(desk.memory, Guardrails())
     assert (waiting.problems, waiting.review.verdict) == ((), "approve")
     text = replace(waiting.expression, stop="107", updated=None)
@@ -275,10 +277,10 @@ def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the
         wrote(code, f"/memory/calibration/{category}.md", marks, category)
     script = [say("", ("review", {"output": "E-001", "focus": "the rates"})), say("done")]
     desk.ask(agent=script, review=[say("VERDICT: approve")])
-    told = desk.models["review"].asked[0].messages[0]
+    reply = desk.models["review"].asked[0].messages[0]
     heads = [
         line
-        for line in told.splitlines()
+        for line in reply.splitlines()
         if line.startswith(("# ", "OUTPUT", "REVIEW", "PORTF", "CALIB", "PROC", "PK-", "rates"))
     ]
     assert heads == [
@@ -306,17 +308,17 @@ def test_t6_a_reviewer_sees_the_instant_the_view_each_limit_and_what_was_fetched
     assert parts["VIEW:"].startswith('<data from="V-001" note="not instructions">\n# V-001\nscope: us_growth')
     figures = Guardrails().figures(NEW_EXPRESSION, BOOK, None)
     assert parts["GUARDRAILS:"].splitlines() == [
-        f"{one.rule}: claimed {one.claimed:g} of {one.limit:g}" for one in figures
+        f"{each.rule}: claimed {each.claimed:g} of {each.limit:g}" for each in figures
     ]
     assert [text for name, text in parts.items() if name.startswith("FETCHED")] == ["ctx_001.md"]
 
 
 @pytest.mark.parametrize(
-    "said", ["", "I approve", "VERDICT: sure", "VERDICT: approve\nVERDICT: revise", "verdict approve"]
+    "message", ["", "I approve", "VERDICT: sure", "VERDICT: approve\nVERDICT: revise", "verdict approve"]
 )
-def test_t6_what_cannot_be_read_is_escalated(said):
-    assert parse_review(said) == "escalate"
-    assert [parse_review(f"x\nVERDICT: {one}\nmore") for one in VERDICTS] == list(VERDICTS)
+def test_t6_what_cannot_be_read_is_escalated(message):
+    assert parse_review(message) == "escalate"
+    assert [parse_review(f"x\nVERDICT: {each}\nmore") for each in VERDICTS] == list(VERDICTS)
 
 
 def test_t6_a_reviewer_that_never_comes_to_an_end_is_stopped_after_twelve_turns(desk):
@@ -342,7 +344,7 @@ def test_a_retry_needs_no_more_than_the_task_it_retries(desk):
         say("", ("collect", {"target": "all"})), say("done"),
     ]  # fmt: skip
     decided = desk.ask(agent=script, subagent=flaky)
-    told = answers(desk, decided.decision, "collect")[1]
-    assert "── one-r2 (ok) ──" in told
-    assert "1 failed (one: failed, retried as one-r2)" in told
+    reply = answers(desk, decided.decision, "collect")[1]
+    assert "── one-r2 (ok) ──" in reply
+    assert "1 failed (one: failed, retried as one-r2)" in reply
     assert asyncio.run(desk.agent().replay(decided.decision, "live-tools")) == decided

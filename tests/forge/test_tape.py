@@ -28,19 +28,19 @@ class Echo:
 
 
 def say(text, *calls, finish="stop", **more):
-    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, made, "tools" if made else finish, "scripted:1", **more)
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, outcome, "tools" if outcome else finish, "scripted:1", **more)
 
 
 def run(tape, script, tools=(), mode="record", limits=None, decision="d", system="You are Forge."):
     model = Scripted(script)
     lane = tape.lane(decision, mode=mode)
     talk = Conversation(system, ["go"])
-    known = {tool.spec.name: tool for tool in tools}
-    told = asyncio.run(loop(Taped(model, lane), lane, talk, known, limits or LoopLimits(), lambda line: None))
+    existing = {tool.spec.name: tool for tool in tools}
+    reply = asyncio.run(loop(Taped(model, lane), lane, talk, existing, limits or LoopLimits(), lambda line: None))
     if mode != "record":
         lane.check_end()
-    return told, model, talk
+    return reply, model, talk
 
 
 SCRIPT = [say("", ("echo", {"text": "GDP 17149.6"})), say("growth slowed")]
@@ -63,8 +63,8 @@ def test_what_was_recorded_is_replayed_without_model_or_tool(tape):
 def test_a_replay_with_live_tools_asks_the_tools_again(tape):
     run(tape, SCRIPT, [Echo()])
     echo = Echo()
-    told, model, _ = run(tape, [], [echo], mode="live-tools")
-    assert (told[0], model.asked, len(echo.calls)) == ("growth slowed", [], 1)
+    reply, model, _ = run(tape, [], [echo], mode="live-tools")
+    assert (reply[0], model.asked, len(echo.calls)) == ("growth slowed", [], 1)
 
 
 def test_a_changed_tool_result_names_its_step_and_what_changed(tape):
@@ -95,8 +95,8 @@ def test_what_was_done_is_not_done_again_after_a_failure(tape):
     echo = Echo()
     with pytest.raises(Exception, match="the script has 1 answers"):
         run(tape, SCRIPT[:1], [echo])
-    told, model, _ = run(tape, [say("growth slowed")], [echo])
-    assert (told[0], len(model.asked), len(echo.calls)) == ("growth slowed", 1, 1)
+    reply, model, _ = run(tape, [say("growth slowed")], [echo])
+    assert (reply[0], len(model.asked), len(echo.calls)) == ("growth slowed", 1, 1)
 
 
 def test_call_ids_are_the_same_on_every_replay(tape):
@@ -137,12 +137,12 @@ def test_half_characters_and_any_json_survive_the_tape(tape):
     odd = {"text": "\ud800 ü \x00", "n": [None, 1.5, {"a": True}]}
     answer = say("\ud83d", ("echo", odd))
     assert load_answer(dump_answer(answer)) == answer
-    told, _, _ = run(tape, [answer, say("done")], [Echo()])
-    assert run(tape, [], [Echo()], mode="strict")[0] == told
+    reply, _, _ = run(tape, [answer, say("done")], [Echo()])
+    assert run(tape, [], [Echo()], mode="strict")[0] == reply
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "told"),
+    ("then", "now", "reply"),
     [
         ({"a": [1, 2]}, {"a": [1, 3]}, "a[1] was 2, now 3"),
         ({"a": 1}, {"b": 1}, "a was 1, now None"),
@@ -150,12 +150,12 @@ def test_half_characters_and_any_json_survive_the_tape(tape):
         ("x", 1, "it was 'x', now 1"),
     ],
 )
-def test_a_difference_says_where_and_what(then, now, told):
-    assert difference(then, now) == told
+def test_a_difference_says_where_and_what(then, now, reply):
+    assert difference(then, now) == reply
 
 
 def results(talk):
-    return [one.text for message in talk.messages if isinstance(message, Results) for one in message.returned]
+    return [each.text for message in talk.messages if isinstance(message, Results) for each in message.returned]
 
 
 def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_request(tape):
@@ -164,8 +164,8 @@ def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_reques
             raise RuntimeError("secret")
 
     calls = [("nothing", {}), ("echo", {}), ("echo", "text"), ("echo", {"text": "a"}), ("echo", {"text": "a", "b": 1})]
-    told, model, talk = run(tape, [say("", *calls), say("done")], [Broken()])
-    assert told == ("done", "answered")
+    reply, model, talk = run(tape, [say("", *calls), say("done")], [Broken()])
+    assert reply == ("done", "answered")
     assert results(talk) == [
         "['nothing' FAILED] there is no such tool. Available: echo",
         "[echo FAILED] text: is missing; give text",

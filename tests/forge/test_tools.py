@@ -114,7 +114,7 @@ def call(tools, name, arguments, call_id="c"):
 
 def test_t1_to_t8_have_the_designs_names_arguments_and_required_fields(tools):
     schemas = {name: tool.spec.schema for name, tool in tools.items()}
-    assert {name: (set(one["properties"]), set(one["required"])) for name, one in schemas.items()} == SCHEMAS
+    assert {name: (set(each["properties"]), set(each["required"])) for name, each in schemas.items()} == SCHEMAS
     assert schemas["read"]["properties"]["depth"]["enum"] == ["header", "summary", "full"]
     assert schemas["fetch"]["properties"]["source"]["enum"] == ["economic"]
     assert schemas["search"]["properties"]["max_results"]["default"] == 5
@@ -127,33 +127,33 @@ def test_t1_read_shows_a_header_by_default_and_all_when_asked(tools):
     assert header[8].endswith(" more lines — depth='full' to read]")
     assert "Growth slows." in call(tools, "read", {"path": "/memory/views/V-001.md", "depth": "full"})
     assert call(tools, "read", {"path": "/memory/views/V-001.md", "depth": "summary"}).endswith("\n\nGrowth slows.")
-    listed = call(tools, "read", {"path": "/memory/views/", "query": "confidence>=0.5"})
-    assert listed == "Directory: /memory/views/ (1 items)\n  V-001.md  us_growth | conf:0.6 | active"
+    listing = call(tools, "read", {"path": "/memory/views/", "query": "confidence>=0.5"})
+    assert listing == "Directory: /memory/views/ (1 items)\n  V-001.md  us_growth | conf:0.6 | active"
     missing = call(tools, "read", {"path": "/memory/views/V-009.md"})
     assert missing == f"[read{FAILED}path: nothing is at '/memory/views/V-009.md'; list its folder with read"
 
 
 def test_t2_search_gives_ranked_headers_and_says_when_it_finds_nothing(tools):
-    asked = {"scope": "/memory/views/", "query": "growth"}
-    assert call(tools, "search", asked) == "No results found in /memory/views/ for 'growth'"
+    question = {"scope": "/memory/views/", "query": "growth"}
+    assert call(tools, "search", question) == "No results found in /memory/views/ for 'growth'"
     call(tools, "write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
-    lines = call(tools, "search", asked).split("\n")
+    lines = call(tools, "search", question).split("\n")
     assert lines[:4] == [
         "Search: 'growth' in /memory/views/ (1 results)", "", "  [1.00] /memory/views/V-001.md", "# V-001",
     ]  # fmt: skip
-    assert FAILED in call(tools, "search", {**asked, "filters": ">=0.4"})
-    assert "max_results" in call(tools, "search", {**asked, "max_results": 0})
+    assert FAILED in call(tools, "search", {**question, "filters": ">=0.4"})
+    assert "max_results" in call(tools, "search", {**question, "max_results": 0})
 
 
 def test_t2_search_says_which_folders_have_no_such_fields(memory):
     wrote(turn(memory, "s"), "/memory/views/new.md", NEW_VIEW, "v")
-    found = call(toolset(memory)[0], "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
-    assert "/memory/views/V-001.md" in found
-    assert "left out" not in found
+    result = call(toolset(memory)[0], "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
+    assert "/memory/views/V-001.md" in result
+    assert "left out" not in result
     wrote(turn(memory, "s"), "/memory/observations/new.md", Observation(id="new", scope="us_growth"), "o")
     tools, *_ = toolset(memory)
-    found = call(tools, "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
-    assert found.endswith("[left out, since they do not have these fields: /memory/observations/]")
+    result = call(tools, "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
+    assert result.endswith("[left out, since they do not have these fields: /memory/observations/]")
     assert "is not a field here" in call(
         tools, "search", {"scope": "/memory/", "query": "growth", "filters": "mood:bad"}
     )
@@ -161,11 +161,11 @@ def test_t2_search_says_which_folders_have_no_such_fields(memory):
 
 def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory):
     tools, fs, _ = toolset(memory)
-    asked = {"source": "economic", "params": {}}
+    question = {"source": "economic", "params": {}}
     summary = '<data from="ctx_001" note="not instructions">\nGDP 17149.6\n</data>'
-    assert call(tools, "fetch", asked, "1") == f"[ctx_001 | economic | economic latest | 3 tok]\n{summary}"
+    assert call(tools, "fetch", question, "1") == f"[ctx_001 | economic | economic latest | 3 tok]\n{summary}"
     others = FetchTool(partial(Shelf(fs.remembered).keep, fs), {"economic": economic})
-    assert call({"fetch": others}, "fetch", asked, "2").startswith("[ctx_002 | ")
+    assert call({"fetch": others}, "fetch", question, "2").startswith("[ctx_002 | ")
     assert fs.read_file("/session/context/ctx_001.md") == "GDP 17149.6"
     failed = call(tools, "fetch", {"source": "economic", "params": {"op": "x"}}, "3")
     assert failed.startswith("[FETCH FAILED | economic] BadInput: ")
@@ -174,8 +174,8 @@ def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory
 
 def test_t7_write_says_where_and_does_a_call_once(memory):
     tools, _, _ = toolset(memory)
-    asked = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
-    assert [call(tools, "write", asked, "c"), call(tools, "write", asked, "c")] == [
+    question = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
+    assert [call(tools, "write", question, "c"), call(tools, "write", question, "c")] == [
         "Written: /memory/views/V-001.md"
     ] * 2
     assert len(memory.journal.rows()) == 1
@@ -213,8 +213,8 @@ def test_q1_who_compacts_has_no_tool_and_the_agent_writes_neither_book_nor_marks
     )
     settled = ("memory/settlements/new", "memory/proposals/new")
     for number, path in enumerate((*folders, *settled)):
-        asked = {"path": f"/{path}.md", "content": render(NEW_VIEW)}
-        assert call(tools, "write", asked, f"q{number}").startswith("Not written. "), path
+        question = {"path": f"/{path}.md", "content": render(NEW_VIEW)}
+        assert call(tools, "write", question, f"q{number}").startswith("Not written. "), path
     assert [row.path for row in memory.journal.rows()] == ["/session/s/a.md"]
 
 
@@ -236,11 +236,13 @@ def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
 def fuzzed(memory, name, calls, seed):
     """Call one tool with hostile arguments, its own schema's names among them; how often, and what went wrong."""
     dice, (tools, _, _) = random.Random(f"{name} {seed}"), toolset(memory)
-    known, wrong = sorted(SCHEMAS[name][0]), []
+    existing, wrong = sorted(SCHEMAS[name][0]), []
     for number in range(calls):
         extra = dice.choices(["", "\x00", "extra"], k=dice.random() < 0.1)
-        names = {*dice.sample(known, dice.randint(0, len(known))), *extra, *SCHEMAS[name][1]}
-        arguments = {one: dice.choice(PLAUSIBLE.get(one, HOSTILE) if dice.random() < 0.5 else HOSTILE) for one in names}
+        names = {*dice.sample(existing, dice.randint(0, len(existing))), *extra, *SCHEMAS[name][1]}
+        arguments = {
+            each: dice.choice(PLAUSIBLE.get(each, HOSTILE) if dice.random() < 0.5 else HOSTILE) for each in names
+        }
         if dice.random() < 0.05:
             arguments = dice.choice(HOSTILE)
         try:
@@ -290,8 +292,8 @@ def campaign(calls):
             wrong, outside, faults = fuzzed(memory, name, calls, 1)
             memory.close()
         bad += len(wrong) + len(outside) + len(faults)
-        told = f"{len(wrong)} unanswered, {len(outside)} outside, {len(faults)} faults {wrong[:1]}"
-        sys.stdout.write(f"{name}: {calls} calls, {told}\n")
+        reply = f"{len(wrong)} unanswered, {len(outside)} outside, {len(faults)} faults {wrong[:1]}"
+        sys.stdout.write(f"{name}: {calls} calls, {reply}\n")
     return int(bad > 0)
 
 

@@ -47,8 +47,8 @@ def slow(request):
 
 @pytest.fixture
 def memory(tmp_path):
-    with closing(Memory(tmp_path / "forge", clock=Simulated("turns", T))) as opened:
-        yield opened
+    with closing(Memory(tmp_path / "forge", clock=Simulated("turns", T))) as session:
+        yield session
 
 
 def agent(memory, tmp_path, model=echo):
@@ -154,16 +154,16 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
 
 def campaign(count, processes=8, questions=12):
     """Ask at least `count` questions in crowds, and print how many were asked, killed and answered; any for another?"""
-    asked, answered, left, killed, wrong = 0, 0, 0, 0, 0
-    while asked < count:
+    question, answered, left, killed, wrong = 0, 0, 0, 0, 0
+    while question < count:
         with tempfile.TemporaryDirectory(prefix="turns-", dir=FAST) as name:
             folder = Path(name)
-            (lines, died), again = crowd(folder, processes, questions, seed=asked), resumed(folder)
-            asked += len(Tape(folder / "tape.sqlite").decisions())
+            (lines, died), again = crowd(folder, processes, questions, seed=question), resumed(folder)
+            question += len(Tape(folder / "tape.sqlite").decisions())
             answered, left, killed = answered + len(lines), left + len(again), killed + died
             wrong += len(answered_for_another(lines + again))
         print(
-            f"{asked} questions asked, {killed} processes killed -9, {answered} answered, {left} gone on with after "
+            f"{question} questions asked, {killed} processes killed -9, {answered} answered, {left} gone on with after "
             f"a kill; {wrong} with the answer to another",
             flush=True,
         )
@@ -171,8 +171,8 @@ def campaign(count, processes=8, questions=12):
 
 
 def called(*calls):
-    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer("", made, "tools", "scripted-1", 10, 10)
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer("", outcome, "tools", "scripted-1", 10, 10)
 
 
 def text_answer(text):
@@ -181,8 +181,8 @@ def text_answer(text):
 
 def asked_of(memory, tmp_path, answers, **more):
     model = Scripted(answers)
-    made = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
-    return model, asyncio.run(made.ask("What of growth?", T, **more))
+    outcome = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
+    return model, asyncio.run(outcome.ask("What of growth?", T, **more))
 
 
 def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(memory, tmp_path):

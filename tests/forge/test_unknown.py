@@ -23,10 +23,10 @@ PRICE, SERIES = "entity_latest_price", "macro_series"
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    made = Lake(tmp_path_factory.mktemp("unknown") / "lake")
-    put_rows(made, "prices", *(bar(day, 100.0) for day in DAYS[:5]))
-    put_rows(made, "macro_observations", gdp("2014-04-30", 17_149.6))
-    return made
+    outcome = Lake(tmp_path_factory.mktemp("unknown") / "lake")
+    put_rows(outcome, "prices", *(bar(day, 100.0) for day in DAYS[:5]))
+    put_rows(outcome, "macro_observations", gdp("2014-04-30", 17_149.6))
+    return outcome
 
 
 @pytest.mark.parametrize(

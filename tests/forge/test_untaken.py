@@ -35,32 +35,32 @@ SHORT = Counterfactuals(default_tracking_days=11)
 
 
 def bar(day, price, **more):
-    told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
-    return told | dict.fromkeys(("open", "high", "low", "close"), price) | {"available_at": session(day).close} | more
+    reply = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+    return reply | dict.fromkeys(("open", "high", "low", "close"), price) | {"available_at": session(day).close} | more
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     """100 until a two for one split on the third day, then 50; 54 up to 56 from the sixth on; a dividend between."""
-    made = Lake(tmp_path_factory.mktemp("bars") / "lake")
+    outcome = Lake(tmp_path_factory.mktemp("bars") / "lake")
     prices = [100.0, 101.0, 50.0, 50.5, 51.0, 54.0] + [54.0] * (len(DAYS) - 6)
     rows = [bar(day, price, **({"high": 56.0} if price == 54 else {})) for day, price in zip(DAYS, prices, strict=True)]
-    put_rows(made, "prices", *rows)
+    put_rows(outcome, "prices", *rows)
     split = {"split_id": "s", "ticker": "NOG", "execution_date": DAYS[2], "split_from": 1.0, "split_to": 2.0}
-    put_rows(made, "splits", split | {"available_at": session(DAYS[2]).close})
+    put_rows(outcome, "splits", split | {"available_at": session(DAYS[2]).close})
     dividend = {"ticker": "NOG", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
     dividend |= {"dividend_id": "d", "dividend_type": "Regular", "currency": "USD"}
-    put_rows(made, "dividends", dividend | {"available_at": end_of_new_york_day(DAYS[0])})
-    return made
+    put_rows(outcome, "dividends", dividend | {"available_at": end_of_new_york_day(DAYS[0])})
+    return outcome
 
 
 @pytest.fixture
 def memory(tmp_path):
-    made = Memory(tmp_path / "forge", clock=Simulated("untaken", START))
-    wrote(standing(made, "pm"), "/portfolio/state.md", BOOK, "book")
-    wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, confidence=0.5, settles=ASKED), "first")
-    yield made
-    made.close()
+    outcome = Memory(tmp_path / "forge", clock=Simulated("untaken", START))
+    wrote(standing(outcome, "pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(standing(outcome), "/memory/views/new.md", replace(NEW_VIEW, confidence=0.5, settles=ASKED), "first")
+    yield outcome
+    outcome.close()
 
 
 def standing(memory, actor="agent"):
@@ -91,9 +91,13 @@ def held(memory, **changed):
 def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(memory, lake):
     name = held(memory)
     assert close_exits(memory, at(memory, lake, DAYS[4])) == ([], [])
-    (made,), _ = close_exits(memory, at(memory, lake, DAYS[6]))
-    assert (made.expression, made.status, made.pnl) == (name, "target", pytest.approx(10 * (2 * 55 + 0.5 - 100) / 100))
-    assert f"target at 55 on {DAYS[5]}" in made.body
+    (outcome,), _ = close_exits(memory, at(memory, lake, DAYS[6]))
+    assert (outcome.expression, outcome.status, outcome.pnl) == (
+        name,
+        "target",
+        pytest.approx(10 * (2 * 55 + 0.5 - 100) / 100),
+    )
+    assert f"target at 55 on {DAYS[5]}" in outcome.body
     assert close_exits(memory, at(memory, lake, DAYS[7]))[0] == []
     row = whole_memory(memory, memory.journal.clock.now()).newest(f"/memory/expressions/{name}.md")
     assert "status: closed" in row.content
@@ -109,9 +113,9 @@ def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(mem
 )
 def test_o2_what_bars_cant_say_is_a_gap_with_its_reason(memory, lake, changed, reason):
     name = held(memory, **changed)
-    made, gaps = close_exits(memory, at(memory, lake, DAYS[9]))
-    assert made == []
-    assert [one for one in gaps if one.startswith(f"{name}: {reason}")]
+    outcome, gaps = close_exits(memory, at(memory, lake, DAYS[9]))
+    assert outcome == []
+    assert [each for each in gaps if each.startswith(f"{name}: {reason}")]
 
 
 def adjust(memory, name, **changed):
@@ -146,9 +150,9 @@ def test_an_approved_closing_is_done_at_the_next_close(memory, lake):
     name = held(memory)
     at(memory, lake, DAYS[3])
     adjust(memory, name, exit_reason="thesis_broken")
-    (made,), gaps = close_exits(memory, at(memory, lake, DAYS[6]))
-    assert (made.expression, made.status, gaps) == (name, "thesis_broken", [])
-    assert made.pnl == pytest.approx(10 * (2 * 51 + 0.5 - 100) / 100)
+    (outcome,), gaps = close_exits(memory, at(memory, lake, DAYS[6]))
+    assert (outcome.expression, outcome.status, gaps) == (name, "thesis_broken", [])
+    assert outcome.pnl == pytest.approx(10 * (2 * 51 + 0.5 - 100) / 100)
 
 
 def rejected(memory, name):
@@ -162,20 +166,25 @@ def test_o2_a_rejected_trade_is_followed_as_it_would_have_been_held(memory, lake
     (early,), gaps = track_untaken(memory, at(memory, lake, DAYS[1]))
     assert (early.status, early.entry_price, len(early.marks), gaps) == ("tracking", 100.0, 2, [])
     assert track_untaken(memory, at(memory, lake, DAYS[1], 21)) == ([], [])
-    (made,), _ = track_untaken(memory, at(memory, lake, DAYS[8]))
-    assert (made.status, made.exit_reason, made.total_return) == ("completed", "target", pytest.approx(0.105))
-    assert [mark.day for mark in made.marks] == DAYS[:6]
+    (outcome,), _ = track_untaken(memory, at(memory, lake, DAYS[8]))
+    assert (outcome.status, outcome.exit_reason, outcome.total_return) == ("completed", "target", pytest.approx(0.105))
+    assert [mark.day for mark in outcome.marks] == DAYS[:6]
     assert track_untaken(memory, at(memory, lake, DAYS[9]))[0] == []
 
 
 def test_o2_a_view_that_nobody_traded_is_followed_by_what_judges_it(memory, lake):
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
     assert track_untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
-    (made,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
-    assert (made.decision_type, made.view, made.expression, gaps) == ("view_without_expression", "V-002", "", [])
-    assert [(mark.day.day, mark.value) for mark in made.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
+    (outcome,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
+    assert (outcome.decision_type, outcome.view, outcome.expression, gaps) == (
+        "view_without_expression",
+        "V-002",
+        "",
+        [],
+    )
+    assert [(mark.day.day, mark.value) for mark in outcome.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
     (done,), _ = track_untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
-    assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, made.marks)
+    assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, outcome.marks)
 
 
 def test_c1_a_walk_follows_untaken_views_by_the_settings(memory, lake):
@@ -215,11 +224,11 @@ def coverage(memory, lake, rng):
     end = memory.journal.clock.now().date() + timedelta(days=15)
     while session(end) is None:
         end += timedelta(days=1)
-    found, _ = track_untaken(memory, at(memory, lake, end))
-    return due, {(one.decision_type, one.expression or one.view) for one in found}
+    result, _ = track_untaken(memory, at(memory, lake, end))
+    return due, {(each.decision_type, each.expression or each.view) for each in result}
 
 
 def test_o2_every_trade_that_was_not_taken_is_followed(memory, lake):
-    due, found = coverage(memory, lake, random.Random("coverage"))
-    assert found == due
+    due, result = coverage(memory, lake, random.Random("coverage"))
+    assert result == due
     assert {kind for kind, _ in due} == {"rejected_expression", "expired_expression", "view_without_expression"}

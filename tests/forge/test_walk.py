@@ -51,27 +51,27 @@ def lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def walked(lake, tmp_path_factory):
     """An undisturbed run: its ground, what it came to and what it told of itself."""
-    ground, told = Ground(tmp_path_factory.mktemp("undisturbed"), lake, scripted), []
-    return ground, run(DAYS, ground, told.append), told
+    ground, reply = Ground(tmp_path_factory.mktemp("undisturbed"), lake, scripted), []
+    return ground, run(DAYS, ground, reply.append), reply
 
 
 def test_a_walk_asks_when_the_schedules_would():
     year = Walk(name="year", since=date(2023, 7, 1), until=date(2024, 6, 30)).occasions()
-    asked = [one for _, one in year]
-    assert (asked.count("morning_review"), asked.count("end_of_day"), asked.count("weekly_retrospective")) == (
+    question = [each for _, each in year]
+    assert (question.count("morning_review"), question.count("end_of_day"), question.count("weekly_retrospective")) == (
         250,
         250,
         52,
     )
-    hours = {(at.hour, at.minute) for at, one in year if one == "morning_review"}
+    hours = {(at.hour, at.minute) for at, each in year if each == "morning_review"}
     assert hours == {(11, 0), (12, 0)}
-    assert [one for at, one in year if at.date() == date(2023, 11, 24)] == [
+    assert [each for at, each in year if at.date() == date(2023, 11, 24)] == [
         "morning_review",
         "end_of_day",
         "weekly_retrospective",
     ]
     quarters = Walk(name="year", since=date(2023, 7, 1), until=date(2024, 6, 30)).split("quarter")
-    assert [(one.name, one.since, one.until) for one in quarters][1:3] == [
+    assert [(each.name, each.since, each.until) for each in quarters][1:3] == [
         ("year-2023-q04", date(2023, 10, 1), date(2023, 12, 31)),
         ("year-2024-q01", date(2024, 1, 1), date(2024, 3, 31)),
     ]
@@ -88,21 +88,21 @@ def test_a_walk_that_cant_be_is_refused_with_its_field(changed, field):
 
 
 def test_a_walk_decides_settles_and_trades_on_a_memory_of_its_own(walked):
-    ground, found, told = walked
-    assert (found.decisions, found.ends) == (7, {"answered": 7})
-    assert told[-1].startswith("days 7/7 D-weekly_retrospective-20140509T210000Z: answered, ")
+    ground, result, reply = walked
+    assert (result.decisions, result.ends) == (7, {"answered": 7})
+    assert reply[-1].startswith("days 7/7 D-weekly_retrospective-20140509T210000Z: answered, ")
     with_clock = ground.memory(DAYS, DAYS.ends)
-    known = whole_memory(with_clock, DAYS.ends)
+    existing = whole_memory(with_clock, DAYS.ends)
     told_of = page([DAYS], ground)
     counted = {name: re.search(f'row">{name}<.*?>(\\d+)<.*?>(\\d+)<', told_of).groups() for name in EXPOSURES}
     assert counted == {"clean": ("0", "0"), "partial": ("0", "0"), "exposed": ("7", "3")}
-    assert f"spent: {found.spent.calls} requests, {found.spent.tokens:,} tokens, price unknown</p>" in told_of
+    assert f"spent: {result.spent.calls} requests, {result.spent.tokens:,} tokens, price unknown</p>" in told_of
     assert "D-end_of_day-20140508T203000Z" in told_of
-    kinds = {name: len(list(known.paths(kind.folder))) for name, kind in KINDS.items()}
+    kinds = {name: len(list(existing.paths(kind.folder))) for name, kind in KINDS.items()}
     with_clock.close()
-    first = [one for one in settlements(known) if not one.restates]
+    first = [each for each in settlements(existing) if not each.restates]
     assert (kinds["views"], len(first), kinds["expressions"], kinds["approvals"]) == (3, 3, 3, 1)
-    assert (kinds["outcomes"], {one.status for one in first}) == (1, {"came_true", "failed"})
+    assert (kinds["outcomes"], {each.status for each in first}) == (1, {"came_true", "failed"})
 
 
 def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_replay(lake, tmp_path):
@@ -112,8 +112,8 @@ def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_rep
     text = page([DAYS], ground)
     figures = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", text))
     with closing(ground.memory(DAYS, DAYS.ends)) as memory:
-        known = whole_memory(memory, DAYS.ends)
-        valued = value_account(known, At(as_of=DAYS.ends, lake=lake)).account
+        existing = whole_memory(memory, DAYS.ends)
+        valued = value_account(existing, At(as_of=DAYS.ends, lake=lake)).account
     assert figures["Net asset value"].startswith(f"{valued.nav:,.2f} USD")
     assert figures["Costs"] == f"{sum(holding.fees for holding in valued.holdings):,.2f} USD"
     highest = worst = 0.0
@@ -167,9 +167,9 @@ def test_a_walk_reads_no_canary_from_after_its_instant(walked):
     assert seen > 100
 
 
-@pytest.mark.parametrize("wanted", [1, 1000, 10_000])
-def test_the_campaign_of_canaries_has_as_many_decisions_as_it_is_asked_for(wanted):
-    assert wanted <= len(of_canaries(wanted).occasions()) <= 1.05 * wanted + 30
+@pytest.mark.parametrize("expected", [1, 1000, 10_000])
+def test_the_campaign_of_canaries_has_as_many_decisions_as_it_is_asked_for(expected):
+    assert expected <= len(of_canaries(expected).occasions()) <= 1.05 * expected + 30
 
 
 class Stopped(Exception):
@@ -196,10 +196,10 @@ def test_runs_beside_each_other_are_those_one_after_another(lake, tmp_path):
     alone, beside = (
         run_all(months, Ground(tmp_path / f"{jobs}", lake, scripted), jobs, cli_walk.told) for jobs in (1, 2)
     )
-    assert [(one.name, one.decisions) for one in beside] == [("two-2014-05", 2), ("two-2014-06", 1)]
+    assert [(each.name, each.decisions) for each in beside] == [("two-2014-05", 2), ("two-2014-06", 1)]
     assert alone == beside
-    for one in months:
-        assert transcript(tmp_path / "1" / one.name) == transcript(tmp_path / "2" / one.name)
+    for item in months:
+        assert transcript(tmp_path / "1" / item.name) == transcript(tmp_path / "2" / item.name)
 
 
 def test_what_a_desk_s_runs_stand_on_goes_to_other_processes(tmp_path, monkeypatch):
@@ -241,8 +241,8 @@ def test_a_masked_walk_reads_no_year_of_the_lake_and_asks_it_as_of_the_real_one(
             return await scripted("agent").ask(request)
 
     run(masked, replace(ground, folder=tmp_path, models=lambda role: Reading()))
-    assert not [one for one in read if "2014-05" in one]
-    assert [one for one in read if "2042-05-07" in one]
+    assert not [each for each in read if "2014-05" in each]
+    assert [each for each in read if "2042-05-07" in each]
     masked_steps, steps = (
         json.dumps(transcript(place)["D-morning_review-20140507T110000Z"])
         for place in (tmp_path / "masked", ground.place(DAYS))
@@ -263,9 +263,9 @@ def test_the_command_walks_tells_its_progress_and_writes_the_page(lake, tmp_path
 
 def test_a_decision_of_a_backtest_is_replayed_and_explained_on_the_command_line(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
-    asked = replace(DAYS, name="spring", until=SINCE)
+    question = replace(DAYS, name="spring", until=SINCE)
     (tmp_path / "forge.toml").write_text("[guardrails]\nmax_gross = 150\n")
-    run(asked, replace(desk().ground(lake), models=scripted))
+    run(question, replace(desk().ground(lake), models=scripted))
     decision = "D-end_of_day-20140507T203000Z"
 
     def command(*arguments):
@@ -286,10 +286,10 @@ def test_a_decision_of_a_backtest_is_replayed_and_explained_on_the_command_line(
 def test_the_desk_shows_the_decisions_of_a_backtest(walked, lake):
     ground, came, _ = walked
     with closing(Day.of(clock.now(), Lake(lake), str(ground.place(DAYS) / "memory-simulated-days"))) as day:
-        shown = day.decisions()
-        assert (len(shown), {one.trigger for one in shown}) == (came.decisions, {"schedule"})
-        assert day.brief().start == shown[0]
-        assert day.decision(shown[0].name).answer.startswith("Done after")
+        display = day.decisions()
+        assert (len(display), {each.trigger for each in display}) == (came.decisions, {"schedule"})
+        assert day.brief().start == display[0]
+        assert day.decision(display[0].name).answer.startswith("Done after")
 
 
 WEEKS = Walk(name="weeks", since=date(2014, 5, 2), until=date(2014, 5, 31), triggers=("weekly",))
@@ -305,16 +305,16 @@ class Retrospective:
         return Scripted(self._answer)
 
     def _answer(self, request):
-        told = [one for one in request.messages if not isinstance(one, str)]
+        reply = [each for each in request.messages if not isinstance(each, str)]
         if request.role == "proposal":
             self.asked += 1
             if self.down:
                 raise ModelFailed("it is down")
             why = f"{re.search('PK-[0-9]+', request.messages[0])[0]} says so."
             edit = {"file": "SKILL.md", "quote": "", "replacement": f"- {CLAIM}", "why": why}
-            return Answer("Proposed.") if told else Answer("", (Call("propose", edit, "p"),), "tools", "s", 100, 10)
+            return Answer("Proposed.") if reply else Answer("", (Call("propose", edit, "p"),), "tools", "s", 100, 10)
         lesson = {"path": "/memory/pk/new.md", "content": render(LESSON)}
-        if told:
+        if reply:
             return Answer("Done.")
         return Answer("", (Call("write", lesson, "a"), Call("write", lesson, "b")), "tools", "s", 100, 10)
 
@@ -328,8 +328,8 @@ def test_m1_the_retrospective_of_a_walk_is_followed_by_proposals_which_a_failure
     model, skills = Retrospective(), SkillLoader().sha256()
     ground = Ground(tmp_path / "whole", lake, model.model)
     came = run(WEEKS, ground)
-    (made,) = written(WEEKS, ground)
-    assert (made.status, made.skill, made.author) == ("pending", "view-validation", "scripted:1")
+    (outcome,) = written(WEEKS, ground)
+    assert (outcome.status, outcome.skill, outcome.author) == ("pending", "view-validation", "scripted:1")
     assert (model.asked, came.decisions, came.ends) == (2, 5, {"answered": 5})
     assert (SkillLoader().sha256(), ground.skills) == (skills, None)
     names = [name for name in ground.tape(WEEKS).decisions() if name.startswith("P-")]
@@ -340,9 +340,9 @@ def test_m1_the_retrospective_of_a_walk_is_followed_by_proposals_which_a_failure
     model.down = False
     assert run(WEEKS, broken).decisions == 5
     assert transcript(broken.place(WEEKS)) == transcript(ground.place(WEEKS))
-    asked = model.asked
+    question = model.asked
     run(WEEKS, broken)
-    assert model.asked == asked
+    assert model.asked == question
 
 
 @pytest.mark.parametrize("days", [0, 1, 30_000])

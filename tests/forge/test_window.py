@@ -50,8 +50,8 @@ class Anthropic:
 
     def results(self, request):
         blocks = [block for message in request["messages"] for block in message["content"] if isinstance(block, dict)]
-        found = [block["content"] for block in blocks if block["type"] == "tool_result"]
-        return [item if isinstance(item, str) else "".join(part["text"] for part in item) for item in found]
+        result = [block["content"] for block in blocks if block["type"] == "tool_result"]
+        return [item if isinstance(item, str) else "".join(part["text"] for part in item) for item in result]
 
     def refusal(self, tokens):
         error = {"type": "invalid_request_error", "message": f"prompt is too long: {tokens} tokens > {self.window}"}
@@ -78,7 +78,7 @@ class Anthropic:
             arguments = {"path": place, "depth": "full"} if done else {"path": place, "content": note(number)}
             return 200, self.calls(len(results), "read" if done else "write", arguments, tokens), 0
         seen = "\n".join(results)
-        heads = {found[1]: int(found[2]) for found in re.finditer(r"figure (\d+) is (\d+)", seen)}
+        heads = {result[1]: int(result[2]) for result in re.finditer(r"figure (\d+) is (\d+)", seen)}
         last = re.search(r"the last line says (\d+)", seen)
         if last is None:
             arguments = {"path": PLACE.format(3), "depth": "full"}
@@ -129,8 +129,8 @@ class Desk:
         return [step for step in self.tape.steps(decision) if (step.lane, step.kind) == ("agent", kind)]
 
 
-def desk_of(folder, server, provider, known=True, share=SHARE):
-    context = {"compact_at": share, "windows": {provider.name: WINDOW} if known else {}}
+def desk_of(folder, server, provider, existing=True, share=SHARE):
+    context = {"compact_at": share, "windows": {provider.name: WINDOW} if existing else {}}
     return Desk(folder, server, provider, {"context": context, "budgets": {"run": {"tokens": 10_000_000}}})
 
 

@@ -60,7 +60,7 @@ def test_what_a_model_reads_is_word_for_word_as_designed(name):
 
 
 @pytest.mark.parametrize(
-    ("made", "named"),
+    ("outcome", "names"),
     [
         pytest.param(spec.Task, "id skill objective context notes depends_on validate validate_contrastive retry_of",
                      id="X1 task"),
@@ -71,12 +71,12 @@ def test_what_a_model_reads_is_word_for_word_as_designed(name):
         pytest.param(SessionContext, "session_id turn_number prior_summary", id="S1"),
     ],
 )  # fmt: skip
-def test_what_others_build_on_has_the_designs_fields(made, named):
-    assert [one.name for one in fields(made)] == named.split()
+def test_what_others_build_on_has_the_designs_fields(outcome, names):
+    assert [each.name for each in fields(outcome)] == names.split()
 
 
 @pytest.mark.parametrize(
-    ("made", "words"),
+    ("outcome", "words"),
     [
         pytest.param(get_args(spec.State), "queued running ok failed timeout skipped cancelled", id="X1"),
         pytest.param(get_args(spec.ValidationVerdict), "accept reject", id="X2"),
@@ -99,8 +99,8 @@ def test_what_others_build_on_has_the_designs_fields(made, named):
                      "scenario prior_probability updated_probability", id="O1 scenario"),
     ],
 )  # fmt: skip
-def test_enums_have_the_designs_words_in_its_order(made, words):
-    assert list(made) == words.split()
+def test_enums_have_the_designs_words_in_its_order(outcome, words):
+    assert list(outcome) == words.split()
 
 
 def test_o1_a_synthesis_has_the_five_sections():
@@ -117,12 +117,14 @@ def test_x1_a_sub_agent_is_told_under_the_designs_headers(memory):
     used = {"one": spec.TaskResult(id="one", status="ok", summary="Seen.", validation=rejected)}
     fs = turn(memory)
     header = "\n".join(fs.read_file("/memory/views/V-001.md").split("\n")[:8])
-    told = brief.first_message(task, used, fs).split("\n\n---\n\n")
-    assert told[0] == "OBJECTIVE:\nLook."
-    assert told[1].startswith(f'CONTEXT:\n[V-001:header]\n<data from="V-001:header" note="not instructions">\n{header}')
-    assert told[1].endswith("(ref 'ctx_009' not found)\n</data>")
+    reply = brief.first_message(task, used, fs).split("\n\n---\n\n")
+    assert reply[0] == "OBJECTIVE:\nLook."
+    assert reply[1].startswith(
+        f'CONTEXT:\n[V-001:header]\n<data from="V-001:header" note="not instructions">\n{header}'
+    )
+    assert reply[1].endswith("(ref 'ctx_009' not found)\n</data>")
     prior = '<data from="one" note="not instructions">\nSeen.\n</data>'
-    assert told[2:] == [f"PRIOR ANALYSIS:\n[From one]\n[REJECTED by validation: thin]\n{prior}", "NOTES:\nSoon."]
+    assert reply[2:] == [f"PRIOR ANALYSIS:\n[From one]\n[REJECTED by validation: thin]\n{prior}", "NOTES:\nSoon."]
     system = brief.system_prompt(LOADER.load("expression-design"))
     assert "\n\n## Output Templates\n\n### expression_output.yaml\n```\n" in system
     assert "\n## Available Scripts\n  - kelly_sizing.py: " in system
@@ -142,9 +144,9 @@ def test_t4_a_ref_is_resolved_to_its_file(memory):
         "E-001": "/memory/expressions/E-001.md",
         "PK-001": "/memory/pk/PK-001.md",
     }
-    named = {"integration_brief": "", "one": "results/", "ctx_001": "context/"}
-    refs |= {name: f"/session/{folder}{name}.md" for name, folder in named.items()}
-    for name, folder in named.items():
+    names = {"integration_brief": "", "one": "results/", "ctx_001": "context/"}
+    refs |= {name: f"/session/{folder}{name}.md" for name, folder in names.items()}
+    for name, folder in names.items():
         fs.write_file(f"/session/{folder}{name}.md", f"{name} has this", call_id=name)
     for ref, path in refs.items():
         assert brief.resolve_ref(ref, fs) == fs.read_file(path) == brief.resolve_ref(path, fs)
@@ -154,7 +156,7 @@ def test_g1_a_violation_reads_as_the_design_has_it():
     assert Violation._fields == ("rule", "actual", "limit", "severity")
     over = replace(NEW_EXPRESSION, max_loss_pct=9.0, notional=500.0, duration_impact=-9.0)
     book = Portfolio(id="state", gross=100.0, net=0.0, duration=0.0, factor_exposures={"rates": 40.0})
-    assert [str(one) for one in Guardrails().check(over, book, None)] == [
+    assert [str(each) for each in Guardrails().check(over, book, None)] == [
         "[hard] max_single_risk: 9 (limit: 5)",
         "[hard] max_gross_exposure: 600 (limit: 200)",
         "[hard] max_duration_contribution: 9 (limit: 5)",

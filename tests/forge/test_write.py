@@ -28,12 +28,12 @@ def written(fs, path, record, call_id):
 
 
 def test_t7_the_tool_has_the_seeds_name_and_schema():
-    told = WriteTool.TOOL_DEF
-    assert (told["name"], told["input_schema"]["required"]) == ("write", ["path", "content"])
-    assert {name: one["type"] for name, one in told["input_schema"]["properties"].items()} == {
+    reply = WriteTool.TOOL_DEF
+    assert (reply["name"], reply["input_schema"]["required"]) == ("write", ["path", "content"])
+    assert {name: each["type"] for name, each in reply["input_schema"]["properties"].items()} == {
         "path": "string", "content": "string",
     }  # fmt: skip
-    assert "Use 'new.md' for auto-assigned IDs." in told["description"]
+    assert "Use 'new.md' for auto-assigned IDs." in reply["description"]
 
 
 def test_t7_closing_makes_one_outcome_however_often_it_is_written(memory):
@@ -68,8 +68,8 @@ def test_t7_invalidating_a_view_sends_its_expressions_to_review_and_no_other_tex
     wrote(fs, "/memory/expressions/new.md", replace(PROPOSED, body=body), "2")
     wrote(fs, "/memory/expressions/new.md", replace(PROPOSED, view_id="V-002"), "3")
     wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", status="invalidated"), "4")
-    found = {name: only_at(fs, name).status for name in ("E-001", "E-002", "E-003")}
-    assert found == {"E-001": "review_required", "E-002": "review_required", "E-003": "proposed"}
+    result = {name: only_at(fs, name).status for name in ("E-001", "E-002", "E-003")}
+    assert result == {"E-001": "review_required", "E-002": "review_required", "E-003": "proposed"}
     assert only_at(fs, "E-002").body == body
 
 
@@ -123,8 +123,8 @@ def test_t7_a_view_is_settled_by_a_query_there_is(memory):
     ],
 )
 def test_g1_each_limit_is_held_and_what_is_missing_breaks_it(changes, rule, actual):
-    (found,) = Guardrails(Limits(max_single_name=500.0)).check(replace(NEW_EXPRESSION, **changes), BOOK, None)
-    assert (found.rule, found.actual, found.severity) == (rule, pytest.approx(actual) if rule else "", "hard")
+    (result,) = Guardrails(Limits(max_single_name=500.0)).check(replace(NEW_EXPRESSION, **changes), BOOK, None)
+    assert (result.rule, result.actual, result.severity) == (rule, pytest.approx(actual) if rule else "", "hard")
 
 
 def test_g1_at_the_limit_is_within_it():
@@ -135,15 +135,15 @@ def test_g1_at_the_limit_is_within_it():
 
 
 def test_g1_without_a_book_nothing_is_within_its_limits():
-    assert [one.rule for one in Guardrails().check(NEW_EXPRESSION, None, None)] == [
+    assert [each.rule for each in Guardrails().check(NEW_EXPRESSION, None, None)] == [
         "max_gross_exposure", "max_factor_concentration", "max_single_name", "max_net_exposure", "max_total_loss",
     ]  # fmt: skip
     assert len(Guardrails().check(NEW_EXPRESSION, Portfolio(id="state"), None)) == 3
 
 
 def test_g1_an_update_replaces_its_own_position():
-    held = Position(expression="E-001", notional=95.0, factor_exposures={"rates": 20.0})
-    book = replace(BOOK, gross=195.0, positions=(held,), factor_exposures={"rates": 25.0})
+    content = Position(expression="E-001", notional=95.0, factor_exposures={"rates": 20.0})
+    book = replace(BOOK, gross=195.0, positions=(content,), factor_exposures={"rates": 25.0})
     assert Guardrails().check(replace(OPEN, notional=100.0, factor_exposures={"rates": 25.0}), book, None) == ()
     assert len(Guardrails().check(replace(OPEN, id="E-002", notional=100.0), book, None)) == 1
 

@@ -54,35 +54,35 @@ def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
             rows["news"].append(article(f"{number}_{place}", f"canary{micros(at)} oil", at))
         if day.day % 3 == 0:
             rows["macro_observations"].append(gdp(str(day), 17000.0 + number))
-        if held := session(day):
+        if content := session(day):
             price = 100.0 + number % 7
-            told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1e6}
-            told |= dict.fromkeys(("open", "high", "low", "close"), price)
-            rows["prices"].append(told | {"available_at": held.close})
+            reply = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1e6}
+            reply |= dict.fromkeys(("open", "high", "low", "close"), price)
+            rows["prices"].append(reply | {"available_at": content.close})
             if index and day in index:
                 fund = {"entity_kind": "index", "entity_id": "SPY", "symbol": "SPY"}
                 closes = dict.fromkeys(("open", "high", "low", "close"), index[day])
-                rows["prices"].append(told | fund | closes | {"available_at": held.close})
-    for dataset, told in rows.items():
-        kept = [row for row in told if cut is None or row["available_at"] <= cut]
+                rows["prices"].append(reply | fund | closes | {"available_at": content.close})
+    for dataset, reply in rows.items():
+        remaining = [row for row in reply if cut is None or row["available_at"] <= cut]
         if cut and dataset == "news":
-            kept.append(article("other", f"canary{micros(cut) + 7} gas", cut + timedelta(microseconds=7)))
-        if kept:
-            put_rows(lake, dataset, *kept)
+            remaining.append(article("other", f"canary{micros(cut) + 7} gas", cut + timedelta(microseconds=7)))
+        if remaining:
+            put_rows(lake, dataset, *remaining)
     return lake.root
 
 
 def brain(request):
     """The scripted PM's agent: looks, says what may come, proposes a trade in the evening, reviews itself."""
-    told = [one for one in request.messages if not isinstance(one, str)]
+    reply = [each for each in request.messages if not isinstance(each, str)]
     if request.role == "review":
         return Answer("VERDICT: approve")
-    occasion, turn = undated(str(request.messages[0])), len(told) // 2
+    occasion, turn = undated(str(request.messages[0])), len(reply) // 2
     plans = {"Morning": _morning, "End of": _evening, "Weekly": _weekly}
-    steps = next(made for name, made in plans.items() if occasion.startswith(name))(occasion)
+    steps = next(outcome for name, outcome in plans.items() if occasion.startswith(name))(occasion)
     if turn >= len(steps):
         return Answer(f"Done after {turn} steps: {str(request.messages[-1])[:40]}")
-    return Answer("", tuple(Call(name, asked, f"c{turn}") for name, asked in steps[turn]), "tools", "s", 100, 10)
+    return Answer("", tuple(Call(name, question, f"c{turn}") for name, question in steps[turn]), "tools", "s", 100, 10)
 
 
 def _morning(occasion):
@@ -135,25 +135,25 @@ def transcript(place):
     """All that was asked and answered in a run, by decision; time's work too."""
     tape = Tape(Path(place) / "tape.sqlite")
     return {
-        one: tape.receipt(one) if one.startswith(WORK) else [tuple(step) for step in tape.steps(one)]
-        for one in tape.decisions()
+        each: tape.receipt(each) if each.startswith(WORK) else [tuple(step) for step in tape.steps(each)]
+        for each in tape.decisions()
     }
 
 
 def canaries(place):
     """How many decisions there are, how many canaries were read in them, and those that lie after their T."""
     tape, seen, late = Tape(Path(place) / "tape.sqlite"), 0, []
-    decisions = [one for one in tape.decisions() if not one.startswith(WORK)]
-    for one in decisions:
-        at = micros(instant(tape.inputs(one)["as_of"]))
-        found = [int(stamp) for step in tape.steps(one) for stamp in CANARY.findall(step.request + step.answer)]
-        seen, late = seen + len(found), late + [(one, stamp) for stamp in found if stamp > at]
+    decisions = [each for each in tape.decisions() if not each.startswith(WORK)]
+    for item in decisions:
+        at = micros(instant(tape.inputs(item)["as_of"]))
+        result = [int(stamp) for step in tape.steps(item) for stamp in CANARY.findall(step.request + step.answer)]
+        seen, late = seen + len(result), late + [(item, stamp) for stamp in result if stamp > at]
     return len(decisions), seen, late
 
 
-def of_canaries(wanted):
+def of_canaries(expected):
     """A walk of at least so many decisions: eleven a week, but for days off."""
-    return Walk(name="canaries", since=UNTIL - timedelta(days=wanted * 2 // 3 + 14), until=UNTIL)
+    return Walk(name="canaries", since=UNTIL - timedelta(days=expected * 2 // 3 + 14), until=UNTIL)
 
 
 def main():
@@ -161,20 +161,20 @@ def main():
     parser.add_argument("--decisions", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--killed", type=Path, nargs=2, metavar=("FOLDER", "LAKE"), help="A few days, killed twice.")
-    told = parser.parse_args()
-    if told.killed:
-        folder, lake = told.killed
+    reply = parser.parse_args()
+    if reply.killed:
+        folder, lake = reply.killed
         run(DAYS, Ground(folder, lake, lambda role: Deadly(folder, KILLS)))
         return
-    walk = of_canaries(told.decisions)
+    walk = of_canaries(reply.decisions)
     with tempfile.TemporaryDirectory(prefix="walks-") as folder:
         ground = Ground(Path(folder), world(Path(folder) / "lake", walk.since, walk.until), scripted)
         quarters = walk.split("quarter")
-        run_all(quarters, ground, told.jobs, told_of)
-        found = [(count, seen, len(late)) for count, seen, late in (canaries(ground.place(one)) for one in quarters)]
-    decisions, seen, late = (sum(counts) for counts in zip(*found, strict=True))
+        run_all(quarters, ground, reply.jobs, told_of)
+        result = [(count, seen, len(late)) for count, seen, late in (canaries(ground.place(each)) for each in quarters)]
+    decisions, seen, late = (sum(counts) for counts in zip(*result, strict=True))
     print(f"{decisions} decisions read {seen} canaries, {late} of them from after their instant")
-    sys.exit(late > 0 or decisions < told.decisions or not seen)
+    sys.exit(late > 0 or decisions < reply.decisions or not seen)
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ def now():
     return datetime.now(timezone.utc)
 
 
-def turn(memory, session="s", at=None, actor="agent", **asked):
+def turn(memory, session="s", at=None, actor="agent", **question):
     """The files of a turn that is pinned to now, or to `at`."""
-    return ForgeFS(memory, memory.hydrate(at or memory.journal.clock.now(), session=session, **asked), actor=actor)
+    return ForgeFS(memory, memory.hydrate(at or memory.journal.clock.now(), session=session, **question), actor=actor)
 
 
 def wrote(fs, path, record, call_id):
@@ -76,8 +76,8 @@ def reviewed(memory, expression, verdict="approve"):
     )  # fmt: skip
 
     def work(writing):
-        made = replace(review, id=writing.next_id("reviews"))
-        writing.put(f"/reviews/{made.id}.md", render(made))
+        outcome = replace(review, id=writing.next_id("reviews"))
+        writing.put(f"/reviews/{outcome.id}.md", render(outcome))
 
     memory.journal.write(WriteCall(actor="code", session="review", call_id=os.urandom(8).hex()), work)
 

@@ -24,11 +24,11 @@ def rows(count=1, /, **columns):
 
 def codes(table, cutoff=CUTOFF, **options):
     """The code of each row, None where it is clean."""
-    found = violations_in(table, cutoff, **options)
-    assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
-    assert bool(found) == bool(found.rows)
-    assert [detail for row, _, detail in found.rows if not detail.startswith(f"row {row} ")] == []
-    by_row = {row: code for row, code, _ in found.rows}
+    result = violations_in(table, cutoff, **options)
+    assert sum(result.codes.values()) == len(result.rows) <= SHOWN_ROWS
+    assert bool(result) == bool(result.rows)
+    assert [detail for row, _, detail in result.rows if not detail.startswith(f"row {row} ")] == []
+    by_row = {row: code for row, code, _ in result.rows}
     return [by_row.get(row) for row in range(table.num_rows)]
 
 

@@ -16,9 +16,9 @@ from tests.gate.tables import CUTOFF, FORBIDDEN, JUST_AFTER, UTC_MICROS, as_text
 
 
 def test_a_clean_table_is_falsy():
-    found = violations_in(rows(3), CUTOFF)
-    assert not found
-    assert (found.codes, found.rows) == ({}, [])
+    result = violations_in(rows(3), CUTOFF)
+    assert not result
+    assert (result.codes, result.rows) == ({}, [])
 
 
 def test_an_empty_table_is_clean():
@@ -229,10 +229,10 @@ def test_every_bad_row_is_counted_and_the_first_are_named():
     count = 300_000
     values = np.full(count, micros(CUTOFF))
     values[-500:] += 1
-    found = violations_in(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
-    assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 500}
-    assert [row for row, _, _ in found.rows] == list(range(count - 500, count - 500 + SHOWN_ROWS))
-    assert every(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
+    result = violations_in(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
+    assert result.codes == {"PIT_VIOLATION_GT_CUTOFF": 500}
+    assert [row for row, _, _ in result.rows] == list(range(count - 500, count - 500 + SHOWN_ROWS))
+    assert every(detail.startswith(f"row {row} ") for row, _, detail in result.rows)
 
 
 def test_details_name_places_and_never_values():
@@ -261,6 +261,6 @@ def test_every_code_about_rows_can_come_out():
 def test_the_first_bad_rows_are_shown_and_all_are_counted_over_batches(monkeypatch):
     monkeypatch.setattr(columnar, "_BATCH", 7)
     monkeypatch.setattr(columnar, "SHOWN_ROWS", 10)
-    found = violations_in(rows(30, available_at=stamps(*[JUST_AFTER] * 30)), CUTOFF)
-    assert [row for row, _, _ in found.rows] == list(range(10))
-    assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 30}
+    result = violations_in(rows(30, available_at=stamps(*[JUST_AFTER] * 30)), CUTOFF)
+    assert [row for row, _, _ in result.rows] == list(range(10))
+    assert result.codes == {"PIT_VIOLATION_GT_CUTOFF": 30}

@@ -183,7 +183,7 @@ def nested_columns(draw, size):
         return draw(column_of(st.none() | values, struct, size))
     if kind == 2:
         pairs = st.lists(st.tuples(keys().map(lambda key: key.encode("utf-8", "replace").decode()), texts), max_size=3)
-        unique = pairs.map(lambda found: list(dict(found).items()))
+        unique = pairs.map(lambda result: list(dict(result).items()))
         return draw(column_of(st.none() | unique, pa.map_(pa.string(), pa.string()), size))
     if kind == 3:
         return draw(
@@ -253,10 +253,10 @@ def item_verdicts(table, cutoff):
 @given(tables(), st.sampled_from([CUTOFF, None, CUTOFF + timedelta(days=400_000)]), st.booleans())
 def test_a_table_and_its_rows_as_items_get_the_same_verdicts(table, cutoff, hinted):
     expected = list(item_verdicts(table, cutoff))
-    found = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())
-    assert found.rows == expected
-    assert found.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}
-    assert bool(found) == bool(expected)
+    result = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())
+    assert result.rows == expected
+    assert result.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}
+    assert bool(result) == bool(expected)
 
 
 @settings(max_examples=100, deadline=None)
@@ -310,6 +310,6 @@ def far_instants(size):
 def test_what_the_lake_stages_is_judged_in_bulk_as_its_rows_are_alone(table, cutoff, hinted):
     assert _goes_in_bulk(table.schema)
     expected = list(item_verdicts(table, cutoff))
-    found = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())
-    assert found.rows == expected
-    assert found.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}
+    result = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())
+    assert result.rows == expected
+    assert result.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}

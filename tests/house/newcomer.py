@@ -26,15 +26,15 @@ class Newcomer:
 
     def type(self, line: str) -> str:
         """What a line says, typed by a shell that remembers its exports. Fails where it ends otherwise than well."""
-        kept = self.checkout.parent / "exported"
-        said = subprocess.run(
-            ["sh", "-c", f"{line}\nended=$?; env -0 > '{kept}'; exit $ended"],
+        remaining = self.checkout.parent / "exported"
+        message = subprocess.run(
+            ["sh", "-c", f"{line}\nended=$?; env -0 > '{remaining}'; exit $ended"],
             cwd=self.checkout, env=self.env, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
-        assert said.returncode == 0, f"{line}\n{said.stdout[-2000:]}\n{said.stderr[-4000:]}"
-        told = dict(one.split("=", 1) for one in kept.read_text().split("\0") if one)
-        self.env = {name: value for name, value in told.items() if name not in ("_", "SHLVL", "PWD", "OLDPWD")}
-        return said.stdout
+        assert message.returncode == 0, f"{line}\n{message.stdout[-2000:]}\n{message.stderr[-4000:]}"
+        reply = dict(each.split("=", 1) for each in remaining.read_text().split("\0") if each)
+        self.env = {name: value for name, value in reply.items() if name not in ("_", "SHLVL", "PWD", "OLDPWD")}
+        return message.stdout
 
     @contextmanager
     def serving(self, line: str) -> Iterator[None]:
@@ -57,8 +57,8 @@ def newcomer(tmp_path_factory):
         pytest.skip("needs a checkout and make")
     place = tmp_path_factory.mktemp("newcomer")
     checkout = place / "pitlake"
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0"):
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listing, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
@@ -67,7 +67,7 @@ def newcomer(tmp_path_factory):
         (checkout / ".venv" / installed).symlink_to(Path(sys.prefix) / installed)
     (checkout / ".venv/.set-up").touch()  # or it would be made again, for this checkout, in the one the tests run in
     (place / "home").mkdir()
-    path = (one for one in os.environ["PATH"].split(os.pathsep) if not Path(one).is_relative_to(ROOT))
+    path = (each for each in os.environ["PATH"].split(os.pathsep) if not Path(each).is_relative_to(ROOT))
     return Newcomer(checkout, {"HOME": str(place / "home"), "PATH": os.pathsep.join(path), "LANG": "C.UTF-8"})
 
 

@@ -66,9 +66,9 @@ def typed(page: str, checkout: Path) -> list[str]:
 def test_what_the_pages_say_lints_types_and_passes(checkout):
     paths = []
     for page, python in PAGES.items():
-        written = typed(page, checkout)
-        assert len(written) == python
-        paths += written
+        output = typed(page, checkout)
+        assert len(output) == python
+        paths += output
 
     def run(*arguments: str) -> str:
         done = subprocess.run(

@@ -50,8 +50,8 @@ def test_dagster_accepts_the_container_settings(compose, root, tmp_path):
     (tmp_path / "dagster.yaml").write_text(text)
     storage = InstanceRef.from_dir(str(tmp_path)).run_storage_data
     assert storage.module_name == "dagster_postgres"
-    given = compose["services"]["daemon"]["environment"]
-    assert set(re.findall(r"env: (\w+)", text)) <= set(given)
+    inputs = compose["services"]["daemon"]["environment"]
+    assert set(re.findall(r"env: (\w+)", text)) <= set(inputs)
 
 
 def test_dagster_accepts_the_local_settings(root, tmp_path):
@@ -71,17 +71,17 @@ def test_the_image_copies_only_what_exists_and_checks_hashes(root):
 def test_the_image_s_user_may_write_wherever_the_services_write(compose, root):
     text = (root / "Dockerfile").read_text()
     [owned] = re.findall(r"chown dagster (.*)", text)
-    given = compose["services"]["daemon"]
-    written = {given["environment"][name] for name in ("DAGSTER_HOME", "PITLAKE_LAKE", "PITLAKE_REPORT")}
-    assert written <= set(owned.split())
-    mounted = {volume.split(":")[1] for volume in given["volumes"]}
-    assert mounted == written - {given["environment"]["DAGSTER_HOME"]}
+    inputs = compose["services"]["daemon"]
+    output = {inputs["environment"][name] for name in ("DAGSTER_HOME", "PITLAKE_LAKE", "PITLAKE_REPORT")}
+    assert output <= set(owned.split())
+    mounted = {volume.split(":")[1] for volume in inputs["volumes"]}
+    assert mounted == output - {inputs["environment"]["DAGSTER_HOME"]}
     assert FOLDER_VARIABLE == "PITLAKE_REPORT"
 
 
 def test_an_image_alone_starts_the_webserver_and_says_whether_it_lives(compose, root):
     text = (root / "Dockerfile").read_text()
     assert "\nHEALTHCHECK " in text
-    [told] = re.findall(r"^CMD (\[.*\])$", text, flags=re.MULTILINE)
-    assert " ".join(json.loads(told)) == compose["services"]["webserver"]["command"]
+    [reply] = re.findall(r"^CMD (\[.*\])$", text, flags=re.MULTILINE)
+    assert " ".join(json.loads(reply)) == compose["services"]["webserver"]["command"]
     assert every(service.get("healthcheck") for service in compose["services"].values())

@@ -68,13 +68,13 @@ def installed(install):
 
 def closure(requirements, extras, seen=frozenset()) -> set[str]:
     """The names of what these requirements bring, as an installer follows them."""
-    found = set(seen)
-    for wanted in map(Requirement, requirements or ()):
-        if wanted.marker and not any(wanted.marker.evaluate({"extra": extra}) for extra in (*extras, "")):
+    result = set(seen)
+    for expected in map(Requirement, requirements or ()):
+        if expected.marker and not any(expected.marker.evaluate({"extra": extra}) for extra in (*extras, "")):
             continue
-        if wanted.name not in found:
-            found |= closure(metadata.requires(wanted.name), tuple(wanted.extras), found | {wanted.name})
-    return found
+        if expected.name not in result:
+            result |= closure(metadata.requires(expected.name), tuple(expected.extras), result | {expected.name})
+    return result
 
 
 def bring(distribution, site):
@@ -134,8 +134,8 @@ def test_asking_is_light(installed):
 
 
 def test_the_installed_wheel_answers_outside_the_checkout(installed):
-    listed = pitlake(installed, "--help").stdout
-    assert [line.split()[0] for line in listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()] == [
+    output = pitlake(installed, "--help").stdout
+    assert [line.split()[0] for line in output.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()] == [
         *COMMANDS,
         *("backfill", "demo", "fetch", "forge", "reparse", "sync"),
     ]
@@ -153,12 +153,12 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
         )
         for instant in (BEFORE, AFTER)
     ]
-    assert [said.returncode for said in counts] == [0, 0], counts
-    assert [said.stdout for said in counts] == ["id\n", "id\nbzNews_1\n"]
-    named = pitlake(
+    assert [message.returncode for message in counts] == [0, 0], counts
+    assert [message.stdout for message in counts] == ["id\n", "id\nbzNews_1\n"]
+    names = pitlake(
         installed, "run", "news_latest", "--lake", str(lake.root), "--as-of", AFTER, "--format", "csv", "--ticker", "A"
     )
-    assert (named.returncode, named.stdout.count("\n")) == (0, 1), named
+    assert (names.returncode, names.stdout.count("\n")) == (0, 1), names
     checked = pitlake(installed, "doctor", "--lake", str(lake.root))
     assert checked.returncode == 0, checked
     assert "`pitlake sync` work without" in checked.stdout
@@ -166,15 +166,15 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
 
 def test_the_installed_wheel_mounts_a_table_and_answers_in_two_commands(installed, tmp_path):
     """From a file to the first answer as of an instant, without a checkout and without an extra."""
-    path, begun = tmp_path / "estimates.csv", time.monotonic()
+    path, start = tmp_path / "estimates.csv", time.monotonic()
     path.write_text("ticker,period,eps,published_at\nA,q1,1.0,2024-02-01\nA,q1,2.0,2024-02-20\n")
     lake = ("--lake", str(tmp_path / "lake"))
     columns = ("--key", "ticker,period", "--available-at", "published_at", "--valid-at", "period")
     mounted = pitlake(installed, "mount", str(path), "--name", "estimates", *columns, *lake)
     assert mounted.returncode == 0, mounted
-    said = pitlake(installed, "query", "--as-of", AFTER, "--format", "csv", "SELECT eps FROM estimates", *lake)
-    assert (said.returncode, said.stdout) == (0, "eps\n1.0\n"), said
-    assert time.monotonic() - begun < SOON
+    message = pitlake(installed, "query", "--as-of", AFTER, "--format", "csv", "SELECT eps FROM estimates", *lake)
+    assert (message.returncode, message.stdout) == (0, "eps\n1.0\n"), message
+    assert time.monotonic() - start < SOON
 
 
 def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(installed, install, tmp_path):
@@ -182,8 +182,8 @@ def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(insta
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.endswith("is not installed; install it with pip install 'pitlake[forge]'\n")
     home = install("forge")
-    listed = pitlake(home, "forge", "read", "/skills/")
-    assert (listed.returncode, listed.stdout.count("\n")) == (0, 11), listed
+    listing = pitlake(home, "forge", "read", "/skills/")
+    assert (listing.returncode, listing.stdout.count("\n")) == (0, 11), listing
     put_rows(Lake(tmp_path / "lake"), "macro_observations", *(gdp(day, value) for day, value in VINTAGES))
     played = pitlake(home, "forge", "demo", "--lake", str(tmp_path / "lake"), "--into", str(tmp_path / "story"))
     assert played.returncode == 0, played
@@ -191,14 +191,14 @@ def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(insta
 
 
 def test_the_installed_wheel_has_its_demo_and_fills_a_lake(installed, tmp_path):
-    shown = pitlake(installed, "demo", "--into", str(tmp_path / "lake"))
-    assert shown.returncode == 0, shown
-    assert "6.29 USD" in shown.stdout
+    display = pitlake(installed, "demo", "--into", str(tmp_path / "lake"))
+    assert display.returncode == 0, display
+    assert "6.29 USD" in display.stdout
     feeds = "from assets.order import dependencies; dependencies(); import pipelines.sync.run, pipelines.fetch.asking"
     platform = {"PYTHONPATH": str(site_of(installed) / "pitlake/platform")}
     subprocess.run([str(installed / "env/bin/python"), "-c", feeds], cwd=installed, env=platform, check=True)
-    said = pitlake(installed, "backfill", "earnings", "--tickers", "A", "--from", "2024-01-01", "--to", "2024-03-31")
-    assert said.stderr == "pitlake: dagster is not installed; install it with pip install 'pitlake[platform]'\n"
+    message = pitlake(installed, "backfill", "earnings", "--tickers", "A", "--from", "2024-01-01", "--to", "2024-03-31")
+    assert message.stderr == "pitlake: dagster is not installed; install it with pip install 'pitlake[platform]'\n"
 
 
 LACKING = sorted(EXTRAS.keys() - {"audit", "forge", "platform"})
@@ -245,11 +245,11 @@ def test_an_audit_needs_its_extra_alone(installed, install, tmp_path):
 def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, install, tmp_path):
     lake = Lake(tmp_path / "lake")
     publish(lake, "news", [article(1, "Title", CREATED)], "run")
-    asked = ("search", "a headline", "--by", "meaning", "--lake", str(lake.root), "--as-of", AFTER)
-    without = pitlake(installed, *asked)
+    question = ("search", "a headline", "--by", "meaning", "--lake", str(lake.root), "--as-of", AFTER)
+    without = pitlake(installed, *question)
     assert (without.returncode, without.stdout) == (2, "")
     assert "pip install 'pitlake[meaning]'" in without.stderr
-    assert pitlake(install("meaning"), *asked).returncode == 0
+    assert pitlake(install("meaning"), *question).returncode == 0
 
 
 def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(install, tmp_path):
@@ -260,8 +260,8 @@ def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(i
     command = home / "env/bin/pitlake"
     command.write_text(f"#!{home}/env/bin/python\nfrom pitlake.cli import main\nmain()\n")
     command.chmod(0o755)
-    told = pitlake(home, "agents", "install", "--dir", str(project))
-    assert told.returncode == 0, told.stderr
+    reply = pitlake(home, "agents", "install", "--dir", str(project))
+    assert reply.returncode == 0, reply.stderr
     env = {"PATH": os.defpath, "HOME": str(tmp_path), "PITLAKE_LAKE": str(lake.root), "PITLAKE_AS_OF": AFTER}
     env |= {"CLAUDE_PROJECT_DIR": str(project)}
     server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["pitlake"]
@@ -274,10 +274,10 @@ def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(i
     assert [row["id"] for row in anyio.run(asked).structured_content["data"]] == ["bzNews_1"]
     (guard,) = json.loads((project / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"]
     read = {"tool_name": "Read", "tool_input": {"file_path": str(lake.root / "_lake")}, "cwd": str(project)}
-    said = subprocess.run(
+    message = subprocess.run(
         ["sh", "-c", guard["command"]], input=json.dumps(read), env=env, capture_output=True, text=True, check=True
     )
-    assert '"deny"' in said.stdout
+    assert '"deny"' in message.stdout
     assert pitlake(home, "agents", "uninstall", "--dir", str(project)).returncode == 0
     assert [path.name for path in project.iterdir()] == [".pitlake"]  # the hooks' log
 
@@ -286,8 +286,8 @@ def test_every_module_of_an_extra_is_declared_in_it(pyproject):
     declared = pyproject["project"]["optional-dependencies"]
     for extra, modules in EXTRAS.items():
         names = {Requirement(text).name.replace("-", "_") for text in declared[extra]}
-        found = {MODULES.get(name, name) for name in names}
-        assert found >= set(modules) if extra == "platform" else found == set(modules)
+        result = {MODULES.get(name, name) for name in names}
+        assert result >= set(modules) if extra == "platform" else result == set(modules)
 
 
 def test_the_platform_extra_brings_what_the_platform_imports(install):

@@ -60,8 +60,8 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    found = FENCE.findall((DOCS / page).read_text())
-    return [Block(page, number, kind, text, not mark) for number, (mark, kind, text) in enumerate(found, 1)]
+    result = FENCE.findall((DOCS / page).read_text())
+    return [Block(page, number, kind, text, not mark) for number, (mark, kind, text) in enumerate(result, 1)]
 
 
 BLOCKS = [block for page in PAGES if page not in ELSEWHERE for block in blocks(page)]
@@ -116,8 +116,8 @@ def test_a_block_runs_as_it_stands(block, place, monkeypatch, capfd):
 def test_what_is_not_run_is_marked_and_little():
     assert every((ROOT / test).exists() for test in ELSEWHERE.values())
     assert len([block for block in RUN if block.language == "sh"]) >= 12
-    told = [block for block in BLOCKS if block.language in ("sh", "python") and not block.runs]
-    assert not [str(block) for block in told if block.language == "sh" and only_lake_commands(block)]
+    reply = [block for block in BLOCKS if block.language in ("sh", "python") and not block.runs]
+    assert not [str(block) for block in reply if block.language == "sh" and only_lake_commands(block)]
 
 
 def only_lake_commands(block: Block) -> bool:
@@ -140,8 +140,8 @@ def test_a_command_named_in_a_sentence_exists_with_its_options(page):
         command: click.Command = cli.load(words[1])
         if isinstance(command, click.Group) and words[2:3] and words[2] in command.list_commands(None):
             command = command.get_command(None, words[2])
-        known = {option for parameter in command.params for option in parameter.opts}
-        assert {word for word in words if word.startswith("--") and word != "--"} <= known, words
+        existing = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--") and word != "--"} <= existing, words
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -159,11 +159,11 @@ def test_the_index_names_every_page():
 
 def test_the_runbook_has_every_check_and_every_error():
     text = (DOCS / "runbook.md").read_text()
-    named = set(re.findall(r"`(\w+)`", text))
-    assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} <= named
+    names = set(re.findall(r"`(\w+)`", text))
+    assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} <= names
     own = [kind for kind in vars(errors).values() if getattr(kind, "__module__", "") == errors.__name__]
     classes = {kind.__name__ for kind in own if isinstance(kind, type)} - {"PitlakeError"}
-    assert classes <= named, sorted(classes - named)
+    assert classes <= names, sorted(classes - names)
 
 
 SPELLED = re.compile(r"\b(?:PITLAKE|FORGE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|EDGAR_ID)\w*\b|\b[A-Z]+_API_KEY\b")
@@ -174,7 +174,7 @@ NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST", "PITLAKE", "NEO
 def test_the_table_of_variables_is_the_code_s():
     """Every variable the code reads stands in the table, and the table has no other."""
     rows = re.findall(r"^\| (`[^|]+) \|", (DOCS / "deployment.md").read_text(), flags=re.MULTILINE)
-    told = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
+    reply = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
     folders = (
         "pitlake",
         "forge",
@@ -190,9 +190,9 @@ def test_the_table_of_variables_is_the_code_s():
     files = [path for place in places for path in place.rglob("*") if path.suffix in (".py", ".yaml")]
     read = {name for path in files for text in [path.read_text()] for name in SPELLED.findall(text)}
     read = {name for name in read - NOT_SETTINGS if not name.endswith("_")}
-    assert read - told == set()
+    assert read - reply == set()
     spelled = "\n".join(path.read_text() for path in [*files, ROOT / "Makefile"])
-    assert {name for name in told if "<" not in name and name not in spelled} <= PASSED_ON
+    assert {name for name in reply if "<" not in name and name not in spelled} <= PASSED_ON
 
 
 # Read by the libraries underneath, not by us.
@@ -210,6 +210,6 @@ def test_a_recorded_terminal_shows_the_last_commands_of_its_page(page):
     assert f"](pictures/{page}.svg)" in (DOCS / f"{page}.md").read_text()
     drawn = html.unescape(re.sub("<[^>]*>", "\n", (DOCS / f"pictures/{page}.svg").read_text())).replace("\xa0", " ")
     begin = terminal_pictures.RECORDED[page]
-    shown = next(begin + block.text.partition(begin)[2] for block in blocks(f"{page}.md") if begin in block.text)
-    words = shown.split()
+    display = next(begin + block.text.partition(begin)[2] for block in blocks(f"{page}.md") if begin in block.text)
+    words = display.split()
     assert [word for word in words if word not in drawn] == []

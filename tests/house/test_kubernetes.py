@@ -28,11 +28,11 @@ def kustomization(folder) -> dict:
 
 @pytest.fixture(scope="module")
 def objects(folder, kustomization) -> list[dict]:
-    return [one for name in kustomization["resources"] for one in yaml.safe_load_all((folder / name).read_text())]
+    return [each for name in kustomization["resources"] for each in yaml.safe_load_all((folder / name).read_text())]
 
 
 def of(objects, kind) -> dict[str, dict]:
-    return {one["metadata"]["name"]: one for one in objects if one["kind"] == kind}
+    return {each["metadata"]["name"]: each for each in objects if each["kind"] == kind}
 
 
 def containers(objects):
@@ -71,8 +71,8 @@ def test_every_secret_is_a_reference(objects):
 def test_the_house_has_what_its_settings_and_code_read(root, objects, kustomization):
     [generated] = kustomization["configMapGenerator"]
     plain = {literal.split("=", 1)[0] for literal in generated["literals"]}
-    wanted = set(re.findall(r"env: (\w+)", (root / "deploy/celery/dagster.yaml").read_text()))
-    wanted |= {
+    expected = set(re.findall(r"env: (\w+)", (root / "deploy/celery/dagster.yaml").read_text()))
+    expected |= {
         "PITLAKE_LAKE",
         "PITLAKE_CACHE",
         "PITLAKE_REPORT",
@@ -83,15 +83,15 @@ def test_the_house_has_what_its_settings_and_code_read(root, objects, kustomizat
     for name, _, container in containers(objects):
         if name in HOUSE:
             assert {"configMapRef": {"name": generated["name"]}} in container["envFrom"]
-            assert wanted <= plain | {variable["name"] for variable in container["env"]}, name
+            assert expected <= plain | {variable["name"] for variable in container["env"]}, name
 
 
 def test_a_variable_is_defined_before_it_is_put_together(objects):
     for _, _, container in containers(objects):
-        known = set()
+        existing = set()
         for variable in container["env"]:
-            assert set(re.findall(r"\$\((\w+)\)", variable.get("value", ""))) <= known
-            known.add(variable["name"])
+            assert set(re.findall(r"\$\((\w+)\)", variable.get("value", ""))) <= existing
+            existing.add(variable["name"])
 
 
 def test_pods_are_closed_bounded_and_probed(objects):
@@ -114,7 +114,7 @@ def test_what_is_mounted_and_named_exists(objects, kustomization):
         assert every("emptyDir" in volume for volume in volumes.values())  # what must last lies in the lake
     for service in of(objects, "Service").values():
         labels = [pod["spec"]["template"]["metadata"]["labels"] for pod in pods.values()]
-        assert any(service["spec"]["selector"].items() <= found.items() for found in labels)
+        assert any(service["spec"]["selector"].items() <= result.items() for result in labels)
         assert service["spec"].get("type", "ClusterIP") == "ClusterIP"
     for pod in pods.values():
         spec = pod["spec"]
@@ -155,8 +155,8 @@ def test_kustomize_puts_the_manifests_together(folder, kustomization):
     built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True)
     objects = list(yaml.safe_load_all(built.stdout))
     [image] = kustomization["images"]
-    named = {container["image"] for _, _, container in containers(objects)}
-    assert f"{image['newName']}:{image['newTag']}" in named
+    names = {container["image"] for _, _, container in containers(objects)}
+    assert f"{image['newName']}:{image['newTag']}" in names
     [config] = of(objects, "ConfigMap")
     for name, _, container in containers(objects):
         if name in HOUSE:

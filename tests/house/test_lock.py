@@ -42,9 +42,9 @@ def test_every_declared_requirement_is_pinned_once(pyproject, locked, python, sy
         if in_force(pin, environment):
             assert canonicalize_name(pin.name) not in pins
             pins[canonicalize_name(pin.name)] = str(pin.specifier).removeprefix("==")
-    for wanted in declared(pyproject):
-        if in_force(wanted, environment):
-            assert wanted.specifier.contains(pins[canonicalize_name(wanted.name)], prereleases=True), wanted
+    for expected in declared(pyproject):
+        if in_force(expected, environment):
+            assert expected.specifier.contains(pins[canonicalize_name(expected.name)], prereleases=True), expected
 
 
 def test_every_pin_carries_hashes(root):
@@ -61,15 +61,15 @@ def test_the_lock_names_no_index_and_no_path(root):
 @pytest.mark.parametrize("extra", APART)
 def test_what_is_apart_is_brought_as_it_is_declared(root, pyproject, locked, extra):
     makefile = (root / "Makefile").read_text()
-    wanted = [Requirement(text) for text in pyproject["project"]["optional-dependencies"][extra]]
-    assert wanted
-    assert not {one.name for one in wanted} & {pin.name for pin in locked}
-    for one in wanted:
-        variable = one.name.upper().replace("-", "_")
+    expected = [Requirement(text) for text in pyproject["project"]["optional-dependencies"][extra]]
+    assert expected
+    assert not {each.name for each in expected} & {pin.name for pin in locked}
+    for item in expected:
+        variable = item.name.upper().replace("-", "_")
         pinned = re.search(rf"^{variable} \?= (\S+)$", makefile, re.MULTILINE)
         assert pinned
-        assert one.specifier.contains(pinned[1])
-        assert f"{one.name}==$({variable})" in makefile
+        assert item.specifier.contains(pinned[1])
+        assert f"{item.name}==$({variable})" in makefile
 
 
 NPM = ("axe", "claude-code-2.1.197", "claude-code-2.1.332", "inspector", "site")
@@ -87,8 +87,8 @@ def test_what_npm_brings_is_locked_by_hash_and_taken_as_locked(root):
 @pytest.mark.parametrize("name", NPM)
 def test_every_package_of_npm_has_a_hash_and_an_exact_version(root, name):
     folder = root / "scripts" / "npm" / name
-    wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+    document = json.loads((folder / "package.json").read_text())["dependencies"]
     packages = json.loads((folder / "package-lock.json").read_text())["packages"]
-    assert packages.pop("")["dependencies"] == wanted
-    assert every(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
+    assert packages.pop("")["dependencies"] == document
+    assert every(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in document.values())
     assert every(package["integrity"].startswith("sha512-") for package in packages.values())

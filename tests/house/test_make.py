@@ -18,14 +18,14 @@ def targets(root) -> set[str]:
 
 
 def test_bare_make_lists_every_target_with_its_purpose(root):
-    listed = re.findall(r"^  make (\w+) +\S", make(root).stdout, flags=re.MULTILINE)
-    assert set(listed) == targets(root)
+    listing = re.findall(r"^  make (\w+) +\S", make(root).stdout, flags=re.MULTILINE)
+    assert set(listing) == targets(root)
     assert re.findall(r"^(\w+)$", make(root).stdout, flags=re.MULTILINE) == ["Use", "Run", "Develop", "Prove"]
 
 
 def test_readme_names_only_targets_that_exist(root):
-    named = set(re.findall(r"\bmake ([a-z]+)", (root / "README.md").read_text()))
-    assert {"demo", "test"} <= named <= targets(root)
+    names = set(re.findall(r"\bmake ([a-z]+)", (root / "README.md").read_text()))
+    assert {"demo", "test"} <= names <= targets(root)
 
 
 def test_continuous_integration_runs_the_checks_and_the_commands_of_the_readme(root):

@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("newcomer")]
 
 @pytest.mark.timeout(2 * PATIENCE)
 def test_every_block_on_the_demo_s_lake(newcomer):
-    said = [type_in(newcomer, language, text) for language, text in BLOCKS[:-2]]
-    public, apple, mounted, python, agent, demo = said
+    message = [type_in(newcomer, language, text) for language, text in BLOCKS[:-2]]
+    public, apple, mounted, python, agent, demo = message
     assert every(answer in text for text in (public, apple) for answer in ("6.29", "9.08"))
     assert every("0.44" in text for text in (mounted, python))
     assert ("6.29" in agent, "9.08" in agent) == (True, False)
@@ -72,11 +72,11 @@ def look_at_the_ui(newcomer):
     """The datasets of Dagster's user interface, asked for until it is up."""
     port = free_port()
     query = json.dumps({"query": "{ assetNodes { id } }"}).encode()
-    asked = urllib.request.Request(f"http://127.0.0.1:{port}/graphql", query, {"Content-Type": "application/json"})
+    question = urllib.request.Request(f"http://127.0.0.1:{port}/graphql", query, {"Content-Type": "application/json"})
     end = time.monotonic() + PATIENCE
     with newcomer.serving(f"env DAGSTER_DG_DEV_PORT={port} {SERVED}"):
         while time.monotonic() < end:
-            with suppress(URLError), urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
+            with suppress(URLError), urllib.request.urlopen(question, timeout=PATIENCE) as answer:
                 assert len(json.load(answer)["data"]["assetNodes"]) > 40
                 return ""
             time.sleep(0.5)

@@ -18,14 +18,14 @@ def pages(entry) -> list[str]:
     """The files a piece of the navigation names."""
     if isinstance(entry, str):
         return [entry]
-    return [page for one in (entry.values() if isinstance(entry, dict) else entry) for page in pages(one)]
+    return [page for each in (entry.values() if isinstance(entry, dict) else entry) for page in pages(each)]
 
 
 def test_its_navigation_has_every_page():
-    written = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    generated = {page for page in written if page.startswith("datasets/") and page != "datasets/README.md"}
-    listed = pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
-    assert sorted(listed) == sorted(written - generated)
+    output = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    generated = {page for page in output if page.startswith("datasets/") and page != "datasets/README.md"}
+    listing = pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
+    assert sorted(listing) == sorted(output - generated)
 
 
 @pytest.mark.long
@@ -33,8 +33,8 @@ def test_its_navigation_has_every_page():
 def test_it_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
     env = os.environ | {"PYTHONPATH": str(TOOLS), "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    said = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=240, check=False)
-    assert said.returncode == 0, said.stderr
+    message = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=240, check=False)
+    assert message.returncode == 0, message.stderr
     built = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
     assert len(built) > 60
     loaded = [

@@ -191,12 +191,12 @@ def filled(arguments: tuple[str, ...], place: Path) -> list[str]:
 def values_of(command: click.Command, lake: Path) -> list[str]:
     """What a named query is asked with; a search by meaning for the like of a text that the lake has."""
     names = {parameter.name for parameter in command.params}
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in VALUES.items() if name in names]
+    inputs = [f"--{name.replace('_', '-')}={value}" for name, value in VALUES.items() if name in names]
     if "seed_id" in names:
         with connect(T, lake=lake) as session:
             ((seed,),) = session.sql("SELECT max(id) FROM embeddings WHERE id LIKE 'bzNews%'").rows()
-        given = [f"--seed-id={seed}"]
-    return given
+        inputs = [f"--seed-id={seed}"]
+    return inputs
 
 
 def test_every_command_has_a_case():
@@ -247,25 +247,25 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
     home = Address(instant(T), "NVDA")
     with browsing(place / "lake", rooms=(room,), home=home) as client:
         routes = [route for route in client.app._app._app.routes if hasattr(route, "methods")]
-        shown: dict[str, list[int]] = {}
+        display: dict[str, list[int]] = {}
         waiting, seen = [home.url(), "/", "/desk", "/unlock", home.url("/ask", question="filings")], set()
-        kept = client.post("/receipts", data=receipt_form(client, waiting[-1]), headers=unlocked)
-        waiting.append(kept.headers["location"])
+        response = client.post("/receipts", data=receipt_form(client, waiting[-1]), headers=unlocked)
+        waiting.append(response.headers["location"])
         while waiting:
             address = waiting.pop(0)
             route = next(route.path for route in routes if matches(route, address))
-            if address in seen or len(shown.setdefault(route, [])) >= 3:
+            if address in seen or len(display.setdefault(route, [])) >= 3:
                 continue
             seen.add(address)
             answer = client.get(address, follow_redirects=True)
-            shown[route].append(answer.status_code)
+            display[route].append(answer.status_code)
             links = re.findall(r'href="(/[^"#]*)', answer.text)
             waiting += [link.replace("&amp;", "&") for link in links if not link.startswith("/static")]
-        assert {*shown} == {route.path for route in routes if "GET" in route.methods}
-        assert {code for codes in shown.values() for code in codes} == {200}
+        assert {*display} == {route.path for route in routes if "GET" in route.methods}
+        assert {code for codes in display.values() for code in codes} == {200}
         decision = filled(("{decision}",), place)[0]
         forms = {
-            "/receipts": (kept, 303),
+            "/receipts": (response, 303),
             "/unlock": (client.post("/unlock", data={"token": TOKEN}, headers=unlocked), 303),
             "/desk/d/{name}/replay": (client.post(f"/desk/d/{decision}/replay", headers=unlocked), 200),
             "/desk/e/{name}/approve": (
@@ -346,8 +346,8 @@ JOBS = {
 
 
 def test_every_job_has_a_case(wired):
-    made = {job.name for job in wired[0].get_repository_def().get_all_jobs()}
-    assert made - {"__ASSET_JOB"} == {*JOBS}
+    outcome = {job.name for job in wired[0].get_repository_def().get_all_jobs()}
+    assert outcome - {"__ASSET_JOB"} == {*JOBS}
 
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name != "forge_turn"])
@@ -365,8 +365,8 @@ def test_a_job_runs(name, wired, place, monkeypatch):
             partition for partition in instance.get_dynamic_partitions(EARNINGS_SET) if partition.endswith("|NOG")
         )
         tags = {"dagster/partition": key}
-    wanted = {node.name for node in job.nodes}
-    ops = {op: config for op, config in outside.run_config().items() if op in wanted}
+    expected = {node.name for node in job.nodes}
+    ops = {op: config for op, config in outside.run_config().items() if op in expected}
     result = job.execute_in_process(instance=instance, run_config=QUIET | {"ops": ops}, tags=tags, raise_on_error=False)
     assert result.success, [event.step_failure_data.error_display_string for event in result.get_step_failure_events()]
 
@@ -393,9 +393,9 @@ def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
         with dg.build_schedule_context(
             instance, at, repository_def=repository, resources=repository.get_top_level_resources()
         ) as context:
-            made = schedule.evaluate_tick(context)
-        assert made.run_requests or schedule.name == "evening_bundles", f"{schedule.name}: {made.skip_message}"
-        for request in made.run_requests:
+            outcome = schedule.evaluate_tick(context)
+        assert outcome.run_requests or schedule.name == "evening_bundles", f"{schedule.name}: {outcome.skip_message}"
+        for request in outcome.run_requests:
             assert (
                 dg.validate_run_config(definitions.resolve_job_def(schedule.job_name), request.run_config) is not None
             )

@@ -28,15 +28,15 @@ WRITERS = ("publish", "compact", "vacuum", "receipt")
 def places(root: Path) -> dict[str, Path]:
     """One path of every kind there is in a lake: folders, files that have their own name, and of others the newest of
     each folder and ending; closed ones, which have no time, come before all."""
-    found = {".": root}
+    result = {".": root}
     for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns or sys.maxsize, reverse=True):
         kind = path.relative_to(root).as_posix()
         if path.is_dir():
-            found[kind] = path
+            result[kind] = path
         else:
             folder = path.parent.relative_to(root).as_posix()
-            found.setdefault(f"{folder}/*{path.suffix}" if path.suffix else kind, path)
-    return found
+            result.setdefault(f"{folder}/*{path.suffix}" if path.suffix else kind, path)
+    return result
 
 
 def doors(root: Path):
@@ -64,13 +64,13 @@ def open_session(root: Path) -> None:
 def tried(door) -> list | None:
     """What an attempt raised, null where it raised nothing."""
     try:
-        told = door()
+        reply = door()
     except PitlakeError as error:
         return [type(error).__name__, getattr(error, "cause", ""), str(getattr(error, "path", "")), error.exit_code,
                 str(error)]  # fmt: skip
     except Exception as error:  # noqa: BLE001  What must not come out of a door is what is looked for.
         return [type(error).__name__, "", "", 1, str(error)]
-    return ["doctor", "", "", 0, told.says] if getattr(told, "passed", True) is False else None
+    return ["doctor", "", "", 0, reply.says] if getattr(reply, "passed", True) is False else None
 
 
 def opened(path: Path) -> None:
@@ -81,14 +81,14 @@ def opened(path: Path) -> None:
 
 def main() -> int:
     lake, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    found: dict[str, dict[str, list | None]] = {}
+    result: dict[str, dict[str, list | None]] = {}
     for mode in (READING, WRITING):
         for place, there in places(lake).items():
             if mode == WRITING and not there.is_dir():
                 continue
-            told = found[f"{mode:o} {place}"] = {}
+            reply = result[f"{mode:o} {place}"] = {}
             for names in (READERS, *((name,) for name in WRITERS)):
-                root = folder / f"{mode:o} {len(found)} {names[0]}"
+                root = folder / f"{mode:o} {len(result)} {names[0]}"
                 shutil.copytree(lake, root)
                 path = root / there.relative_to(lake)
                 with ExitStack() as after:
@@ -97,16 +97,16 @@ def main() -> int:
                     path.chmod(mode)
                     for name in names:
                         seen = json.dumps(tried(dict(doors(root))[name]))
-                        told[name] = json.loads(seen.replace(str(path), "PLACE"))
+                        reply[name] = json.loads(seen.replace(str(path), "PLACE"))
             if mode == READING and place in (".", "_lake/log", "tables/toys"):
                 root = folder / "command"
                 shutil.copytree(lake, root)
                 path = root / there.relative_to(lake)
                 path.chmod(mode)
-                told["command"] = ["exit", "", "", cli.invoke(["vacuum", "--lake", str(root)]), ""]
+                reply["command"] = ["exit", "", "", cli.invoke(["vacuum", "--lake", str(root)]), ""]
                 path.chmod(0o700)
                 shutil.rmtree(root)
-    json.dump(found, sys.stdout)
+    json.dump(result, sys.stdout)
     return 0
 
 

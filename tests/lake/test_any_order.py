@@ -21,20 +21,20 @@ KEYS = [f"k{number}" for number in range(12)]
 
 def deliveries(rng):
     """Statements by the instant of their arrival: new records, archives, older vintages, rewrites of one date."""
-    found = {}
+    result = {}
     for number in range(4):
         came = START + number * 10 * DAY
         dated = {key: came - rng.choice((0, 0, 1, 5, 15, 40)) * DAY for key in KEYS if rng.random() < 0.6}
-        found[came] = [Toy(key, f"{key} of {number}", at, revised=at) for key, at in dated.items()]
-    return found
+        result[came] = [Toy(key, f"{key} of {number}", at, revised=at) for key, at in dated.items()]
+    return result
 
 
-def expected(found, as_of, known_by):
+def expected(result, as_of, known_by):
     """A record counts from its date, a further delivery at the earliest from its arrival; the latest date is current,
     and of two alike the later arrival.
     """
     newest, seen = {}, set()
-    for came, toys in found.items():
+    for came, toys in result.items():
         for toy in toys if came <= known_by else ():
             counts = max(came, toy.available_at) if toy.key in seen else toy.available_at
             if counts <= as_of and (toy.key not in newest or newest[toy.key].revised <= toy.revised):
@@ -45,16 +45,16 @@ def expected(found, as_of, known_by):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_latest_date_is_current_whatever_arrived_last(tmp_path, seed):
-    lake, found, catalogue = Lake(tmp_path), deliveries(random.Random(seed)), Catalogue({TOY.name: DATED})
-    for came, toys in found.items():
+    lake, result, catalogue = Lake(tmp_path), deliveries(random.Random(seed)), Catalogue({TOY.name: DATED})
+    for came, toys in result.items():
         with mock.patch("pitlake.clock.now", lambda came=came: came):
             publish(lake, toys, came, dataset=DATED, run=f"r{came:%j}")
-    dates = {key: [toy.revised for toys in found.values() for toy in toys if toy.key == key] for key in KEYS}
+    dates = {key: [toy.revised for toys in result.values() for toy in toys if toy.key == key] for key in KEYS}
     assert [key for key in KEYS if dates[key] != sorted(dates[key])], "no older statement arrives after a newer one"
-    for known_by in found:
-        for as_of in (START - 3 * DAY, *found):
+    for known_by in result:
+        for as_of in (START - 3 * DAY, *result):
             with connect(
                 as_of, known_by=known_by + MINUTE, lake=lake, catalogue=catalogue, isolation="in_process"
             ) as session:
                 answer = dict(session.sql("SELECT key, text FROM toys").rows())
-            assert answer == expected(found, as_of, known_by), (as_of, known_by)
+            assert answer == expected(result, as_of, known_by), (as_of, known_by)

@@ -31,22 +31,22 @@ def results(lake, toys, gaps=(), *, extracted=None, day=DAY):
     ],
 )
 def test_a_gap_that_says_too_little_or_too_early_is_refused(lake, gap, fault):
-    found = results(lake, [], [gap])["gaps_well_formed"]
-    assert (found.passed, found.facts[fault]) == (False, 1)
+    result = results(lake, [], [gap])["gaps_well_formed"]
+    assert (result.passed, result.facts[fault]) == (False, 1)
 
 
 @pytest.mark.parametrize("extracted", [0, 1, 3])
 def test_a_lost_or_invented_record_is_refused(lake, extracted):
-    found = results(lake, [Toy("a", "x", NOON)], [StagedGap("no_data", "no text", "Toy:b")], extracted=extracted)
-    assert (found["conservation"].passed, found["conservation"].examples) == (False, ("2024-03-05",))
+    result = results(lake, [Toy("a", "x", NOON)], [StagedGap("no_data", "no text", "Toy:b")], extracted=extracted)
+    assert (result["conservation"].passed, result["conservation"].examples) == (False, ("2024-03-05",))
 
 
 def test_a_surplus_of_one_day_does_not_make_up_for_the_loss_of_another(lake):
     with lake.stage(TOY, "run") as stage:
         stage.add(DAY, table([Toy("a", "x", NOON)]), extracted=2)
         stage.add(date(2024, 3, 6), table([Toy("b", "x", SEEN)]), extracted=0)
-        found = {result.name: result for result in audit(stage.load(), SEEN)}
-    assert found["conservation"].facts["partitions_off"] == 2
+        by_name = {result.name: result for result in audit(stage.load(), SEEN)}
+    assert by_name["conservation"].facts["partitions_off"] == 2
 
 
 def test_a_warning_stops_nothing():
@@ -63,20 +63,20 @@ def test_a_warning_stops_nothing():
     ],
 )
 def test_freshness_warns_when_the_newest_row_is_too_old(limit, newest, passed):
-    found = freshness(replace(TOY, freshness=limit), newest, SEEN)
-    assert (found.passed, found.severity) == (passed, "warning")
+    result = freshness(replace(TOY, freshness=limit), newest, SEEN)
+    assert (result.passed, result.severity) == (passed, "warning")
 
 
 def test_the_past_changes_when_a_file_goes_or_shrinks():
     file = DataFile("/a", 1, 10, NOON, NOON)
-    kept, grown, empty = TableState((file,)), TableState((file, replace(file, path="/b"))), TableState()
-    assert past_never_changes([(kept, grown), (empty, kept)]).passed
-    assert not past_never_changes([(kept, empty)]).passed
-    assert not past_never_changes([(kept, TableState((replace(file, size=9),)))]).passed
+    remaining, grown, empty = TableState((file,)), TableState((file, replace(file, path="/b"))), TableState()
+    assert past_never_changes([(remaining, grown), (empty, remaining)]).passed
+    assert not past_never_changes([(remaining, empty)]).passed
+    assert not past_never_changes([(remaining, TableState((replace(file, size=9),)))]).passed
 
 
 def test_what_is_frozen_and_came_out_otherwise_is_warned_of():
     assert frozen(TOY, 1) == ()
     for changed in (0, 2):
-        (found,) = frozen(replace(TOY, frozen=TOY.key), changed)
-        assert (found.passed, found.severity, found.facts) == (not changed, "warning", {"changed": changed})
+        (result,) = frozen(replace(TOY, frozen=TOY.key), changed)
+        assert (result.passed, result.severity, result.facts) == (not changed, "warning", {"changed": changed})

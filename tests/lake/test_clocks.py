@@ -151,13 +151,13 @@ def test_an_instant_names_the_version_that_was_the_newest(tmp_path_factory, data
         times = [entry.committed_at for entry in log.entries()][::-1]
         assert times == sorted(set(times))
         now[0] = max(now[0], times[-1]) + 60 * SECOND
-        asked = data.draw(st.sampled_from([one + nudge * MICROSECOND for one in times for nudge in (-1, 0, 1)]))
-        expected = [version for version, committed in enumerate(times) if committed <= asked]
+        question = data.draw(st.sampled_from([each + nudge * MICROSECOND for each in times for nudge in (-1, 0, 1)]))
+        expected = [version for version, committed in enumerate(times) if committed <= question]
         if expected:
-            assert LakeLog(log._store).entry_at(asked).version == expected[-1]
+            assert LakeLog(log._store).entry_at(question).version == expected[-1]
         else:
             with pytest.raises(BadInput, match="known_by: this lake has no state of that time"):
-                log.entry_at(asked)
+                log.entry_at(question)
 
 
 def test_an_instant_to_come_names_no_version(log, at):

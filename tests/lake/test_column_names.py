@@ -50,8 +50,8 @@ def words() -> list[str]:
               for child in ast.iter_child_nodes(node) if isinstance(child, (ast.Constant, ast.JoinedStr)))  # fmt: skip
     queries = filter(QUERY.search, map(text_of, values))
     reserved = duckdb.sql("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()
-    found = {name for query in queries for name in WORD.findall(query)} | {name for (name,) in reserved}
-    return sorted(name for name in found - RESERVED if not is_forbidden_key(name))
+    result = {name for query in queries for name in WORD.findall(query)} | {name for (name,) in reserved}
+    return sorted(name for name in result - RESERVED if not is_forbidden_key(name))
 
 
 def text_of(node: ast.Constant | ast.JoinedStr) -> str:
@@ -143,17 +143,17 @@ class Answers:
 
 
 def ask(session: Session, dataset: Dataset, without: str = "") -> dict[str, list[tuple[Any, ...]]]:
-    listed = ", ".join(f'"{column.name}"' for column in dataset.columns if column.name != without)
+    text = ", ".join(f'"{column.name}"' for column in dataset.columns if column.name != without)
     return {
-        view: session.sql(f"SELECT {listed}, available_at, evidence FROM {view} ORDER BY evidence, available_at").rows()
+        view: session.sql(f"SELECT {text}, available_at, evidence FROM {view} ORDER BY evidence, available_at").rows()
         for view in (NAME, f"{NAME}_revisions")
     }
 
 
 def history_of(session: Session, dataset: Dataset, spelled: dict[str, str]) -> tuple[Any, ...]:
-    wanted = record(2, SECOND, 0.0, spelled)
-    found = history(session, Number(dataset, spelled["value"], {name: str(wanted[name]) for name in dataset.key}))
-    return [(revision.value, revision.available_at) for revision in found.revisions], found.neighbours
+    expected = record(2, SECOND, 0.0, spelled)
+    result = history(session, Number(dataset, spelled["value"], {name: str(expected[name]) for name in dataset.key}))
+    return [(revision.value, revision.available_at) for revision in result.revisions], result.neighbours
 
 
 def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.MonkeyPatch) -> Answers:
@@ -164,20 +164,20 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
     report = json.loads((root / "site" / site.NUMBERS).read_text())["datasets"][NAME]
     report["columns"] = [*report["columns"].values()]
     at, catalogue = SECOND + DAY / 2, Catalogue({NAME: dataset})
-    opened = partial(open_at, lake.snapshot(), at, isolation="in_process")
+    handle = partial(open_at, lake.snapshot(), at, isolation="in_process")
     by_window = Catalogue({NAME: dataset}, {NAME: newest_by_window(dataset) + "\n"})
-    with opened(catalogue=by_window) as session:
+    with handle(catalogue=by_window) as session:
         windowed = ask(session, dataset)
-    with opened(catalogue=catalogue, hindsight="omit") as session:
+    with handle(catalogue=catalogue, hindsight="omit") as session:
         omitted = ask(session, dataset, without=spelled["ours"] if kind == "in_content" else "")
-    with opened(catalogue=catalogue) as session:
+    with handle(catalogue=catalogue) as session:
         return Answers(
             rows=[ask(session, dataset), windowed, omitted],
             report=report,
             changes=contents.changes(session, FIRST + DAY),
             held=contents.holdings(session),
             number=None if kind == "in_key" else history_of(session, dataset, spelled),
-            exported=[(one.table, one.rows) for one in export(session, str(root / "copy"))],
+            exported=[(each.table, each.rows) for each in export(session, str(root / "copy"))],
         )
 
 

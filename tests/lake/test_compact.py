@@ -35,8 +35,8 @@ def landed(twelve_weeks, tmp_path):
 
 
 def months(lake, table="toys"):
-    found = [file.path.split("=")[1][:7] for file in lake.snapshot().files(table)]
-    return {month: found.count(month) for month in sorted(set(found))}
+    result = [file.path.split("=")[1][:7] for file in lake.snapshot().files(table)]
+    return {month: result.count(month) for month in sorted(set(result))}
 
 
 def test_compacted_months_become_one_file_each_and_the_newest_is_left_alone(landed):
@@ -58,9 +58,9 @@ def test_merged_files_are_sorted_by_entity_and_instant(landed, monkeypatch, grou
     landed.compact(TOY)
     (merged,) = [file for file in landed.snapshot().files("toys") if "2024-01" in file.path]
 
-    found = pq.read_table(merged.path, partitioning=None).to_pylist()
-    assert found == sorted(found, key=lambda row: (row["maker"], row["available_at"]))
-    assert pq.read_metadata(merged.path).num_row_groups == -(-len(found) // group_rows) > 0
+    result_rows = pq.read_table(merged.path, partitioning=None).to_pylist()
+    assert result_rows == sorted(result_rows, key=lambda row: (row["maker"], row["available_at"]))
+    assert pq.read_metadata(merged.path).num_row_groups == -(-len(result_rows) // group_rows) > 0
 
 
 def test_the_cut_can_be_given(landed):
@@ -96,7 +96,7 @@ def test_a_run_after_compaction_still_knows_every_row(landed):
 
 def test_a_merge_that_loses_a_row_is_noticed_and_nothing_becomes_visible(landed, monkeypatch):
     read = merge._rows
-    monkeypatch.setattr(merge, "_rows", lambda *given: read(*given).slice(1))
+    monkeypatch.setattr(merge, "_rows", lambda *inputs: read(*inputs).slice(1))
     before = rows(landed)
     with pytest.raises(PastChanged):
         landed.compact(TOY)

@@ -48,7 +48,7 @@ def random_table(rng):
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, seed, way):
     rng, path = random.Random(seed), tmp_path / "rows.parquet"
-    rows = sorted(random_table(rng), key=lambda one: one["available_at"]) if seed else random_table(rng)
+    rows = sorted(random_table(rng), key=lambda each: each["available_at"]) if seed else random_table(rng)
     pq.write_table(pa.Table.from_pylist(rows, schema=STORED), path, row_group_size=60, **WAYS[way])
     whole = [(None, None), (0, LAST), (None, LAST), (LAST, None), (0, -1)]
     for since, until in (*whole, *((rng.randrange(LAST), rng.randrange(LAST)) for _ in range(20))):
@@ -59,19 +59,21 @@ def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, s
             with path.open("rb") as source:
                 assert compacted.count(source, since, until) == len(right)
         with path.open("rb") as source:
-            found = compacted.shaped(compacted.read(source, SCHEMA.names, since, until), SCHEMA)
-        assert found.schema == SCHEMA
-        assert found.to_pylist() == right
+            result = compacted.shaped(compacted.read(source, SCHEMA.names, since, until), SCHEMA)
+        assert result.schema == SCHEMA
+        assert result.to_pylist() == right
 
 
 def test_texts_that_repeat_are_not_made_one_by_one_to_be_left_out(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.Table.from_pylist(random_table(random.Random(0)), schema=STORED), path, use_dictionary=["name"])
     with path.open("rb") as source:
-        found = compacted.read(source, STORED.names, 10, 20)
-    assert pa.types.is_dictionary(found.schema.field("name").type)
-    assert found.schema.field("id").type == pa.string()
-    assert max(found["available_at"].to_pylist()) - min(found["available_at"].to_pylist()) <= timedelta(microseconds=10)
+        result = compacted.read(source, STORED.names, 10, 20)
+    assert pa.types.is_dictionary(result.schema.field("name").type)
+    assert result.schema.field("id").type == pa.string()
+    assert max(result["available_at"].to_pylist()) - min(result["available_at"].to_pylist()) <= timedelta(
+        microseconds=10
+    )
 
 
 def test_texts_are_in_the_order_of_their_bytes_and_null_is_last():

@@ -185,7 +185,7 @@ def test_freshness_is_judged_no_later_than_the_end_of_the_lake_s_world(tmp_path,
     (check,) = (check for check in published.checks if check.name == "freshness")
     assert check.passed is fresh
     assert ("news" not in dict(stale_datasets(lake, clock.now()))) is fresh
-    (news,) = (one for one in site.read(lake).shown if one.dataset.name == "news")
+    (news,) = (each for each in site.read(lake).shown if each.dataset.name == "news")
     assert news.freshness.passed is fresh
 
 

@@ -30,8 +30,8 @@ def store(lake):
 
 
 def new_file(store, lake):
-    (known,) = lake.snapshot().files("toys")
-    return write_file(store, "tables/toys", "2024-03", pq.read_table(known.path, partitioning=None))
+    (existing,) = lake.snapshot().files("toys")
+    return write_file(store, "tables/toys", "2024-03", pq.read_table(existing.path, partitioning=None))
 
 
 def test_a_delta_version_nobody_pinned_is_undone_by_the_next_commit(store, lake):
@@ -160,11 +160,11 @@ def test_delta_reads_a_commit_as_it_was_meant(store, lake):
     publish(lake, [Toy("b", "x", NOON)], SEEN)
     lake.compact(TOY, before="2025-01")
     table = DeltaTable(str(lake.root / "tables/toys"))
-    (told,) = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    (reply,) = pa.table(table.get_add_actions(flatten=True)).to_pylist()
     (file,) = lake.snapshot().files("toys")
-    assert (told["path"], told["num_records"], told["size_bytes"]) == (
+    assert (reply["path"], reply["num_records"], reply["size_bytes"]) == (
         str(Path(file.path).relative_to(lake.root / "tables/toys")), 2, file.size)  # fmt: skip
-    assert told["min.available_at"] == told["max.available_at"] == NOON
+    assert reply["min.available_at"] == reply["max.available_at"] == NOON
     compacted, published, *_ = table.history()
     assert (compacted["note"], compacted["operation"]) == ("compact", "WRITE")
     assert compacted["timestamp"] >= published["timestamp"]

@@ -70,24 +70,24 @@ def test_every_kind_of_place_and_every_door_is_tried(attempts, tmp_path):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_closed_path_is_named_at_every_door_that_needs_it(attempts, place):
-    told = {door: seen for door, seen in attempts[f"0 {place}"].items() if seen is not None}
-    wrong = {door: seen for door, seen in told.items() if door not in ("doctor", "command")
+    reply = {door: seen for door, seen in attempts[f"0 {place}"].items() if seen is not None}
+    wrong = {door: seen for door, seen in reply.items() if door not in ("doctor", "command")
              and seen[:4] != ["LakeFault", "permission", "PLACE", 2]}  # fmt: skip
     assert wrong == {}
-    assert "permission" in told["doctor"][4]
-    assert "PLACE" in told["doctor"][4]
-    assert len(told) > 1 or place == "_lake/vacuums/*.json"  # whose name says that it tells of older versions
-    assert not any(word in seen[4] for seen in told.values() for word in ("restore", "missing", "damaged"))
-    if "command" in told:
-        assert told["command"][3] == 2
+    assert "permission" in reply["doctor"][4]
+    assert "PLACE" in reply["doctor"][4]
+    assert len(reply) > 1 or place == "_lake/vacuums/*.json"  # whose name says that it tells of older versions
+    assert not any(word in seen[4] for seen in reply.values() for word in ("restore", "missing", "damaged"))
+    if "command" in reply:
+        assert reply["command"][3] == 2
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if "*" not in place and place not in CONVENTIONS])
 def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(attempts, place):
-    told = {door: seen for door, seen in attempts[f"500 {place}"].items() if seen is not None}
-    wrong = {door: seen for door, seen in told.items() if seen[:4] != ["LakeFault", "permission", "PLACE", 2]}
+    reply = {door: seen for door, seen in attempts[f"500 {place}"].items() if seen is not None}
+    wrong = {door: seen for door, seen in reply.items() if seen[:4] != ["LakeFault", "permission", "PLACE", 2]}
     assert wrong == {}
-    assert not told.keys() & set(denied.READERS)
+    assert not reply.keys() & set(denied.READERS)
 
 
 @pytest.mark.parametrize("place", ["_lake/log", "tables/toys/_delta_log"])
@@ -111,9 +111,9 @@ def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, h
     path = lake.root / name if name else denied.Path(live)
     path.unlink() if how == "missing" else path.write_bytes(b"{")
     doors = dict(denied.doors(tmp_path / "lake"))
-    told = [told for door in ("versions", "snapshot", "session") if (told := denied.tried(doors[door]))]
-    assert {one[:2] + one[3:4] for one in map(tuple, told)} == {("LakeFault", how, 2)}
-    assert every(folder in one[4] and "restore" in one[4] for one in told)
+    reply = [reply for door in ("versions", "snapshot", "session") if (reply := denied.tried(doors[door]))]
+    assert {each[:2] + each[3:4] for each in map(tuple, reply)} == {("LakeFault", how, 2)}
+    assert every(folder in each[4] and "restore" in each[4] for each in reply)
 
 
 @pytest.mark.parametrize("key", CONVENTIONS)
@@ -121,14 +121,14 @@ def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, h
 def test_a_damaged_convention_is_told_as_that(tmp_path, key, content):
     lake = build(tmp_path / "lake")
     (lake.root / key).write_bytes(content)
-    told = denied.tried(dict(denied.doors(lake.root))["conventions"])
-    assert told[:4] == ["LakeFault", "damaged", str(lake.root / key), 2]
+    reply = denied.tried(dict(denied.doors(lake.root))["conventions"])
+    assert reply[:4] == ["LakeFault", "damaged", str(lake.root / key), 2]
 
 
 def test_too_many_open_files_are_told_as_that(tmp_path):
     root = build(tmp_path / "lake").root
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    told = {}
+    reply = {}
     for name, door in denied.doors(root):
         taken = []
         try:
@@ -139,15 +139,15 @@ def test_too_many_open_files_are_told_as_that(tmp_path):
                     taken.append(os.open(os.devnull, os.O_RDONLY))
             except OSError:
                 os.close(taken.pop())
-            told[name] = denied.tried(door)
+            reply[name] = denied.tried(door)
         finally:
-            for one in taken:
-                os.close(one)
+            for item in taken:
+                os.close(item)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    wrong = {door: seen for door, seen in told.items() if seen and seen[0] != "MachineExhausted"}
+    wrong = {door: seen for door, seen in reply.items() if seen and seen[0] != "MachineExhausted"}
     assert {door: seen for door, seen in wrong.items() if door != "doctor"} == {}
-    assert told["session"]
-    assert told["publish"]
+    assert reply["session"]
+    assert reply["publish"]
 
 
 def test_a_read_only_file_system_is_no_missing_permission(tmp_path):

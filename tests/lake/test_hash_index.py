@@ -38,10 +38,10 @@ VALUES = {
 
 def likely(lake, *keys, kinds=KINDS, of='"key"'):
     """Return the files that may contain toys with these values in this column, each by the key of its first row."""
-    asked = hashes("FROM staged", ["value"], staged=pa.table({"value": pa.array(keys, pa.string())}))["value"]
+    question = hashes("FROM staged", ["value"], staged=pa.table({"value": pa.array(keys, pa.string())}))["value"]
     files = lake.snapshot().files("toys")
-    found = LikelyFiles(lake._store, "toys", files, kinds).like(of, asked)
-    return sorted(pa.parquet.read_table(file.path, partitioning=None)["key"][0].as_py() for file in found)
+    result = LikelyFiles(lake._store, "toys", files, kinds).like(of, question)
+    return sorted(pa.parquet.read_table(file.path, partitioning=None)["key"][0].as_py() for file in result)
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def indexes(lake):
 
 def indexed(lake):
     """The files that the kept index is of."""
-    told = [pa.ipc.open_file(path).schema.metadata[b"segment"] for path in indexes(lake)]
-    return [name for one in told for name in json.loads(one)["files"]]
+    reply = [pa.ipc.open_file(path).schema.metadata[b"segment"] for path in indexes(lake)]
+    return [name for each in reply for name in json.loads(each)["files"]]
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeyp
 
 def test_an_index_in_the_place_of_another_is_not_believed(lake, unread):
     for path in indexes(lake):
-        for one in (path, signed_cache.signature_path(path)):
-            one.rename(one.with_name(one.name.replace(path.stem, "another")))
+        for item in (path, signed_cache.signature_path(path)):
+            item.rename(item.with_name(item.name.replace(path.stem, "another")))
     assert ([likely(lake, name) for name in "abc"], unread()) == ([["a"], ["b"], ["c"]], 3)
 
 
@@ -147,8 +147,8 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
     }
     assert {name.rsplit("-", 2)[0] for name in indexed(lake)} == files
     assert len(files) < len(before)
-    kept = {path.name.removesuffix(signed_cache.SUFFIX) for path in (lake.root / TOYS).iterdir()}
-    assert kept == {path.name for path in indexes(lake)}
+    remaining = {path.name.removesuffix(signed_cache.SUFFIX) for path in (lake.root / TOYS).iterdir()}
+    assert remaining == {path.name for path in indexes(lake)}
 
 
 def test_indexes_of_replaced_files_go_with_the_compaction_and_others_stay(tmp_path):
@@ -178,13 +178,13 @@ def test_a_row_is_dated_no_earlier_than_the_text_it_follows_whichever_file_that_
 def test_a_gap_about_what_an_earlier_gap_or_row_named_counts_when_observed(lake):
     seen = SEEN + timedelta(days=1)
     (of_a,) = (row["evidence"] for row in stored(lake, "toys") if row["key"] == "a")
-    told = [("unverifiable", "Toy:m"), ("no_data", "Toy:m"), ("no_data", of_a), ("no_data", "Toy:n")]
-    for number, (kind, locator) in enumerate(told):
+    reply = [("unverifiable", "Toy:m"), ("no_data", "Toy:m"), ("no_data", of_a), ("no_data", "Toy:n")]
+    for number, (kind, locator) in enumerate(reply):
         gap = StagedGap(kind, "no text", locator, NOON)
         publish(lake, [], seen + timedelta(hours=number), {NOON.date(): [gap]})
     dated = {(row["gap_type"], row["locator"]): row["available_at"] for row in stored(lake, "gaps/toys")}
     hours = [seen + timedelta(hours=number) for number in range(4)]
-    assert [dated[one] for one in told] == [NOON, hours[1], hours[2], NOON]
+    assert [dated[each] for each in reply] == [NOON, hours[1], hours[2], NOON]
 
 
 def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_path, unread):
@@ -226,12 +226,12 @@ HELD = st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6)
 @settings(deadline=None)
 @given(HELD, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 7)))
 def test_merged_segments_name_the_wanted_files_that_have_a_hash(held, unwanted, asked):
-    segments = [Segment((str(place),), (hash_index._ordered([of(found)]),)) for place, found in enumerate(held)]
-    wanted = {str(place) for place in range(len(held)) if place not in unwanted}
+    segments = [Segment((str(place),), (hash_index._ordered([of(result)]),)) for place, result in enumerate(held)]
+    expected = {str(place) for place in range(len(held)) if place not in unwanted}
     for _ in range(3):
-        found = {name for segment in segments for name in segment.holding(0, np.sort(of(asked)))}
-        assert found & wanted == {name for name in wanted if {*held[int(name)]} & {*asked}}
-        segments = hash_index._compacted(segments, wanted)
+        result = {name for segment in segments for name in segment.holding(0, np.sort(of(asked)))}
+        assert result & expected == {name for name in expected if {*held[int(name)]} & {*asked}}
+        segments = hash_index._compacted(segments, expected)
 
 
 ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1), max_size=80)
@@ -239,8 +239,8 @@ ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1
 
 @given(ENTRIES, ENTRIES)
 def test_an_entry_is_found_where_it_lies(entries, asked):
-    ordered, wanted = np.sort(np.array(entries, np.uint64)), np.array(asked, np.uint64)
-    assert hash_index._less(ordered, wanted).tolist() == np.searchsorted(ordered, wanted).tolist()
+    ordered, expected = np.sort(np.array(entries, np.uint64)), np.array(asked, np.uint64)
+    assert hash_index._less(ordered, expected).tolist() == np.searchsorted(ordered, expected).tolist()
 
 
 def of(numbers):
@@ -259,9 +259,9 @@ def test_a_row_has_one_hash_in_memory_and_in_a_file(tmp_path_factory, data):
     table = pa.Table.from_pylist(data.draw(st.lists(st.fixed_dictionaries(drawn), min_size=1, max_size=5)), schema)
     path = tmp_path_factory.mktemp("hashes") / "rows.parquet"
     write_parquet(table, path)
-    told = kinds(dataset)
-    stored = hashes(f"FROM {hash_index.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", told)
+    reply = kinds(dataset)
+    stored = hashes(f"FROM {hash_index.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", reply)
     halves = pa.concat_tables([table.slice(1), table.slice(0, 1)])
-    for kind, found in stored.items():
-        assert np.array_equal(found, hashes("FROM staged", told, staged=table)[kind])
-        assert np.array_equal(np.roll(found, -1), hashes("FROM staged", told, staged=halves)[kind])
+    for kind, result in stored.items():
+        assert np.array_equal(result, hashes("FROM staged", reply, staged=table)[kind])
+        assert np.array_equal(np.roll(result, -1), hashes("FROM staged", reply, staged=halves)[kind])

@@ -51,11 +51,11 @@ def made(tmp_path_factory):
     """Copies a lake that is made by `work` when first asked for, onto a lake that is not there yet."""
     folder = tmp_path_factory.mktemp("made")
 
-    def copied(lake, work, *given):
-        kept = folder / "-".join((work.__name__, *map(str, given)))
-        if not kept.exists():
-            work(Lake(kept), *given)
-        shutil.copytree(kept, lake.root, dirs_exist_ok=True)
+    def copied(lake, work, *inputs):
+        remaining = folder / "-".join((work.__name__, *map(str, inputs)))
+        if not remaining.exists():
+            work(Lake(remaining), *inputs)
+        shutil.copytree(remaining, lake.root, dirs_exist_ok=True)
         return lake
 
     return copied
@@ -88,8 +88,8 @@ def points(lake):
 
 def told_by_delta(lake, version):
     """Return a version's files according to Delta itself."""
-    found = DeltaTable(str(log(lake).parent), version=lake.entry(version).tables["toys"])
-    actions = pa.table(found.get_add_actions(flatten=True)).to_pylist()
+    result = DeltaTable(str(log(lake).parent), version=lake.entry(version).tables["toys"])
+    actions = pa.table(result.get_add_actions(flatten=True)).to_pylist()
     names = ("num_records", "size_bytes", "min.available_at", "max.available_at")
     root = log(lake).parent
     return {str(root / action["path"]): tuple(action[name] for name in names) for action in actions}
@@ -101,13 +101,13 @@ def told_by_lake(lake, version):
 
 def rows_by_version(lake):
     """Return the rows of each version that still has all of its files."""
-    found = {}
+    result = {}
     for version in range(lake.head() + 1):
         try:
-            found[version] = rows(lake, version)
+            result[version] = rows(lake, version)
         except VersionVacuumed:
             continue
-    return found
+    return result
 
 
 def test_every_version_s_files_are_those_that_delta_says(lake, grown):
@@ -120,10 +120,10 @@ def test_every_version_s_files_are_those_that_delta_says(lake, grown):
 def test_blocks_tell_what_the_commits_say(lake, grown):
     grown(14)
     assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 4
-    told = rows_by_version(Lake(lake.root))
+    reply = rows_by_version(Lake(lake.root))
     for block in blocks(lake):
         block.unlink()
-    assert rows_by_version(Lake(lake.root)) == told
+    assert rows_by_version(Lake(lake.root)) == reply
 
 
 def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, grown, monkeypatch):
@@ -140,8 +140,8 @@ def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake, grown):
     grown(30)
     assert len(points(lake)) <= checkpoints.KEPT + 1  # and the compaction's own
     assert points(lake)[-1] > lake.entry().tables["toys"] - 3
-    told = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
-    assert told["remove"].null_count == told.num_rows
+    reply = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
+    assert reply["remove"].null_count == reply.num_rows
 
 
 def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
@@ -150,22 +150,22 @@ def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
     lake.compact(TOY, before="2024-12")
     assert points(lake)[-1] == lake.entry().tables["toys"]
     assert [path.name[:20] for path in lake.root.glob("observed/toys/_delta_log/*.checkpoint.parquet")] == [f"{1:020d}"]
-    told = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
-    assert told["add"].drop_null().length() == len(lake.snapshot().files("toys")) == 1
-    assert told["remove"].null_count == told.num_rows
+    reply = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
+    assert reply["add"].drop_null().length() == len(lake.snapshot().files("toys")) == 1
+    assert reply["remove"].null_count == reply.num_rows
 
 
 def test_a_checkpoint_is_read_by_names_with_whatever_else_is_in_it(lake, grown):
     grown(10)
     newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
-    told, known = pq.read_table(newest), checkpoints.Checkpoints(Store(lake.root), "tables/toys")
-    before, add = known.facts(points(lake)[-1]), told["add"].combine_chunks()
+    reply, existing = pq.read_table(newest), checkpoints.Checkpoints(Store(lake.root), "tables/toys")
+    before, add = existing.facts(points(lake)[-1]), reply["add"].combine_chunks()
     names = [field.name for field in reversed(add.type)]
     turned = pa.StructArray.from_arrays([add.field(name) for name in names], names, mask=add.is_null())
-    pq.write_table(told.set_column(told.column_names.index("add"), "add", turned), newest)
+    pq.write_table(reply.set_column(reply.column_names.index("add"), "add", turned), newest)
     assert before
     assert add.null_count
-    assert known.facts(points(lake)[-1]) == before
+    assert existing.facts(points(lake)[-1]) == before
 
 
 def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake, grown):
@@ -187,17 +187,17 @@ def test_a_damaged_block_is_named(lake, grown, content):
 @pytest.mark.parametrize("harm", ["gone", "cut off"])
 def test_a_lost_checkpoint_stops_nobody(lake, grown, harm):
     grown(10)
-    told = rows(lake)
+    result_rows = rows(lake)
     newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
     if harm == "gone":
         newest.unlink()
     else:
         newest.write_bytes(newest.read_bytes()[:100])
     fresh = Lake(lake.root)
-    assert rows(fresh) == told
+    assert rows(fresh) == result_rows
     if harm == "gone":
         day(fresh, 40)
-        assert len(rows(fresh)) == len(told) + 2
+        assert len(rows(fresh)) == len(result_rows) + 2
         assert rows_by_version(Lake(lake.root)).keys() == set(range(fresh.head() + 1))
 
 
@@ -230,30 +230,30 @@ def of_before(lake, made):
 
 def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(of_before):
     lake = of_before
-    told = rows_by_version(Lake(lake.root))
-    assert told.keys() == set(range(lake.head() + 1))
+    reply = rows_by_version(Lake(lake.root))
+    assert reply.keys() == set(range(lake.head() + 1))
     lake.vacuum(timedelta(days=1))
     assert (len(points(lake)), blocks(lake)) == (5, [])
     lake.vacuum(timedelta(days=1), dry_run=False)
     assert (points(lake), len(blocks(lake))) == ([8, 11, 14], 4)
-    assert rows_by_version(Lake(lake.root)) == told
+    assert rows_by_version(Lake(lake.root)) == reply
     day(lake, 40)
-    assert rows_by_version(Lake(lake.root)).items() >= told.items()
+    assert rows_by_version(Lake(lake.root)).items() >= reply.items()
 
 
 def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_before):
     lake = of_before
-    told = rows_by_version(lake)
+    reply = rows_by_version(lake)
     for number in range(40, 44):
         day(lake, number)
     assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 5
-    assert rows_by_version(Lake(lake.root)).items() >= told.items()
+    assert rows_by_version(Lake(lake.root)).items() >= reply.items()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 20))])
 def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake, seed):
     """Publishes, compactions, vacuums, receipts, Delta versions that nobody pinned, in any order."""
-    chance, kept, due = random.Random(seed), {0}, {}
+    chance, remaining, due = random.Random(seed), {0}, {}
     for number in range(30):
         step = chance.choice(("day", "day", "day", "day", "compact", "vacuum", "receipt", "crashed"))
         assert step != "vacuum" or not due or rows_by_version(lake).items() >= due.items()
@@ -261,14 +261,14 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
             day(lake, number)
         elif step == "compact":
             lake.compact(TOY, before=chance.choice(("2024-04", "2024-12")))
-        elif step == "receipt" and due.keys() - kept:
-            version = chance.choice(sorted(due.keys() - kept))
+        elif step == "receipt" and due.keys() - remaining:
+            version = chance.choice(sorted(due.keys() - remaining))
             lake.keep_receipt(b'{"question": {"version": %d}}' % version, version)
-            kept.add(version)
+            remaining.add(version)
         elif step == "vacuum":
             gone = set(lake.vacuum(NONE, grace=NONE, dry_run=False).versions)
-            assert not gone & (kept | {lake.head()})
-            due = {version: told for version, told in due.items() if version not in gone}
+            assert not gone & (remaining | {lake.head()})
+            due = {version: reply for version, reply in due.items() if version not in gone}
         elif step == "crashed":
             crashed(lake)
         due[lake.head()] = rows(lake)
@@ -280,8 +280,8 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
 
 def crashed(lake):
     """A Delta version that a writer left behind before its entry."""
-    known = lake.snapshot().files("toys")[0]
-    orphan = write_file(Store(lake.root), "tables/toys", "2024-03", pq.read_table(known.path, partitioning=None))
+    existing = lake.snapshot().files("toys")[0]
+    orphan = write_file(Store(lake.root), "tables/toys", "2024-03", pq.read_table(existing.path, partitioning=None))
     DeltaTables(Store(lake.root)).commit("toys", TOY.arrow_schema, lake.entry().tables["toys"], [orphan])
 
 
@@ -339,13 +339,15 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grow
     grown(9)
     if step[1] == "put":
         crashed(lake)  # whose removal is a tombstone in the next checkpoint
-    told = rows_by_version(lake)
+    reply = rows_by_version(lake)
     kill((*step, when), publishing, lake.root)
-    assert rows_by_version(Lake(lake.root)).items() >= told.items()
+    assert rows_by_version(Lake(lake.root)).items() >= reply.items()
     publishing(Lake(lake.root))
-    found = rows_by_version(Lake(lake.root))
-    assert found.items() >= told.items()
-    assert every(told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in found if version)
+    result = rows_by_version(Lake(lake.root))
+    assert result.items() >= reply.items()
+    assert every(
+        told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in result if version
+    )
 
 
 @pytest.mark.sampled(7)
@@ -354,12 +356,12 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grow
 def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(of_before, step, when):
     lake = of_before
     lake.keep_receipt(b'{"question": {"version": 5}}', 5)
-    told = rows_by_version(lake)
+    reply = rows_by_version(lake)
     kill((*step, when), unlinking if step[1] == "unlink" else vacuuming, lake.root)
     after = rows_by_version(Lake(lake.root))
-    assert every(after[version] == told[version] for version in after if version in told)
-    assert after[5] == told[5]
-    assert after[max(after)] == told[max(told)]
+    assert every(after[version] == reply[version] for version in after if version in reply)
+    assert after[5] == reply[5]
+    assert after[max(after)] == reply[max(reply)]
     vacuuming(Lake(lake.root))
     needed = {file.path for version in (5, lake.head()) for table in lake.snapshot(version).tables.values()
               for file in table.files}  # fmt: skip

@@ -43,10 +43,10 @@ def source_at(kind, worlds, observed):
         for key, life in zip("ab", lives, strict=True):
             seen = sorted((o, number, a) for number, (a, o) in enumerate(life) if o <= observed)
             if kind == "history":
-                told = {a: number for o, number, a in seen}
+                reply = {a: number for o, number, a in seen}
             else:
-                told = {a: number for o, number, a in seen[-1:]}
-            for a, number in told.items():
+                reply = {a: number for o, number, a in seen[-1:]}
+            for a, number in reply.items():
                 yield Toy(f"{world}{key}", f"text {number}", INSTANTS[a], INSTANTS[a])
 
 
@@ -110,9 +110,9 @@ def test_every_order_of_partitions_gives_the_same_rows(tmp_path, looks):
     def after(order):
         root, oracle, last = tmp_path / f"after-{order}", Oracle("history"), len(order) - 1
         if last:
-            before, known = after(tuple(place for place in order if place != last))
+            before, existing = after(tuple(place for place in order if place != last))
             shutil.copytree(before.root, root)
-            oracle = copy.deepcopy(known)
+            oracle = copy.deepcopy(existing)
         observe(Lake(root, allow_drift=WHY), oracle, SMALL_WORLDS, last, order)
         return Lake(root), oracle
 
@@ -126,40 +126,40 @@ def test_every_order_of_partitions_gives_the_same_rows(tmp_path, looks):
 
 @pytest.mark.parametrize("lived", [LIVED["observed"]], indirect=True)
 def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lived):
-    *_, found = lived[2]
+    *_, result = lived[2]
     for observed, instant in enumerate(INSTANTS):
-        told = {toy.key: toy.text for toy in source_at("observed", WORLDS, observed)}
-        answered = answers(found, instant)
-        assert {key: answered[key].text for key in told} == told
+        reply = {toy.key: toy.text for toy in source_at("observed", WORLDS, observed)}
+        answered = answers(result, instant)
+        assert {key: answered[key].text for key in reply} == reply
 
 
 def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
     in_time = [life for life in LIVES if life[0][0] < life[1][0] and all(a == o for a, o in life)]
     worlds = list(product(in_time, repeat=2))
     live_through(lake, "history", worlds, None)
-    found = rows(lake)
+    result_rows = rows(lake)
     for place, instant in enumerate(INSTANTS):
-        told = {}
+        reply = {}
         for toy in sorted(source_at("history", worlds, 3), key=lambda toy: toy.available_at):
             if toy.available_at <= INSTANTS[place]:
-                told[toy.key] = toy.text
-        assert {key: row.text for key, row in answers(found, instant).items()} == told
+                reply[toy.key] = toy.text
+        assert {key: row.text for key, row in answers(result_rows, instant).items()} == reply
 
 
 def test_what_a_look_has_seen_later_looks_never_tell_otherwise_as_of_it(lived):
-    *_, found = lived[2]
-    for instant, known in zip(INSTANTS, lived[2], strict=True):
-        then, now = answers(known, instant), answers(found, instant)
+    *_, result = lived[2]
+    for instant, existing in zip(INSTANTS, lived[2], strict=True):
+        then, now = answers(existing, instant), answers(result, instant)
         assert {key: now[key] for key in then} == then
 
 
 def test_nothing_is_shown_before_it_was_available_or_seen(lived):
-    _, oracle, (*_, found) = lived
+    _, oracle, (*_, result) = lived
     earliest = {}
     for observed in range(4):
         for toy in source_at(oracle.kind, WORLDS, observed):
             earliest.setdefault(toy.content, set()).add(toy.available_at)
             earliest[toy.content].add(INSTANTS[observed])
-    for row in found:
+    for row in result:
         assert row.available_at in earliest[row[:3]]
         assert row.available_at <= row.observed_at

@@ -75,16 +75,16 @@ def test_a_damaged_entry_is_an_error_and_no_version(store, content):
 
 
 @pytest.mark.parametrize(
-    "told", [False, LakeError("no answer came"), OSError("no answer came")], ids=["taken", "lake", "os"]
+    "reply", [False, LakeError("no answer came"), OSError("no answer came")], ids=["taken", "lake", "os"]
 )
-def test_an_entry_whose_answer_was_lost_is_known_by_its_writer(log, store, monkeypatch, told):
+def test_an_entry_whose_answer_was_lost_is_known_by_its_writer(log, store, monkeypatch, reply):
     put = store.put_new
 
     def lost(key, content):
         put(key, content)
-        if isinstance(told, Exception):
-            raise told
-        return told
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
     monkeypatch.setattr(store, "put_new", lost)
     entry = log.append(log.head(), {"toys": 0}, **FACTS)

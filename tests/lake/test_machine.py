@@ -92,9 +92,9 @@ class LakeMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def it_is_vacuumed(self, data):
-        kept = data.draw(st.sets(st.sampled_from(sorted(set(self.shown) - self.lost))))
-        report = self.lake.vacuum(timedelta(0), keep_versions=kept, grace=timedelta(0), dry_run=False)
-        assert not kept & set(report.versions)
+        remaining = data.draw(st.sets(st.sampled_from(sorted(set(self.shown) - self.lost))))
+        report = self.lake.vacuum(timedelta(0), keep_versions=remaining, grace=timedelta(0), dry_run=False)
+        assert not remaining & set(report.versions)
         assert len(self.shown) - 1 not in report.versions
         self.lost |= set(report.versions)
 
@@ -102,11 +102,11 @@ class LakeMachine(RuleBasedStateMachine):
     def a_version_reads_as_it_always_did_or_says_it_is_gone(self, data):
         version = data.draw(st.sampled_from(sorted(self.shown)))
         try:
-            found = rows(self.lake, version, self.dataset)
+            result_rows = rows(self.lake, version, self.dataset)
         except VersionVacuumed:
             assert version in self.lost
         else:
-            assert found == self.shown[version]
+            assert result_rows == self.shown[version]
 
     @rule(hours=st.integers(-24 * 60, 24))
     def it_answers_as_of_any_instant(self, hours):

@@ -59,7 +59,7 @@ def test_many_months_take_no_longer_than_few(tmp_path):
     assert many < 4 * few + 0.2
     whole = pa.concat_tables(table for _, table in tables)
     names = ["key", "maker", "text", "available_at"]
-    written = whole.select(names).sort_by([("maker", "ascending"), ("available_at", "ascending")])
-    assert written.equals(expected.select(names).cast(written.schema))
+    output = whole.select(names).sort_by([("maker", "ascending"), ("available_at", "ascending")])
+    assert output.equals(expected.select(names).cast(output.schema))
     firsts = [(month, clock.new_york_day(table["available_at"][0].as_py())) for month, table in tables]
     assert [month for month, day in firsts if f"{day:%Y-%m}" != month] == []

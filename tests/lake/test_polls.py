@@ -39,7 +39,7 @@ def test_a_run_that_finds_all_unchanged_leaves_a_poll_and_no_version(lake, store
     before = lake.head()
     publish(lake, [A], at(2))
     assert lake.head() == before
-    assert [one.observed for one in read_all(store, "toys")] == [clock.micros(at(2)), clock.micros(at(1))]
+    assert [each.observed for each in read_all(store, "toys")] == [clock.micros(at(2)), clock.micros(at(1))]
     assert read_all(store, "toys")[0].days == (("2024-03-05", "2024-03-05"),)
 
 
@@ -48,10 +48,10 @@ def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store
     polls.write(store, "toys", poll(2, days=(("2024-03-01", "2024-03-03"),)))
     polls.write(store, "toys", poll(3, entities=frozenset({"AAPL"})))
     polls.write(store, "toys", poll(9))
-    found = Polls(store, "toys", at(4))
-    assert found.last() == poll(3).observed
-    assert found.last(day="2024-03-03", entity="MSFT") == poll(2).observed
-    assert found.last(day="2024-03-04", entity="MSFT") == poll(1).observed
+    result = Polls(store, "toys", at(4))
+    assert result.last() == poll(3).observed
+    assert result.last(day="2024-03-03", entity="MSFT") == poll(2).observed
+    assert result.last(day="2024-03-04", entity="MSFT") == poll(1).observed
     assert Polls(store, "other", at(4)).last() == NEVER
 
 
@@ -63,21 +63,21 @@ def test_a_run_s_own_poll_does_not_count(store):
 
 
 def test_many_polls_are_folded_into_one_file_and_none_is_lost(store):
-    told = [poll(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
-    for one in told:
-        polls.write(store, "toys", one)
+    reply = [poll(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
+    for item in reply:
+        polls.write(store, "toys", item)
         assert len(list(store.walk(f"{polls.POLLS}/toys"))) <= MOST_FILES
-    assert read_all(store, "toys") == told[::-1]
+    assert read_all(store, "toys") == reply[::-1]
 
 
 def test_a_fold_that_was_cut_short_is_repeated_and_loses_nothing(store, monkeypatch):
-    told = [poll(day) for day in range(MOST_FILES + 1)]
+    reply = [poll(day) for day in range(MOST_FILES + 1)]
     with monkeypatch.context() as patched:
         patched.setattr(type(store), "delete", lambda _store, *_keys: None)
-        for one in told:
-            polls.write(store, "toys", one)
-    polls.write(store, "toys", told[0])
-    assert read_all(store, "toys") == told[::-1]
+        for item in reply:
+            polls.write(store, "toys", item)
+    polls.write(store, "toys", reply[0])
+    assert read_all(store, "toys") == reply[::-1]
     assert len(list(store.walk(f"{polls.POLLS}/toys"))) == 1
 
 
@@ -96,20 +96,20 @@ def test_polls_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch,
     rng = random.Random(seed)
     monkeypatch.setattr(polls, "MOST_FILES", 3)
     monkeypatch.setattr(polls, "MOST_POLLS", 4)
-    told = [some_poll(rng) for _ in range(40)]
-    for one in told:
-        polls.write(store, "toys", one)
-    assert set(read_all(store, "toys")) == set(told)
+    reply = [some_poll(rng) for _ in range(40)]
+    for item in reply:
+        polls.write(store, "toys", item)
+    assert set(read_all(store, "toys")) == set(reply)
     for instant in (at(-1), at(4), at(9.5), at(19)):
-        found = Polls(store, "toys", instant, exclude_run="run-0")
-        others = [one for one in told if (one.observed, one.run_id) != (clock.micros(instant), "run-0")]
+        result = Polls(store, "toys", instant, exclude_run="run-0")
+        others = [each for each in reply if (each.observed, each.run_id) != (clock.micros(instant), "run-0")]
         for day in (None, *map(day_of, range(10))):
             for entity in (None, "A", "D"):
-                seen = [one.observed for one in others if one.saw(day, entity)]
-                last = max((one for one in seen if one <= clock.micros(instant)), default=NEVER)
-                after = min((one for one in seen if one > clock.micros(instant)), default=FOREVER)
-                assert (found.last(day, entity), found.next(day, entity)) == (last, after)
-        assert found.newest == (max(one.observed for one in told) <= clock.micros(instant))
+                seen = [each.observed for each in others if each.saw(day, entity)]
+                last = max((each for each in seen if each <= clock.micros(instant)), default=NEVER)
+                after = min((each for each in seen if each > clock.micros(instant)), default=FOREVER)
+                assert (result.last(day, entity), result.next(day, entity)) == (last, after)
+        assert result.newest == (max(each.observed for each in reply) <= clock.micros(instant))
 
 
 def test_of_many_polls_few_are_read(store, monkeypatch):
@@ -120,9 +120,9 @@ def test_of_many_polls_few_are_read(store, monkeypatch):
         polls.write(store, "toys", poll(number, days=((day, day),)))
     files, read, real = list(store.walk(polls.POLLS)), [], store.read
     monkeypatch.setattr(type(store), "read", lambda _store, key: read.append(key) or real(key))
-    found = Polls(store, "toys", at(48))
-    assert found.newest
-    assert found.last(day=day_of(3)) == poll(23).observed
+    result = Polls(store, "toys", at(48))
+    assert result.newest
+    assert result.last(day=day_of(3)) == poll(23).observed
     assert len(read) == 2 < 12 <= len(files), "the newest, and the one of that day"
     read.clear()
     for number in range(48, 52):
@@ -132,8 +132,8 @@ def test_of_many_polls_few_are_read(store, monkeypatch):
 
 def test_polls_that_are_folded_while_they_are_asked_are_found(store):
     polls.write(store, "toys", poll(0))
-    found = Polls(store, "toys", at(90))
-    assert found.last(day=day_of(1)) == poll(0).observed
+    result = Polls(store, "toys", at(90))
+    assert result.last(day=day_of(1)) == poll(0).observed
     for day in range(1, MOST_FILES + 2):
         polls.write(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
     fresh = Polls(store, "toys", at(90))
@@ -174,8 +174,8 @@ def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, sto
         stage.poll((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
         stage.poll(entities=["0000789019"])
         lake.publish(stage, at(1))
-    [one] = read_all(store, "companies")
-    assert (one.days, one.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
+    [item] = read_all(store, "companies")
+    assert (item.days, item.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
 
 
 @pytest.mark.parametrize("dataset", [WHEN_OBSERVED, BY_COLUMN], ids=["observed", "column"])

@@ -252,10 +252,10 @@ def test_rows_lie_in_their_new_york_month_sorted_by_entity_and_instant(lake):
     publish(lake, toys, LATER)
     months = {}
     for file in lake.snapshot().files("toys"):
-        found = pq.read_table(file.path, partitioning=None).to_pylist()
-        months[file.path.split("=")[1][:7]] = found
-        assert found == sorted(found, key=lambda row: (row["maker"], row["available_at"]))
-    assert {month: len(found) for month, found in months.items()} == {"2024-03": 9, "2024-04": 3}
+        result_rows = pq.read_table(file.path, partitioning=None).to_pylist()
+        months[file.path.split("=")[1][:7]] = result_rows
+        assert result_rows == sorted(result_rows, key=lambda row: (row["maker"], row["available_at"]))
+    assert {month: len(result) for month, result in months.items()} == {"2024-03": 9, "2024-04": 3}
 
 
 def test_files_hold_exactly_the_contracts_columns(lake):
@@ -283,10 +283,10 @@ def test_a_version_shows_what_it_showed_for_ever(lake):
 
 def test_a_snapshot_never_moves(lake):
     publish(lake, [A], SEEN)
-    held = lake.snapshot()
+    content = lake.snapshot()
     publish(lake, [B], LATER)
-    assert [file.rows for file in held.files("toys")] == [1]
-    assert held.files("gaps/toys") == ()
+    assert [file.rows for file in content.files("toys")] == [1]
+    assert content.files("gaps/toys") == ()
 
 
 texts = st.sampled_from("xyz")

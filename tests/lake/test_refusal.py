@@ -19,12 +19,12 @@ SEEN = utc("2024-03-06T12:00:00-05:00")
 GOOD = Toy("good", "x", NOON)
 
 
-def judged(lake, toys, *, change=lambda told: told, dataset=TOY, day=DAY):
+def judged(lake, toys, *, change=lambda reply: reply, dataset=TOY, day=DAY):
     with lake.stage(dataset, "run") as stage:
         stage.add(day, change(table(toys, dataset)), extracted=len(toys))
-        found = judge(stage.load(), SEEN)
-        left = sorted(zip(found.staged.rows["key"].to_pylist(), found.staged.rows["text"].to_pylist(), strict=True))
-        return left, found.staged.gaps.to_pylist(), {check.name: check for check in found.checks}
+        result = judge(stage.load(), SEEN)
+        left = sorted(zip(result.staged.rows["key"].to_pylist(), result.staged.rows["text"].to_pylist(), strict=True))
+        return left, result.staged.gaps.to_pylist(), {check.name: check for check in result.checks}
 
 
 def refused_for(lake, toys, **options):
@@ -36,18 +36,18 @@ def refused_for(lake, toys, **options):
     assert {gap["gap_type"] for gap in lost} <= {"unverifiable"}
     failing = [check for check in checks.values() if not check.passed]
     assert every(check.severity == "warning" for check in failing)
-    (found,) = failing
-    return found.name, {gap["reason"] for gap in lost}, [gap["locator"] for gap in lost]
+    (result,) = failing
+    return result.name, {gap["reason"] for gap in lost}, [gap["locator"] for gap in lost]
 
 
 def with_value(name, place, value):
     """Puts a value into one row of a column."""
 
-    def change(told):
-        values = told[name].to_pylist()
+    def change(reply):
+        values = reply[name].to_pylist()
         values[place] = value
-        kind = told.schema.field(name).type
-        return told.set_column(told.schema.get_field_index(name), name, pa.array(values, kind))
+        kind = reply.schema.field(name).type
+        return reply.set_column(reply.schema.get_field_index(name), name, pa.array(values, kind))
 
     return change
 
@@ -64,8 +64,8 @@ def test_nothing_is_refused_of_a_clean_stage(lake):
 
 @pytest.mark.parametrize("text", ['{"daily_stock": 5.1}', '[{"x": {"Daily_Stock": 1}}]', "[" * 300])
 def test_a_forbidden_key_or_a_text_too_deep_costs_its_row_alone(lake, text):
-    found = refused_for(lake, [GOOD, Toy("bad", text, NOON)])
-    assert found == ("gate", {"refused by the gate: PIT_FORBIDDEN_FIELD"}, ["Toy:bad"])
+    result = refused_for(lake, [GOOD, Toy("bad", text, NOON)])
+    assert result == ("gate", {"refused by the gate: PIT_FORBIDDEN_FIELD"}, ["Toy:bad"])
 
 
 def test_a_row_of_the_future_is_a_gap_of_when_it_was_observed(lake):
@@ -82,19 +82,19 @@ def test_a_row_at_the_very_observation_passes(lake):
     ("name", "code"), [("available_at", "MISSING_AVAILABLE_AT"), ("available_at_source", "INVALID_AVAILABLE_AT_SOURCE")]
 )
 def test_missing_clocks_are_the_gates_to_refuse(lake, name, code):
-    found = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=with_value(name, 1, None))
-    assert found == ("gate", {f"refused by the gate: PIT_{code}"}, ["Toy:a"])
+    result = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=with_value(name, 1, None))
+    assert result == ("gate", {f"refused by the gate: PIT_{code}"}, ["Toy:a"])
 
 
 def test_a_tag_of_another_dataset_breaks_a_rule(lake):
     change = with_value("available_at_source", 1, "edgar_accepted")
-    found = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=change)
-    assert found[:2] == ("row_rules", {"breaks the rule: available_at_source is neo4j_created"})
+    result = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=change)
+    assert result[:2] == ("row_rules", {"breaks the rule: available_at_source is neo4j_created"})
 
 
 def test_a_null_where_a_value_is_required(lake):
-    found = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=with_value("key", 1, None))
-    assert found == ("row_rules", {"breaks the rule: key is there"}, ["Toy:a"])
+    result = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=with_value("key", 1, None))
+    assert result == ("row_rules", {"breaks the rule: key is there"}, ["Toy:a"])
 
 
 @pytest.mark.parametrize(("evidence", "rule"), [(None, "evidence is there"), (" ", "evidence is not blank")])
@@ -153,9 +153,9 @@ def test_the_record_beside_a_refused_one_of_its_identity_stands(lake):
 
 
 def test_a_history_may_tell_an_identity_once_per_instant(lake):
-    told = [Toy("a", "x", NOON), Toy("a", "y", NOON + timedelta(seconds=1))]
-    assert judged(lake, told, dataset=HISTORY)[1] == []
-    assert judged(lake, [*told, Toy("a", "z", NOON)], dataset=HISTORY)[0] == [("a", "y")]
+    reply = [Toy("a", "x", NOON), Toy("a", "y", NOON + timedelta(seconds=1))]
+    assert judged(lake, reply, dataset=HISTORY)[1] == []
+    assert judged(lake, [*reply, Toy("a", "z", NOON)], dataset=HISTORY)[0] == [("a", "y")]
 
 
 def test_two_answers_to_one_key_are_refused_unless_something_breaks_the_tie(lake):
@@ -184,8 +184,8 @@ def quotes(*changes):
     """Good quotes with one changed each."""
     good = {"high": 2.0, "low": 1.0, "close": 1.5, "first": DAY, "last": DAY, "said": "{}", "word": "a", "lax": "a"}
     toys = [GOOD, *(Toy(f"q{number}", "y", NOON) for number in range(len(changes)))]
-    listed = [row | good | change for row, change in zip(table(toys).to_pylist(), ({}, *changes), strict=True)]
-    return toys, lambda _: pa.Table.from_pylist(listed, staged_schema(QUOTE))
+    listing = [row | good | change for row, change in zip(table(toys).to_pylist(), ({}, *changes), strict=True)]
+    return toys, lambda _: pa.Table.from_pylist(listing, staged_schema(QUOTE))
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def quotes(*changes):
 )
 def test_an_impossible_value_costs_its_row_alone(lake, change, rule):
     toys, changed = quotes({}, change, {})
-    found = refused_for(lake, toys, change=changed, dataset=QUOTE)
-    assert found == ("row_rules", {f"breaks the rule: {rule}"}, ["Toy:q1"])
+    result = refused_for(lake, toys, change=changed, dataset=QUOTE)
+    assert result == ("row_rules", {f"breaks the rule: {rule}"}, ["Toy:q1"])
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,10 @@ def test_answers_and_receipts_are_those_of_the_same_lake_in_a_directory(url, tmp
     for as_of in ("2024-03-02T15:00:00Z", "2024-04-11T15:00:00Z", "2025-01-01T00:00:00Z"):
         with connect(as_of, lake=near.location) as here, connect(as_of, lake=far.location) as there:
             for sql in QUESTIONS:
-                one, other = here.sql(sql), there.sql(sql)
-                assert one.receipt == other.receipt
-                assert one.arrow().equals(other.arrow())
-                assert receipts.replay(one.receipt, far).arrow().equals(one.arrow())
+                item, other = here.sql(sql), there.sql(sql)
+                assert item.receipt == other.receipt
+                assert item.arrow().equals(other.arrow())
+                assert receipts.replay(item.receipt, far).arrow().equals(item.arrow())
 
 
 def test_a_session_brings_no_file_that_is_wholly_later(url, tmp_path, monkeypatch):
@@ -102,8 +102,8 @@ def test_compaction_and_vacuum_keep_what_receipts_need(url):
     for name in "abc":
         publish(lake, [Toy(name, "x", NOON)], SEEN)
     assert (compacted := lake.compact(TOY, before="2025-01")).changed
-    kept = lake.vacuum(timedelta(0), keep_versions=[3], dry_run=False)
-    assert kept.files == ()
+    remaining = lake.vacuum(timedelta(0), keep_versions=[3], dry_run=False)
+    assert remaining.files == ()
     gone = lake.vacuum(timedelta(0), dry_run=False)
     assert len(gone.files) == compacted.files_before == 3
     assert sorted(row.key for row in rows(Lake(url))) == ["a", "b", "c"]
@@ -139,8 +139,8 @@ def test_other_engines_read_the_same_rows(url):
     assert sorted(polars.select("key", "text", "available_at").collect().rows()) == ours
     context = SessionContext()
     context.register_dataset("toys", table.to_pyarrow_dataset())
-    found = context.sql("SELECT key, text, available_at FROM toys").to_arrow_table().to_pylist()
-    assert sorted(tuple(row.values()) for row in found) == ours
+    result_rows = context.sql("SELECT key, text, available_at FROM toys").to_arrow_table().to_pylist()
+    assert sorted(tuple(row.values()) for row in result_rows) == ours
 
 
 def credentials():
@@ -149,9 +149,9 @@ def credentials():
 
 def test_a_store_out_of_reach_is_one_clear_error_without_secrets(url, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    with pytest.raises(LakeError, match="could not be reached") as told:
+    with pytest.raises(LakeError, match="could not be reached") as reply:
         Lake(url).head()
-    assert "S3cretS3cret" not in str(told.value)
+    assert "S3cretS3cret" not in str(reply.value)
 
 
 def test_no_lake_is_named_by_its_url(url):
@@ -161,9 +161,9 @@ def test_no_lake_is_named_by_its_url(url):
 
 @pytest.mark.parametrize("bad", ["s3:///lake", "s3://key:secret@lakes/x", "s3://lakes/x?versionId=1"])
 def test_a_url_that_is_no_bucket_and_prefix_is_refused_without_its_secrets(bad):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInput) as reply:
         Lake(bad)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(reply.value)
 
 
 def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp_path, monkeypatch):
@@ -176,7 +176,7 @@ def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp
         with HttpClient(feed.provider, CaptureStore.of(url), "replay") as client:
             counts.append(run_feed(feed, scope, client, Lake(url), run_id=run).outcome.total)
         another_machine(monkeypatch, tmp_path)
-    assert [(one.published, one.unchanged) for one in counts] == [(1, 0), (0, 1)]
+    assert [(each.published, each.unchanged) for each in counts] == [(1, 0), (0, 1)]
     there = CaptureStore.of(url)
     assert there.runs() == [("here", "polygon_splits"), ("there", "polygon_splits")]
     assert [*there.every("polygon")] == [*store.every("polygon")] != []
@@ -184,14 +184,14 @@ def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp
 
 def test_a_damaged_copy_of_a_capture_is_brought_again(url, tmp_path, monkeypatch):
     store, provider = CaptureStore.of(url), all_feeds()["polygon_splits"].provider
-    kept = store.put(captured(provider, Request("/notes"), b'{"a": 1}'))
+    remaining = store.put(captured(provider, Request("/notes"), b'{"a": 1}'))
     [body] = (path for path in (store.root / "bodies").rglob("*") if path.is_file() and path.suffix != ".sum")
     body.write_bytes(b'{"a": 2}')
-    assert [*store.newest_first("polygon", kept.request_key)] == [kept]
+    assert [*store.newest_first("polygon", remaining.request_key)] == [remaining]
     shutil.rmtree(store.root)
-    store.put(kept)
+    store.put(remaining)
     another_machine(monkeypatch, tmp_path)
-    assert [*CaptureStore.of(url).newest_first("polygon", kept.request_key)] == [kept]
+    assert [*CaptureStore.of(url).newest_first("polygon", remaining.request_key)] == [remaining]
 
 
 def test_an_instant_names_a_version_of_a_lake_in_an_object_store(url, monkeypatch):

@@ -57,10 +57,10 @@ def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, orde
         after = rows(lake)
         assert after == oracle.rows
         for at in MOMENTS:
-            last = max((one for one in looked if LOOKS[one] <= at), default=None)
+            last = max((each for each in looked if LOOKS[each] <= at), default=None)
             if last is not None and LOOKS[look] < LOOKS[last]:
                 seen = {toy.key for toy in statements_of_look(last, kind)}
-                then, now = (answers(found, at) for found in (before, after))
+                then, now = (answers(result, at) for result in (before, after))
                 wrong = {key: (then[key], now[key]) for key in seen & then.keys() if then[key][:2] != now[key][:2]}
                 assert not wrong, (at, wrong)
         looked.append(look)
@@ -81,7 +81,7 @@ def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
 def test_in_their_own_order_looks_tell_at_each_of_them_what_they_saw(lake, kind):
     for look, at in enumerate(LOOKS):
         publish(lake, statements_of_look(look, kind), at, dataset=KINDS[kind])
-    found = rows(lake)
+    result_rows = rows(lake)
     for look, at in enumerate(LOOKS):
-        now = answers(found, at)
+        now = answers(result_rows, at)
         assert every(now[toy.key].text == toy.text for toy in statements_of_look(look, kind))

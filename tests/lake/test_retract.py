@@ -113,8 +113,8 @@ class History:
         for run, at in zip(self.runs, self.instants, strict=True):
             place += run.name not in self.retracted
             assert Shown.of(self.lake, at) == states[place], (run, place)
-        for version, (shown, files) in self.shown.items():
-            assert Shown.of(self.lake, version=version) == shown
+        for version, (display, files) in self.shown.items():
+            assert Shown.of(self.lake, version=version) == display
             assert [path for path, content in files.items() if path.read_bytes() != content] == []
 
 

@@ -64,10 +64,10 @@ def test_rows_come_back_by_day_with_their_hashes_however_they_are_gathered(piece
         Lake(folder).stage(TOY, "run") as stage,
     ):
         for day, rows in pieces:
-            told = [Toy(f"{number + row}", f"{day}", NOON) for row in range(rows)]
+            reply = [Toy(f"{number + row}", f"{day}", NOON) for row in range(rows)]
             number += rows
-            days.setdefault(day, []).extend(told)
-            stage.add(DAY + timedelta(days=day), table(told), extracted=rows)
+            days.setdefault(day, []).extend(reply)
+            stage.add(DAY + timedelta(days=day), table(reply), extracted=rows)
         staged = stage.load()
         due = [toy for day in sorted(days) for toy in days[day]]
         assert staged.rows["key"].to_pylist() == [toy.key for toy in due]
@@ -89,8 +89,8 @@ def test_no_more_rows_wait_in_memory_than_are_written_at_once(tmp_path):
     for number in range(7):
         spilled.put("a", pa.table({"n": [number]}))
     spilled.close()
-    (written,) = tmp_path.iterdir()
-    assert [batch.num_rows for batch in batches_of(written)] == [3, 3]
+    (output,) = tmp_path.iterdir()
+    assert [batch.num_rows for batch in batches_of(output)] == [3, 3]
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 1)), max_size=4), max_size=5))
@@ -143,16 +143,16 @@ def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     lake.start()
-    opened = psutil.Process().num_fds()
+    session = psutil.Process().num_fds()
     monkeypatch.setattr("pitlake.lake.publishing.stage.os.write", full)
     with pytest.raises(MachineExhausted, match=r"No space left on device: the staging of the lake \(.*_staging\)"):
         lake.stage(TOY, "run")
     assert staging(lake) == []
-    assert psutil.Process().num_fds() == opened
+    assert psutil.Process().num_fds() == session
 
 
 def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(lake, monkeypatch):
-    opened = psutil.Process().num_fds()
+    session = psutil.Process().num_fds()
     finish = SpillFile.close
 
     def full(self):
@@ -165,7 +165,7 @@ def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(l
         with pytest.raises(MachineExhausted, match="the staging of the lake"):
             stage.load()
     assert staging(lake) == []
-    assert psutil.Process().num_fds() == opened
+    assert psutil.Process().num_fds() == session
 
 
 def test_a_closed_stage_holds_no_row_whoever_holds_what_was_loaded(lake):
@@ -193,9 +193,9 @@ def test_rows_of_a_partitioned_dataset_need_a_day(lake):
 
 
 def test_a_naive_timestamp_column_is_refused_by_the_gate(lake):
-    told = table([Toy("a", "x", NOON)])
-    naive = told.set_column(
-        told.schema.get_field_index("available_at"), "available_at", told["available_at"].cast(pa.timestamp("us"))
+    reply = table([Toy("a", "x", NOON)])
+    naive = reply.set_column(
+        reply.schema.get_field_index("available_at"), "available_at", reply["available_at"].cast(pa.timestamp("us"))
     )
     with lake.stage(TOY, "run") as stage, pytest.raises(CheckFailed) as refused:
         stage.add(DAY, naive, extracted=1)
@@ -203,19 +203,19 @@ def test_a_naive_timestamp_column_is_refused_by_the_gate(lake):
 
 
 def test_a_forbidden_column_is_refused_by_the_gate(lake):
-    told = table([Toy("a", "x", NOON)])
+    reply = table([Toy("a", "x", NOON)])
     with lake.stage(TOY, "run") as stage, pytest.raises(CheckFailed) as refused:
-        stage.add(DAY, told.append_column("Daily_Stock", pa.array([0.1])), extracted=1)
+        stage.add(DAY, reply.append_column("Daily_Stock", pa.array([0.1])), extracted=1)
     assert (refused.value.check, refused.value.facts) == ("gate", {"PIT_FORBIDDEN_FIELD": 1})
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda told: told.drop_columns("text"),
-        lambda told: told.append_column("more", pa.array(["x"])),
-        lambda told: told.set_column(2, "text", pa.array([1])),
-        lambda told: told.select(told.column_names[::-1]),
+        lambda reply: reply.drop_columns("text"),
+        lambda reply: reply.append_column("more", pa.array(["x"])),
+        lambda reply: reply.set_column(2, "text", pa.array([1])),
+        lambda reply: reply.select(reply.column_names[::-1]),
     ],
     ids=["missing", "more", "other type", "other order"],
 )

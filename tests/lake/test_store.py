@@ -38,9 +38,9 @@ def test_a_file_url_is_a_directory(url):
 )
 def test_what_is_no_place_is_refused(root, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(root))
-    for given in (root, None):
+    for inputs in (root, None):
         with pytest.raises(BadInput, match=r"lake: .*give "):
-            open_store(given)
+            open_store(inputs)
 
 
 @pytest.mark.parametrize("root", [5, b"lake", ["lake"]])
@@ -73,8 +73,12 @@ def test_what_cannot_be_read_is_an_error_of_the_lake(tmp_path):
 def test_the_key_that_vouches_for_kept_files_is_its_user_s_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("platformdirs.user_state_dir", lambda name: str(tmp_path / name))
     key = signed_cache._key.__wrapped__()
-    (kept,) = (tmp_path / "pitlake").iterdir()
-    assert (kept.read_bytes(), kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (key, 0o600, 0o700)
+    (remaining,) = (tmp_path / "pitlake").iterdir()
+    assert (remaining.read_bytes(), remaining.stat().st_mode & 0o777, remaining.parent.stat().st_mode & 0o777) == (
+        key,
+        0o600,
+        0o700,
+    )
 
 
 def test_walking_a_missing_folder_finds_nothing(tmp_path):
@@ -88,9 +92,9 @@ def test_deleting_what_is_gone_is_no_error(tmp_path):
 def test_what_cannot_be_written_is_one_clear_error(tmp_path):
     (tmp_path / "_lake").mkdir()
     (tmp_path / SCRATCH).write_text("in the way")
-    with pytest.raises(LakeError, match=f"{tmp_path}.*Not a directory") as told:
+    with pytest.raises(LakeError, match=f"{tmp_path}.*Not a directory") as reply:
         Store(tmp_path).put_new("a/b.json", b"first")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reply.value)
     with pytest.raises(FileNotFoundError):
         Store(tmp_path).read("a/b.json")
 
@@ -100,4 +104,4 @@ def test_the_newest_of_numbered_files_is_found_from_any_known_one(tmp_path):
     assert store.newest("log") == -1
     for newest in range(40):
         store.put_new(f"log/{newest:020d}.json", b"")
-        assert {store.newest("log", known) for known in range(-1, newest + 1)} == {newest}
+        assert {store.newest("log", existing) for existing in range(-1, newest + 1)} == {newest}

@@ -66,9 +66,9 @@ def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_fa
     for tombstones in (dead, late):
         assert [row for row in tombstones if row["available_at"] < row["dead_at"]] == []  # none names a later row
         for day in range(-1, 7):
-            named = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
+            names = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
             hashes = dict(zip(rows, table(rows, toy)["content_hash"].to_pylist(), strict=True))
-            assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day, by_text)
+            assert {row for row in rows if row[1] <= day and hashes[row] not in names} == newest(rows, day, by_text)
 
 
 @given(RUNS, st.booleans(), st.integers(1, 3))

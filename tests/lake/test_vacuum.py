@@ -96,9 +96,9 @@ def test_what_goes_is_what_no_kept_version_shows_whichever_is_kept(compacted):
         for version in range(compacted.entry().version + 1)
     }
     newest = shows[max(shows)]
-    for kept, shown in shows.items():
-        gone = set().union(*shows.values()) - newest - shown
-        report = compacted.vacuum(NONE, keep_versions=[kept])
+    for remaining, display in shows.items():
+        gone = set().union(*shows.values()) - newest - display
+        report = compacted.vacuum(NONE, keep_versions=[remaining])
         assert {str(compacted.root / key) for key in report.files} == gone
         assert report.versions == tuple(version for version in shows if shows[version] & gone)
 
@@ -183,8 +183,8 @@ def test_publishing_goes_on_after_a_vacuum(compacted):
 
 def test_files_of_the_newest_delta_version_stay_for_other_engines_until_it_is_undone(compacted):
     store = Store(compacted.root)
-    (known,) = compacted.snapshot().files("toys")
-    orphan = write_file(store, "tables/toys", "2024-03", pq.read_table(known.path, partitioning=None))
+    (existing,) = compacted.snapshot().files("toys")
+    orphan = write_file(store, "tables/toys", "2024-03", pq.read_table(existing.path, partitioning=None))
     DeltaTables(store).commit("toys", TOY.arrow_schema, compacted.entry().tables["toys"], [orphan])
     assert compacted.vacuum(NONE, grace=NONE, dry_run=False).leftovers == ()
     at = NOON + timedelta(days=9)

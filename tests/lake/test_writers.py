@@ -75,9 +75,9 @@ def race(lake, *work):
     for writer in writers:
         writer.stdin.write("go\n")
         writer.stdin.flush()
-    said = [writer.communicate()[0] for writer in writers]
+    message = [writer.communicate()[0] for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * len(writers)
-    return [int(count) for count in said]
+    return [int(count) for count in message]
 
 
 def assert_whole(lake, published):
@@ -206,9 +206,9 @@ def turns(lake):
 def test_a_dead_writers_turn_holds_others_up_for_a_while_only(lake, monkeypatch):
     publish(lake, [Toy("first", "x", NOON)], SEEN)
     turn_of_a_dead_writer(lake, monkeypatch, 0.5)
-    begun = time.monotonic()
+    start = time.monotonic()
     assert publish(lake, [Toy("mine", "x", NOON)], SEEN).changed
-    assert time.monotonic() - begun > 0.4
+    assert time.monotonic() - start > 0.4
 
 
 def test_a_turn_is_no_matter_to_other_datasets_nor_to_who_has_nothing_to_publish(lake, monkeypatch):

@@ -122,15 +122,15 @@ def publish(
         if complete:
             stage.cover()
         for day in [*days, *(day for day in gaps if day not in days)]:
-            told, missing = days.get(day, []), gaps.get(day, [])
-            stage.add(day, table(told, dataset), missing, extracted=len(told) + len(missing))
+            reply, missing = days.get(day, []), gaps.get(day, [])
+            stage.add(day, table(reply, dataset), missing, extracted=len(reply) + len(missing))
         return lake.publish(stage, observed_at)
 
 
 def rows(lake: Lake, version: int | None = None, dataset: Dataset = TOY) -> list[Row]:
     """Every row one version shows, sorted."""
-    found = [row for file in lake.snapshot(version).files(dataset.name) for row in _read(file)]
-    return ordered(Row(*(row[name] for name in Row._fields)) for row in found)
+    result = [row for file in lake.snapshot(version).files(dataset.name) for row in _read(file)]
+    return ordered(Row(*(row[name] for name in Row._fields)) for row in result)
 
 
 def gaps(lake: Lake, version: int | None = None) -> list[dict]:
@@ -139,18 +139,20 @@ def gaps(lake: Lake, version: int | None = None) -> list[dict]:
 
 
 def _read(file: DataFile) -> list[dict]:
-    found = pq.read_table(file.path, partitioning=None).to_pylist()
-    return [row | seen for row, seen in zip(found, _read(file.beside), strict=True)] if file.beside else found
+    result_rows = pq.read_table(file.path, partitioning=None).to_pylist()
+    return (
+        [row | seen for row, seen in zip(result_rows, _read(file.beside), strict=True)] if file.beside else result_rows
+    )
 
 
-def ordered(found: Iterable[Row]) -> list[Row]:
-    return sorted(found, key=lambda row: tuple(str(value) for value in row))
+def ordered(result: Iterable[Row]) -> list[Row]:
+    return sorted(result, key=lambda row: tuple(str(value) for value in row))
 
 
-def answers(found: Iterable[Row], as_of: datetime) -> dict[str, Row]:
+def answers(result: Iterable[Row], as_of: datetime) -> dict[str, Row]:
     """Per key the newest row with available_at <= as_of."""
     newest: dict[str, Row] = {}
-    for row in found:
+    for row in result:
         if row.available_at <= as_of and (row.key not in newest or newest[row.key].order() < row.order()):
             newest[row.key] = row
     return newest
@@ -172,7 +174,7 @@ class Oracle:
 
     @property
     def rows(self) -> list[Row]:
-        return ordered(row for known in self.by_key.values() for row in known)
+        return ordered(row for existing in self.by_key.values() for row in existing)
 
     def publish(
         self, toys: Iterable[Toy], observed_at: datetime, gaps: Mapping[str, date] | None = None
@@ -181,42 +183,44 @@ class Oracle:
         were unchanged.
         """
         toys = list(toys)
-        before = {key: list(known) for key, known in self.by_key.items()}
+        before = {key: list(existing) for key, existing in self.by_key.items()}
         published = unchanged = 0
         for toy in toys:
             available_at = self._available(toy, before.get(toy.key, []), observed_at)
             if available_at and self._seen_otherwise_since(toy, before.get(toy.key, []), available_at, observed_at):
                 available_at = None
-            known = self.by_key.setdefault(toy.key, [])
+            existing = self.by_key.setdefault(toy.key, [])
             row = None if available_at is None else Row(*toy.content, available_at, observed_at)
-            if row is None or row in known:
+            if row is None or row in existing:
                 unchanged += 1
             else:
-                known.append(row)
+                existing.append(row)
                 published += 1
         self.looks.append((observed_at, frozenset({toy.day for toy in toys} | set((gaps or {}).values()))))
         for key, day in (gaps or {}).items():
             self.gaps.setdefault(key, (observed_at, day))
         return published, unchanged
 
-    def _available(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
+    def _available(self, toy: Toy, existing: list[Row], observed_at: datetime) -> datetime | None:
         return (
-            self._in_history(toy, known, observed_at) if self.kind == "history" else self._now(toy, known, observed_at)
+            self._in_history(toy, existing, observed_at)
+            if self.kind == "history"
+            else self._now(toy, existing, observed_at)
         )
 
-    def _in_history(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
-        told = [row for row in known if row.available_at == toy.available_at]
-        corrections = [row for row in known if toy.available_at < row.available_at == row.observed_at]
-        again = any(row[:3] == toy.content for row in told + corrections)
-        if told:
+    def _in_history(self, toy: Toy, existing: list[Row], observed_at: datetime) -> datetime | None:
+        reply = [row for row in existing if row.available_at == toy.available_at]
+        corrections = [row for row in existing if toy.available_at < row.available_at == row.observed_at]
+        again = any(row[:3] == toy.content for row in reply + corrections)
+        if reply:
             return None if again else observed_at
-        seen = any(row.observed_at < observed_at for row in known) or self._gap(toy, observed_at)
+        seen = any(row.observed_at < observed_at for row in existing) or self._gap(toy, observed_at)
         if seen and toy.available_at <= self._last_look(observed_at, toy.day):
             return None if again else observed_at
         return toy.available_at
 
-    def _now(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
-        if not any(row.available_at <= observed_at for row in known):
+    def _now(self, toy: Toy, existing: list[Row], observed_at: datetime) -> datetime | None:
+        if not any(row.available_at <= observed_at for row in existing):
             gap = self._gap(toy, observed_at)
             last = (
                 max(gap[0], self._last_look(observed_at, gap[1]), self._last_look(observed_at, toy.day))
@@ -224,42 +228,44 @@ class Oracle:
                 else EVER
             )
             return toy.available_at if toy.available_at > last else observed_at
-        seen = [row for row in known if row.available_at <= observed_at]
-        at_once = [row for row in known if row.available_at == observed_at]
+        seen = [row for row in existing if row.available_at <= observed_at]
+        at_once = [row for row in existing if row.available_at == observed_at]
         newest = max(seen, key=Row.order, default=None)
         if (newest and newest[:3] == toy.content) or any(row[:3] == toy.content for row in at_once):
             return None
         dated = toy.revised if self.kind == "column" else None
-        last = max(newest.available_at if newest else EVER, self._last_seen(toy, known, observed_at))
+        last = max(newest.available_at if newest else EVER, self._last_seen(toy, existing, observed_at))
         return max(dated, toy.available_at) if dated and last < dated <= observed_at else observed_at
 
-    def _last_seen(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime:
+    def _last_seen(self, toy: Toy, existing: list[Row], observed_at: datetime) -> datetime:
         """The last look that saw some row of the key, where it was filed or where it is filed now."""
-        seen = [row for row in known if row.observed_at <= observed_at]
+        seen = [row for row in existing if row.observed_at <= observed_at]
         if not seen:
             return EVER
         filed = max(seen, key=lambda row: (row.available_at, row.available_at == row.observed_at))
         day = None if filed.available_at == filed.observed_at else clock.new_york_day(filed.available_at)
-        looks = (self._last_look(observed_at, one) for one in (day, toy.day))
+        looks = (self._last_look(observed_at, each) for each in (day, toy.day))
         return max(*looks, *(row.observed_at for row in seen))
 
-    def _seen_otherwise_since(self, toy: Toy, known: list[Row], available_at: datetime, observed_at: datetime) -> bool:
+    def _seen_otherwise_since(
+        self, toy: Toy, existing: list[Row], available_at: datetime, observed_at: datetime
+    ) -> bool:
         """Whether the lake answers this key otherwise at a later look, until which nothing would end the row."""
-        dates = {row.available_at for row in known}
+        dates = {row.available_at for row in existing}
         if self.kind == "history" and available_at == toy.available_at and available_at not in dates:
             return False  # a statement of its own
-        then = answers(known, observed_at).get(toy.key)
+        then = answers(existing, observed_at).get(toy.key)
         if then is None or then.available_at > available_at:
             return False
-        ends = min((row.available_at for row in known if row.available_at > observed_at), default=NEVER)
+        ends = min((row.available_at for row in existing if row.available_at > observed_at), default=NEVER)
         filed = {toy.day} if self.kind == "history" else {toy.day, clock.new_york_day(then.available_at)}
         moved = self.kind != "history" and then.available_at == then.observed_at
-        looks = [at for at, days in self.looks if moved or filed & days] + [row.observed_at for row in known]
+        looks = [at for at, days in self.looks if moved or filed & days] + [row.observed_at for row in existing]
         return any(observed_at < at < ends for at in looks)
 
     def _gap(self, toy: Toy, observed_at: datetime) -> Told | None:
-        told = self.gaps.get(toy.key)
-        return told if told and told[0] < observed_at else None
+        reply = self.gaps.get(toy.key)
+        return reply if reply and reply[0] < observed_at else None
 
     def _last_look(self, observed_at: datetime, day: date | None) -> datetime:
         """The last look at a day, or at any, before an observation."""

@@ -50,7 +50,7 @@ def holder(tmp_path):
 
 def read_one(server):
     with Graph(server.uri, server.reader_auth) as graph:
-        return [one for (one,) in rows(graph, "MATCH (a:A) RETURN a.id AS id")]
+        return [each for (each,) in rows(graph, "MATCH (a:A) RETURN a.id AS id")]
 
 
 def test_the_last_to_leave_stops_the_server_and_its_data_can_be_opened_again(tmp_path):
@@ -80,11 +80,11 @@ def test_a_second_user_shares_the_server_and_outlives_the_first(tmp_path, holder
 def test_users_that_come_at_once_share_one_server(tmp_path):
     users = [hold(tmp_path) for _ in range(4)]
     addresses = {user.stdout.readline() for user in users}
-    found = servers_over(tmp_path)
+    result = servers_over(tmp_path)
     for user in users:
         user.communicate("")
     assert len(addresses) == 1
-    assert len(found) == 1
+    assert len(result) == 1
     assert servers_over(tmp_path) == []
 
 
@@ -114,10 +114,10 @@ def test_a_forked_child_does_not_keep_the_server_alive(tmp_path):
             os.close(wait)
             os.read(release, 1)
             os._exit(0)
-    found = servers_over(tmp_path)
+    result = servers_over(tmp_path)
     os.close(wait)
     os.waitpid(child, 0)
-    assert found == []
+    assert result == []
 
 
 @pytest.mark.long
@@ -141,9 +141,9 @@ def test_no_password_is_on_a_command_line_or_in_a_file(tmp_path):
     with embedded_graph(tmp_path) as server:
         passwords = [server.reader_auth[1].encode(), server.admin_auth[1].encode()]
         (process,) = servers_over(tmp_path)
-        shown = [" ".join(process.cmdline() + process.parent().cmdline()).encode()]
-        shown += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [text for text in shown for password in passwords if password in text]
+        display = [" ".join(process.cmdline() + process.parent().cmdline()).encode()]
+        display += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in display for password in passwords if password in text]
     assert (tmp_path.stat().st_mode & 0o077, (tmp_path / "control").stat().st_mode & 0o077) == (0, 0)
 
 

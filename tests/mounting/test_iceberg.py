@@ -95,8 +95,8 @@ def test_a_table_goes_in_and_out_as_it_was_known(own, tmp_path):
 
 def test_a_copy_goes_into_a_new_namespace_of_a_catalog_or_leaves_nothing(lake, own, monkeypatch):
     with connect(T, lake=lake, datasets=["prices"]) as session:
-        written = export(session, "iceberg://own/at_t", form="iceberg")
-        assert len(own.load_table("at_t.prices").scan().to_arrow()) == written[0].rows > 0
+        output = export(session, "iceberg://own/at_t", form="iceberg")
+        assert len(own.load_table("at_t.prices").scan().to_arrow()) == output[0].rows > 0
         for target, problem in (
             ("iceberg://own/at_t", "at_t"),
             ("iceberg://own", "names no namespace"),

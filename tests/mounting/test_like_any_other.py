@@ -35,13 +35,13 @@ def run(lake, capfd, *arguments):
 
 
 def test_the_command_line_lists_and_describes_it(lake, capfd):
-    listed = json.loads(run(lake, capfd, "datasets", "--format", "json"))
-    assert "estimates" in [dataset["name"] for dataset in listed]
-    held = {
+    document = json.loads(run(lake, capfd, "datasets", "--format", "json"))
+    assert "estimates" in [dataset["name"] for dataset in document]
+    content = {
         entry["name"]: entry["holds"]
         for entry in json.loads(run(lake, capfd, "datasets", "--as-of", AS_OF, "--format", "json"))
     }
-    assert held["estimates"]["rows"] == 2
+    assert content["estimates"]["rows"] == 2
     assert run(lake, capfd, "describe", "estimates").startswith("# estimates: Mounted table estimates")
     assert json.loads(run(lake, capfd, "describe", "estimates", "--open", "--format", "json"))["holds"]["gaps"] == 1
 
@@ -63,11 +63,11 @@ def test_an_agent_finds_describes_and_asks_it(lake):
     ]
     answers = talk(server(service(lake.root)), *calls)
     assert every(not answer.is_error for answer in answers), answers
-    listed, described, asked, _ = (answer.structured_content for answer in answers)
-    assert "estimates" in [dataset["name"] for dataset in listed["datasets"]]
+    listing, described, question, _ = (answer.structured_content for answer in answers)
+    assert "estimates" in [dataset["name"] for dataset in listing["datasets"]]
     assert described["datasets"][0]["key"] == ["ticker"]
-    assert {row["ticker"] for row in asked["data"]} <= {"A", "B"}
-    assert every(row["evidence"] == f"estimates#{row['ticker']}" for row in asked["data"])
+    assert {row["ticker"] for row in question["data"]} <= {"A", "B"}
+    assert every(row["evidence"] == f"estimates#{row['ticker']}" for row in question["data"])
 
 
 def test_an_answer_is_replayed_after_the_table_has_changed(tmp_path):

@@ -118,15 +118,15 @@ DATED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "zone", "known"), DATED)
-def test_a_text_is_dated_never_early(lake, text, zone, known):
+@pytest.mark.parametrize(("text", "zone", "existing"), DATED)
+def test_a_text_is_dated_never_early(lake, text, zone, existing):
     """A date counts at its end; of two hours of one name the later one counts; what is finer is rounded up."""
     mounted(lake, estimates(published_at=[text] * 3), timezone=zone)
-    assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(known),)]
+    assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(existing),)]
 
 
 @pytest.mark.parametrize(
-    ("column", "zone", "known"),
+    ("column", "zone", "existing"),
     [
         (pa.array([date(2024, 2, 15)] * 3), None, "2024-02-16T05:00:00Z"),
         (pa.array([AT_FOUR] * 3), "Europe/Berlin", "2024-02-15T15:00:00Z"),
@@ -134,9 +134,9 @@ def test_a_text_is_dated_never_early(lake, text, zone, known):
         (pa.array([AT_FOUR] * 3, pa.timestamp("s", "UTC")), None, "2024-02-15T16:00:00Z"),
     ],
 )
-def test_a_typed_column_is_dated_never_early(lake, column, zone, known):
+def test_a_typed_column_is_dated_never_early(lake, column, zone, existing):
     mounted(lake, estimates(published_at=column), timezone=zone)
-    assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(known),)]
+    assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(existing),)]
 
 
 def test_a_lag_comes_on_top(lake):

@@ -75,13 +75,13 @@ NANOSECONDS = {
 
 
 @pytest.mark.parametrize("zone", ["UTC", None])
-@pytest.mark.parametrize("made", ["frame", "parquet"])
-def test_timestamps_in_nanoseconds_are_rounded_up(lake, tmp_path, zone, made):
+@pytest.mark.parametrize("outcome", ["frame", "parquet"])
+def test_timestamps_in_nanoseconds_are_rounded_up(lake, tmp_path, zone, outcome):
     """Frames of pandas have them, with and without a zone."""
     seen = pa.array(NANOSECONDS, pa.timestamp("ns", zone))
     table = pa.table({"ticker": [*"ABCD"], "seen": seen, "value": seen})
     pq.write_table(table, tmp_path / "own.parquet")
-    mounted(lake, table if made == "frame" else tmp_path / "own.parquet", timezone="UTC")
+    mounted(lake, table if outcome == "frame" else tmp_path / "own.parquet", timezone="UTC")
     expected = [(datetime.fromisoformat(text),) * 2 for text in NANOSECONDS.values()]
     assert rows(lake, None, "available_at, value") == sorted(expected)
 

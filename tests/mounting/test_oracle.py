@@ -60,16 +60,16 @@ class Case:
     def other_future(self):
         """The same rows up to the instant, and others after it."""
         after = [row | {"value": -1.0} for row in self.rows if not self.known(row)]
-        kept = [row for row in after if self.random.random() < 0.5]
+        remaining = [row for row in after if self.random.random() < 0.5]
         later = {"a": "W", "b": 9, "value": -2.0, "at": self.as_of + timedelta(days=1)}
-        return [*filter(self.known, self.rows), *kept, later]
+        return [*filter(self.known, self.rows), *remaining, later]
 
 
 def answers(lake, name, as_of):
     with connect(as_of, lake=lake, datasets=[name], isolation="in_process") as session:
         newest = session.sql(f"SELECT a, b, value FROM {name} ORDER BY ALL")
         every = [session.sql(sql) for sql in (f"FROM {name}_revisions ORDER BY ALL", "FROM lake_info", "FROM gaps")]
-        return newest.rows(), [newest.receipt.result_sha256, *(one.receipt.result_sha256 for one in every)]
+        return newest.rows(), [newest.receipt.result_sha256, *(each.receipt.result_sha256 for each in every)]
 
 
 @pytest.mark.parametrize("batch", [0, *(pytest.param(number, marks=pytest.mark.long) for number in range(1, BATCHES))])
@@ -80,9 +80,9 @@ def test_answers_are_the_oracles_and_no_byte_is_of_the_future(tmp_path, batch):
         options = {"key": case.keys, "available_at": "at", "lag": case.lag or None}
         lakes[0].mount(case.table(case.rows), name, **options)
         lakes[1].mount(case.table(case.other_future()), name, **options)
-        told, its_bytes = answers(lakes[0], name, case.as_of)
-        assert told == case.oracle(), seed
-        assert answers(lakes[1], name, case.as_of) == (told, its_bytes), seed
+        reply, its_bytes = answers(lakes[0], name, case.as_of)
+        assert reply == case.oracle(), seed
+        assert answers(lakes[1], name, case.as_of) == (reply, its_bytes), seed
 
 
 ZONES = ("America/New_York", "Asia/Tokyo", "UTC", "Europe/Berlin")
@@ -121,25 +121,25 @@ class Stated:
     def _row(self, place):
         return {"a": f"K{place}", "seen": self._time(0.1), "until": self._time(0.4), "value": place}
 
-    def known(self, stated):
+    def known(self, statement):
         """The instant of a time; None for one that is unset."""
-        if stated is None or stated in UNSET:
+        if statement is None or statement in UNSET:
             return None
-        if isinstance(stated, datetime):
-            return stated
+        if isinstance(statement, datetime):
+            return statement
         zones = (self.zone,) if self.is_naive else (self.zone, "UTC")
-        return max(datetime.combine(stated + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
+        return max(datetime.combine(statement + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
 
     def oracle(self, as_of):
-        shown = []
+        display = []
         for row in self.rows:
             start, end = self.known(row["seen"]), self.known(row["until"]) if self.has_ends else None
             if start is None:
                 continue
             ends = end is not None and max(start, end) <= as_of
             starts = start <= as_of and (end is None or end > start)
-            shown += [(row["a"], row["value"], ends)] if starts or ends else []
-        return sorted(shown)
+            display += [(row["a"], row["value"], ends)] if starts or ends else []
+        return sorted(display)
 
     def frame(self):
         zone = None if self.is_naive else "UTC"
@@ -151,13 +151,13 @@ class Stated:
             **{name: pa.array(values, stored) for name, values in columns.items()},
         })  # fmt: skip
 
-    def _stored(self, stated):
+    def _stored(self, statement):
         """A time as a frame stores it: days are midnights."""
-        if isinstance(stated, date) and not isinstance(stated, datetime):
-            stated = datetime.combine(stated, time(), timezone.utc)
-        elif stated is not None and self.is_naive:
-            stated = stated.astimezone(ZoneInfo(self.zone))
-        return stated and (stated.replace(tzinfo=None) if self.is_naive else stated)
+        if isinstance(statement, date) and not isinstance(statement, datetime):
+            statement = datetime.combine(statement, time(), timezone.utc)
+        elif statement is not None and self.is_naive:
+            statement = statement.astimezone(ZoneInfo(self.zone))
+        return statement and (statement.replace(tzinfo=None) if self.is_naive else statement)
 
     def instants(self):
         times = [at for row in self.rows for name in ("seen", "until") if (at := self.known(row[name]))]
@@ -184,5 +184,5 @@ def test_every_kind_of_table_shows_the_same_rows(tmp_path, request, seed):
         with connect(min(instants), lake=lake, datasets=["own"], isolation="in_process") as session:
             for as_of in sorted(instants):
                 session.advance(as_of)
-                shown = session.sql(f"SELECT a, value, {ended} FROM own ORDER BY ALL").rows()
-                assert shown == case.oracle(as_of), (seed, number, as_of)
+                result_rows = session.sql(f"SELECT a, value, {ended} FROM own ORDER BY ALL").rows()
+                assert result_rows == case.oracle(as_of), (seed, number, as_of)

@@ -95,9 +95,9 @@ def typed(block, place, surroundings):
         if "--watch" in block.text:
             os.killpg(running.pid, signal.SIGINT)
         code = running.wait(PATIENCE_SECONDS)
-        shown = Path(output.name).read_text()
-    assert code == 0, shown
-    return shown
+        content = Path(output.name).read_text()
+    assert code == 0, content
+    return content
 
 
 @pytest.fixture(scope="module")

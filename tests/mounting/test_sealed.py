@@ -62,19 +62,19 @@ def test_the_future_does_not_show_in_any_byte():
 def test_hostile_sql_gets_nothing_of_the_future(tmp_path, kind):
     path = tmp_path / "own.parquet"
     pq.write_table(table(PAST, FUTURE), path)
-    session, asked = pitlake.sealed({"own": path}, as_of=T, available_at="at", limits=LIMITS), 0
+    session, question = pitlake.sealed({"own": path}, as_of=T, available_at="at", limits=LIMITS), 0
     for sql in statements(kind, path):
         try:
-            said = str(session.sql(sql, max_rows=1000).arrow().to_pylist())
+            message = str(session.sql(sql, max_rows=1000).arrow().to_pylist())
         except PitlakeError as error:
-            said = str(error)
+            message = str(error)
             if isinstance(error, SessionLost | LimitExceeded):
                 session.close()
                 session = pitlake.sealed({"own": path}, as_of=T, available_at="at", limits=LIMITS)
-        assert "CANARY" in sql or "CANARY" not in said, sql
-        asked += 1
+        assert "CANARY" in sql or "CANARY" not in message, sql
+        question += 1
     session.close()
-    assert asked > 5
+    assert question > 5
 
 
 def test_whole_tables_keep_their_columns_and_rows(tmp_path):
@@ -107,8 +107,8 @@ def test_attacks_on_whole_tables_reach_nothing_outside(tmp_path):
 def test_the_attacks_on_whole_tables_succeed_without_a_seal(tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "opened", Unsealed)
     monkeypatch.chdir(tmp_path)
-    found = {finding.kind for finding in whole.attack(0, tmp_path, count=200, every=2).findings}
-    assert {"value", "write"} <= found
+    result = {finding.kind for finding in whole.attack(0, tmp_path, count=200, every=2).findings}
+    assert {"value", "write"} <= result
 
 
 class Unsealed:

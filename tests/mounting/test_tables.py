@@ -18,7 +18,7 @@ from pitlake.times import END, INSTANTS, MIDNIGHTS
 from tests.mounting.origins import ORIGINS, in_duckdb, in_parquet, in_postgres, needs_postgres
 from tests.mounting.test_mount import EARLY, estimates, gaps, rows
 
-KINDS = [pytest.param(made, marks=needs_postgres if made is in_postgres else ()) for made in ORIGINS]
+KINDS = [pytest.param(outcome, marks=needs_postgres if outcome is in_postgres else ()) for outcome in ORIGINS]
 
 
 def nullable(values):
@@ -70,11 +70,11 @@ def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, fr
     folder = tmp_path_factory.mktemp("same")
     lake, answers = Lake(folder / "lake"), {}
     is_ambiguous = midnights is None and len({seen.time() == time() for seen in frame["seen"].to_pylist()}) == 2
-    for made in ORIGINS:
-        name = made.__name__
+    for outcome in ORIGINS:
+        name = outcome.__name__
         options = {"key": ["id"], "available_at": "seen", "timezone": "UTC", "midnights": midnights}
         try:
-            done = lake.mount(made(frame, folder, server), name, **options)
+            done = lake.mount(outcome(frame, folder, server), name, **options)
         except BadInput as refused:
             answers[name] = refused.field, refused.problem
             continue
@@ -90,17 +90,19 @@ def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, fr
     assert answers == dict.fromkeys(answers, first)
 
 
-@pytest.mark.parametrize("made", KINDS)
-def test_a_table_mounted_again_is_a_poll(lake, tmp_path, server, made):
-    lake.mount(made(estimates(), tmp_path, server), "estimates", key=["ticker", "period"], available_at="published_at")
+@pytest.mark.parametrize("outcome", KINDS)
+def test_a_table_mounted_again_is_a_poll(lake, tmp_path, server, outcome):
+    lake.mount(
+        outcome(estimates(), tmp_path, server), "estimates", key=["ticker", "period"], available_at="published_at"
+    )
     assert rows(lake, EARLY) == [("A", "q1", 1.0), ("A", "q2", 2.0)]
     seen = lake.now()
-    done = lake.mount(made(estimates(eps=[1.5, 2.0, 3.0]).slice(0, 2), tmp_path, server), "estimates")
+    done = lake.mount(outcome(estimates(eps=[1.5, 2.0, 3.0]).slice(0, 2), tmp_path, server), "estimates")
     assert (done.rows, done.published, done.revisions, done.unchanged, done.deleted) == (2, 1, 1, 1, 1)
     assert rows(lake, seen.isoformat())[0] == ("A", "q1", 1.0)
     assert rows(lake, None) == [("A", "q1", 1.5), ("A", "q2", 2.0), ("B", "q1", 3.0)]
     assert [locator.partition("@")[0] for _, locator in gaps(lake)] == ["estimates#B/q1"]
-    again = lake.mount(made(estimates(eps=[1.5, 2.0, 3.0]).slice(0, 2), tmp_path, server), "estimates")
+    again = lake.mount(outcome(estimates(eps=[1.5, 2.0, 3.0]).slice(0, 2), tmp_path, server), "estimates")
     assert (again.version, again.published) == (done.version, 0)
 
 
@@ -112,9 +114,9 @@ def refusal(lake, table, **options):
     return str(raised.value)
 
 
-@pytest.mark.parametrize("made", [in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
-def test_a_missing_table_names_those_that_exist(lake, tmp_path, server, made):
-    place, name = made(estimates(), tmp_path, server)
+@pytest.mark.parametrize("outcome", [in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
+def test_a_missing_table_names_those_that_exist(lake, tmp_path, server, outcome):
+    place, name = outcome(estimates(), tmp_path, server)
     assert refusal(lake, (place, "estimate")) == f"table: there is no table 'estimate'; its tables are {name}"
     assert refusal(lake, place) == f"table: missing; its tables are {name}"
 
@@ -130,8 +132,8 @@ def test_a_duckdb_file_that_is_written_to_says_so(lake, tmp_path):
     place, name = in_duckdb(estimates(), tmp_path, None)
     with duckdb.connect(place) as database:
         database.execute("CREATE VIEW half AS SELECT * FROM mine.own WHERE period = 'q1'")
-        assert "own.duckdb can't be opened: " in (said := refusal(lake, (place, name)))
-        assert said.endswith("close the program that writes to it, or mount a copy")
+        assert "own.duckdb can't be opened: " in (message := refusal(lake, (place, name)))
+        assert message.endswith("close the program that writes to it, or mount a copy")
     assert lake.mount((place, "half"), "half", key=["ticker"], available_at="published_at").rows == 2
 
 

@@ -101,8 +101,8 @@ def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
     pq.write_table(MEMBERS, tmp_path / "own.parquet")
     command = f"mount {tmp_path}/own.parquet --name others --key k --available-at seen --lake {lake.location}"
     assert cli.invoke(command.split()) == 0
-    asked = "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight? --not-before to"
-    assert asked in capfd.readouterr().err
+    question = "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight? --not-before to"
+    assert question in capfd.readouterr().err
     assert cli.invoke([*command.replace("others", "thirds").split(), "--not-before", "to"]) == 0
     printed = capfd.readouterr()
     assert "not before" in printed.out

@@ -96,12 +96,12 @@ def test_a_file_is_read_once_its_writer_rests(lake, tmp_path):
     assert sum("rows read" in line for line in watched.lines) == 1
 
 
-@pytest.mark.parametrize("made", [in_delta, in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
-def test_a_table_that_grows_is_mounted_again(lake, tmp_path, server, made):
-    with watching(lake, made(estimates().slice(0, 2), tmp_path, server)) as watched:
+@pytest.mark.parametrize("outcome", [in_delta, in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
+def test_a_table_that_grows_is_mounted_again(lake, tmp_path, server, outcome):
+    with watching(lake, outcome(estimates().slice(0, 2), tmp_path, server)) as watched:
         watched.until("2 rows read, 2 new")
         watched.until("watching")
-        made(estimates(), tmp_path, server)
+        outcome(estimates(), tmp_path, server)
         watched.until("3 rows read, 1 new, 2 unchanged")
 
 

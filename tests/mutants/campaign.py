@@ -121,10 +121,10 @@ class Campaign:
         state = [digest(self._bench.tree, files), self._seconds, sorted(self._tests[name].items())]
         return sha256(json.dumps(state).encode()).hexdigest()
 
-    def run(self, wanted: list[tuple[str, Mutant]]) -> Iterator[tuple[Mutant, Record]]:
+    def run(self, expected: list[tuple[str, Mutant]]) -> Iterator[tuple[Mutant, Record]]:
         """Yield the mutants, area by area, and what became of each. Raises Broken."""
         for name in self._areas:
-            for mutant in (mutant for of, mutant in wanted if of == name):
+            for mutant in (mutant for of, mutant in expected if of == name):
                 yield mutant, self._record(name, mutant)
 
     def _record(self, name: str, mutant: Mutant) -> Record:
@@ -138,8 +138,8 @@ class Campaign:
         verdict, lane = self._judged(self._areas[name], mutant, self._tests[name])
         record = Record(mutant.key, name, source, state, lane=lane, **asdict(verdict))
         self._records[mutant.key] = record
-        with self._kept.open("a") as kept:
-            kept.write(json.dumps(asdict(record)) + "\n")
+        with self._kept.open("a") as remaining:
+            remaining.write(json.dumps(asdict(record)) + "\n")
         return record
 
     def _judged(self, area: Area, mutant: Mutant, tests: dict[str, bool]) -> tuple[Verdict, str]:
@@ -218,29 +218,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / ".pitlake/mutants", help="where to work and keep results")
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
-    started, known, areas = time.monotonic(), reviewed(), {name: AREAS[name] for name in options.areas}
+    started, existing, areas = time.monotonic(), reviewed(), {name: AREAS[name] for name in options.areas}
     warm()
     records: dict[Mutant, Record] = {}
     try:
         campaign = Campaign(Bench(ROOT, options.folder.resolve()), areas, options.fast, options.long)
-        wanted = list(drawn(ROOT, areas, options.n, options.seed))
-        for number, (mutant, record) in enumerate(campaign.run(wanted), 1):
+        expected = list(drawn(ROOT, areas, options.n, options.seed))
+        for number, (mutant, record) in enumerate(campaign.run(expected), 1):
             records[mutant] = record
-            print(f"{number} of {len(wanted)}, {time.monotonic() - started:,.0f} s: {record.verdict} {record.lane} "
+            print(f"{number} of {len(expected)}, {time.monotonic() - started:,.0f} s: {record.verdict} {record.lane} "
                   f"{record.cpu} {mutant.key}", file=sys.stderr)  # fmt: skip
     except Broken as broken:
         print(broken, file=sys.stderr)
         return 2
     survivors = [(mutant, record.verdict) for mutant, record in records.items() if not record.noticed]
-    opened = [mutant for mutant, _ in survivors if mutant.key not in known]
+    session = [mutant for mutant, _ in survivors if mutant.key not in existing]
     (options.folder / "survivors.diff").write_text("\n".join(
-        f"# {verdict}: {known.get(mutant.key, 'OPEN')}\n# {mutant.key}\n{campaign.difference(mutant)}\n"
+        f"# {verdict}: {existing.get(mutant.key, 'OPEN')}\n# {mutant.key}\n{campaign.difference(mutant)}\n"
         for mutant, verdict in survivors
     ))  # fmt: skip
-    print(f"mutants: {len(records)} of seed {options.seed}, {len(survivors)} survived, {len(opened)} of them open: "
+    print(f"mutants: {len(records)} of seed {options.seed}, {len(survivors)} survived, {len(session)} of them open: "
           f"{options.folder / 'survivors.diff'}")  # fmt: skip
     print("\n".join(report(list(records.values()))))
-    return 1 if opened else 0
+    return 1 if session else 0
 
 
 if __name__ == "__main__":

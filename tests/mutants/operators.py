@@ -53,7 +53,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found: list[Mutant] = []
+    result: list[Mutant] = []
     likes: Counter[tuple[str, ...]] = Counter()
     for scope, change, node, new in _changes(tree):
         start = starts[node.lineno - 1] + node.col_offset
@@ -61,8 +61,8 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
         old = source[start:end].decode()
         likes[scope, change, old, new] += 1
         nth = likes[scope, change, old, new]
-        found.append(Mutant(path, scope, change, old, new, nth, start, end))
-    return found
+        result.append(Mutant(path, scope, change, old, new, nth, start, end))
+    return result
 
 
 def is_one(mutant: Mutant, source: bytes) -> bool:
@@ -162,19 +162,19 @@ def _texts(node: ast.AST) -> Changed:
 def _members(node: ast.AST) -> Changed:
     elements = getattr(node, "elts", None) if isinstance(node, ast.Set | ast.List | ast.Tuple) else None
     if elements and len(elements) > 1 and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        if isinstance(node, ast.Tuple) and not all(isinstance(one, ast.Constant) for one in elements):
+        if isinstance(node, ast.Tuple) and not all(isinstance(each, ast.Constant) for each in elements):
             return
         for left_out in range(len(elements)):
-            kept = deepcopy(node)
-            del kept.elts[left_out]  # type: ignore[attr-defined]
-            yield node, ast.unparse(kept)
+            remaining = deepcopy(node)
+            del remaining.elts[left_out]  # type: ignore[attr-defined]
+            yield node, ast.unparse(remaining)
 
 
 def _caught(node: ast.AST) -> Changed:
     if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Tuple):
         for left_out in range(len(node.type.elts)):
-            kept = [one for number, one in enumerate(node.type.elts) if number != left_out]
-            yield node.type, _with(node.type, elts=kept)
+            remaining = [each for number, each in enumerate(node.type.elts) if number != left_out]
+            yield node.type, _with(node.type, elts=remaining)
 
 
 def _calls(node: ast.AST) -> Changed:

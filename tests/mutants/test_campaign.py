@@ -82,16 +82,18 @@ def test_what_only_a_long_test_notices_the_fast_lane_lets_pass(toy, fast, long, 
 
 
 @pytest.mark.parametrize(
-    ("by", "lane", "kept"), [(FAST, "fast", True), (LONG, "long", False), ("", "", False)], ids=["fast", "long", "none"]
+    ("by", "lane", "remaining"),
+    [(FAST, "fast", True), (LONG, "long", False), ("", "", False)],
+    ids=["fast", "long", "none"],
 )
-def test_what_a_fast_test_noticed_is_not_judged_again(toy, by, lane, kept):
+def test_what_a_fast_test_noticed_is_not_judged_again(toy, by, lane, remaining):
     """Everything else may meet a fast test now."""
     (toy / "test_toy.py").write_text("import toy\n\ndef test_it_runs():\n    assert toy.rare(6) is False\n")
     [mutant] = [mutant for _, mutant in campaign.drawn(toy, {"toy": Area(("toy.py",), ())}, 1, 0)]
     before = Record(mutant.key, "toy", digest(toy, ["toy.py"]), "other tests", "killed", by, lane, 9.0)
     (toy.parent / "work" / "verdicts.jsonl").write_text(json.dumps(asdict(before)))
     [record] = run(toy)
-    assert (record == before) is kept
+    assert (record == before) is remaining
     assert (record.verdict, record.lane, record.by) == ("killed", "fast", FAST)
 
 
@@ -133,13 +135,13 @@ def test_a_mutant_belongs_to_its_statement_without_the_body():
         a = [b,
              2]
 """
-    found = {(mutant.change, mutant.new): statement_lines(mutant, source) for mutant in mutants("toy.py", source)}
-    assert found["bound", "(b <= 2)"] == range(2, 4)
-    assert found["constant", "2"] == range(1, 2)
-    assert found["statement", "return None"] == range(4, 5)
-    assert found["statement", "pass"] == range(6, 7)
-    assert found["caught", "((KeyError,))"] == range(7, 9)
-    assert found["member", "[b]"] == range(9, 11)
+    result = {(mutant.change, mutant.new): statement_lines(mutant, source) for mutant in mutants("toy.py", source)}
+    assert result["bound", "(b <= 2)"] == range(2, 4)
+    assert result["constant", "2"] == range(1, 2)
+    assert result["statement", "return None"] == range(4, 5)
+    assert result["statement", "pass"] == range(6, 7)
+    assert result["caught", "((KeyError,))"] == range(7, 9)
+    assert result["member", "[b]"] == range(9, 11)
 
 
 def test_the_report_names_what_only_long_tests_notice():
@@ -181,17 +183,17 @@ def test_the_report_names_what_only_long_tests_notice():
     ],
 )
 def test_each_mutation_changes_what_it_names_and_nothing_else(change, source, changed):
-    found = [mutant for mutant in mutants("toy.py", source.encode()) if mutant.change == change]
-    assert {one.applied(source.encode()).decode() for one in found} == changed
+    result = [mutant for mutant in mutants("toy.py", source.encode()) if mutant.change == change]
+    assert {each.applied(source.encode()).decode() for each in result} == changed
     assert change in MUTATIONS
 
 
 def test_every_mutant_has_a_name_of_its_own_and_most_are_one(root):
     source = (root / "pitlake/clock.py").read_bytes()
-    found = mutants("pitlake/clock.py", source)
-    assert len({one.key for one in found}) == len(found) > 40
-    for one in found:
-        assert not is_one(one, source) or ast.parse(one.applied(source))
+    result = mutants("pitlake/clock.py", source)
+    assert len({each.key for each in result}) == len(result) > 40
+    for item in result:
+        assert not is_one(item, source) or ast.parse(item.applied(source))
 
 
 def test_more_mutants_are_the_same_ones_and_others(root):
@@ -221,16 +223,16 @@ def test_every_file_of_the_guarantee_is_in_one_area(root):
 
 
 def test_what_was_reviewed_is_still_in_the_code_and_has_a_reason(root):
-    known = campaign.reviewed()
-    files = {key.split("::")[0] for key in known}
+    existing = campaign.reviewed()
+    files = {key.split("::")[0] for key in existing}
     there = {mutant.key for file in files for mutant in mutants(file, (root / file).read_bytes())}
-    assert set(known) <= there
-    assert [key for key, reason in known.items() if len(reason) < 10] == []
+    assert set(existing) <= there
+    assert [key for key, reason in existing.items() if len(reason) < 10] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount over what others see")
 def test_what_a_planted_fault_mounts_or_signals_stays_with_it(tmp_path):
     fault = f"mount -t tmpfs none {tmp_path} && touch {tmp_path}/there && ls {tmp_path} && echo $$"
-    told = subprocess.run([*apart(), "sh", "-c", fault], capture_output=True, text=True, check=True)
-    assert told.stdout == "there\n1\n"
+    reply = subprocess.run([*apart(), "sh", "-c", fault], capture_output=True, text=True, check=True)
+    assert reply.stdout == "there\n1\n"
     assert list(tmp_path.iterdir()) == []

@@ -35,11 +35,11 @@ def kill_at(place: str, calls: int) -> None:
     owner = reduce(getattr, owners, import_module(module))
     original, left = getattr(owner, name), [calls]
 
-    def deadly(*arguments, **named):
+    def deadly(*arguments, **names):
         left[0] -= 1
         if not left[0]:
             os.kill(os.getpid(), signal.SIGKILL)
-        return original(*arguments, **named)
+        return original(*arguments, **names)
 
     setattr(owner, name, deadly)
 

@@ -66,8 +66,8 @@ def filled(story, tmp_path_factory) -> Lake:
 
 @pytest.fixture(scope="session")
 def session(filled) -> Iterator[Session]:
-    with connect(clock.now(), lake=filled) as opened:
-        yield opened
+    with connect(clock.now(), lake=filled) as handle:
+        yield handle
 
 
 def test_the_sample_lake_answers_every_documented_call(filled):
@@ -76,13 +76,13 @@ def test_the_sample_lake_answers_every_documented_call(filled):
 
 @pytest.mark.parametrize("agent", linter.agent_files(ROOT), ids=lambda path: path.stem)
 def test_what_an_agent_documents_finds_something(filled, agent):
-    found = {}
+    result = {}
     for call in linter.calls(linter._page(ROOT, Path(agent))):
         if call["tool"] != "Bash" and not {call["tool"], call["input"].get("name")} & BY_DESIGN.keys():
             assert call["input"]["pit"] == PIT
-            found[str(call)] = len(linter.answered(call, str(filled.root))[0].get("data", ()))
-    assert found
-    assert [call for call, rows in found.items() if rows == 0] == []
+            result[str(call)] = len(linter.answered(call, str(filled.root))[0].get("data", ()))
+    assert result
+    assert [call for call, rows in result.items() if rows == 0] == []
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.all_queries()))
@@ -95,7 +95,7 @@ def test_a_named_query_cites_and_names_every_row_and_gives_a_unit_with_every_num
         for field in query.columns:
             if field.unit in row and _is_number(row[field.name]):
                 assert row[field.unit], (field.name, row)
-    ids = [tuple(str(row[one]) for one in query.ids) for row in rows]
+    ids = [tuple(str(row[each]) for each in query.ids) for row in rows]
     assert len({*ids}) == len(ids)
 
 

@@ -84,24 +84,24 @@ def test_an_alert_goes_to_every_channel(webhook, mailbox, caplog):
 def test_a_channel_that_fails_is_named_without_its_credentials_and_stops_no_other(webhook, caplog):
     hook, arrived, server = webhook
     server.status = 500
-    with pytest.raises(NotifyFailed, match=r"json://127\.0\.0\.1") as told:
+    with pytest.raises(NotifyFailed, match=r"json://127\.0\.0\.1") as reply:
         Notifier(channels=f"{hook} log").send("title", "what happened")
     assert len(arrived) == 1
     assert "title: what happened" in caplog.text
-    assert "s3cret" not in str(told.value) + caplog.text
+    assert "s3cret" not in str(reply.value) + caplog.text
 
 
 @pytest.mark.parametrize("channel", ["carrier-pigeon://s3cret@loft", "jsons://[s3cret/x", "s3cret", "join://s3cret"])
 def test_what_is_no_channel_is_named_at_the_end_and_stops_no_other(channel, monkeypatch, caplog):
     monkeypatch.setenv("PITLAKE_NOTIFY", f"{channel} log")
-    with pytest.raises(NotifyFailed, match=r"channel 1.*no channel that apprise knows.*PITLAKE_NOTIFY") as told:
+    with pytest.raises(NotifyFailed, match=r"channel 1.*no channel that apprise knows.*PITLAKE_NOTIFY") as reply:
         Notifier().send("title", "what happened")
     assert "title: what happened" in caplog.text
-    assert "s3cret" not in str(told.value) + caplog.text
+    assert "s3cret" not in str(reply.value) + caplog.text
 
 
 @pytest.mark.parametrize(
-    ("channel", "said"),
+    ("channel", "message"),
     [
         ("jsons://someone:s3cret@hooks.example:8443/s3cret?token=s3cret", "jsons://hooks.example"),
         ("mailtos://user:s3cret@mail.example?to=a@b.example", "mailtos://mail.example"),
@@ -113,11 +113,11 @@ def test_what_is_no_channel_is_named_at_the_end_and_stops_no_other(channel, monk
         ("s3cret:more", "channel 2"),
     ],
 )
-def test_a_channel_is_said_without_what_may_be_a_key(channel, said, monkeypatch):
-    monkeypatch.setattr("pitlake.notify._sent", lambda one, _title, _body: "" if one == "log" else "not delivered")
-    with pytest.raises(NotifyFailed) as told:
+def test_a_channel_is_said_without_what_may_be_a_key(channel, message, monkeypatch):
+    monkeypatch.setattr("pitlake.notify._sent", lambda each, _title, _body: "" if each == "log" else "not delivered")
+    with pytest.raises(NotifyFailed) as reply:
         Notifier(channels=f"log {channel}").send("title", "body")
-    assert str(told.value) == f"no alert went through {said} (not delivered); see PITLAKE_NOTIFY"
+    assert str(reply.value) == f"no alert went through {message} (not delivered); see PITLAKE_NOTIFY"
 
 
 @dg.op
@@ -167,10 +167,15 @@ def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webh
     tell(tell_of_failures, result, result.get_run_failure_event(), lake)
     tell(tell_of_failures, result, result.get_run_failure_event(), lake)
     assert [alert["message"].splitlines() for alert in webhook[1]] == [[says, f"run {result.run_id}"]]
-    (kept,) = lake.incidents()
-    assert (kept.run_id, kept.job, kept.kind, kept.reasons) == (result.run_id, "work", "failed", (says,))
-    assert abs(kept.happened_at - clock.now()) < timedelta(minutes=1)
-    assert "s3cret" not in json.dumps(webhook[1]) + str(kept)
+    (remaining,) = lake.incidents()
+    assert (remaining.run_id, remaining.job, remaining.kind, remaining.reasons) == (
+        result.run_id,
+        "work",
+        "failed",
+        (says,),
+    )
+    assert abs(remaining.happened_at - clock.now()) < timedelta(minutes=1)
+    assert "s3cret" not in json.dumps(webhook[1]) + str(remaining)
 
 
 def test_a_failed_run_of_no_code_location_is_told_by_the_daemon_s_sensor(webhook, instance, tmp_path):
@@ -235,15 +240,15 @@ def test_a_run_that_got_no_answer_is_told_although_it_published(status, webhook,
         )
     assert result.success
     tell(tell_of_missing_answers, result, result.get_run_success_event(), lake)
-    told = [alert["message"].splitlines() for alert in webhook[1]]
+    reply = [alert["message"].splitlines() for alert in webhook[1]]
     if status == 200:
-        assert told == list(lake.incidents()) == []
+        assert reply == list(lake.incidents()) == []
         return
     says = "macro_observations: HTTP 429 × 1, unanswered × 1"
-    assert told == [[says, f"run {result.run_id}"]]
-    (kept,) = lake.incidents()
-    assert (kept.kind, kept.reasons) == ("unanswered", (says,))
-    assert "s3cret" not in json.dumps(webhook[1]) + str(kept)
+    assert reply == [[says, f"run {result.run_id}"]]
+    (remaining,) = lake.incidents()
+    assert (remaining.kind, remaining.reasons) == ("unanswered", (says,))
+    assert "s3cret" not in json.dumps(webhook[1]) + str(remaining)
 
 
 def test_a_stale_dataset_is_told_once_until_it_moves(tmp_path, webhook, instance):

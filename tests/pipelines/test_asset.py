@@ -16,7 +16,7 @@ from tests.toys import NOTES, TOY, between, stored
 
 
 def evaluations(result):
-    return {found.check_name: found for found in result.get_asset_check_evaluations()}
+    return {actual.check_name: actual for actual in result.get_asset_check_evaluations()}
 
 
 def materialised(instance):
@@ -36,32 +36,32 @@ def test_what_a_person_wants_to_see_is_shown(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"said":"x|y"}')
     toy.write("c", "")
     result = materialise("2024-03-10", "2024-03-10")
-    shown = result.asset_materializations_for_node("notes")[0].metadata
+    display = result.asset_materializations_for_node("notes")[0].metadata
     numbers = {
-        name: shown[name].value for name in ("run extracted", "run published", "run gaps", "lake version", "gaps")
+        name: display[name].value for name in ("run extracted", "run published", "run gaps", "lake version", "gaps")
     }
     assert numbers == {"run extracted": 2, "run published": 1, "run gaps": 1, "lake version": 1, "gaps": 0}
-    assert "x\\|y" in shown["preview"].value
-    assert shown["evidence"].value == "- `toy:a`"
-    assert [record.data["reason"] for record in shown["gaps by reason"].records] == ["undated"]
+    assert "x\\|y" in display["preview"].value
+    assert display["evidence"].value == "- `toy:a`"
+    assert [record.data["reason"] for record in display["gaps by reason"].records] == ["undated"]
 
 
 def test_a_run_tells_what_each_column_is_read_from(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     query = "MATCH (n:Note)-[s:SAID]->() RETURN n.id AS id, [s.first, s[0]] + n.text AS said, n.at AS at, n.id AS more"
     result = materialise("2024-03-10", "2024-03-10", replace(TOY, windows=(query,)))
-    told = result.asset_materializations_for_node("notes")[0].metadata["dagster/column_lineage"].value
-    read = {name: [(one.asset_key.path, one.column_name) for one in of] for name, of in told.deps_by_column.items()}
+    reply = result.asset_materializations_for_node("notes")[0].metadata["dagster/column_lineage"].value
+    read = {name: [(each.asset_key.path, each.column_name) for each in of] for name, of in reply.deps_by_column.items()}
     graph = ["source_graph"]
     assert read == {"id": [(graph, "Note.id")], "said": [(graph, "Note.text"), (graph, "SAID.first")]}
 
 
 def test_most_columns_of_the_graph_are_read_by_name():
-    told = {name: column_lineage(one, SOURCE.key).deps_by_column for name, one in all_extractors().items()}
-    assert [ticker.column_name for ticker in told["news"]["tickers"]] == ["Company.ticker"]
-    assert [one.column_name for one in told["embeddings"]["vector"]] == ["News.embedding", "QAExchange.embedding"]
-    assert every(told.values())
-    assert sum(map(len, told.values())) >= 0.7 * sum(
+    reply = {name: column_lineage(each, SOURCE.key).deps_by_column for name, each in all_extractors().items()}
+    assert [ticker.column_name for ticker in reply["news"]["tickers"]] == ["Company.ticker"]
+    assert [each.column_name for each in reply["embeddings"]["vector"]] == ["News.embedding", "QAExchange.embedding"]
+    assert every(reply.values())
+    assert sum(map(len, reply.values())) >= 0.7 * sum(
         len(extractor.dataset.columns) for extractor in all_extractors().values()
     )
 
@@ -76,9 +76,9 @@ def test_each_day_shows_its_own_counts(materialise, toy, instance):
 
 def test_every_check_is_evaluated_and_passes(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00")
-    found = evaluations(materialise("2024-03-10", "2024-03-10"))
-    assert set(found) == {*BLOCKING, "expectations"}
-    assert every(one.passed for one in found.values())
+    result = evaluations(materialise("2024-03-10", "2024-03-10"))
+    assert set(result) == {*BLOCKING, "expectations"}
+    assert every(each.passed for each in result.values())
 
 
 def naive(record, _run):
@@ -128,10 +128,10 @@ def test_a_refused_record_is_shown_by_its_check_and_in_the_log_and_the_others_ar
     result = materialise("2024-03-10", "2024-03-10")
     assert result.success
     assert [row["evidence"] for row in stored(lake)] == ["toy:good"]
-    shown = evaluations(result)["gate"]
-    assert (shown.passed, shown.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert shown.metadata["PIT_FORBIDDEN_FIELD"].value == 1
-    assert shown.metadata["examples"].value == "- `toy:bad`"
+    display = evaluations(result)["gate"]
+    assert (display.passed, display.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert display.metadata["PIT_FORBIDDEN_FIELD"].value == 1
+    assert display.metadata["examples"].value == "- `toy:bad`"
     logged = capfd.readouterr().err
     assert "notes: gate refused records, which are gaps now: PIT_FORBIDDEN_FIELD=1, such as toy:bad" in logged
     assert "canary" not in logged

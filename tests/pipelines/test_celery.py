@@ -59,9 +59,9 @@ def say_until(process, words):
 def environment(root, tmp_path):
     """The shipped settings, with SQLite for Postgres and no queue, so that neither a server nor a daemon is needed."""
     settings = yaml.safe_load((root / "deploy/celery/dagster.yaml").read_text())
-    kept = {name: settings[name] for name in ("telemetry", "nux", "run_launcher")}
+    remaining = {name: settings[name] for name in ("telemetry", "nux", "run_launcher")}
     direct = {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"}
-    (tmp_path / "dagster.yaml").write_text(yaml.safe_dump(kept | {"run_coordinator": direct}))
+    (tmp_path / "dagster.yaml").write_text(yaml.safe_dump(remaining | {"run_coordinator": direct}))
     url = f"redis://:{urllib.parse.quote(PASSWORD, safe='')}@127.0.0.1:{free_port()}/0"
     return os.environ | {
         "DAGSTER_HOME": str(tmp_path),
@@ -84,8 +84,8 @@ def broker(environment, folder):
 def worker(root, name, app="dagster_celery.app"):
     """The command of docs/deployment.md."""
     [line] = re.findall("^celery (.*)$", (root / "docs/deployment.md").read_text(), re.MULTILINE)
-    given = line.replace('"worker@%h"', name).replace("dagster_celery.app", app)
-    return [PROGRAMS / "celery", *given.split()]
+    inputs = line.replace('"worker@%h"', name).replace("dagster_celery.app", app)
+    return [PROGRAMS / "celery", *inputs.split()]
 
 
 def test_a_worker_takes_the_run_from_the_broker_and_commits_to_the_lake(environment, root, tmp_path, monkeypatch):
@@ -120,4 +120,4 @@ def test_a_worker_that_is_busy_leaves_the_next_run_to_another(environment, root,
         while not list(here.iterdir()):
             time.sleep(0.1)
         with running(worker(root, "second@%h", meeting.__name__), environment, root):
-            assert [one.get(timeout=240) for one in sent] == [2, 2]
+            assert [each.get(timeout=240) for each in sent] == [2, 2]

@@ -63,9 +63,9 @@ def test_an_asset_is_due_as_often_as_its_contract_says(specs):
     ],
 )
 def test_the_launchpad_shows_the_fields_of_a_feed_blank(definitions, job, feed, fields):
-    shown = definitions.resolve_job_def(job).run_config
-    assert dg.validate_run_config(definitions.resolve_job_def(job), shown)
-    config = shown["ops"][feed]["config"]
+    display = definitions.resolve_job_def(job).run_config
+    assert dg.validate_run_config(definitions.resolve_job_def(job), display)
+    config = display["ops"][feed]["config"]
     assert fields <= config.keys()
     assert FeedConfig(**config).asks_nothing
 
@@ -100,16 +100,16 @@ def test_standard_resources_can_be_replaced():
 def test_every_schedule_and_sensor_says_what_it_is_for(definitions):
     clocked = [*definitions.schedules, *definitions.sensors]
     assert len(clocked) > 15
-    assert [one.name for one in clocked if not (one.description or "").endswith(".")] == []
+    assert [each.name for each in clocked if not (each.description or "").endswith(".")] == []
 
 
 def test_a_check_says_what_the_runbook_says_of_it(specs, definitions):
-    told = {
+    reply = {
         spec.name: spec.metadata["runbook"].value
         for asset in definitions.assets
         if isinstance(asset, dg.AssetsDefinition)
         for spec in asset.check_specs
     }
-    assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} == set(told)
-    assert "Never publish in spite of it" in told["conservation"]
-    assert every(text.count("**Do:** ") == 1 and "docs/runbook.md, Checks that " in text for text in told.values())
+    assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} == set(reply)
+    assert "Never publish in spite of it" in reply["conservation"]
+    assert every(text.count("**Do:** ") == 1 and "docs/runbook.md, Checks that " in text for text in reply.values())

@@ -57,9 +57,9 @@ def test_no_figure_is_lost(lake):
 
 
 def test_the_second_start_uses_the_lake_of_the_first(lake):
-    said = []
-    assert built(lake.root, said.append).head() == lake.head()
-    assert said == []
+    message = []
+    assert built(lake.root, message.append).head() == lake.head()
+    assert message == []
 
 
 def test_a_build_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -82,13 +82,13 @@ def test_it_answers_twice_and_every_command_it_names_works(lake, capfd):
     typed, _, web = commands.rpartition("\n  # ")
     assert web.endswith("pitlake demo --web\n")
     env = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    said = subprocess.run(["sh", "-ec", typed], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    assert "sec_facts" in said.stdout
-    assert "17149.6" in said.stdout
+    message = subprocess.run(["sh", "-ec", typed], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert "sec_facts" in message.stdout
+    assert "17149.6" in message.stdout
 
 
 def test_a_system_without_a_seal_is_told_so(lake, monkeypatch):
-    said = []
+    message = []
 
     def unsealed(as_of, *, isolation="process", **settings):
         if isolation == "process":
@@ -96,5 +96,5 @@ def test_a_system_without_a_seal_is_told_so(lake, monkeypatch):
         return connect(as_of, isolation=isolation, **settings)
 
     monkeypatch.setattr(story, "connect", unsealed)
-    assert "9.08" in story.answers(lake, said.append)
-    assert "no Landlock" in said[0]
+    assert "9.08" in story.answers(lake, message.append)
+    assert "no Landlock" in message[0]

@@ -77,14 +77,14 @@ def test_h1_a_review_is_asked_for_on_every_trading_day_at_its_hour(schedule, mon
         warnings.simplefilter("ignore")  # of pandas, about the calendar's own code
         sessions = exchange_calendars.get_calendar("XNYS").sessions_in_range(str(FIRST), str(LAST))
     due = [iso(datetime(day.year, day.month, day.day, *BY_DAY[schedule], tzinfo=NEW_YORK)) for day in sessions]
-    found = []
+    result = []
     for tick in ticks(schedule):
         with dg.build_schedule_context(scheduled_execution_time=tick) as context:
             asked_for = schedule(context)
         if isinstance(asked_for, dg.RunRequest):
-            found.append(asked_for.run_config["ops"]["take_turn"]["config"]["as_of"])
-    assert found == due
-    assert len(found) > 500
+            result.append(asked_for.run_config["ops"]["take_turn"]["config"]["as_of"])
+    assert result == due
+    assert len(result) > 500
 
 
 def test_h1_fridays_and_hours_are_new_york_s_over_both_changes_of_the_clock():
@@ -103,10 +103,10 @@ def test_the_settings_clock_is_that_of_schedules_and_of_walks(plan, monkeypatch)
         schedule = forge.asking(slot)
         for tick in ticks(schedule):
             with dg.build_schedule_context(scheduled_execution_time=tick) as context:
-                found = schedule(context)
-            if isinstance(found, dg.RunRequest):
-                told = found.run_config["ops"]["take_turn"]["config"]
-                asked_for.append((instant(told["as_of"]), told["occasion"]))
+                result = schedule(context)
+            if isinstance(result, dg.RunRequest):
+                reply = result.run_config["ops"]["take_turn"]["config"]
+                asked_for.append((instant(reply["as_of"]), reply["occasion"]))
     last = max(asked_for)[0].astimezone(ZoneInfo(plan.timezone)).date()
     walked = Walk(name="two-years", since=FIRST, until=last, plan=plan)
     assert [occasion for occasion in walked.occasions() if occasion >= min(asked_for)] == sorted(asked_for)
@@ -133,9 +133,9 @@ def test_settings_that_can_not_be_read_stop_forge_and_nothing_else(tmp_path, mon
     job = definitions.resolve_job_def("forge_tracking")
     with dg.DagsterInstance.ephemeral() as instance:
         result = job.execute_in_process(instance=instance, raise_on_error=False)
-    told = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
-    assert len(told) == 1
-    assert SAYS in told.pop()
+    reply = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
+    assert len(reply) == 1
+    assert SAYS in reply.pop()
 
 
 NO_TIMES = (
@@ -157,8 +157,8 @@ def test_a_setting_that_is_no_time_is_refused_by_its_name(key, value):
 
 
 def test_h1_every_schedule_of_forge_is_stopped_until_somebody_starts_it(definitions):
-    made = [definitions.resolve_schedule_def(schedule.name) for schedule in forge.schedules()]
-    assert {one.default_status for one in made} == {dg.DefaultScheduleStatus.STOPPED}
+    outcome = [definitions.resolve_schedule_def(schedule.name) for schedule in forge.schedules()]
+    assert {each.default_status for each in outcome} == {dg.DefaultScheduleStatus.STOPPED}
 
 
 def test_h1_without_a_model_a_schedule_skips_and_says_what_to_set(monkeypatch):
@@ -181,17 +181,17 @@ def test_h1_the_config_of_a_run_is_one_its_job_takes(definitions, monkeypatch, t
 
 
 @pytest.mark.parametrize(
-    ("occasion", "said"),
+    ("occasion", "message"),
     [
         ("morning_review", "Morning review — 2024-07-05.\nBudget: ~8 analyses.\n\nScan overnight moves. Check stale "),
         ("end_of_day", "End of day review — 2024-07-05.\nBudget: ~6 analyses.\n\nReview today's moves. Update Views"),
         ("weekly_retrospective", "Weekly retrospective — 2024-07-05.\n0 new outcomes. 0 completed counterfactuals.\n"),
     ],
 )
-def test_h1_what_is_asked_is_the_design_s(forge_home, occasion, said):
+def test_h1_what_is_asked_is_the_design_s(forge_home, occasion, message):
     with closing(forge_home.opened()) as memory:
-        told = occasion_text(occasion, turn(memory), instant("2024-07-05T21:00:00Z"), Schedules())
-    assert told.startswith(said)
+        reply = occasion_text(occasion, turn(memory), instant("2024-07-05T21:00:00Z"), Schedules())
+    assert reply.startswith(message)
     assert "(>14 days)" in OCCASIONS["morning_review"].format(day="", settings=Schedules())
 
 
@@ -209,11 +209,11 @@ def test_h1_a_new_alert_wakes_the_agent_once_and_leaves_by_the_named_channels(
         with dg.build_sensor_context(cursor=cursor, resources={"lake": market, "forge": forge_home}) as context:
             return forge.forge_alerts(context), context.cursor
 
-    asked, cursor = tick(None)
-    config = asked.run_config["ops"]["take_turn"]["config"]
+    question, cursor = tick(None)
+    config = question.run_config["ops"]["take_turn"]["config"]
     assert config["occasion"] == "alert"
     assert f"View due: V-001 is due on {due.by}: value > 17000" in config["alerts"]
-    assert dg.validate_run_config(definitions.resolve_job_def("forge_turn"), asked.run_config)
+    assert dg.validate_run_config(definitions.resolve_job_def("forge_turn"), question.run_config)
     assert "View due: V-001" in caplog.text
     assert tick(cursor) == (dg.SkipReason("no new alert"), cursor)
     again, _ = tick("[]")
@@ -250,11 +250,11 @@ def test_o2_the_hour_settles_what_is_due_measures_it_and_says_so(forge_home, mar
         config = {"config": {"as_of": at}}
         done = run("forge_tracking", forge_home, market, dict.fromkeys(forge.TRACKED, config))
         assert done.success
-        (told,) = done.asset_materializations_for_node("forge_settlements")
+        (reply,) = done.asset_materializations_for_node("forge_settlements")
         (untaken,) = done.asset_materializations_for_node("forge_counterfactuals")
         assert done.asset_materializations_for_node("forge_outcomes")[0].metadata["closed"].value == 0
         followed.append((untaken.metadata["what"].value, untaken.metadata["why not"].value))
-        return told.metadata["settled"].value, told.metadata["settlements"].value
+        return reply.metadata["settled"].value, reply.metadata["settlements"].value
 
     assert hour("2014-05-31T12:00:00-04:00") == (0, "none were due")
     assert hour("2014-06-01T00:00:00-04:00") == (1, "- S-001 V-001 came_true 17101.3")
@@ -282,8 +282,8 @@ def test_c1_the_hour_follows_untaken_views_by_the_settings(forge_home, market, t
 
 @pytest.fixture
 def provider():
-    with messages_api() as made:
-        yield made
+    with messages_api() as outcome:
+        yield outcome
 
 
 def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_tape(
@@ -301,10 +301,10 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert done.success
     assert len(provider.asked) == 3
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
-    (told,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
-    assert told["spent"].value.startswith("3 requests, ")
+    (reply,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
+    assert reply["spent"].value.startswith("3 requests, ")
     assert (
-        told["gaps"].value == "- economic series (series=NONE): the lake has no row of macro_panels as of this instant"
+        reply["gaps"].value == "- economic series (series=NONE): the lake has no row of macro_panels as of this instant"
     )
     receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
@@ -328,9 +328,9 @@ def test_m1_a_retrospective_is_followed_by_proposals_and_a_run_tried_again_asks_
     for role in ("AGENT", "PROPOSAL"):
         url = f"http://127.0.0.1:{provider.server_address[1]}"
         monkeypatch.setenv(f"FORGE_MODEL_{role}", f"anthropic:claude-{role.lower()}@{url}")
-    shown = [START]
-    with closing(Memory(forge_home.memory, clock=Clock("live", lambda: shown[0]))) as memory:
-        learnt(memory, shown)
+    display = [START]
+    with closing(Memory(forge_home.memory, clock=Clock("live", lambda: display[0]))) as memory:
+        learnt(memory, display)
     config = {"take_turn": {"config": {"as_of": "2024-07-05T21:00:00Z", "occasion": "weekly_retrospective"}}}
     edit = {"file": "SKILL.md", "quote": "", "replacement": f"- {CLAIM}", "why": "PK-001 says so."}
     provider.script = [(200, events(text("Five lessons agree.")), 0), (400, failure("invalid_request_error"), 0)]
@@ -339,10 +339,10 @@ def test_m1_a_retrospective_is_followed_by_proposals_and_a_run_tried_again_asks_
     provider.script = [(200, proposing, 0), (200, events(text("Proposed.")), 0)]
     done = run("forge_turn", forge_home, market, config)
     assert done.success
-    assert [one["model"] for one in provider.asked] == ["claude-agent", *["claude-proposal"] * 3]
-    (told,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
+    assert [each["model"] for each in provider.asked] == ["claude-agent", *["claude-proposal"] * 3]
+    (reply,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
     lessons = ", ".join(f"PK-{number:03d}" for number in range(1, 6))
-    assert told["proposed skill changes"].value == f"- SEP-001 view-validation: {lessons}; not tested"
+    assert reply["proposed skill changes"].value == f"- SEP-001 view-validation: {lessons}; not tested"
     with closing(forge_home.opened()) as memory:
         agent = forge_home.agent(memory, market.open())
         for name in agent.tape.decisions():
@@ -350,12 +350,12 @@ def test_m1_a_retrospective_is_followed_by_proposals_and_a_run_tried_again_asks_
         assert [name[:2] for name in agent.tape.decisions()] == ["D-", "P-"]
 
 
-def learnt(memory, shown):
+def learnt(memory, display):
     """Lessons of three weeks, which the PM approves. shown: the clock."""
     for number, day in enumerate(DAYS):
-        shown[0] = START + timedelta(days=day)
+        display[0] = START + timedelta(days=day)
         wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
-    shown[0] += timedelta(days=1)
+    display[0] += timedelta(days=1)
     for lesson in waiting_lessons(memory):
         decide(memory, lesson.record.id, lesson.sha256, "pm")
 
@@ -368,9 +368,9 @@ def quarter(tmp_path_factory):
 def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(quarter, tmp_path):
     for _ in range(2):
         done = quarters.decided(tmp_path, quarter, ["weekly"])
-        (told,) = done.asset_materializations_for_node("forge_backtest")
-        assert (told.metadata["decisions"].value, told.metadata["requests"].value) == (13, 26)
-    assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(told.metadata["page"].value).read_text()
+        (reply,) = done.asset_materializations_for_node("forge_backtest")
+        assert (reply.metadata["decisions"].value, reply.metadata["requests"].value) == (13, 26)
+    assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(reply.metadata["page"].value).read_text()
 
 
 @pytest.mark.long

@@ -35,8 +35,8 @@ def run_and_die(*arguments):
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_run_leaves_the_old_version_and_converges(tmp_path, step):
     lake, clean = Lake(tmp_path / "lake"), Lake(tmp_path / "clean")
-    for one in (lake, clean):
-        run_partitions(TOY, DAYS, notes(20), one, run_id="first", observed_at=OBSERVED)
+    for item in (lake, clean):
+        run_partitions(TOY, DAYS, notes(20), item, run_id="first", observed_at=OBSERVED)
     before = (lake.head(), seen(lake), seen(lake, "gaps/notes"))
     run_and_die("tests.pipelines.killed", *STEPS[step], lake.root)
     again = Lake(lake.root)

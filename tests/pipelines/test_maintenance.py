@@ -55,8 +55,8 @@ def test_upkeep_leaves_what_a_kept_receipt_needs(lake):
 def test_the_commands_do_the_same(lake, capfd):
     assert invoke(["compact", "--lake", lake.location, "news"]) == 0
     assert invoke(["vacuum", "--lake", lake.location, "--keep-days", "0"]) == 0
-    said = capfd.readouterr().out
-    assert "no, add --apply" in said
+    output = capfd.readouterr().out
+    assert "no, add --apply" in output
     files = len(list(lake.root.rglob("*.parquet")))
     assert invoke(["vacuum", "--lake", lake.location, "--keep-days", "0", "--apply", "--format", "json"]) == 0
     assert len(list(lake.root.rglob("*.parquet"))) == files - 3

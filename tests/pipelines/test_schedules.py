@@ -37,8 +37,8 @@ def watching(tmp_path):
 def test_a_watch_asks_for_the_lakes_watch_list_and_says_when_it_is_empty(watching, tmp_path):
     with at("2024-07-03 09:15") as context:
         assert isinstance(schedules.edgar(context, lake=LakeResource(root=str(tmp_path / "other"))), dg.SkipReason)
-        asked = schedules.edgar(context, lake=watching)
-    config = asked.run_config["ops"]["sec_filings"]["config"]
+        question = schedules.edgar(context, lake=watching)
+    config = question.run_config["ops"]["sec_filings"]["config"]
     assert config == {"mode": "refresh", "ciks": ["0000320193", "0001045810"]}
 
 
@@ -65,10 +65,10 @@ def test_files_are_received_where_a_folder_is_named(monkeypatch):
 
 
 def test_every_schedule_waits_for_somebody_to_start_it():
-    assert {one.default_status for one in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
+    assert {each.default_status for each in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
 
 
-@pytest.mark.parametrize("schedule", [schedules.evening_report, schedules.weekly_upkeep], ids=lambda one: one.name)
+@pytest.mark.parametrize("schedule", [schedules.evening_report, schedules.weekly_upkeep], ids=lambda each: each.name)
 def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
     lake = LakeResource(root=str(tmp_path / "lake"))
     with at("2024-07-07 03:00") as context:
@@ -80,20 +80,20 @@ def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
 @pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-09-03", False)])
 def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkeypatch):
     moment = datetime.fromisoformat("2024-07-01T20:05:00+00:00")
-    known = [Event(moment - timedelta(days=7 * n), f"T{n % 2}", f"T-{n}") for n in range(20)]
-    monkeypatch.setattr(schedules, "events", lambda _lake: sorted(known))
+    existing = [Event(moment - timedelta(days=7 * n), f"T{n % 2}", f"T-{n}") for n in range(20)]
+    monkeypatch.setattr(schedules, "events", lambda _lake: sorted(existing))
     with dg.DagsterInstance.ephemeral() as instance, at(f"{day} 20:00") as context:
         monkeypatch.setattr(dg.ScheduleEvaluationContext, "instance", instance)
-        asked = schedules.evening_bundles(context, lake=LakeResource(root="nowhere"))
+        question = schedules.evening_bundles(context, lake=LakeResource(root="nowhere"))
     if not runs:
-        assert isinstance(asked, dg.SkipReason)
+        assert isinstance(question, dg.SkipReason)
         return
-    assert schedules.earnings.tags(known[6].key, known[0].key).items() <= asked.tags.items()
+    assert schedules.earnings.tags(existing[6].key, existing[0].key).items() <= question.tags.items()
 
 
 def test_the_evenings_work_follows_from_what_the_graph_told():
     order = (schedules.evening, schedules.evening_bundles, schedules.evening_report)
-    begins = [tuple(map(int, one.cron_schedule.split()[1::-1])) for one in order]
+    begins = [tuple(map(int, each.cron_schedule.split()[1::-1])) for each in order]
     assert begins == sorted(begins)
 
 

@@ -50,8 +50,8 @@ def instance(server, tmp_path, monkeypatch):
     for name, value in {**FAST_EVENTS, **server.environment, "DAGSTER_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "dagster.yaml").write_text(SETTINGS.read_text())
-    with dg.DagsterInstance.get() as found:
-        yield found
+    with dg.DagsterInstance.get() as result:
+        yield result
 
 
 def test_a_range_of_days_is_published_and_remembered_in_postgres(instance, toy, tmp_path):
@@ -75,8 +75,8 @@ def test_a_range_of_days_is_published_and_remembered_in_postgres(instance, toy, 
 
 
 def test_the_password_is_in_no_settings_and_on_no_command_line(server, place):
-    kept = place / "data.password"
-    assert kept.stat().st_mode & 0o077 == 0
+    remaining = place / "data.password"
+    assert remaining.stat().st_mode & 0o077 == 0
     assert server.password not in SETTINGS.read_text()
     lines = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
     assert not any(server.password in line for line in lines)
@@ -95,13 +95,13 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
         arenas = {child.environ().get("MALLOC_ARENA_MAX") for child in dagsters(running.pid)}
         (journal,) = {child.environ().get("FORGE_JOURNAL") for child in dagsters(running.pid)}
         assert Journal(journal, live()).rows() == []
-        told = place / "home" / "environment"
-        assert (told.stat().st_mode & 0o777, f"export FORGE_JOURNAL={journal}" in told.read_text()) == (0o600, True)
+        reply = place / "home" / "environment"
+        assert (reply.stat().st_mode & 0o777, f"export FORGE_JOURNAL={journal}" in reply.read_text()) == (0o600, True)
         running.send_signal(signal.SIGTERM)
         assert running.wait(120) == 0
     assert {"SENSOR", "SCHEDULER", "BACKFILL", "MONITORING"} <= health
     assert arenas == {"2"}
-    assert not told.exists()
+    assert not reply.exists()
     with pytest.raises(OSError):  # noqa: PT011 - gone, whichever way the system says it
         urllib.request.urlopen(f"{url}/server_info", timeout=5)
     with postgres(place / "home" / "postgres") as again:  # stopped cleanly: it can be opened
@@ -109,7 +109,7 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("settings", "begun", "set_"),
+    ("settings", "start", "set_"),
     [
         ({}, (), True),
         ({"FORGE_LAKE": "book"}, ("book-journal.sqlite",), False),
@@ -118,9 +118,9 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
         ({}, (".pitlake/forge-journal.sqlite",), False),
     ],
 )
-def test_forge_s_journal_is_in_postgres_unless_it_was_begun_elsewhere(monkeypatch, tmp_path, settings, begun, set_):
+def test_forge_s_journal_is_in_postgres_unless_it_was_begun_elsewhere(monkeypatch, tmp_path, settings, start, set_):
     monkeypatch.chdir(tmp_path)
-    for name in begun:
+    for name in start:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     server = Postgres(1, "secret")
@@ -137,12 +137,12 @@ def wait_for_daemons(url, running):
     query = json.dumps({"query": "{instance{daemonHealth{allDaemonStatuses{daemonType healthy}}}}"}).encode()
     while running.poll() is None:
         try:
-            asked = urllib.request.Request(f"{url}/graphql", query, {"content-type": "application/json"})
-            told = json.load(urllib.request.urlopen(asked, timeout=30))
+            question = urllib.request.Request(f"{url}/graphql", query, {"content-type": "application/json"})
+            reply = json.load(urllib.request.urlopen(question, timeout=30))
         except OSError:
             time.sleep(0.2)
             continue
-        statuses = told["data"]["instance"]["daemonHealth"]["allDaemonStatuses"]
+        statuses = reply["data"]["instance"]["daemonHealth"]["allDaemonStatuses"]
         if all(status["healthy"] for status in statuses):
             return {status["daemonType"] for status in statuses}
         time.sleep(0.2)

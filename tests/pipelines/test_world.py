@@ -31,28 +31,28 @@ def rows(story, table, version):
     return sum(pq.ParquetFile(file.path).metadata.num_rows for file in story.lake.snapshot(version).files(table))
 
 
-@pytest.mark.parametrize("expectation", EXPECTATIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("expectation", EXPECTATIONS, ids=lambda each: each.name)
 def test_quirk(first, expectation):
     assert first.faults(expectation) == []
 
 
-@pytest.mark.parametrize("expectation", EVOLVED, ids=lambda one: one.name)
+@pytest.mark.parametrize("expectation", EVOLVED, ids=lambda each: each.name)
 def test_after_the_world_moved_on(third, expectation):
     assert third.faults(expectation) == []
 
 
 def test_what_is_new_is_dated_by_the_run_that_saw_it(story):
     older = Outcomes(story.lake.snapshot(story.third_version), began(story.third_began))
-    observed = [one for one in EVOLVED if one.revisions and one.revisions[-1].available_at is None]
+    observed = [each for each in EVOLVED if each.revisions and each.revisions[-1].available_at is None]
     assert observed
-    for one in observed:
-        faults = older.faults(one)
+    for item in observed:
+        faults = older.faults(item)
         assert [fault for fault in faults if "observation" not in fault] == []
-        assert len(faults) == sum(revision.available_at is None for revision in one.revisions) - 1
+        assert len(faults) == sum(revision.available_at is None for revision in item.revisions) - 1
 
 
 def test_every_quirk_of_the_source_is_planted_or_says_why_not():
-    planted = {one.quirk for one in (*EXPECTATIONS, *EVOLVED)}
+    planted = {each.quirk for each in (*EXPECTATIONS, *EVOLVED)}
     assert planted | NOT_PLANTED.keys() >= set(range(1, 55))
 
 

@@ -83,8 +83,8 @@ def run_once(name: str, lake: Lake, run_id: str = "run", mode: str = "live", **s
     """Run a feed over the network into a lake, for its example or another scope."""
     feed = all_feeds()[name]
     with HttpClient(hasty(feed.provider), CaptureStore.of(lake.root), mode, pause=lambda _: None) as client:
-        asked = replace(SCOPES[name], **scope)
-        return run_feed(feed, asked, client, lake, run_id=run_id, releases=Accepted())
+        question = replace(SCOPES[name], **scope)
+        return run_feed(feed, question, client, lake, run_id=run_id, releases=Accepted())
 
 
 @pytest.fixture
@@ -102,14 +102,14 @@ class Asker:
     waited: list[float] = field(default_factory=list)
 
     def ask(self, mode: str = "live", patience: float = PATIENCE) -> list[Row | Gap]:
-        found: list[Row | Gap] = []
+        result: list[Row | Gap] = []
         store = CaptureStore(self.root)
         with HttpClient(hasty(self.feed.provider, patience), store, mode, pause=self.waited.append) as client:
             for unit in self.feed.units(self.scope):
                 captures, refusal = collect_unit(self.feed, unit, client.fetch)
                 run = RunFacts(observed_at=clock.now(), releases=Accepted())
-                found += [outcome for outcome, _ in outcomes(self.feed, unit, captures, refusal, run)]
-        return found
+                result += [outcome for outcome, _ in outcomes(self.feed, unit, captures, refusal, run)]
+        return result
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ class Ask:
     def what(self) -> tuple[str, str, tuple[tuple[str, str], ...], str]:
         """What tells one question from another, secrets aside."""
         secret = {"apikey", "api_key", "token", "crumb"}
-        asked = tuple(sorted((name, value) for name, value in self.params.items() if name.lower() not in secret))
-        return self.provider, self.path, asked, self.said
+        question = tuple(sorted((name, value) for name, value in self.params.items() if name.lower() not in secret))
+        return self.provider, self.path, question, self.said
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,15 @@ class Loopback:
             self.fault, self.asked = fault, []
 
     def reply(
-        self, handler: BaseHTTPRequestHandler, provider: str, path: str, params: dict[str, str], said: str
+        self, handler: BaseHTTPRequestHandler, provider: str, path: str, params: dict[str, str], message: str
     ) -> Reply:
         """The answer to a question, faults included."""
         with self._lock:
-            ask = Ask(provider, handler.command, path, params, said, dict(handler.headers), len(self.asked))
+            ask = Ask(provider, handler.command, path, params, message, dict(handler.headers), len(self.asked))
             self.asked.append(ask)
             fault = self.fault
-        found = bundled.find(provider, ask.method, path, params, said)
-        reply = Reply(404, b"") if found is None else Reply(found.status, found.body, found.headers)
+        result = bundled.find(provider, ask.method, path, params, message)
+        reply = Reply(404, b"") if result is None else Reply(result.status, result.body, result.headers)
         return reply if fault is None else fault(ask, reply)
 
     def hold(self) -> None:
@@ -114,14 +114,14 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             parts = urlsplit(self.path)
             _, provider, *rest = parts.path.split("/", 2)
             length = int(self.headers.get("content-length") or 0)
-            said = json.dumps(json.loads(self.rfile.read(length))) if length else "null"
+            message = json.dumps(json.loads(self.rfile.read(length))) if length else "null"
             path = rest[0] if rest else ""
-            reply = loopback.reply(self, provider, path, dict(parse_qsl(parts.query, keep_blank_values=True)), said)
+            reply = loopback.reply(self, provider, path, dict(parse_qsl(parts.query, keep_blank_values=True)), message)
             if reply.hold:
                 loopback.hold()
                 self.close_connection = True
                 return
-            headers = {"date": formatdate(usegmt=True)} | {name.lower(): one for name, one in reply.headers.items()}
+            headers = {"date": formatdate(usegmt=True)} | {name.lower(): each for name, each in reply.headers.items()}
             self.send_response_only(reply.status)
             for name, value in headers.items():
                 self.send_header(name, value)

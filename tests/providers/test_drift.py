@@ -32,15 +32,15 @@ def lake(tmp_path, server) -> Lake:
 def rewrite(ask, reply):
     """One estimate is another one today, and one quarter is gone."""
     answer = json.loads(reply.body)
-    told = [one for one in answer["quarterlyEarnings"] if one["reportedEPS"] not in ("None", None)]
-    told[0]["estimatedEPS"] = "9.99"
-    answer["quarterlyEarnings"].remove(told[1])
+    message = [each for each in answer["quarterlyEarnings"] if each["reportedEPS"] not in ("None", None)]
+    message[0]["estimatedEPS"] = "9.99"
+    answer["quarterlyEarnings"].remove(message[1])
     return replace(reply, body=json.dumps(answer).encode())
 
 
 def again(lake) -> dict[str, FieldDrift]:
     with HttpClient(hasty(all_feeds()[NAME].provider), CaptureStore.of(lake.root), "refresh") as client:
-        return {one.field: one for one in measure(all_feeds()[NAME], SCOPES[NAME], client, lake)}
+        return {each.field: each for each in measure(all_feeds()[NAME], SCOPES[NAME], client, lake)}
 
 
 def rows_as_of(lake, as_of) -> list[tuple]:
@@ -49,18 +49,18 @@ def rows_as_of(lake, as_of) -> list[tuple]:
 
 
 def test_a_provider_that_says_the_same_has_not_drifted(lake):
-    found = again(lake)
-    assert {one.changed for one in found.values()} == {0}
-    assert found["reported_eps"].compared == found["*"].compared > 0
+    result = again(lake)
+    assert {each.changed for each in result.values()} == {0}
+    assert result["reported_eps"].compared == result["*"].compared > 0
 
 
 def test_what_is_rewritten_or_gone_is_counted(lake, server):
     whole = again(lake)["*"].compared
     server.behave(rewrite)
-    found = again(lake)
-    assert found["estimated_eps"].changed == 1
-    assert found["reported_eps"].changed == 0
-    assert (found["*"].changed, found["*"].compared) == (whole - found["reported_eps"].compared, whole)
+    result = again(lake)
+    assert result["estimated_eps"].changed == 1
+    assert result["reported_eps"].changed == 0
+    assert (result["*"].changed, result["*"].compared) == (whole - result["reported_eps"].compared, whole)
 
 
 def test_first_seen_values_stay_what_the_past_shows(lake, server):

@@ -31,17 +31,17 @@ MATRIX = [
 ]
 
 
-def comparable(found: list[Row | Gap]) -> list[tuple]:
+def comparable(result: list[Row | Gap]) -> list[tuple]:
     """What was found, without what depends on the moment it was fetched at."""
     return sorted(
-        ("row", repr(sorted(one.values.items()))) if isinstance(one, Row) else ("gap", one.type, one.reason)
-        for one in found
+        ("row", repr(sorted(each.values.items()))) if isinstance(each, Row) else ("gap", each.type, each.reason)
+        for each in result
     )
 
 
-def dates(found: list[Row | Gap]) -> dict[str, datetime]:
+def dates(result: list[Row | Gap]) -> dict[str, datetime]:
     """Return when each row became available."""
-    return {repr(sorted(row.values.items())): row.available_at for row in found if isinstance(row, Row)}
+    return {repr(sorted(row.values.items())): row.available_at for row in result if isinstance(row, Row)}
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,14 @@ def baseline(undisturbed, name) -> list[Row | Gap]:
     return undisturbed(name)
 
 
-def is_sound(feed, found: list[Row | Gap]) -> None:
+def is_sound(feed, result: list[Row | Gap]) -> None:
     """Something came of it, every gap is typed and says why, every row passes the gate, and no two rows disagree."""
-    assert found
-    for gap in (one for one in found if isinstance(one, Gap)):
+    assert result
+    for gap in (each for each in result if isinstance(each, Gap)):
         assert gap.type in GAP_TYPES
         assert gap.reason
         assert gap.locator
-    rows, values = [one for one in found if isinstance(one, Row)], {}
+    rows, values = [each for each in result if isinstance(each, Row)], {}
     for row in rows:
         identity = (*(row.values.get(column) for column in feed.dataset.identity), row.available_at)
         assert feed.naming or values.setdefault(str(identity), row.values) == row.values, "stated twice, differently"
@@ -123,5 +123,5 @@ def test_an_empty_answer_that_is_false_is_asked_for_again(baseline, server, aske
 def test_every_bundled_answer_is_used_by_its_index():
     for provider in bundled.providers():
         folder = Path(bundled.__file__).parent / "external" / provider
-        listed = {entry["file"] for entry in json.loads((folder / "answers.json").read_text())}
-        assert listed | {"answers.json"} == {path.name for path in folder.iterdir()}
+        listing = {entry["file"] for entry in json.loads((folder / "answers.json").read_text())}
+        assert listing | {"answers.json"} == {path.name for path in folder.iterdir()}

@@ -160,13 +160,13 @@ def test_a_wrong_key_is_the_caller_s_mistake(tmp_path, loopback, monkeypatch, ke
 
 def test_earnings_as_of_an_instant_say_that_later_ones_are_left_out_whether_or_not_there_are_any(filled):
     question = given_for("alphavantage", "earnings")
-    cut, late, opened = (
+    cut, late, session = (
         answer(question | more, lake=filled)[0]
         for more in ({"pit": "2024-01-01T00:00:00Z"}, {"pit": iso(clock.now())}, {})
     )
     (gap,) = (gap for gap in cut["gaps"] if gap["type"] == "pit_excluded")
     assert cut["gaps"] == late["gaps"]
-    assert gap not in opened["gaps"]
+    assert gap not in session["gaps"]
     assert cut["data"]
     assert len(cut["data"]) < len(late["data"])
     assert not any(letter.isdigit() for letter in gap["reason"])
@@ -186,9 +186,9 @@ def test_what_is_as_of_the_download_is_not_shown_before_it(filled):
 
 
 def test_prose_is_shown_in_open_mode_alone(filled):
-    opened, _ = answer(given_for("perplexity", "ask"), lake=filled)
+    session, _ = answer(given_for("perplexity", "ask"), lake=filled)
     cut, _ = answer(given_for("perplexity", "ask", pit="2026-11-01T00:00:00Z"), lake=filled)
-    assert [item["record_type"] for item in opened["data"] if "record_type" in item] == ["synthesis"]
+    assert [item["record_type"] for item in session["data"] if "record_type" in item] == ["synthesis"]
     assert not any("answer" in item for item in cut["data"])
 
 
@@ -237,10 +237,10 @@ def test_what_a_file_holds_and_may_not_be_shown_is_a_gap(filled, tmp_path):
 @pytest.mark.parametrize("op", ["ask", "reason", "research"])
 def test_a_file_s_prose_is_shown_in_open_mode_alone(filled, op):
     file = str(ROOT / "sample/external/perplexity/ask_phones.json")
-    opened, _ = answer(given_for("perplexity", "ask", input_file=file) | {"op": op}, lake=filled)
-    assert [item["record_type"] for item in opened["data"] if "record_type" in item] == ["synthesis"]
-    assert [item["answer"] for item in opened["data"] if "answer" in item] == ["They earned more than before [1]."]
-    assert [item["url"] for item in opened["data"] if "url" in item] == ["https://www.example.com/earned"]
+    session, _ = answer(given_for("perplexity", "ask", input_file=file) | {"op": op}, lake=filled)
+    assert [item["record_type"] for item in session["data"] if "record_type" in item] == ["synthesis"]
+    assert [item["answer"] for item in session["data"] if "answer" in item] == ["They earned more than before [1]."]
+    assert [item["url"] for item in session["data"] if "url" in item] == ["https://www.example.com/earned"]
     cut, _ = answer(given_for("perplexity", "ask", input_file=file, pit=PIT) | {"op": op}, lake=filled)
     assert cut["data"] == []
 
@@ -398,11 +398,11 @@ def believing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("op", "named"), [("search", "results"), ("ask", "search_results"), ("reason", "search_results")]
+    ("op", "names"), [("search", "results"), ("ask", "search_results"), ("reason", "search_results")]
 )
-def test_a_provider_s_dates_are_believed_where_that_is_set(tmp_path, believing, op, named):
+def test_a_provider_s_dates_are_believed_where_that_is_set(tmp_path, believing, op, names):
     file, lake = tmp_path / "answer.json", Lake(tmp_path / "none")
-    file.write_text(json.dumps({named: RESULTS, "choices": [{"message": {"content": "prose"}}], "citations": []}))
+    file.write_text(json.dumps({names: RESULTS, "choices": [{"message": {"content": "prose"}}], "citations": []}))
     question = {"source": "perplexity", "op": op, "query": ["q"], "input_file": str(file), "pit": CLAIMED_AT}
     payload, metadata = answer(question, lake=lake)
     assert {item["url"][14:]: item["available_at"] for item in payload["data"]} == {

@@ -82,9 +82,9 @@ def column_changes(body: bytes) -> Iterator[tuple[str, Change]]:
     header = lines[0] if lines and len(lines[0]) > 2 else []
     for place, name in enumerate(header):
         for kind in KINDS[:3]:
-            told = [[*line[:place], *cell(line[place:], kind, first=not row), *line[place + 1 :]]
+            reply = [[*line[:place], *cell(line[place:], kind, first=not row), *line[place + 1 :]]
                     for row, line in enumerate(lines)]  # fmt: skip
-            yield f"{name} {kind}", lambda _, told=told: written(told)
+            yield f"{name} {kind}", lambda _, message=reply: written(message)
 
 
 def cell(rest: list[str], kind: str, *, first: bool) -> list[str]:
@@ -105,7 +105,7 @@ def outcomes_with_change(
     name: str, which: int = -1, change: Change | None = None
 ) -> tuple[list[Row | Gap], list[Capture]]:
     """What a feed makes of its bundled answers, one of them changed."""
-    feed, came, found = all_feeds()[name], [], []
+    feed, came, result = all_feeds()[name], [], []
 
     def fetch(request):
         capture = bundled.captured(feed.provider, request, FETCHED)
@@ -121,8 +121,8 @@ def outcomes_with_change(
     for unit in feed.units(SCOPES[name]):
         captures, refusal = collect_unit(feed, unit, fetch)
         run = RunFacts(observed_at=FETCHED, releases=Accepted())
-        found += [outcome for outcome, _ in outcomes(feed, unit, captures, refusal, run)]
-    return found, came
+        result += [outcome for outcome, _ in outcomes(feed, unit, captures, refusal, run)]
+    return result, came
 
 
 @pytest.mark.sampled(4)
@@ -134,10 +134,10 @@ def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
     tried = 0
     for which, capture in enumerate(captures):
         for what, change in changes(capture.body):
-            found, _ = outcomes_with_change(name, which, change)
-            is_sound(feed, found)
-            whole = [one for one in found if isinstance(one, Gap) and one.type == "upstream_error"]
-            assert whole or len(found) >= min(len(usual), 1), what
+            result, _ = outcomes_with_change(name, which, change)
+            is_sound(feed, result)
+            whole = [each for each in result if isinstance(each, Gap) and each.type == "upstream_error"]
+            assert whole or len(result) >= min(len(usual), 1), what
             tried += 1
     assert tried > 5 or name in {"call_slides", "universe_events", "web_pages"}
 
@@ -155,9 +155,9 @@ def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
 def test_a_dating_field_that_is_gone_leaves_no_row(name, field, reason):
     _, captures = outcomes_with_change(name)
     content = json.loads(captures[0].body)
-    found, _ = outcomes_with_change(name, 0, lambda _: json.dumps(changed(content, field, "gone")).encode())
-    assert reason in {one.reason for one in found if isinstance(one, Gap)}
-    first = {one.evidence.split("&item")[0] for one in found if isinstance(one, Row)}
+    result, _ = outcomes_with_change(name, 0, lambda _: json.dumps(changed(content, field, "gone")).encode())
+    assert reason in {each.reason for each in result if isinstance(each, Gap)}
+    first = {each.evidence.split("&item")[0] for each in result if isinstance(each, Row)}
     assert not any(evidence.endswith(sha256(captures[0].body).hexdigest()) for evidence in first)
 
 
@@ -171,5 +171,5 @@ def test_an_answer_that_is_torn_anywhere_breaks_nothing(name, data):
     body = captures[which].body
     cut, length = data.draw(st.integers(0, len(body))), data.draw(st.integers(0, 12))
     torn = body[:cut] + data.draw(st.sampled_from((b"", b",", b"\n", b'"', b"x"))) + body[cut + length :]
-    found, _ = outcomes_with_change(name, which, lambda _: torn)
-    is_sound(all_feeds()[name], found)
+    result, _ = outcomes_with_change(name, which, lambda _: torn)
+    is_sound(all_feeds()[name], result)

@@ -134,7 +134,7 @@ def wrapped(name, tool, items, shape):
     extra = {"facets": {"total": 12345, "newest": bad}}.get(shape, {})
     answer = {"content": [], "isError": False}
     if name == "brave-search":
-        answer["content"] = [{"type": "text", "text": json.dumps(one)} for one in items]
+        answer["content"] = [{"type": "text", "text": json.dumps(each)} for each in items]
         answer["content"] += [{"type": "text", "text": bad}] if extra else []
     elif name == "alpaca":
         own = {"bars": {"AAPL": items}} if tool == "get_stock_bars" else {"news": items}

@@ -30,8 +30,8 @@ CARELESS = (
     lambda arguments, chance: arguments | {chance.choice(["end", "end_date", "freshness", "asof", "until"]): LATER},
     lambda arguments, chance: arguments | {chance.choice(["End", "as_off", "end-date", "pit", "cutoff"]): LATER},
     lambda arguments, chance: arguments | {"options": {"end": {"date": LATER}}},
-    lambda arguments, chance: {name: {"value": given, "end": LATER} for name, given in arguments.items()},
-    lambda arguments, chance: {name: f"{given} until {LATER}, before:{LATER}" for name, given in arguments.items()},
+    lambda arguments, chance: {name: {"value": inputs, "end": LATER} for name, inputs in arguments.items()},
+    lambda arguments, chance: {name: f"{inputs} until {LATER}, before:{LATER}" for name, inputs in arguments.items()},
     lambda arguments, chance: {},
     lambda arguments, chance: arguments | {"cursor": chance.choice(["", "2", f"after-{CANARY}"[:5], LATER])},
     lambda arguments, chance: arguments | {"page_token": "next", "_meta": {"end": LATER}},
@@ -45,8 +45,9 @@ def calls(name, count, seed):
     for number in range(count):
         tool = chance.choice(sorted(set(TOOLS[name]) & set(MEMBERS)) if number % 9 else sorted(TOOLS[name]))
         arguments = chance.choice(CARELESS[:1] * 9 + CARELESS)(RIGHT.get(tool, {}), chance)
-        yield tool, {given: f"{said} {number}" if isinstance(said, str) and given in ("query", "identifier", "symbols")
-                     else said for given, said in arguments.items()}  # fmt: skip
+        numbered = ("query", "identifier", "symbols")
+        yield tool, {name: f"{value} {number}" if isinstance(value, str) and name in numbered else value
+                     for name, value in arguments.items()}  # fmt: skip
 
 
 async def run(name, count, seed, folder):

@@ -18,16 +18,16 @@ LATER = {"title": "FUTURE", "at": "2024-02-16T10:00:00Z"}
 
 
 def test_a_function_answers_with_the_envelope_and_is_asked_up_to_the_cut_off():
-    asked = []
+    question = []
 
     @pitlake.cut_off(AS_OF, **MEMBERS)
     def search(query: str, until: str, limit: int = 3) -> list:
         """Search."""
-        asked.append((query, until, limit))
+        question.append((query, until, limit))
         return [OLD, LATER]
 
     answer = search("oil", limit=2)
-    assert asked == [("oil", "2024-02-15", 2)]
+    assert question == [("oil", "2024-02-15", 2)]
     assert [row["title"] for row in answer["data"]] == ["old"]
     assert check_answer(answer, AS_OF) is None
     assert list(inspect.signature(search).parameters) == ["query", "limit"]

@@ -91,13 +91,13 @@ def conversation(address, *queries):
 def test_a_header_is_sent_and_its_value_is_nowhere_else(place):
     with (
         served(Keyed()) as upstream,
-        proxy_process(*line(upstream), folder=place, X_AUTH=f"Bearer {SECRET}") as (at, said),
+        proxy_process(*line(upstream), folder=place, X_AUTH=f"Bearer {SECRET}") as (at, message),
     ):
         read, titles = conversation(at, "oil", "fail")
     assert titles == [["oil [redacted X_AUTH]", "[redacted X_AUTH]"], []]
-    for text in (read, (place / "run.jsonl").read_text(), said.read_text()):
+    for text in (read, (place / "run.jsonl").read_text(), message.read_text()):
         assert SECRET not in text
-    assert "listening at http://127.0.0.1:" in said.read_text()
+    assert "listening at http://127.0.0.1:" in message.read_text()
     with proxy_process("--replay", "run.jsonl", folder=place) as (at, _):
         assert conversation(at, "oil", "fail") == (read, titles)
 
@@ -107,10 +107,10 @@ def test_a_header_that_the_server_refuses_is_one_line_without_it(place, monkeypa
     monkeypatch.setenv("X_AUTH", "Bearer wrong-f00d")
     with served(Keyed()) as upstream:
         assert invoke(["proxy", *line(upstream)]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert "--header" in said.err
-    assert "f00d" not in said.err
+    output = capsys.readouterr()
+    assert (output.out, output.err.count("\n")) == ("", 1)
+    assert "--header" in output.err
+    assert "f00d" not in output.err
 
 
 def test_it_listens_to_posts_of_its_own_names_with_the_token_alone(place):

@@ -172,9 +172,9 @@ def test_a_server_that_dies_at_its_start_shows_its_last_words(tmp_path, monkeypa
     monkeypatch.setenv("NEWS_API_KEY", "planted-f00dfeed")
     program = "import os\nraise SystemExit('no licence for ' + os.environ['NEWS_API_KEY'])"
     assert invoke(["proxy", "--learn", "draft.toml", "--", sys.executable, "-c", program]) == 2
-    written = capsys.readouterr().err
-    assert "did not answer as an MCP server: no licence for [redacted NEWS_API_KEY]" in written
-    assert written.count("\n") == 1
+    output = capsys.readouterr().err
+    assert "did not answer as an MCP server: no licence for [redacted NEWS_API_KEY]" in output
+    assert output.count("\n") == 1
 
 
 NOISY = """
@@ -197,7 +197,7 @@ def test_a_server_that_prints_is_read_and_its_failed_call_says_why(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     line = ["proxy", "--learn", "draft.toml", "--call", "search", "{}", "--", sys.executable, "-c", NOISY]
     assert invoke(line) == 0
-    written = capfd.readouterr().err
-    assert "search: the sample call failed: Error executing tool search: set the variable NEWS_PLAN first" in written
-    assert "FUTURE" not in written
+    output = capfd.readouterr().err
+    assert "search: the sample call failed: Error executing tool search: set the variable NEWS_PLAN first" in output
+    assert "FUTURE" not in output
     assert "# Not drafted, because the sample call failed:\n# search" in (tmp_path / "draft.toml").read_text()

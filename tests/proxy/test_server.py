@@ -227,10 +227,10 @@ def test_a_tape_is_of_one_run_and_survives_a_torn_line(world, tape_file):
         Tape.record(tape_file, parse(POLICY), instant("2024-02-15T16:00:01-05:00"))
     with pytest.raises(BadInput, match="another cut-off or policy"):
         Tape.record(tape_file, parse(POLICY + "\n# changed"), instant(AS_OF))
-    held = Tape.record(tape_file, parse(POLICY), instant(AS_OF))
+    content = Tape.record(tape_file, parse(POLICY), instant(AS_OF))
     with pytest.raises(BadInput, match="another proxy"):
         Tape.record(tape_file, parse(POLICY), instant(AS_OF))
-    held.close()
+    content.close()
     tape_file.write_bytes(whole.replace(b'"arguments"', b'"argument"'))
     with pytest.raises(BadInput, match="damaged"):
         Tape.replay(tape_file)
@@ -263,9 +263,9 @@ def test_a_large_answer_does_not_hold_up_the_others(world, tape_file):
 
         async def tick():
             while True:
-                begun = anyio.current_time()
+                start = anyio.current_time()
                 await anyio.sleep(0.001)
-                waits.append(anyio.current_time() - begun)
+                waits.append(anyio.current_time() - start)
 
         class Upstream:
             async def tools(self):
@@ -364,9 +364,9 @@ def _children():
 def test_wrong_input_is_one_line(arguments, complaint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert invoke(["proxy", *arguments]) == 2
-    written = capsys.readouterr()
-    assert complaint in written.err
-    assert (written.err.count("\n"), written.out) == (1, "")
+    output = capsys.readouterr()
+    assert complaint in output.err
+    assert (output.err.count("\n"), output.out) == (1, "")
     assert [*tmp_path.rglob("*.jsonl")] == [] or arguments[-2] == "--"  # only a server that fails leaves a tape
 
 

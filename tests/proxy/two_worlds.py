@@ -119,15 +119,15 @@ def main():
     options.add_argument("--n", type=int, default=500)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--answers")
-    given = options.parse_args()
+    inputs = options.parse_args()
     began = time.process_time()
-    if given.answers:
-        answers, items, undated = additional_gaps(given.answers, given.seed)
+    if inputs.answers:
+        answers, items, undated = additional_gaps(inputs.answers, inputs.seed)
         line = f"{answers} answers until {clock.iso(clock.now())}, {items} items, {len(undated)} additional gaps"
-        found = dict(undated)
-        line += "".join(f"\n{name}: {str(item)[:300]}" for name, item in found.items())
+        result = dict(undated)
+        line += "".join(f"\n{name}: {str(item)[:300]}" for name, item in result.items())
     else:
-        compared, planted, rows, kinds = compare(given.n, given.seed)
+        compared, planted, rows, kinds = compare(inputs.n, inputs.seed)
         line = f"{compared:,} comparisons: {planted} planted bytes, {rows} counts and {kinds} kinds of gap that differ"
     sys.stdout.write(f"{line}\n{time.process_time() - began:.1f} CPU seconds\n")
 

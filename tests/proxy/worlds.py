@@ -40,8 +40,8 @@ class Reader:
     def __init__(self):
         self.texts = []
 
-    def add(self, shown):
-        self.texts.append(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str))
+    def add(self, display):
+        self.texts.append(display if isinstance(display, str) else json.dumps(display, ensure_ascii=False, default=str))
 
     async def hear(self, message):
         self.add(repr(message))
@@ -114,8 +114,8 @@ def proxy_process(*arguments, **environment):
     folder = Path(environment.pop("folder"))
     line = [sys.executable, "-m", "pitlake", "proxy", "--http", "--port", str(port), *arguments]
     surroundings = os.environ | {"PYTHONPATH": str(ROOT)} | environment
-    with (folder / "stderr").open("wb") as said:
-        process = subprocess.Popen(line, cwd=folder, env=surroundings, stderr=said)
+    with (folder / "stderr").open("wb") as message:
+        process = subprocess.Popen(line, cwd=folder, env=surroundings, stderr=message)
     try:
         while process.poll() is None and not listens(process.pid, port):
             time.sleep(0.02)

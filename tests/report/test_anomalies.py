@@ -21,8 +21,8 @@ def test_a_steady_dataset_has_none():
 
 def test_a_flood_and_a_drought_are_found_newest_first():
     days = steady() | {date(2024, 3, 5): 300, date(2024, 3, 20): 5}
-    found = [(anomaly.day, anomaly.rows, anomaly.usual, anomaly.score > 0) for anomaly in anomalies(days)]
-    assert found == [(date(2024, 3, 20), 5, 100, False), (date(2024, 3, 5), 300, 100, True)]
+    result = [(anomaly.day, anomaly.rows, anomaly.usual, anomaly.score > 0) for anomaly in anomalies(days)]
+    assert result == [(date(2024, 3, 20), 5, 100, False), (date(2024, 3, 5), 300, 100, True)]
 
 
 def test_a_missing_day_is_found_but_not_a_holiday():

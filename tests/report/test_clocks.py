@@ -26,13 +26,13 @@ LAG_SECONDS = "(epoch_us(observed_at) - epoch_us(available_at)) / 1e6"
 
 def written(folder, number, rows):
     """Instants, lags and source tags as a file."""
-    told = {
+    reply = {
         "available_at": pa.array([moment for moment, *_ in rows], INSTANT),
         "observed_at": pa.array([moment + lag for moment, lag, _ in rows], INSTANT),
         "available_at_source": pa.array([source for *_, source in rows]),
     }
     path = folder / f"{number}.parquet"
-    write_parquet(pa.table(told), path)
+    write_parquet(pa.table(reply), path)
     return DataFile(str(path), len(rows), path.stat().st_size, MIDNIGHT, MIDNIGHT)
 
 
@@ -44,19 +44,21 @@ def name_of(lag):
 @settings(max_examples=60, deadline=None)
 def test_the_clocks_are_counted_as_loops_and_quantile_cont_count_them(tmp_path_factory, drawn):
     folder = tmp_path_factory.mktemp("clocks")
-    files = [[(MIDNIGHT + timedelta(microseconds=micros), lag, source) for micros, lag, source in one] for one in drawn]
+    files = [
+        [(MIDNIGHT + timedelta(microseconds=micros), lag, source) for micros, lag, source in each] for each in drawn
+    ]
     paths = [written(folder, number, rows) for number, rows in enumerate(files)]
     rows = [row for file in files for row in file]
     with calculator() as sql:
-        found = clocks(sql, paths)
-        asked = f"SELECT quantile_cont({LAG_SECONDS}, [0.05, 0.5, 0.95]) FROM {reading(paths)}"
-        [[quantiles]] = sql.sql(asked).fetchall()
-    assert list(found.quantiles) == quantiles
-    assert found.days == Counter(new_york_day(moment) for moment, *_ in rows)
-    assert {name: count for name, count in found.lags.items() if count} == Counter(name_of(lag) for _, lag, _ in rows)
+        result = clocks(sql, paths)
+        question = f"SELECT quantile_cont({LAG_SECONDS}, [0.05, 0.5, 0.95]) FROM {reading(paths)}"
+        [[quantiles]] = sql.sql(question).fetchall()
+    assert list(result.quantiles) == quantiles
+    assert result.days == Counter(new_york_day(moment) for moment, *_ in rows)
+    assert {name: count for name, count in result.lags.items() if count} == Counter(name_of(lag) for _, lag, _ in rows)
     sources = Counter(source for *_, source in rows)
-    assert list(found.sources.items()) == sorted(sources.items(), key=lambda one: (-one[1], one[0]))
-    assert (found.newest, found.observed) == (max(row[0] for row in rows), max(row[0] + row[1] for row in rows))
+    assert list(result.sources.items()) == sorted(sources.items(), key=lambda each: (-each[1], each[0]))
+    assert (result.newest, result.observed) == (max(row[0] for row in rows), max(row[0] + row[1] for row in rows))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 20, 21, 1_000])

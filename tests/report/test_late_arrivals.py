@@ -43,8 +43,8 @@ def look(lake, dataset, records, observed_at, *, days=None, entities=None, run_i
         lake.publish(stage, observed_at)
 
 
-def measured(lake, dataset, **asked):
-    return next(measure.late for measure in site.read(lake, contracts={"notes": dataset}, **asked).measures)
+def measured(lake, dataset, **question):
+    return next(measure.late for measure in site.read(lake, contracts={"notes": dataset}, **question).measures)
 
 
 def at(day, hour):
@@ -73,7 +73,7 @@ def test_late_arrivals_are_those_of_the_slow_twin(tmp_path, dataset, seed):
             (name, ticker, dated) for name, ticker, dated in records
             if clock.new_york_day(dated) in days and (entities is None or ticker in entities) and dated <= observed_at
         ]  # fmt: skip
-        there = [one for one in covered if came[one[0]] <= observed_at]
+        there = [each for each in covered if came[each[0]] <= observed_at]
         look(lake, dataset, there, observed_at, days=days, entities=entities, run_id=f"run-{number}")
         for name, _, dated in covered:
             if came[name] > observed_at:
@@ -82,13 +82,13 @@ def test_late_arrivals_are_those_of_the_slow_twin(tmp_path, dataset, seed):
                 seen.add(name)
                 if name in missed:
                     lags[name] = (observed_at - dated).total_seconds()
-    found = measured(lake, dataset)
-    assert found.count == len(lags)
-    told = {one.evidence: one.missed_at for one in found.newest}
-    assert len(told) == min(len(lags), late.MOST_LISTED)
-    assert told.items() <= {f"toy:{name}": missed[name] for name in lags}.items()
+    result = measured(lake, dataset)
+    assert result.count == len(lags)
+    reply = {each.evidence: each.missed_at for each in result.newest}
+    assert len(reply) == min(len(lags), late.MOST_LISTED)
+    assert reply.items() <= {f"toy:{name}": missed[name] for name in lags}.items()
     if lags:
-        assert (found.median, found.largest) == pytest.approx((median(lags.values()), max(lags.values())))
+        assert (result.median, result.largest) == pytest.approx((median(lags.values()), max(lags.values())))
 
 
 def test_the_report_counts_lists_and_tells_them(tmp_path):
@@ -98,17 +98,17 @@ def test_the_report_counts_lists_and_tells_them(tmp_path):
     look(lake, BY_DAY, records[:2], at(DAYS[2], 0), days=DAYS[:1], run_id="second")
     look(lake, BY_DAY, records, at(DAYS[4], 0), days=DAYS[:1], run_id="third")
     site.write(site.read(lake, contracts={"notes": BY_DAY}, at=at(DAYS[4], 0)), tmp_path / "site")
-    told = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["late"]
+    document = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["late"]
     # The first came after 47 hours, the others after 95 less 2 to 4, for the clocks went forward between.
-    assert (told["count"], told["median_seconds"], told["largest_seconds"]) == (4, 91.5 * 3600, 93 * 3600)
-    assert [one["evidence"] for one in told["newest"]] == ["toy:n4", "toy:n3", "toy:n2", "toy:n1"]
-    assert told["newest"][-1]["missed_at"] == clock.iso(at(DAYS[1], 0))
+    assert (document["count"], document["median_seconds"], document["largest_seconds"]) == (4, 91.5 * 3600, 93 * 3600)
+    assert [each["evidence"] for each in document["newest"]] == ["toy:n4", "toy:n3", "toy:n2", "toy:n1"]
+    assert document["newest"][-1]["missed_at"] == clock.iso(at(DAYS[1], 0))
     page = (tmp_path / "site" / "notes.html").read_text()
     assert "toy:n4" in page.split('id="late"')[1]
     assert "3.9 days" in page.split('id="late"')[1]
     assert "4</a> late arrivals" in (tmp_path / "site" / site.INDEX).read_text()
     earlier = measured(lake, BY_DAY, version=2)
-    assert (earlier.count, [one.evidence for one in earlier.newest]) == (1, ["toy:n1"])
+    assert (earlier.count, [each.evidence for each in earlier.newest]) == (1, ["toy:n1"])
 
 
 def test_no_more_than_the_newest_are_listed(tmp_path):
@@ -116,17 +116,17 @@ def test_no_more_than_the_newest_are_listed(tmp_path):
     records = [(f"n{number}", "AAPL", at(DAYS[0], 1)) for number in range(late.MOST_LISTED + 3)]
     look(lake, BY_DAY, [], at(DAYS[1], 0), days=DAYS[:1], run_id="first")
     look(lake, BY_DAY, records, at(DAYS[2], 0), days=DAYS[:1], run_id="second")
-    found = measured(lake, BY_DAY)
-    assert (found.count, len(found.newest)) == (len(records), late.MOST_LISTED)
+    result = measured(lake, BY_DAY)
+    assert (result.count, len(result.newest)) == (len(records), late.MOST_LISTED)
 
 
 def test_within_an_hour_a_look_missed_what_is_dated_up_to_it(tmp_path):
     lake, begin = Lake(tmp_path / "lake"), at(DAYS[0], 10)
     records = {minute: (f"n{minute}", "AAPL", begin + timedelta(minutes=minute)) for minute in (1, 9, 20, 21)}
     for after, there in ((5, (1,)), (20, (1,)), (50, (1, 9, 20, 21))):
-        found = [records[minute] for minute in there]
-        look(lake, BY_DAY, found, begin + timedelta(minutes=after), days=DAYS[:1], run_id=f"after-{after}")
-    assert [one.evidence for one in measured(lake, BY_DAY).newest] == ["toy:n20", "toy:n9"]
+        result = [records[minute] for minute in there]
+        look(lake, BY_DAY, result, begin + timedelta(minutes=after), days=DAYS[:1], run_id=f"after-{after}")
+    assert [each.evidence for each in measured(lake, BY_DAY).newest] == ["toy:n20", "toy:n9"]
 
 
 def test_a_look_at_the_very_instant_of_a_row_missed_it(tmp_path):

@@ -130,8 +130,8 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
 
     def told(version):
         report = site.read(lake, version=version, contracts={"notes": LINKED})
-        judged = [one.run_id for measures in report.shown for one in measures.check_reports]
-        return judged, [incident.run_id for incident in report.incidents], [one.name for one in report.silent]
+        judged = [each.run_id for measures in report.shown for each in measures.check_reports]
+        return judged, [incident.run_id for incident in report.incidents], [each.name for each in report.silent]
 
     lake.start()
     toy.write("good", "2024-03-05T12:00:00-05:00", "yes")
@@ -218,10 +218,10 @@ def test_a_failing_check_shows_its_rows_and_links_to_their_evidence(report, told
 def test_freshness_is_of_the_newest_record_not_of_a_revision_that_a_poll_found(lake):
     newest = datetime(2024, 3, 12, 2, 30, tzinfo=timezone.utc)
     limit = newest + LINKED.freshness
-    found = [site.read(lake, contracts={"notes": LINKED}, at=limit + late).measures[0].freshness
+    result = [site.read(lake, contracts={"notes": LINKED}, at=limit + late).measures[0].freshness
              for late in (timedelta(0), timedelta(seconds=1))]  # fmt: skip
-    assert [check.passed for check in found] == [True, False]
-    assert {check.facts["newest record"] for check in found} == {clock.iso(newest)}
+    assert [check.passed for check in result] == [True, False]
+    assert {check.facts["newest record"] for check in result} == {clock.iso(newest)}
 
 
 def test_columns_show_their_null_rate_and_the_gaps_have_a_page(report, told):
@@ -250,11 +250,11 @@ def test_incidents_are_shown_newest_first_and_kept_once(tmp_path):
     reasons = ("prices: GraphUnavailable", "news: <b>")
     older = Incident(happened_at=OBSERVED, run_id="older", job="graph_days", kind="failed", reasons=reasons)
     newer = replace(older, happened_at=OBSERVED + timedelta(seconds=1), run_id="newer", kind="unanswered")
-    for one in (older, newer, older):
-        lake.keep_incident(one)
+    for item in (older, newer, older):
+        lake.keep_incident(item)
     site.write(site.read(lake, contracts={"notes": LINKED}), tmp_path / "site")
-    told = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["incidents"]
-    assert [(one["run"], one["kind"], one["reasons"]) for one in told] == [
+    document = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["incidents"]
+    assert [(each["run"], each["kind"], each["reasons"]) for each in document] == [
         ("newer", "unanswered", list(reasons)),
         ("older", "failed", list(reasons)),
     ]
@@ -264,8 +264,8 @@ def test_incidents_are_shown_newest_first_and_kept_once(tmp_path):
 
 
 def test_an_incident_is_read_as_it_was_kept():
-    kept = Incident(happened_at=OBSERVED, run_id="r", job="work", kind="failed", reasons=("a", "b"))
-    assert Incident.from_json(kept.to_json()) == kept
+    remaining = Incident(happened_at=OBSERVED, run_id="r", job="work", kind="failed", reasons=("a", "b"))
+    assert Incident.from_json(remaining.to_json()) == remaining
     with pytest.raises(LakeError, match="damaged"):
         Incident.from_json(b'{"run_id": "r"}')
 
@@ -280,8 +280,8 @@ def test_the_newest_drift_of_each_field_is_shown_where_it_was_measured(lake, tmp
     file = DataFile(str(tmp_path / "drift.parquet"), 4, 1, OBSERVED, OBSERVED)
     snapshot = lake.snapshot()
     with_drift = Snapshot(2, {**snapshot.tables, DRIFT: TableState((file,))})
-    found = measure(lake, LINKED, with_drift, snapshot, OBSERVED).drift
-    assert [(one.field, one.changed, one.share) for one in found] == [("said", 7, 0.7), ("*", 1, 0.1)]
+    result = measure(lake, LINKED, with_drift, snapshot, OBSERVED).drift
+    assert [(each.field, each.changed, each.share) for each in result] == [("said", 7, 0.7), ("*", 1, 0.1)]
     assert list(measure(lake, LINKED, snapshot, snapshot, OBSERVED).drift) == []
 
 
@@ -297,7 +297,9 @@ def test_an_empty_lake_has_a_report_that_names_what_is_missing(tmp_path):
 
 
 def test_a_judgement_is_read_as_it_was_kept():
-    kept = CheckReport(dataset="notes", run_id="r", checked_at=datetime(2024, 1, 1, tzinfo=timezone.utc), version=None)
-    assert CheckReport.from_json(kept.to_json()) == kept
+    remaining = CheckReport(
+        dataset="notes", run_id="r", checked_at=datetime(2024, 1, 1, tzinfo=timezone.utc), version=None
+    )
+    assert CheckReport.from_json(remaining.to_json()) == remaining
     with pytest.raises(LakeError, match="damaged"):
         CheckReport.from_json(b'{"dataset": "notes"}')

@@ -32,12 +32,12 @@ def written(folder, number, rows):
     """Rows of a key, a maker and an instant, as a file."""
     names = dict.fromkeys((*TOYS.key, *TOYS.revision_order, "available_at"))
     schema = pa.schema([TOYS.arrow_schema.field(name) for name in names])
-    told = [
+    reply = [
         dict.fromkeys(names, "") | {"key": key, "maker": maker, "available_at": moment, "content_hash": b"%d" % place}
         for place, (key, maker, moment) in enumerate(rows)
     ]
     path = folder / f"{number}.parquet"
-    write_parquet(pa.Table.from_pylist(told, schema), path)
+    write_parquet(pa.Table.from_pylist(reply, schema), path)
     return DataFile(str(path), len(rows), path.stat().st_size, MIDNIGHT, MIDNIGHT)
 
 
@@ -68,6 +68,6 @@ def test_revisions_are_all_rows_but_the_first_of_each_key(tmp_path_factory, ever
         if every:
             counter._repeated = partial(all_hashes, sql)
         for count in (len(files), len(files) - 1, 0):
-            found = counter.of(files[:count])
-            assert (dict(found.by_day), found.keys) == looped(rows[:count])
-            assert found.rows == sum(found.by_day.values())
+            result = counter.of(files[:count])
+            assert (dict(result.by_day), result.keys) == looped(rows[:count])
+            assert result.rows == sum(result.by_day.values())

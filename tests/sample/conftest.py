@@ -17,21 +17,21 @@ def parts():
 @pytest.fixture(scope="session")
 def nodes(parts):
     """Label -> id -> properties, of the whole world."""
-    found = {}
+    result = {}
     for part in parts:
         for label, nodes in part.graph.nodes.items():
-            found.setdefault(label, {}).update(nodes)
-    return found
+            result.setdefault(label, {}).update(nodes)
+    return result
 
 
 @pytest.fixture(scope="session")
 def edges(parts):
     """Kind -> edges, of the whole world."""
-    found = {}
+    result = {}
     for part in parts:
         for kind, edges in part.graph.edges.items():
-            found.setdefault(kind, []).extend(edges)
-    return found
+            result.setdefault(kind, []).extend(edges)
+    return result
 
 
 @pytest.fixture(scope="module")

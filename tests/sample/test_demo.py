@@ -68,15 +68,15 @@ def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path, monkey
 def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
     with step("working", of=2) as tick:
         tick(1, "first")
-    said = capsys.readouterr().err.splitlines()
-    assert said[:2] == ["working …", "  1 of 2: first"]
-    assert said[2].startswith("working: ")
+    output = capsys.readouterr().err.splitlines()
+    assert output[:2] == ["working …", "  1 of 2: first"]
+    assert output[2].startswith("working: ")
 
 
 def test_it_ends_with_the_address_that_make_web_opens(tmp_path, capsys):
     demo.show_next_steps(tmp_path, "D-1")
-    (told,) = re.findall(r"make web  # opens (\S+)", capsys.readouterr().out.replace("\n", ""))
+    (reply,) = re.findall(r"make web  # opens (\S+)", capsys.readouterr().out.replace("\n", ""))
     (line,) = re.findall(r"pitlake web --lake \S+ (--as-of .*) --browse", Path("Makefile").read_text())
     _, as_of, _, ticker = line.split()
     port = next(option.default for option in web.params if option.name == "port")
-    assert told == f"http://127.0.0.1:{port}{Address(instant(as_of), ticker).url()}"
+    assert reply == f"http://127.0.0.1:{port}{Address(instant(as_of), ticker).url()}"

@@ -28,8 +28,8 @@ def test_quarters_end_when_they_really_did(ticker, ends):
 
 def test_quarters_follow_one_another_without_a_day_between():
     for company in companies():
-        found = quarters(company)
-        assert every((after.start - before.end).days == 1 for before, after in pairwise(found))
+        result = quarters(company)
+        assert every((after.start - before.end).days == 1 for before, after in pairwise(result))
 
 
 def test_published_revenue_is_kept():
@@ -54,8 +54,8 @@ def test_a_year_s_net_income_is_restated_by_the_next_year_s_filing():
 def test_no_filing_states_a_fact_twice():
     for company in companies():
         for filing in filter(lambda filing: filing.has_facts, filings(company)):
-            stated = Counter((fact.concept, fact.period, fact.members) for fact in facts(filing))
-            assert set(stated.values()) == {1}
+            counts = Counter((fact.concept, fact.period, fact.members) for fact in facts(filing))
+            assert set(counts.values()) == {1}
 
 
 def test_some_filings_are_accepted_after_half_past_five_and_some_before_the_open():

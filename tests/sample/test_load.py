@@ -17,17 +17,17 @@ MOVED, ARRIVED = {change.name for change in evolved().changes}, evolved().arriva
 
 def test_everything_is_written(story, admin, nodes, edges):
     assert story.written == {"nodes": sum(map(len, nodes.values())), "edges": sum(map(len, edges.values()))}
-    for label, found in nodes.items():
-        wanted = len(found) + len(ARRIVED.nodes.get(label, ()))
-        assert admin.write(f"MATCH (n:{label}) RETURN count(n) AS n") == [{"n": wanted}]
+    for label, result in nodes.items():
+        count = len(result) + len(ARRIVED.nodes.get(label, ()))
+        assert admin.write(f"MATCH (n:{label}) RETURN count(n) AS n") == [{"n": count}]
 
 
 def test_every_relation_is_written(admin, edges):
     counted = admin.write("MATCH ()-[r]->() RETURN type(r) AS kind, count(r) AS n")
-    wanted = {}
-    for (_, kind, _), found in (*edges.items(), *ARRIVED.edges.items()):
-        wanted[kind] = wanted.get(kind, 0) + len(found)
-    assert {entry["kind"]: entry["n"] for entry in counted} == wanted
+    expected = {}
+    for (_, kind, _), result in (*edges.items(), *ARRIVED.edges.items()):
+        expected[kind] = expected.get(kind, 0) + len(result)
+    assert {entry["kind"]: entry["n"] for entry in counted} == expected
 
 
 def test_progress_is_told_to_the_end(story):
@@ -43,8 +43,8 @@ def test_ids_are_unique_by_constraint(admin):
 def test_values_come_back_as_they_were_written(admin, nodes):
     for label in ("Report", "Fact", "Context", "News"):
         node_id, properties = next(item for item in nodes[label].items() if item[0] not in MOVED)
-        found = admin.write(f"MATCH (n:{label} {{id: $id}}) RETURN properties(n) AS p", {"id": node_id})
-        assert found == [{"p": properties}]
+        result = admin.write(f"MATCH (n:{label} {{id: $id}}) RETURN properties(n) AS p", {"id": node_id})
+        assert result == [{"p": properties}]
 
 
 def test_lists_and_nan_survive_on_edges(admin):
@@ -73,7 +73,7 @@ def test_a_server_that_is_not_ours_is_refused():
 def test_moving_on_changes_what_it_says_and_again_nothing(admin):
     before = admin.write("MATCH (n) RETURN count(n) AS n")
     for change in evolved().changes:
-        found = admin.write(f"MATCH (n:{change.label} {{id: $id}}) RETURN properties(n) AS p", {"id": change.name})
-        assert found[0]["p"].items() >= change.properties.items()
+        result = admin.write(f"MATCH (n:{change.label} {{id: $id}}) RETURN properties(n) AS p", {"id": change.name})
+        assert result[0]["p"].items() >= change.properties.items()
     evolve(admin)
     assert admin.write("MATCH (n) RETURN count(n) AS n") == before

@@ -48,29 +48,31 @@ def test_every_quirk_is_expected_or_said_not_to_be_planted():
 
 
 def test_names_are_unique():
-    assert [name for name, times in Counter(one.name for one in STATED).items() if times > 1] == []
+    assert [name for name, times in Counter(each.name for each in STATED).items() if times > 1] == []
 
 
-@pytest.mark.parametrize("expectation", STATED, ids=lambda one: one.name)
+@pytest.mark.parametrize("expectation", STATED, ids=lambda each: each.name)
 def test_an_expectation_fits_its_contract(expectation):
-    known = columns(expectation)
+    existing = columns(expectation)
     for name, value in valued(expectation):
-        assert value is None or isinstance(value, PYTHON_TYPES[known[name].type]), name
-        assert value is not None or not known[name].required, name
+        assert value is None or isinstance(value, PYTHON_TYPES[existing[name].type]), name
+        assert value is not None or not existing[name].required, name
 
 
-@pytest.mark.parametrize("expectation", [one for one in STATED if one.kind == GAP], ids=lambda one: one.name)
+@pytest.mark.parametrize("expectation", [each for each in STATED if each.kind == GAP], ids=lambda each: each.name)
 def test_a_gap_is_one_of_its_contract_s(expectation):
     rules = datasets.get(expectation.dataset).gap_rules
     assert (expectation.gap_type, expectation.reason) in {(rule.type, rule.reason) for rule in rules}
 
 
-@pytest.mark.parametrize("expectation", STATED, ids=lambda one: one.name)
+@pytest.mark.parametrize("expectation", STATED, ids=lambda each: each.name)
 def test_an_expectation_says_what_its_kind_needs(expectation):
-    said = bool(expectation.key), bool(expectation.locator), len(expectation.revisions) > 1
-    assert {ROW: said[0], GAP: said[1], ABSENT: said[0] or said[1], REVISIONS: said[0] and said[2]}[expectation.kind]
-    for one in (expectation, *expectation.revisions):
-        assert one.available_at is None or parse_instant(one.available_at)
+    message = bool(expectation.key), bool(expectation.locator), len(expectation.revisions) > 1
+    assert {ROW: message[0], GAP: message[1], ABSENT: message[0] or message[1], REVISIONS: message[0] and message[2]}[
+        expectation.kind
+    ]
+    for item in (expectation, *expectation.revisions):
+        assert item.available_at is None or parse_instant(item.available_at)
 
 
 def source_of(locator):
@@ -84,8 +86,8 @@ def source_of(locator):
 
 @pytest.mark.parametrize(
     "expectation",
-    [one for one in manifest.EXPECTATIONS if one.locator and one.kind != ABSENT],
-    ids=lambda one: one.name,
+    [each for each in manifest.EXPECTATIONS if each.locator and each.kind != ABSENT],
+    ids=lambda each: each.name,
 )
 def test_a_locator_names_what_the_world_holds(expectation, nodes, edges):
     (label, node_id), relation, (other, other_id) = source_of(expectation.locator)
@@ -99,7 +101,7 @@ def test_the_oddities_are_the_same_however_often_they_are_planted():
 
 
 def test_each_planted_kind_of_outcome_is_there():
-    assert {one.kind for one in manifest.EXPECTATIONS} == {ROW, GAP, ABSENT, REVISIONS}
+    assert {each.kind for each in manifest.EXPECTATIONS} == {ROW, GAP, ABSENT, REVISIONS}
     assert len(manifest.EXPECTATIONS) >= 150
 
 

@@ -39,9 +39,9 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def desk(home):
     """A browser at the memory that `make web` names."""
-    (named,) = re.findall(r"FORGE_LAKE=\.pitlake/demo/(\S+) \$\(BIN\)/pitlake web", Path("Makefile").read_text())
+    (names,) = re.findall(r"FORGE_LAKE=\.pitlake/demo/(\S+) \$\(BIN\)/pitlake web", Path("Makefile").read_text())
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("FORGE_LAKE", str(home / named))
+        patched.setenv("FORGE_LAKE", str(home / names))
         patched.setenv("PITLAKE_LAKE", str(home / "lake"))
         with browsing(home / "lake", rooms=(room,)) as client:
             yield client
@@ -82,9 +82,9 @@ def test_no_page_has_a_dead_button_and_each_says_once_that_it_is_read_only(desk)
 
 def test_the_command_line_stands_at_the_same_day(desk, capsys):
     assert invoke(("forge", "desk")) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("as of 2010-05-21T21:00:00")
-    assert "long AAPL E-004" in told
+    output = capsys.readouterr().out
+    assert output.startswith("as of 2010-05-21T21:00:00")
+    assert "long AAPL E-004" in output
     assert invoke(("forge", "export", "positions")) == 0
     assert "E-004" in capsys.readouterr().out
     assert invoke(("forge", "settle")) == 2

@@ -28,9 +28,9 @@ def lake(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("outside") / "lake")
     assert outside.unpack(lake) > len(outside.SCOPES)
     for name in in_order(outside.SCOPES):
-        one = feed(name)
-        with HttpClient(one.provider, CaptureStore.of(lake.root), "replay") as client:
-            report = run_feed(one, outside.SCOPES[name], client, lake, run_id="demo")
+        item = feed(name)
+        with HttpClient(item.provider, CaptureStore.of(lake.root), "replay") as client:
+            report = run_feed(item, outside.SCOPES[name], client, lake, run_id="demo")
         assert report.outcome.total.published
     return lake
 
@@ -38,9 +38,9 @@ def lake(tmp_path_factory):
 @pytest.mark.parametrize("question", outside.QUESTIONS, ids=lambda question: question.concept)
 def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, capsys):
     demo.show(lake, question)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert question.answer_before != question.answer_after
-    assert said.count(f"from {question.told_by}") == 2
+    assert output.count(f"from {question.told_by}") == 2
 
 
 @pytest.mark.parametrize("dataset", ["av_earnings", "yahoo_earnings"])

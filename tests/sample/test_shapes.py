@@ -59,8 +59,8 @@ def test_a_node_is_made_once():
 
 
 def test_shared_nodes_are_made_by_the_first_part_alone():
-    known = set()
-    first, second = Graph(known), Graph(known)
+    existing = set()
+    first, second = Graph(existing), Graph(existing)
     for graph in (first, second):
         graph.shared("Unit", "usd")
     assert (first.size, second.size) == ((1, 0), (0, 0))

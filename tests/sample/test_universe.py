@@ -34,10 +34,10 @@ HELD = timedelta(days=90)
 
 def lake_of(folder, scope):
     """A lake with what the bundled indexes tell within a scope."""
-    lake, one = Lake(folder), feed("universe_events")
-    capture_all(one, scope, CaptureStore.of(lake.location), outside.FETCHED_AT)
-    with HttpClient(one.provider, CaptureStore.of(lake.root), "replay") as client:
-        run_feed(one, scope, client, lake, run_id="universe")
+    lake, item = Lake(folder), feed("universe_events")
+    capture_all(item, scope, CaptureStore.of(lake.location), outside.FETCHED_AT)
+    with HttpClient(item.provider, CaptureStore.of(lake.root), "replay") as client:
+        run_feed(item, scope, client, lake, run_id="universe")
     return lake
 
 
@@ -53,15 +53,15 @@ def universe(lake):
     @cache
     def ask(moment):
         with connect(moment, lake=lake.location, datasets=READ) as session:
-            found = session.run("universe", statuses=EVERY).arrow().to_pylist()
-        return {row["cik"]: row for row in found}
+            rows = session.run("universe", statuses=EVERY).arrow().to_pylist()
+        return {row["cik"]: row for row in rows}
 
     return ask
 
 
-def living(found):
+def living(result):
     """Those of an answer that the query gives when no statuses are asked for."""
-    return {cik: row for cik, row in found.items() if row["status"] in ("listed", "registered", "uncertain")}
+    return {cik: row for cik, row in result.items() if row["status"] in ("listed", "registered", "uncertain")}
 
 
 def close_of(day):
@@ -81,27 +81,27 @@ def gain(company, day):
 
 
 def test_the_bundled_indexes_list_every_annual_report_of_the_world():
-    listed = {
+    listing = {
         line.split("/")[-1].removesuffix(".txt")
         for path in (FOLDER / "sec_edgar").glob("form.*Q?.idx")
         for line in path.read_text().splitlines()
         if line.startswith("10-K ")
     }
-    assert listed == {one.accession for company in companies() for one in filings(company) if one.form == "10-K"}
+    assert listing == {one.accession for company in companies() for one in filings(company) if one.form == "10-K"}
 
 
 @pytest.mark.parametrize("day", SCREENS, ids=str)
 def test_whoever_traded_on_an_old_day_is_in_the_universe_of_that_day(universe, day):
-    found = living(universe(close_of(day)))
-    assert traded(day).keys() - found.keys() == set()
+    result = living(universe(close_of(day)))
+    assert traded(day).keys() - result.keys() == set()
 
 
 def test_no_screen_through_the_universe_has_survivors_bias(universe):
     survivors = [company for company in companies() if company not in _dead()]
     biased = 0
     for day in SCREENS:
-        truth, found = traded(day), living(universe(close_of(day)))
-        screened = [truth[cik] for cik in found if cik in truth]
+        truth, result = traded(day), living(universe(close_of(day)))
+        screened = [truth[cik] for cik in result if cik in truth]
         every = fmean(gain(company, day) for company in truth.values())
         assert fmean(gain(company, day) for company in screened) - every == pytest.approx(0, abs=1e-12)
         of_today = [company for company in survivors if company.cik in truth]
@@ -137,8 +137,8 @@ def test_a_company_lives_and_dies_when_its_filings_say_so(universe, ticker, mome
 
 def test_the_dead_say_how_they_died(universe):
     last = universe(close_of(date(2025, 6, 30)))
-    told = {ticker: last[by_ticker(ticker).cik]["rule_provision"] for ticker in (ACQUIRED, STRUCK)}
-    assert told == {ACQUIRED: "17 CFR 240.12d2-2(a)(3)", STRUCK: "17 CFR 240.12d2-2(b)"}
+    reply = {ticker: last[by_ticker(ticker).cik]["rule_provision"] for ticker in (ACQUIRED, STRUCK)}
+    assert reply == {ACQUIRED: "17 CFR 240.12d2-2(a)(3)", STRUCK: "17 CFR 240.12d2-2(b)"}
 
 
 def test_a_lake_that_ends_at_an_instant_gives_the_same_universe_there(universe, tmp_path):

@@ -33,8 +33,10 @@ def test_it_is_of_a_size_that_loads_quickly(parts):
 
 
 def test_no_node_is_made_twice(parts):
-    made = Counter((label, node_id) for part in parts for label, nodes in part.graph.nodes.items() for node_id in nodes)
-    assert [node for node, times in made.items() if times > 1] == []
+    counts = Counter(
+        (label, node_id) for part in parts for label, nodes in part.graph.nodes.items() for node_id in nodes
+    )
+    assert [node for node, times in counts.items() if times > 1] == []
 
 
 def test_edges_lead_to_nodes_of_their_own_or_an_earlier_part(parts):
@@ -46,15 +48,15 @@ def test_edges_lead_to_nodes_of_their_own_or_an_earlier_part(parts):
 
 
 def test_no_edge_is_made_twice(edges):
-    for kind, found in edges.items():
-        pairs = [(start, end) for start, end, _ in found]
+    for kind, result in edges.items():
+        pairs = [(start, end) for start, end, _ in result]
         assert len(pairs) == len(set(pairs)), kind
 
 
 def test_nodes_hold_texts_where_the_upstream_does(nodes):
-    for label, found in nodes.items():
+    for label, result in nodes.items():
         native = PASSED_THROUGH.get(label, set()) | LISTS.get(label, set())
-        odd = {name for node in found.values() for name, value in node.items() if not isinstance(value, str)}
+        odd = {name for node in result.values() for name, value in node.items() if not isinstance(value, str)}
         assert odd <= native, label
 
 
@@ -65,9 +67,9 @@ def test_relations_keep_numbers_and_real_booleans(edges):
 
 
 def test_every_bar_has_all_nine_properties(edges):
-    wanted = {"open", "high", "low", "close", "vwap", "volume", "transactions", "daily_return", "timestamp"}
+    expected = {"open", "high", "low", "close", "vwap", "volume", "transactions", "daily_return", "timestamp"}
     for label in ("Company", "Sector", "MarketIndex"):
-        assert every(set(bar) == wanted for _, _, bar in edges["Date", "HAS_PRICE", label])
+        assert every(set(bar) == expected for _, _, bar in edges["Date", "HAS_PRICE", label])
 
 
 def test_bars_are_in_order(edges):
@@ -110,8 +112,8 @@ def test_facts_hang_on_one_document_and_mostly_one_context(nodes, edges):
 
 
 def test_walmart_s_four_dividends_are_one_node_a_year(nodes):
-    kept = [node for node in nodes["Dividend"] if node.startswith("WMT_")]
-    assert len(kept) == len(WALMART_YEARS)
+    remaining = [node for node in nodes["Dividend"] if node.startswith("WMT_")]
+    assert len(remaining) == len(WALMART_YEARS)
 
 
 def test_small_vectors_are_on_a_few_nodes(nodes):
@@ -129,9 +131,9 @@ def test_a_larger_world_holds_the_smaller_one():
 
 def test_a_made_up_company_s_part_depends_on_its_place_alone():
     def built(scale):
-        known = set()
+        existing = set()
         company = list(companies(scale))[2 * len(REAL) + len(DEAD) - 1]
-        return list(world._company(Graph(known), company).records())
+        return list(world._company(Graph(existing), company).records())
 
     assert built(2) == built(4)
 
@@ -142,7 +144,7 @@ def test_accession_numbers_name_no_real_filing(nodes):
 
 def test_what_is_missing_is_missing_by_itself(edges, nodes):
     bars = {edge[:2] for edge in edges["Date", "HAS_PRICE", "Company"]}
-    xom, fcx = (next(one.cik for one in REAL if one.ticker == ticker) for ticker in ("XOM", "FCX"))
+    xom, fcx = (next(each.cik for each in REAL if each.ticker == ticker) for ticker in ("XOM", "FCX"))
     gone = {("2024-08-19", xom), ("2024-02-13", fcx), ("2024-02-14", fcx)}
     assert gone.isdisjoint(bars)
     assert {("2024-08-16", xom), ("2024-08-20", xom), ("2024-02-12", fcx), ("2024-02-15", fcx)} <= bars

@@ -51,16 +51,16 @@ def cut_cache(tmp_path_factory: pytest.TempPathFactory) -> CutCache:
 @pytest.fixture
 def ask_of(cut_cache: CutCache) -> Iterable[Open]:
     """Opens sessions on any toy lake, by default as of T, and closes them at the end."""
-    opened: list[Session] = []
+    handle: list[Session] = []
 
     def open_it(lake: ToyLake, as_of: datetime | None = T, **changes: object) -> Session:
         settings = {"catalogue": CATALOGUE, "cut_cache": cut_cache, "limits": Limits(seconds=30)} | changes
         session = open_at(lake.snapshot, as_of, **settings)
-        opened.append(session)
+        handle.append(session)
         return session
 
     yield open_it
-    for session in opened:
+    for session in handle:
         session.close()
 
 

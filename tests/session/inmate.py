@@ -46,7 +46,7 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
     own = file_name(0)
     libc = ctypes.CDLL(None, use_errno=True)
     address = ctypes.addressof(ctypes.c_char.from_buffer(PAGE))
-    one_byte, one, none = (ctypes.c_uint64 * 2)(address, 1), ctypes.c_ulong(1), ctypes.c_ulong(0)
+    one_byte, item, none = (ctypes.c_uint64 * 2)(address, 1), ctypes.c_ulong(1), ctypes.c_ulong(0)
     array_map = (ctypes.c_uint32 * 32)(2, 4, 4, 1)  # type, size of key and value, entries
 
     def called(result: int) -> int:
@@ -94,7 +94,7 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
         "read another's limits": lambda: resource.prlimit(stranger, resource.RLIMIT_CORE),
         "set another's limits": lambda: resource.prlimit(stranger, resource.RLIMIT_CORE, (0, 0)),
         "trace": lambda: called(libc.ptrace(0x4206, stranger, 0, 0)),
-        "read another's memory": lambda: called(libc.process_vm_readv(stranger, one_byte, one, one_byte, one, none)),
+        "read another's memory": lambda: called(libc.process_vm_readv(stranger, one_byte, item, one_byte, item, none)),
         "own namespaces": lambda: called(libc.unshare(0x10000000)),
         "mount": lambda: called(libc.mount(b"tmpfs", b"/", b"tmpfs", 0, None)),
         "change the root": lambda: os.chroot("/"),
@@ -164,10 +164,10 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
     if "only" in ways:
         paths = [Path(own), Path(other)]
         layers = [LAYERS[name] for name in ways if name in LAYERS]
-        told: dict[str, object] = {name: alone(attempt, layers, paths) for name, attempt in tries.items()}
+        reply: dict[str, object] = {name: alone(attempt, layers, paths) for name, attempt in tries.items()}
     else:
-        told = sealed(tries, connection, separated="root" in ways and sandbox.separate())
-    os.write(1, json.dumps(told).encode())
+        reply = sealed(tries, connection, separated="root" in ways and sandbox.separate())
+    os.write(1, json.dumps(reply).encode())
     os._exit(0)
 
 
@@ -211,18 +211,20 @@ def alone(attempt: Callable[[], object], layers: list[Callable[[], object]], fil
 
 def sealed(tries: dict[str, Callable[[], object]], connection: Any, *, separated: bool) -> dict[str, object]:
     """What comes of all attempts in this process, sealed as a session's is, and that it still answers."""
-    told: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)}
+    reply: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)}
     for name, attempt in tries.items():
         try:
             attempt()
-            told[name] = DONE
+            reply[name] = DONE
         except OSError as error:
-            told[name] = error.errno
+            reply[name] = error.errno
         except Exception as error:  # noqa: BLE001  whatever stopped it stopped it
-            told[name] = type(error).__name__
+            reply[name] = type(error).__name__
     engine.allot(connection, threads=2, memory=1 << 30)
-    told["query its own file"] = connection.sql(f"SELECT count(*) FROM read_parquet('{file_name(0)}')").fetchall()[0][0]
-    return told
+    reply["query its own file"] = connection.sql(f"SELECT count(*) FROM read_parquet('{file_name(0)}')").fetchall()[0][
+        0
+    ]
+    return reply
 
 
 if __name__ == "__main__":

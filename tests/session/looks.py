@@ -11,13 +11,13 @@ from pitlake.lake import Lake
 from tests.kit import publish
 
 
-def lake_of(root: Path, said: Mapping[str, Iterable[Mapping[str, Any]]], looks: Sequence[datetime]) -> Lake:
+def lake_of(root: Path, message: Mapping[str, Iterable[Mapping[str, Any]]], looks: Sequence[datetime]) -> Lake:
     """said: rows by dataset, oldest first. looks: when it was looked, after the instant from which on rows count."""
     lake = Lake(root, allow_drift="looks that differ")
-    for name, rows in said.items():
+    for name, rows in message.items():
         dataset, every = get(name), list(rows)
         for since, looked in pairwise(looks):
             seen = [row for row in every if since <= row["available_at"] < looked]
-            newest = {tuple(one[key] for key in dataset.identity): one for one in seen}
+            newest = {tuple(each[key] for key in dataset.identity): each for each in seen}
             publish(lake, dataset, newest.values(), f"look-of-{looked:%Y-%m-%d}", observed_at=looked)
     return lake

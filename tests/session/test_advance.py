@@ -107,7 +107,7 @@ def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
 @ISOLATIONS
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
-    "made",
+    "outcome",
     [
         lambda session: session.load("mine", [{"x": 1}]),
         lambda session: session.sql("CREATE TABLE mine AS SELECT 1 AS x"),
@@ -119,9 +119,9 @@ def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
         lambda session: session.sql("CREATE SCHEMA s; USE s"),
     ],
 )
-def test_nothing_that_was_made_in_it_is_there_any_more(filled, ask_of, isolation, made):
+def test_nothing_that_was_made_in_it_is_there_any_more(filled, ask_of, isolation, outcome):
     session = ask_of(filled, START, isolation=isolation)
-    made(session)
+    outcome(session)
     session.advance(T)
     assert answers(session) == answers(ask_of(filled, T, isolation=isolation))
     assert session.sql("SELECT getvariable('x')").rows() == [(None,)]
@@ -129,14 +129,14 @@ def test_nothing_that_was_made_in_it_is_there_any_more(filled, ask_of, isolation
 
 
 def test_limits_and_what_is_called_with_each_answer_stay(filled, ask_of):
-    seen, asked = [], []
+    seen, request = [], []
     session = ask_of(filled, START, limits=Limits(rows=1, seconds=30))
-    session.on_result, session.on_advance = (lambda result: asked.append(result.receipt.question.as_of)), seen.append
+    session.on_result, session.on_advance = (lambda result: request.append(result.receipt.question.as_of)), seen.append
     session.advance(T)
     session.sql("SELECT 1")
     with pytest.raises(LimitExceeded):
         session.sql("FROM charts_revisions")
-    assert (seen, asked) == ([T], ["2024-02-15T21:00:00Z"])
+    assert (seen, request) == ([T], ["2024-02-15T21:00:00Z"])
 
 
 def test_who_is_told_of_a_later_instant_may_refuse_it(filled, ask_of):
@@ -237,7 +237,7 @@ def test_a_month_that_is_kept_gives_the_very_files_that_are_made_anew(filled, as
     for hours in (5, 30, 31, 78, 200, 400, 900):
         moving.advance(START + hours * DAY / 24)
         ask_of(filled, moving.as_of, cut_cache=CutCache(tmp_path / "anew", few=few)).close()
-    made, anew = ({path.name: path.read_bytes() for path in (tmp_path / each).glob("*.parquet")}
+    outcome, anew = ({path.name: path.read_bytes() for path in (tmp_path / each).glob("*.parquet")}
                   for each in ("kept", "anew"))  # fmt: skip
     assert len(anew) > 5
-    assert anew.items() <= made.items()
+    assert anew.items() <= outcome.items()

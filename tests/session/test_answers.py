@@ -20,11 +20,11 @@ def test_numbers_that_json_lacks_can_be_bound(ask, isolation):
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
 def test_enums_come_as_texts_wherever_they_stand(ask, isolation):
     mood = "'a'::ENUM('a', 'b')"
-    told = ask(isolation=isolation).sql(
+    reply = ask(isolation=isolation).sql(
         f"""SELECT {mood} AS plain, {{'x': {mood}, 'y "z"': [{mood}]}} AS struct, [{mood}] AS list,
         [{mood}, {mood}]::ENUM('a', 'b')[2] AS pair, map {{{mood}: [{mood}]}} AS map"""
     )
-    assert told.rows() == [("a", {"x": "a", 'y "z"': ["a"]}, ["a"], ["a", "a"], [("a", ["a"])])]
+    assert reply.rows() == [("a", {"x": "a", 'y "z"': ["a"]}, ["a"], ["a", "a"], [("a", ["a"])])]
 
 
 def test_instants_come_as_arrow_converts_them(ask):
@@ -36,21 +36,21 @@ def test_instants_come_as_arrow_converts_them(ask):
 
 def test_a_notebook_shows_an_answer_as_a_table_and_a_receipt_is_printed_in_a_line(ask):
     session = ask()
-    told = session.sql(
+    reply = session.sql(
         "SELECT i AS n, '<b>' || repeat('x', 500) AS text, NULL AS nothing, [i] AS list FROM range(30) t(i)"
     )
-    shown = told._repr_html_()
-    assert shown.count("<tr>") == 1 + 20
-    assert "<th>text</th>" in shown
-    assert "<td>19</td>" in shown
-    assert "<td>[19]</td>" in shown
-    assert "<td></td>" in shown
-    assert "<b>" not in shown
-    assert "&lt;b&gt;xxx" in shown
-    assert len(shown) < 20 * 200
-    assert f"20 of 30 rows, as of {session.as_of.strftime('%Y-%m-%dT%H:%M:%SZ')}" in shown
+    display = reply._repr_html_()
+    assert display.count("<tr>") == 1 + 20
+    assert "<th>text</th>" in display
+    assert "<td>19</td>" in display
+    assert "<td>[19]</td>" in display
+    assert "<td></td>" in display
+    assert "<b>" not in display
+    assert "&lt;b&gt;xxx" in display
+    assert len(display) < 20 * 200
+    assert f"20 of 30 rows, as of {session.as_of.strftime('%Y-%m-%dT%H:%M:%SZ')}" in display
     assert "2 rows" in session.sql("SELECT * FROM range(2)")._repr_html_()
-    receipt = told.receipt
+    receipt = reply.receipt
     assert (
         str(receipt)
         == repr(receipt)

@@ -49,8 +49,8 @@ def looks(rng):
     for first in range(0, len(toys), 4):
         seen = toys[first : first + 4]
         yield seen, seen[-1].available_at + timedelta(hours=rng.choice((1, 30)))
-    told = [Toy(f"late{number}", "y", at) for number, at in enumerate(rng.sample(instants, 4))]
-    yield told, LAST + timedelta(days=1)
+    reply = [Toy(f"late{number}", "y", at) for number, at in enumerate(rng.sample(instants, 4))]
+    yield reply, LAST + timedelta(days=1)
 
 
 def moments(rng):
@@ -67,11 +67,11 @@ def opened(lake, as_of, cuts, dataset=TOY, **changes):
 def test_compacted_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
     rng = random.Random(seed)
     landed, compacted = Lake(tmp_path / "landed"), Lake(tmp_path / "compacted")
-    given = list(looks(rng))
-    at_these = {rng.randrange(len(given)) for _ in range(3)} | {len(given) - 2}
+    inputs = list(looks(rng))
+    at_these = {rng.randrange(len(inputs)) for _ in range(3)} | {len(inputs) - 2}
     if seed % 2:
-        at_these.add(len(given) - 1)  # else late rows lie beside closed years
-    for number, (toys, observed) in enumerate(given):
+        at_these.add(len(inputs) - 1)  # else late rows lie beside closed years
+    for number, (toys, observed) in enumerate(inputs):
         for lake in (landed, compacted):
             publish(lake, toys, observed)
         if number in at_these:
@@ -110,13 +110,13 @@ def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
         at = FIRST + number * timedelta(days=17)
         publish(lake, [Toy(f"{number}{name}", "x", at) for name in "abcd"], at + US)
     lake.compact(TOY)
-    known = {Path(file.path).read_bytes() for file in lake.snapshot().files("toys") if file.form}
+    existing = {Path(file.path).read_bytes() for file in lake.snapshot().files("toys") if file.form}
     with opened(lake, LAST, cuts) as session:
         assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
         for path in paths_of_files(session):
             ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
             assert moment.timestamp() == 0
-    assert not known & {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
+    assert not existing & {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
     with opened(lake, LAST, cuts, hindsight="omit", dataset=replace(TOY, knowable={"text": "hindsight"})) as session:
         for path in paths_of_files(session):
             assert not session.sql(f"SELECT name FROM parquet_schema('{path}') WHERE name = 'text'").rows()
@@ -152,10 +152,10 @@ def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_pa
         os.utime(path)
     utime = os.utime
 
-    def refuse(path, *given, **named):
+    def refuse(path, *inputs, **names):
         if Path(path) in closed_files:
             raise PermissionError
-        utime(path, *given, **named)
+        utime(path, *inputs, **names)
 
     monkeypatch.setattr(os, "utime", refuse)
     with opened(lake, LAST, CutCache(tmp_path / "others", few=FEW)) as session:
@@ -173,16 +173,16 @@ def test_files_of_another_form_are_sources_until_they_are_compacted_anew(tmp_pat
     with monkeypatch.context() as before:
         before.setattr(compacted, "FORM", compacted.FORM + 1)
         lake.compact(TOY)
-    held = rows(lake)
+    result_rows = rows(lake)
     with opened(lake, LAST, cuts) as session:
         right = bytes_of_files(session)
     earlier = [file for file in lake.snapshot().files("toys") if file.form]
-    kept = {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
-    assert not kept.isdisjoint(Path(file.path).read_bytes() for file in earlier)
+    remaining = {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
+    assert not remaining.isdisjoint(Path(file.path).read_bytes() for file in earlier)
     assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM + 1, None}
     assert lake.compact(TOY).changed
     assert {file.form for file in lake.snapshot().files("toys")} == {compacted.FORM, None}
-    assert rows(lake) == held
+    assert rows(lake) == result_rows
     with opened(lake, LAST, CutCache(tmp_path / "other cuts", few=FEW)) as session:
         assert bytes_of_files(session) == right
     assert not lake.compact(TOY).changed
@@ -197,11 +197,11 @@ def test_rows_of_closed_and_landed_files_are_asked_together_with_when_they_were_
     lake.compact(TOY)
     files = lake.snapshot().files("toys")
     assert {bool(file.beside) for file in files} == {True, False}
-    for asked in (files, [file for file in files if file.beside], [file for file in files if not file.beside]):
+    for question in (files, [file for file in files if file.beside], [file for file in files if not file.beside]):
         with calculator() as sql:
-            found = sql.sql(f"SELECT key, available_at, observed_at FROM {reading(asked)} e").fetchall()
-        assert len(found) == sum(file.rows for file in asked)
-        assert set(found) <= expected
+            result_rows = sql.sql(f"SELECT key, available_at, observed_at FROM {reading(question)} e").fetchall()
+        assert len(result_rows) == sum(file.rows for file in question)
+        assert set(result_rows) <= expected
     assert pq.read_schema(next(file.path for file in files if file.beside)).names == [
         name for name in TOY.arrow_schema.names if name != "observed_at"
     ]

@@ -143,8 +143,10 @@ def forged(path):
     rewritten(path)
     *_, signature = json.loads(signed_cache.signature_path(path).read_text())
     now = path.stat()
-    known = [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns]
-    signed_cache.signature_path(path).write_text(json.dumps([sha256(path.read_bytes()).hexdigest(), known, signature]))
+    existing = [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns]
+    signed_cache.signature_path(path).write_text(
+        json.dumps([sha256(path.read_bytes()).hexdigest(), existing, signature])
+    )
 
 
 def swapped(path):
@@ -204,8 +206,8 @@ def test_the_directory_is_private(lake, ask, home):
 def test_a_cut_does_not_tell_when_it_was_made(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     session = ask(cut_cache=CutCache(home))
-    told = session.sql("SELECT epoch(last_modified) FROM read_blob('/proc/self/fd/300')").rows()
-    assert told == [(0.0,)]
+    result_rows = session.sql("SELECT epoch(last_modified) FROM read_blob('/proc/self/fd/300')").rows()
+    assert result_rows == [(0.0,)]
 
 
 def test_a_damaged_cut_is_made_again(lake, ask, home):

@@ -28,8 +28,8 @@ MORE = [
 def search(lake, home):
     """The answer of a search whose session is made of this directory of cuts."""
     cuts = CutCache(Path(home), few=FEW)
-    with open_at(lake.snapshot(), INSTANTS[2], datasets=["news", "benzinga_news"], cut_cache=cuts) as asked:
-        return asked.run("news_full_text", query=QUERY, limit=MANY).arrow()
+    with open_at(lake.snapshot(), INSTANTS[2], datasets=["news", "benzinga_news"], cut_cache=cuts) as question:
+        return question.run("news_full_text", query=QUERY, limit=MANY).arrow()
 
 
 def cached_files(home):
@@ -44,16 +44,16 @@ def lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def undisturbed(lake, tmp_path_factory):
     home = tmp_path_factory.mktemp("undisturbed") / "cuts"
-    found = search(lake, home)
+    result = search(lake, home)
     indexes = [path for path in home.glob("*.parquet") if pq.read_schema(path).equals(words.SCHEMA)]
     assert len(indexes) > 3
-    return found, cached_files(home)
+    return result, cached_files(home)
 
 
 @pytest.mark.parametrize("step", [*STEPS, *(pytest.param(step, marks=pytest.mark.long) for step in MORE)], ids=str)
 def test_what_a_killed_search_left_is_whole_or_is_made_again(lake, undisturbed, tmp_path, step):
     kill(step, search, lake.root, tmp_path / "cuts")
-    found, files = undisturbed
+    result, files = undisturbed
     assert len(cached_files(tmp_path / "cuts")) < len(files)
-    assert search(lake, tmp_path / "cuts").equals(found)
+    assert search(lake, tmp_path / "cuts").equals(result)
     assert cached_files(tmp_path / "cuts") == files

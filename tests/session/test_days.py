@@ -70,19 +70,19 @@ def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_pat
     for each in (*past[::2], *past[1::2], *later):
         landed.add("charts", [each])
     bare.add("charts", past[::-1])
-    found = []
+    result = []
     for lake in (together, landed, bare):
         cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
         session = ask_of(lake, as_of, datasets=["charts"], cut_cache=cuts)
-        found.append(bytes_of_files(session))
+        result.append(bytes_of_files(session))
         assert rows_of(session) == sorted(each["track"] for each in past)
-    assert found[0] == found[1] == found[2]
+    assert result[0] == result[1] == result[2]
     today = new_york_day(as_of).day
     days = [new_york_day(each["available_at"]).day for each in past]
     closed = [day for day in days if day < today]
     runs = runs_of_days(today - 1)
     parts = {next((run for run in runs if day in run), None) for day in days}
-    assert len(found[0]) == (len(parts) if len(closed) > FEW else 1)
+    assert len(result[0]) == (len(parts) if len(closed) > FEW else 1)
 
 
 def runs_of_days(count):
@@ -107,16 +107,16 @@ def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of
     for first in range(0, rows, 3):
         daily.add("charts", past[first : first + 3])
     daily.add("charts", [row("later", T + 99 * DAY)])
-    found = []
+    result = []
     for lake in (merged, landed, daily):
         cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
         session = ask_of(lake, as_of, datasets=["charts"], cut_cache=cuts)
-        found.append(bytes_of_files(session))
+        result.append(bytes_of_files(session))
         assert rows_of(session) == sorted(each["track"] for each in past)
         with pytest.raises(QueryFailed, match="observed_at"):
             session.sql("SELECT observed_at FROM read_parquet('/proc/self/fd/300')")
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]) == files  # none of as_of's own month and of gaps, where there are no rows
+    assert result[0] == result[1] == result[2]
+    assert len(result[0]) == files  # none of as_of's own month and of gaps, where there are no rows
 
 
 @pytest.mark.parametrize("count", [1, 9])
@@ -161,10 +161,10 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_
     month = T.replace(day=1)
     rows = [row(f"t{17 - day}", month + day * DAY) for day in range(17) if day != 3]
     orders = []
-    for name, each in (("together", [rows]), ("landed", [[one] for one in rows])):
+    for name, each in (("together", [rows]), ("landed", [[each] for each in rows])):
         lake = ToyLake(tmp_path / name)
-        for one in each:
-            lake.add("charts", one)
+        for item in each:
+            lake.add("charts", item)
         cuts = CutCache(tmp_path / f"cuts of {name}", few=FEW)
         for days, files in ((6, 3), (7, 4), (8, 2), (9, 3), (15, 5), (16, 3)):
             session = ask_of(lake, month + days * DAY, datasets=["charts"], cut_cache=cuts)
@@ -172,7 +172,7 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_
             orders.append(session.sql("SELECT track FROM charts_revisions").rows())
     assert orders[:6] == orders[6:]
     last_day, second_eight, first_eight = rows[15:], rows[7:15], rows[:7]
-    assert orders[5] == [(one["track"],) for one in (*last_day, *second_eight, *first_eight)]
+    assert orders[5] == [(each["track"],) for each in (*last_day, *second_eight, *first_eight)]
 
 
 @pytest.mark.sampled(5)
@@ -180,24 +180,24 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_
 @pytest.mark.parametrize("broken", range(4))
 def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monkeypatch, leftovers, at_once, broken):
     lake.add("charts", days_before(T, 12))
-    made = Binding(lake.snapshot, T, [CHARTS]).relations[0].cuts[-1]
-    real, asked = CutCache._make, count()
+    outcome = Binding(lake.snapshot, T, [CHARTS]).relations[0].cuts[-1]
+    real, question = CutCache._make, count()
 
     def failing(self, cut, already=None):
-        if next(asked) == broken:
+        if next(question) == broken:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(self, cut, already)
 
     monkeypatch.setattr(CutCache, "_make", failing)
     _, before = leftovers()
     with pytest.raises(LakeError, match="No space left"):
-        CutCache(home, few=FEW).open(made, at_once)
+        CutCache(home, few=FEW).open(outcome, at_once)
     assert leftovers()[1] <= before
     monkeypatch.undo()
-    files = [CutCache(home / name, few=FEW).open(made, many) for name, many in (("together", at_once), ("alone", 1))]
-    contents = [[Path(f"/proc/self/fd/{one}").read_bytes() for one in each] for each in files]
-    for one in chain(*files):
-        os.close(one)
+    files = [CutCache(home / name, few=FEW).open(outcome, many) for name, many in (("together", at_once), ("alone", 1))]
+    contents = [[Path(f"/proc/self/fd/{item}").read_bytes() for item in each] for each in files]
+    for item in chain(*files):
+        os.close(item)
     assert contents[0] == contents[1]
     assert len(contents[0]) > 2
 
@@ -205,8 +205,8 @@ def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monke
 def test_a_day_that_can_not_be_made_beside_days_that_are_kept_leaves_no_descriptor(lake, home, monkeypatch, leftovers):
     lake.add("charts", days_before(T + 5 * DAY, 20))
     cuts_of = lambda at: Binding(lake.snapshot, at, [CHARTS]).relations[0].cuts[-1]  # noqa: E731
-    for one in CutCache(home, few=FEW).open(cuts_of(T)):
-        os.close(one)
+    for item in CutCache(home, few=FEW).open(cuts_of(T)):
+        os.close(item)
 
     def failing(self, cut, already=None):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -221,34 +221,34 @@ def test_a_day_that_can_not_be_made_beside_days_that_are_kept_leaves_no_descript
 def test_a_run_of_days_without_rows_is_no_file_of_the_session(lake, home):
     start = start_of_new_york_day(T.date().replace(day=1))
     lake.add("charts", [row(f"t{day}", start + day * DAY) for day in range(20) if day != 6])
-    made = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # over: four days, two and one
-    opened = CutCache(home, few=FEW).open(made)
-    found = [pq.read_table(f"/proc/self/fd/{one}").num_rows for one in opened]
-    for one in opened:
-        os.close(one)
-    assert found == [4, 2, 1]
+    outcome = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # over: four days, two and one
+    session = CutCache(home, few=FEW).open(outcome)
+    result = [pq.read_table(f"/proc/self/fd/{each}").num_rows for each in session]
+    for item in session:
+        os.close(item)
+    assert result == [4, 2, 1]
 
 
 def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkeypatch):
     lake.add("charts", days_before(T, 10))
-    read, opened = cuts.Sources._stored, []
-    monkeypatch.setattr(cuts.Sources, "_stored", lambda *given: opened.append(given[1].path) or read(*given))
+    read, session = cuts.Sources._stored, []
+    monkeypatch.setattr(cuts.Sources, "_stored", lambda *inputs: session.append(inputs[1].path) or read(*inputs))
     ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    assert len(opened) == len(set(opened)) == 1
+    assert len(session) == len(set(session)) == 1
 
 
 def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(lake, ask, home, monkeypatch):
     lake.add("charts", days_before(T + 5 * DAY, 25))
     ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    read, asked = cuts.compacted.read, []
+    read, question = cuts.compacted.read, []
 
     def noted(source, names, since, until):
-        asked.append((since, until))
+        question.append((since, until))
         return read(source, names, since, until)
 
     monkeypatch.setattr(cuts.compacted, "read", noted)
     session = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    assert asked == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # T's own day, then, is over
+    assert question == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # T's own day, then, is over
     assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))
 
 
@@ -282,8 +282,8 @@ def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, cache
         elif harm == "later":
             pq.write_table(pa.Table.from_pylist(later, schema=CHARTS.arrow_schema).select(columns), path)
     for _ in range(2):
-        found = rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))
-        assert found == sorted(f"t{number}-{each}" for number in range(6) for each in range(2))
+        result = rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))
+        assert result == sorted(f"t{number}-{each}" for number in range(6) for each in range(2))
     assert len(cached_inodes()) == count
 
 

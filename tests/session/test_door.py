@@ -59,7 +59,7 @@ def test_datasets_are_chosen_by_name(lake, ask):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reply"),
     [
         ({"datasets": ["chart"]}, "no dataset 'chart'; did you mean charts?"),
         ({"datasets": ["awards"]}, "open mode only"),
@@ -70,8 +70,8 @@ def test_datasets_are_chosen_by_name(lake, ask):
         ({"isolation": "thread"}, 'must be "process" or "in_process", not \'thread\''),
     ],
 )
-def test_bad_input_is_refused_with_the_next_step(ask, changes, told):
-    with pytest.raises(BadInput, match=told):
+def test_bad_input_is_refused_with_the_next_step(ask, changes, reply):
+    with pytest.raises(BadInput, match=reply):
         ask(**changes)
 
 
@@ -79,8 +79,8 @@ def test_outcomes_are_shown_in_open_mode_alone(lake, ask):
     lake.add("awards", [row("a", T)])
     with pytest.raises(QueryFailed, match="open mode only"):
         ask().sql("FROM awards")
-    for named in (None, ["awards"]):
-        assert ask(None, open_mode=True, datasets=named).sql("SELECT track FROM awards").rows() == [("a",)]
+    for names in (None, ["awards"]):
+        assert ask(None, open_mode=True, datasets=names).sql("SELECT track FROM awards").rows() == [("a",)]
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
@@ -245,9 +245,9 @@ def test_what_would_leave_the_session_changed_is_refused_by_its_column(ask, isol
 )
 def test_lists_of_nothing_arrive(ask, isolation, many):
     session = ask(isolation=isolation)
-    found = session.sql(f"SELECT {many} AS x, [] AS e, NULL AS n").rows()[0]
-    assert (len(found[0]), set(map(str, found[0])) <= {"None", "{'a': None}"}) == (100_000, True)
-    assert found[1:] == ([], None)
+    result = session.sql(f"SELECT {many} AS x, [] AS e, NULL AS n").rows()[0]
+    assert (len(result[0]), set(map(str, result[0])) <= {"None", "{'a': None}"}) == (100_000, True)
+    assert result[1:] == ([], None)
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])

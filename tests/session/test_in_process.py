@@ -37,8 +37,8 @@ def digests(lake):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_both_isolations_answer_alike(filled, ask, question):
-    told = {ask(isolation=each).sql(question).receipt.result_sha256 for each in ("process", "in_process")}
-    assert len(told) == 1
+    reply = {ask(isolation=each).sql(question).receipt.result_sha256 for each in ("process", "in_process")}
+    assert len(reply) == 1
 
 
 @pytest.mark.sampled(5)

@@ -27,15 +27,15 @@ CONTENTS = (
 
 @pytest.fixture
 def bound(cut_cache):
-    opened = []
+    handle = []
 
     def open_it(**changes):
         as_of = None if changes.get("open_mode") else T
-        opened.append(open_at(Snapshot(1), as_of, cut_cache=cut_cache, **changes))
-        return opened[-1]
+        handle.append(open_at(Snapshot(1), as_of, cut_cache=cut_cache, **changes))
+        return handle[-1]
 
     yield open_it
-    for session in opened:
+    for session in handle:
         session.close()
 
 
@@ -92,13 +92,13 @@ def test_every_installed_dataset_has_a_view():
 
 
 def test_macros_are_found_by_their_names(bound):
-    made, general = (
+    outcome, general = (
         {name for text in texts for name in re.findall(r"CREATE MACRO (\w+)\(", text)}
         for texts in (statements._library(statements.installed()), statements.session_macros(()))
     )
     clock = {*statements._CLOCK, "as_of", "age"}
-    found = bound().sql("SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal").rows()
-    assert {name for (name,) in found} == made | general | clock
+    result_rows = bound().sql("SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal").rows()
+    assert {name for (name,) in result_rows} == outcome | general | clock
 
 
 def test_a_zygote_of_another_installation_is_refused(bound, monkeypatch):

@@ -127,10 +127,10 @@ def test_a_zygote_that_was_begun_serves_the_first_session(lake, ask, monkeypatch
     lake.add("charts", [row("a", T)])
     monkeypatch.setattr(launcher, "_zygote", None)
     launcher.begin()
-    begun = launcher._zygote
+    start = launcher._zygote
     assert ask().sql("SELECT track FROM charts").rows() == [("a",)]
-    assert launcher._zygote is begun
-    begun.close()
+    assert launcher._zygote is start
+    start.close()
 
 
 def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):
@@ -198,17 +198,19 @@ def test_threads_of_one_session_take_turns(ask):
 
 def test_a_session_inherits_neither_environment_nor_descriptors(lake, ask):
     os.environ["SECRET_OF_THE_PARENT"] = "x"
-    kept = os.open(__file__, os.O_RDONLY)
-    os.set_inheritable(kept, True)
+    remaining = os.open(__file__, os.O_RDONLY)
+    os.set_inheritable(remaining, True)
     try:
         session = ask(datasets=["charts"])
         child = Path(f"/proc/{session._backend.pid}")
-        held = {str(entry.readlink()) for entry in (child / "fd").iterdir()}
-        assert every(not path.startswith(str(ROOT)) for path in held)
-        assert len([path for path in held if path.startswith(("socket:", "pipe:"))]) == 1  # its own, not the zygote's
+        content = {str(entry.readlink()) for entry in (child / "fd").iterdir()}
+        assert every(not path.startswith(str(ROOT)) for path in content)
+        assert (
+            len([path for path in content if path.startswith(("socket:", "pipe:"))]) == 1
+        )  # its own, not the zygote's
         assert b"SECRET" not in (child / "environ").read_bytes()
     finally:
-        os.close(kept)
+        os.close(remaining)
         del os.environ["SECRET_OF_THE_PARENT"]
 
 

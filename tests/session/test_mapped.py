@@ -46,8 +46,8 @@ def texts(seed):
         later = [created + timedelta(days=chance.randrange(1, 40)) for _ in range(chance.choice((0, 0, 1, 2)))]
         for moment in (created, *sorted(set(later))):
             article = {"id": f"bzNews_{number}", "ticker": ticker, "title": f"text {number}", "created": created}
-            said = {"tickers": [ticker] if ticker else [], "updated": moment if moment != created else None}
-            yield statement("news", moment, **article, **said)
+            message = {"tickers": [ticker] if ticker else [], "updated": moment if moment != created else None}
+            yield statement("news", moment, **article, **message)
             near = {"kind": "news", "id": f"bzNews_{number}", "ticker": ticker}
             yield statement("embeddings", moment, **near, vector=vector(chance))
             yield statement("text_vectors", moment, **near, model="m", vector=vector(chance))
@@ -58,8 +58,8 @@ def texts(seed):
 
 
 def lake_of(root, rows):
-    said = {name: [row for each, row in rows if each == name] for name in DATASETS}
-    return looks.lake_of(root, said, [START + timedelta(days=days) for days in range(0, DAYS + 80, 20)])
+    message = {name: [row for each, row in rows if each == name] for name in DATASETS}
+    return looks.lake_of(root, message, [START + timedelta(days=days) for days in range(0, DAYS + 80, 20)])
 
 
 @pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
@@ -75,12 +75,18 @@ def cuts(tmp_path_factory):
 def answers(session):
     """What each search by meaning finds, or why it is refused."""
     seeds = session.sql("SELECT id FROM embeddings ORDER BY id LIMIT 3").arrow()["id"].to_pylist()
-    asked = [{"embedding": [1.0, 0.5, 0.5]}, {"embedding": [1.0, 0.5]}, *({"seed_id": seed} for seed in seeds)]
-    asked += [{"embedding": [1.0, 0.0, 1.0], "ticker": "NOG"}, {"embedding": [1.0, 0.0, 1.0, 1.0]}, {"seed_id": "none"}]
-    for query, values, model in itertools.product(("vector_news", "vector_qa", "vector_combined"), asked, (None, "m")):
-        given = values | {"k": TEXTS} | ({"model": model} if model else {})
+    question = [{"embedding": [1.0, 0.5, 0.5]}, {"embedding": [1.0, 0.5]}, *({"seed_id": seed} for seed in seeds)]
+    question += [
+        {"embedding": [1.0, 0.0, 1.0], "ticker": "NOG"},
+        {"embedding": [1.0, 0.0, 1.0, 1.0]},
+        {"seed_id": "none"},
+    ]
+    for query, values, model in itertools.product(
+        ("vector_news", "vector_qa", "vector_combined"), question, (None, "m")
+    ):
+        inputs = values | {"k": TEXTS} | ({"model": model} if model else {})
         try:
-            yield query, values, model, session.run(query, **given).arrow().to_pylist()
+            yield query, values, model, session.run(query, **inputs).arrow().to_pylist()
         except QueryFailed as refused:
             yield query, values, model, str(refused)
 
@@ -91,48 +97,48 @@ def test_mapped_vectors_are_ranked_as_those_that_are_read(lake, cuts, as_of):
         open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=cuts) as searching,
         open_at(lake.snapshot(), as_of, datasets=READS, isolation="in_process", cut_cache=cuts) as reading,
     ):
-        found = list(answers(searching))
-        assert found == list(answers(reading))
-        assert sum(isinstance(answer, list) and len(answer) > 1 for *_, answer in found) > 10
+        result = list(answers(searching))
+        assert result == list(answers(reading))
+        assert sum(isinstance(answer, list) and len(answer) > 1 for *_, answer in result) > 10
         assert len(searching._index.processes) == 3
 
 
 def test_later_rows_change_no_answer_of_mapped_vectors(tmp_path):
-    said, as_of = list(texts(4)), START + timedelta(days=80, microseconds=-1)
-    told = []
-    for name, rows in (("every", said), ("ended", [one for one in said if one[1]["available_at"] <= as_of])):
+    message, as_of = list(texts(4)), START + timedelta(days=80, microseconds=-1)
+    reply = []
+    for name, rows in (("every", message), ("ended", [each for each in message if each[1]["available_at"] <= as_of])):
         home = CutCache(tmp_path / f"cuts of {name}", few=FEW)
         lake = lake_of(tmp_path / name, rows)
         with open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=home) as session:
-            told.append(list(answers(session)))
+            reply.append(list(answers(session)))
             assert len(session._index.processes) == 3
-    assert told[0] == told[1]
+    assert reply[0] == reply[1]
 
 
 def test_files_of_compaction_are_mapped_as_others(tmp_path):
     lake = lake_of(tmp_path / "lake", list(texts(3)))
-    told = []
+    reply = []
     for name in ("before", "after"):
         with open_at(
             lake.snapshot(), INSTANTS[-1], datasets=READS, cut_cache=CutCache(tmp_path / name, few=FEW)
         ) as session:
-            told.append(list(answers(session)))
+            reply.append(list(answers(session)))
             assert len(session._index.processes) == 3
         for dataset in DATASETS:
             lake.compact(dataset)
-    assert told[0] == told[1]
+    assert reply[0] == reply[1]
 
 
 @pytest.mark.parametrize("as_of", INSTANTS)
 def test_no_file_that_is_mapped_holds_a_later_row(lake, tmp_path, as_of):
     with open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=CutCache(tmp_path, few=FEW)) as session:
         session.run("vector_news", embedding=[1.0, 0.5, 0.5])
-        held = [pa.ipc.open_file(path).read_all() for path in tmp_path.glob("*.arrow")]
-        assert every(moment <= as_of for table in held for moment in table["available_at"].to_pylist())
+        content = [pa.ipc.open_file(path).read_all() for path in tmp_path.glob("*.arrow")]
+        assert every(moment <= as_of for table in content for moment in table["available_at"].to_pylist())
         (vectors,) = session.sql(
             "SELECT (SELECT count(*) FROM lake.embeddings) + (SELECT count(*) FROM lake.text_vectors)"
         ).rows()[0]
-        assert sum(table.num_rows for table in held) == vectors
+        assert sum(table.num_rows for table in content) == vectors
 
 
 def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
@@ -152,7 +158,7 @@ def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
 
 def test_no_byte_comes_from_rows_beside_those_that_are_written(tmp_path):
     names = ["a", None, "c", "d", None, "f", "g", "h"]
-    rows = {"name": names * 2, "number": [1, None] * 8, "vector": [[float(one)] * 2 for one in range(16)]}
+    rows = {"name": names * 2, "number": [1, None] * 8, "vector": [[float(each)] * 2 for each in range(16)]}
     schema = pa.schema([("name", pa.string()), ("number", pa.int64()), ("vector", pa.list_(pa.float32()))])
     longer, alone = pa.table(rows, schema), pa.table({name: each[8:11] for name, each in rows.items()}, schema)
     for name, table in (("beside", longer.slice(8, 3)), ("alone", alone)):

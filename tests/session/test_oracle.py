@@ -36,10 +36,10 @@ def test_a_session_holds_what_the_sentence_says(tmp_path_factory, cut_cache, iso
         lake.add("charts", [row(*each) for each in rows])
     rows = [each for file in files for each in file]
     with open_at(lake.snapshot, as_of, catalogue=CATALOGUE, cut_cache=cut_cache, isolation=isolation) as session:
-        found = session.sql("SELECT track, available_at, position FROM charts_revisions").rows()
-        assert sorted(found) == visible(rows, as_of)
-        found = session.sql("SELECT track, available_at FROM charts").rows()
-        assert sorted(found) == newest(rows, as_of)
+        result_rows = session.sql("SELECT track, available_at, position FROM charts_revisions").rows()
+        assert sorted(result_rows) == visible(rows, as_of)
+        result_rows = session.sql("SELECT track, available_at FROM charts").rows()
+        assert sorted(result_rows) == newest(rows, as_of)
         watermark, count = session.sql("SELECT watermark, rows FROM lake_info WHERE dataset = 'charts'").rows()[0]
         assert count == len(visible(rows, as_of))
         assert watermark == max((at for _, at, _ in visible(rows, as_of)), default=None)

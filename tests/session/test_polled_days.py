@@ -19,8 +19,8 @@ def bar(day, close):
     closed = datetime.combine(day, datetime.min.time(), timezone.utc) + timedelta(hours=20)
     prices = dict.fromkeys(("open", "high", "low", "close"), close)
     contract = get("own_bars")
-    named = {"ticker": "AAA", "date": day, "available_at": closed, "evidence": f"made:{day}", "volume": 1e6}
-    return prices | named | {"available_at_source": contract.source_tag, "source": "made"}
+    names = {"ticker": "AAA", "date": day, "available_at": closed, "evidence": f"made:{day}", "volume": 1e6}
+    return prices | names | {"available_at_source": contract.source_tag, "source": "made"}
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def made(tmp_path):
          "ex_dividend_date": "2020-08-07", "frequency": 4}]}, at=FETCHED)  # fmt: skip
     archive.replay(world.lake)
     names = staged_schema(get("own_bars")).names
-    rows = [{name: value for name, value in bar(*one).items() if name in names} for one in CLOSES.items()]
+    rows = [{name: value for name, value in bar(*each).items() if name in names} for each in CLOSES.items()]
     publish(world.lake, "own_bars", rows, "bars", observed_at=FETCHED)
     return world.lake
 

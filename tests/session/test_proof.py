@@ -23,12 +23,12 @@ BEFORE = [row("a", T - 2 * MONTH), row("b", T - 2 * MONTH + DAY)]
 
 
 def table(rows, **changes):
-    found = pa.Table.from_pylist(list(rows), schema=CHARTS.arrow_schema)
+    result = pa.Table.from_pylist(list(rows), schema=CHARTS.arrow_schema)
     for name, values in changes.items():
-        place = found.column_names.index(name) if name in found.column_names else found.num_columns
-        found = found.drop([name]) if name in found.column_names else found
-        found = found.add_column(place, name, values)
-    return found
+        place = result.column_names.index(name) if name in result.column_names else result.num_columns
+        result = result.drop([name]) if name in result.column_names else result
+        result = result.add_column(place, name, values)
+    return result
 
 
 def refused(ask, **changes):
@@ -66,9 +66,9 @@ def test_a_later_row_in_any_row_group_is_caught(lake, ask):
 def test_the_newest_row_is_that_of_all_row_groups(lake, order):
     rows = {"a": row("a", T - DAY), "b": row("b", T), "c": row("c", T + DAY)}
     file = lake.add_file("charts", table([rows[track] for track in order]), row_group_size=1)
-    with Path(file.path).open("rb") as opened:
-        found = footer.read(opened.fileno())
-    assert (pq.read_metadata(file.path).num_row_groups, found.rows, found.newest) == (3, 3, micros(T + DAY))
+    with Path(file.path).open("rb") as session:
+        result = footer.read(session.fileno())
+    assert (pq.read_metadata(file.path).num_row_groups, result.rows, result.newest) == (3, 3, micros(T + DAY))
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -77,16 +77,16 @@ def test_a_row_without_an_instant_is_found_in_any_row_group(lake, place):
     path = lake.root / "nulls.parquet"
     path.parent.mkdir(parents=True)
     pq.write_table(table([row("a", T)] * 6, available_at=instants), path, row_group_size=2)
-    with path.open("rb") as opened:
-        assert "rows without available_at" in footer.read(opened.fileno()).fault
+    with path.open("rb") as session:
+        assert "rows without available_at" in footer.read(session.fileno()).fault
 
 
 def test_a_manifest_that_lies_about_the_number_of_rows_is_caught(lake, ask):
     file = lake.add("charts", BEFORE)
     lake.replace("charts", file, replace(file, rows=1))
-    told = refused(ask)
-    assert "the number of rows of a file differs" in told
-    assert not any(char.isdigit() for char in told)  # how many there are after T is not told
+    reply = refused(ask)
+    assert "the number of rows of a file differs" in reply
+    assert not any(char.isdigit() for char in reply)  # how many there are after T is not told
 
 
 def test_a_file_without_statistics_is_refused(lake, ask):
@@ -129,8 +129,8 @@ def test_a_column_added_to_the_contract_later_is_null_in_older_files(lake, ask, 
     lake.add_table("charts", table([row("a", T - 2 * MONTH)]).drop(["score"]))
     lake.add_table("charts", table([row("b", T)]).drop(["score"]))
     lake.add("charts", [row("c", T, 7)])
-    found = ask(isolation=isolation).sql("SELECT track, score FROM charts ORDER BY track").rows()
-    assert found == [("a", None), ("b", None), ("c", 0.7)]
+    result_rows = ask(isolation=isolation).sql("SELECT track, score FROM charts ORDER BY track").rows()
+    assert result_rows == [("a", None), ("b", None), ("c", 0.7)]
 
 
 def test_a_file_without_instants_proves_nothing(lake, ask):

@@ -36,10 +36,10 @@ def grown(lake):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_question_gets_the_same_answer(grown, ask, question):
-    told = {ask().sql(question).receipt for _ in range(2)}
+    reply = {ask().sql(question).receipt for _ in range(2)}
     session = ask()
     session.sql("SELECT random(), setseed(0.1)")
-    assert len(told | {session.sql(question).receipt}) == 1
+    assert len(reply | {session.sql(question).receipt}) == 1
 
 
 def test_later_rows_change_no_answer(grown, ask):
@@ -53,9 +53,9 @@ def test_later_rows_change_no_answer(grown, ask):
 def test_a_receipt_holds_all_that_the_answer_depends_on(grown, ask):
     receipt = ask(datasets=["charts"]).sql("SELECT ? + 1", [1], max_rows=5).receipt
     assert (receipt.as_of, receipt.version, receipt.rows, receipt.truncated) == ("2024-02-15T21:00:00Z", 7, 1, False)
-    told = receipt.to_dict()["question"]
-    assert told["engine"].startswith("duckdb 2")
-    assert {name: told[name] for name in ("sql", "parameters", "max_rows", "datasets", "prelude", "threads")} == {
+    reply = receipt.to_dict()["question"]
+    assert reply["engine"].startswith("duckdb 2")
+    assert {name: reply[name] for name in ("sql", "parameters", "max_rows", "datasets", "prelude", "threads")} == {
         "sql": "SELECT ? + 1",
         "parameters": "[1]",
         "max_rows": 5,
@@ -169,14 +169,14 @@ def test_every_type_duckdb_answers_in_has_a_hash(ask):
         '{}'::JSON AS j, 1::HUGEINT AS h, TIME '10:00:00' AS t, NULL AS n, [NULL] AS nl,
         'x'::BLOB AS bl, 1.5::DECIMAL(20, 3) AS d, TIMESTAMP_NS '2020-01-01' AS ns,
         DATE '2020-01-01' AS da, [1.0, 2.0]::DOUBLE[2] AS ar, 1.5::FLOAT AS f, 'x' AS v"""
-    told = {ask().sql(kinds).receipt.result_sha256 for _ in range(2)}
-    assert len(told) == 1
+    reply = {ask().sql(kinds).receipt.result_sha256 for _ in range(2)}
+    assert len(reply) == 1
 
 
 def test_results_come_in_every_usual_form(grown, ask):
-    found = ask().sql("SELECT track, available_at FROM charts ORDER BY available_at, track LIMIT 2")
-    assert found.rows() == [("old 0", T - 90 * DAY), ("old 1", T - 90 * DAY)]
-    assert str(found.df()["available_at"].dt.tz) == "UTC"
-    assert found.pl().shape == (2, 2)
-    assert (found.columns, len(found)) == (["track", "available_at"], 2)
-    assert isinstance(found.arrow(), pa.Table)
+    result = ask().sql("SELECT track, available_at FROM charts ORDER BY available_at, track LIMIT 2")
+    assert result.rows() == [("old 0", T - 90 * DAY), ("old 1", T - 90 * DAY)]
+    assert str(result.df()["available_at"].dt.tz) == "UTC"
+    assert result.pl().shape == (2, 2)
+    assert (result.columns, len(result)) == (["track", "available_at"], 2)
+    assert isinstance(result.arrow(), pa.Table)

@@ -27,7 +27,7 @@ def imprison(lake):
     def run(*ways):
         start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.modules['numpy'] = None"  # as the zygote does
         program = f"{start}; from tests.session.inmate import main; main(*sys.argv[1:])"
-        told = subprocess.run(
+        reply = subprocess.run(
             [
                 sys.executable,
                 "-I",
@@ -45,13 +45,13 @@ def imprison(lake):
             timeout=60,
             env={"JE_ARROW_MALLOC_CONF": "background_thread:false"},
         )
-        return json.loads(told.stdout)
+        return json.loads(reply.stdout)
 
     return run
 
 
-def done(told):
-    return {name for name, outcome in told.items() if outcome == DONE}
+def done(reply):
+    return {name for name, outcome in reply.items() if outcome == DONE}
 
 
 WAYS = [["root"], [], ["nobody", "root"], ["nobody"]] if os.geteuid() == 0 else [["root"], []]
@@ -60,11 +60,11 @@ WAYS = [["root"], [], ["nobody", "root"], ["nobody"]] if os.geteuid() == 0 else 
 @pytest.mark.parametrize("ways", WAYS, ids=" ".join)
 def test_a_sealed_process_can_read_its_file_and_do_nothing_else(lake, imprison, ways):
     before = {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()}
-    told = imprison(*ways)
+    reply = imprison(*ways)
     # Without a root of its own, stat() still tells that a path exists; nothing else does.
-    assert done(told) - (set() if told["own_root"] else {"stat another file"}) == {"read its own file"}
-    assert told["own_root"] == ("root" in ways and launcher.separated())
-    assert told["query its own file"] == 2
+    assert done(reply) - (set() if reply["own_root"] else {"stat another file"}) == {"read its own file"}
+    assert reply["own_root"] == ("root" in ways and launcher.separated())
+    assert reply["query its own file"] == 2
     assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
 
 
@@ -99,8 +99,8 @@ LET_BY_SECCOMP = {
 
 
 def test_without_the_seal_every_attempt_succeeds(imprison):
-    told = imprison("only")
-    refused = {name: outcome for name, outcome in told.items() if outcome != DONE}
+    reply = imprison("only")
+    refused = {name: outcome for name, outcome in reply.items() if outcome != DONE}
     assert refused.keys() <= REFUSED_BY_SOME_SYSTEMS
     by_the_system = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOSPC, errno.EISDIR}
     assert by_the_system.issuperset(refused.values())
@@ -129,9 +129,9 @@ def test_a_session_knows_its_files_by_numbers(lake, ask):
     lake.add("charts", [row("secret-name", T)])
     lake.add("charts", [row("b", T - timedelta(days=90))])
     session = ask(datasets=["charts"])
-    told = session.sql("SELECT sql FROM duckdb_views() UNION ALL SELECT value FROM duckdb_settings()").rows()
-    assert str(lake.root) not in str(told)
-    assert "part-" not in str(told)
+    result_rows = session.sql("SELECT sql FROM duckdb_views() UNION ALL SELECT value FROM duckdb_settings()").rows()
+    assert str(lake.root) not in str(result_rows)
+    assert "part-" not in str(result_rows)
     files = session.sql(
         "SELECT DISTINCT filename FROM read_parquet(['/proc/self/fd/300', '/proc/self/fd/301'], filename=true)"
     )
@@ -185,7 +185,7 @@ def test_powers_that_cannot_be_given_up_are_an_error(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("missing", "told"),
+    ("missing", "reply"),
     [
         ("system", "this is Darwin"),
         ("machine", "not riscv64"),
@@ -193,7 +193,7 @@ def test_powers_that_cannot_be_given_up_are_an_error(monkeypatch):
         ("old", "version 2"),
     ],
 )
-def test_where_a_seal_is_impossible_a_session_says_so_and_names_the_alternative(monkeypatch, ask, missing, told):
+def test_where_a_seal_is_impossible_a_session_says_so_and_names_the_alternative(monkeypatch, ask, missing, reply):
     def no_landlock():
         raise OSError(errno.ENOSYS, "no")
 
@@ -204,7 +204,7 @@ def test_where_a_seal_is_impossible_a_session_says_so_and_names_the_alternative(
     else:
         monkeypatch.setattr(sandbox.landlock, "version", no_landlock if missing == "landlock" else lambda: 2)
     monkeypatch.setattr(launcher, "_zygote", None)
-    with pytest.raises(IsolationUnavailable, match=told) as caught:
+    with pytest.raises(IsolationUnavailable, match=reply) as caught:
         ask()
     assert 'isolation="in_process"' in str(caught.value)
     assert "no wall around" in str(caught.value)

@@ -16,8 +16,8 @@ ONLY_HERE = "import sys\nif sys.flags.isolated:\n    raise RuntimeError('not the
 
 def test_a_file_with_the_name_of_a_standard_module_does_no_harm(lake, tmp_path):
     (tmp_path / "html.py").write_text(ONLY_HERE)
-    said = asked(tmp_path, lake)
-    assert (said.returncode, said.stdout.strip()) == (0, "[(2,)]"), said.stderr
+    message = asked(tmp_path, lake)
+    assert (message.returncode, message.stdout.strip()) == (0, "[(2,)]"), message.stderr
 
 
 def test_a_file_with_the_name_of_a_library_is_named(lake, tmp_path):

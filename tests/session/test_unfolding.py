@@ -36,10 +36,10 @@ def test_an_enum_leaves_as_text(lake, ask, way):
     session = ask()
     moods(session, "'happy'")
     value = WAYS[way].format("'happy'::mood", "mood")
-    found = session.sql(f"SELECT {value} AS v FROM range(3)")
-    assert "dictionary" not in str(found.arrow().schema)
+    result = session.sql(f"SELECT {value} AS v FROM range(3)")
+    assert "dictionary" not in str(result.arrow().schema)
     text = WAYS[way].format("'happy'", "VARCHAR")
-    assert found.rows() == session.sql(f"SELECT {text} AS v FROM range(3)").rows()
+    assert result.rows() == session.sql(f"SELECT {text} AS v FROM range(3)").rows()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -57,9 +57,9 @@ def test_an_enum_counts_as_the_text_it_is(lake, ask, way):
 def test_the_names_of_columns_stay_when_an_enum_leaves(lake, ask):
     session = ask()
     moods(session, "'happy'")
-    found = session.sql("""SELECT 'happy'::mood AS "a ""b", 1 AS x, 2 AS x, {'p q': 'y'::mood} AS s""")
-    assert found.columns == ['a "b', "x", "x", "s"]
-    assert found.rows() == [("happy", 1, 2, {"p q": "y"})]
+    answer = session.sql("""SELECT 'happy'::mood AS "a ""b", 1 AS x, 2 AS x, {'p q': 'y'::mood} AS s""")
+    assert answer.columns == ['a "b', "x", "x", "s"]
+    assert answer.rows() == [("happy", 1, 2, {"p q": "y"})]
 
 
 def test_one_value_of_many_enums_counts_too(lake, ask):
@@ -97,8 +97,8 @@ HOSTILE = {
 
 def high_water(pid):
     """The most memory a process has had at once, in bytes."""
-    said = Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", said)[1]) * 1024
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1024
 
 
 QUICK = ("codes in one list", "long text", "escapes", "rows of bits", "blobs", "wide rows")
@@ -116,9 +116,9 @@ def test_no_answer_takes_the_server_s_memory(tmp_path, names):
             (server,) = children_with(AS_OF)
             start, most = high_water(server.pid), {}
             for name in names:
-                told = await client.call_tool("query", {"sql": HOSTILE[name], "max_rows": 1000})
+                reply = await client.call_tool("query", {"sql": HOSTILE[name], "max_rows": 1000})
                 most[name] = (high_water(server.pid) - start) // MIB
-                assert told.is_error or len(told.content[0].text) < 2 * MIB
+                assert reply.is_error or len(reply.content[0].text) < 2 * MIB
             return most
 
     most = anyio.run(conversation)

@@ -53,13 +53,13 @@ def test_invalid_text_is_refused():
 
 def nested(values):
     """The values by themselves, in a list, in a struct, in a map."""
-    one = pa.array([0, len(values)], pa.int32())
+    item = pa.array([0, len(values)], pa.int32())
     keys = pa.array(range(len(values)))
     return {
         "bare": values,
-        "list": pa.ListArray.from_arrays(one, values),
+        "list": pa.ListArray.from_arrays(item, values),
         "struct": pa.StructArray.from_arrays([values], ["s"]),
-        "map": pa.MapArray.from_arrays(one, keys, values),
+        "map": pa.MapArray.from_arrays(item, keys, values),
     }
 
 

@@ -16,7 +16,7 @@ HOUR = timedelta(hours=1)
 
 
 def tracks(session, relation="charts_revisions"):
-    return [found[0] for found in session.sql(f"SELECT track FROM {relation} ORDER BY available_at, track").rows()]
+    return [result[0] for result in session.sql(f"SELECT track FROM {relation} ORDER BY available_at, track").rows()]
 
 
 @pytest.fixture(params=["process", "in_process"])
@@ -59,9 +59,9 @@ def test_months_before_and_files_astride_come_together(lake, ask, isolation):
 @pytest.mark.parametrize("harm", ["missing", "damaged", "emptied", "a folder"])
 @pytest.mark.parametrize("after", [MS, HOUR, 40 * DAY, 400 * DAY])
 def test_files_that_lie_after_t_are_never_opened(lake, ask, table, harm, after):
-    made = gap if table.startswith("gaps") else partial(row, "b")
+    outcome = gap if table.startswith("gaps") else partial(row, "b")
     lake.add("charts", [row("a", T)])
-    later = Path(lake.add(table, [made(available_at=T + after)]).path)
+    later = Path(lake.add(table, [outcome(available_at=T + after)]).path)
     later.write_bytes(b"PAR1" if harm == "damaged" else b"")
     if harm in ("missing", "a folder"):
         later.unlink()
@@ -91,8 +91,8 @@ def test_revisions_of_one_instant_have_a_total_order(lake, ask):
 
 def test_lists_and_nulls_come_through_a_cut(lake, ask, isolation):
     lake.add("charts", [row("a", T, moods=["x", "y"], score=None), row("b", T, moods=None), row("c", T + US)])
-    found = ask(isolation=isolation).sql("SELECT moods, score FROM charts ORDER BY track").rows()
-    assert found == [(["x", "y"], None), (None, 0.1)]
+    result_rows = ask(isolation=isolation).sql("SELECT moods, score FROM charts ORDER BY track").rows()
+    assert result_rows == [(["x", "y"], None), (None, 0.1)]
 
 
 def test_views_have_the_contracts_columns_and_no_wall_clock(lake, ask):
@@ -107,9 +107,9 @@ def test_gaps_tell_nothing_of_the_future_of_runs_or_of_the_wall_clock(lake, ask,
     lake.add("gaps/charts", [gap(T - 40 * DAY, locator="old"), gap(T, locator="now"), gap(T + US, locator="later")])
     lake.add("gaps/sales", [gap(T - 40 * DAY, "sales")])
     lake.add("gaps/awards", [gap(T - 40 * DAY, "awards")])
-    found = ask(isolation=isolation).sql("SELECT * FROM gaps ORDER BY ALL")
-    assert found.columns == ["dataset", "gap_type", "reason", "locator", "available_at"]
-    assert [(each[0], each[3]) for each in found.rows()] == [
+    result = ask(isolation=isolation).sql("SELECT * FROM gaps ORDER BY ALL")
+    assert result.columns == ["dataset", "gap_type", "reason", "locator", "available_at"]
+    assert [(each[0], each[3]) for each in result.rows()] == [
         ("charts", "now"),
         ("charts", "old"),
         ("sales", "Track:lost"),
@@ -130,8 +130,8 @@ def test_gaps_are_those_of_the_bound_datasets(lake, ask):
 
 def test_lake_info_tells_t_watermark_and_rows_and_no_version(lake, ask, isolation):
     lake.add("charts", [row("a", T - 60 * DAY), row("b", T - DAY - US), row("c", T + US)])
-    found = ask(isolation=isolation).sql("SELECT * FROM lake_info ORDER BY dataset").rows()
-    assert found == [(T, "charts", T - DAY - US, 2), (T, "sales", None, 0)]
+    result_rows = ask(isolation=isolation).sql("SELECT * FROM lake_info ORDER BY dataset").rows()
+    assert result_rows == [(T, "charts", T - DAY - US, 2), (T, "sales", None, 0)]
 
 
 def test_every_spelling_of_now_answers_t(ask):
@@ -186,8 +186,8 @@ def test_a_dataset_without_rows_looks_alike_whatever_comes_later(ask_of, tmp_pat
         f"DESCRIBE {name}",
         f"FROM {name}",
     )
-    told = [[ask_of(lake).sql(query).rows() for query in queries] for lake in (nothing, later)]
-    assert told[0] == told[1]
+    reply = [[ask_of(lake).sql(query).rows() for query in queries] for lake in (nothing, later)]
+    assert reply[0] == reply[1]
 
 
 def test_a_tombstone_counts_from_when_its_row_was_superseded(lake, ask, isolation):
@@ -196,9 +196,9 @@ def test_a_tombstone_counts_from_when_its_row_was_superseded(lake, ask, isolatio
     dead = {"available_at": T, "dead_at": T - DAY, "dead_hash": old["content_hash"]}
     lake.add_file("superseded/charts", pa.Table.from_pylist([dead], schema=SUPERSEDED_SCHEMA))
     charts = Catalogue({"charts": CHARTS})
-    asked = "SELECT track, position FROM charts ORDER BY track"
-    found = [ask(at, isolation=isolation, catalogue=charts).sql(asked).rows() for at in (T - US, T)]
-    assert found == [[("a", 1), ("b", 3)], [("a", 2), ("b", 3)]]
+    question = "SELECT track, position FROM charts ORDER BY track"
+    result = [ask(at, isolation=isolation, catalogue=charts).sql(question).rows() for at in (T - US, T)]
+    assert result == [[("a", 1), ("b", 3)], [("a", 2), ("b", 3)]]
 
 
 def test_loaded_rows_can_be_joined_with(lake, ask, isolation):
@@ -211,11 +211,11 @@ def test_loaded_rows_can_be_joined_with(lake, ask, isolation):
 def test_how_rows_lie_in_the_files_of_ts_month_does_not_show(ask_of, tmp_path):
     rows = [row(f"t{number}", T - timedelta(hours=number), number) for number in range(12)]
     queries = ("FROM lake.charts", "FROM parquet_metadata('/proc/self/fd/300')", "EXPLAIN SELECT count(*) FROM charts")
-    told = set()
+    reply = set()
     for split in (1, 5, 12):
         lake = ToyLake(tmp_path / str(split))
         for start in range(0, len(rows), split):
             lake.add("charts", [*rows[start : start + split], row("later", T + split * MS, split)])
         session = ask_of(lake)
-        told.add(tuple(session.sql(query).receipt.result_sha256 for query in queries))
-    assert len(told) == 1
+        reply.add(tuple(session.sql(query).receipt.result_sha256 for query in queries))
+    assert len(reply) == 1

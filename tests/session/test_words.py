@@ -70,11 +70,11 @@ def articles(seed):
     chance = random.Random(seed)
     for number in range(ARTICLES):
         created = START + timedelta(days=chance.choice((chance.randrange(DAYS), 60)), minutes=chance.randrange(600))
-        said = [
+        message = [
             None,
             *(created + timedelta(days=chance.randrange(1, 90)) for _ in range(chance.choice((0, 0, 0, 1, 2)))),
         ]
-        for updated in sorted(said, key=lambda moment: moment or created):
+        for updated in sorted(message, key=lambda moment: moment or created):
             yield {
                 "id": f"bzNews_{number}",
                 "tickers": sorted(chance.sample(TICKERS, chance.randrange(4))),
@@ -113,12 +113,12 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
         news = indexed.sql("SELECT id, tickers, concat_ws(chr(10), title, teaser, body) AS text FROM news").rows()
         for query in QUERIES:
             for ticker in (None, "NOG"):
-                asked = {"query": query, "ticker": ticker}
-                found = indexed.run("news_full_text", **asked, limit=MANY).arrow()
-                assert found.equals(reading.run("news_full_text", **asked, limit=MANY).arrow()), asked
+                question = {"query": query, "ticker": ticker}
+                result = indexed.run("news_full_text", **question, limit=MANY).arrow()
+                assert result.equals(reading.run("news_full_text", **question, limit=MANY).arrow()), question
                 about = {each: text for each, tickers, text in news if ticker is None or ticker in tickers}
                 expected = slow_bm25([each.lower() for each in about.values()], query) if about else {}
-                scores = dict(zip(found["id"].to_pylist(), found["ft_score"].to_pylist(), strict=True))
+                scores = dict(zip(result["id"].to_pylist(), result["ft_score"].to_pylist(), strict=True))
                 by_id = {list(about)[number]: score for number, score in expected.items()}
                 assert scores == pytest.approx(by_id, abs=1e-5)
         best = indexed.run("news_full_text", query="oil gas", limit=4).arrow()
@@ -129,9 +129,9 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
             "SELECT count(*)::BIGINT AS rows FROM lake.news_indexed "
             "UNION ALL SELECT documents::BIGINT FROM lake.news_size"
         )
-        with_words, shown = (row["rows"] for row in backend.run(counts, None, ROWS).table.to_pylist())
+        with_words, display = (row["rows"] for row in backend.run(counts, None, ROWS).table.to_pylist())
         assert with_words > FEW
-        assert shown < with_words or as_of != INSTANTS[-1]
+        assert display < with_words or as_of != INSTANTS[-1]
 
 
 def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_path):
@@ -143,10 +143,10 @@ def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_pa
         open_at(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
         open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
-        found = [each.run("news_full_text", query="oil margin", limit=MANY).arrow() for each in (indexed, reading)]
+        result = [each.run("news_full_text", query="oil margin", limit=MANY).arrow() for each in (indexed, reading)]
         assert indexed._index.processes
-        assert {row["id"] for row in earlier} & set(found[0]["id"].to_pylist())
-        assert found[0].equals(found[1])
+        assert {row["id"] for row in earlier} & set(result[0]["id"].to_pylist())
+        assert result[0].equals(result[1])
 
 
 def index_files(home):
@@ -161,16 +161,16 @@ def index_files(home):
 def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp_path):
     rows = list(articles(7))
     as_of = START + timedelta(days=120)
-    found = []
+    result = []
     for name, some in (("all", rows), ("past", [row for row in rows if row["available_at"] <= as_of])):
         lake, home = lake_of(tmp_path / name, some), tmp_path / f"cuts of {name}"
         with open_at(lake.snapshot(), as_of, cut_cache=CutCache(home, few=FEW)) as session:
             answer = session.run("news_full_text", query="oil margin")
         for path in home.glob("*.parquet"):
             assert pq.read_table(path)["available_at"].to_pylist() <= [as_of] * pq.read_metadata(path).num_rows
-        found.append((sorted(index_files(home).values()), answer.arrow()))
-    assert found[0][0] == found[1][0] != []
-    assert found[0][1].equals(found[1][1])
+        result.append((sorted(index_files(home).values()), answer.arrow()))
+    assert result[0][0] == result[1][0] != []
+    assert result[0][1].equals(result[1][1])
     home = tmp_path / "cuts of all"
     before = inodes(home)
     with open_at(
@@ -232,21 +232,23 @@ def test_one_company_s_texts_are_read(lake, cuts):
 
 
 def test_articles_that_only_benzinga_has_are_searched_beside_an_index(tmp_path):
-    said = {"news": list(articles(2)), "benzinga_news": []}
+    message = {"news": list(articles(2)), "benzinga_news": []}
     for row in articles(8):
         number = int(row["id"].removeprefix("bzNews_"))
         own = {"id": str(number + 100 * (number % 3)), "channels": [], "tags": [], "evidence": "benzinga"}
-        said["benzinga_news"].append(row | own | {"available_at_source": "provider_metadata"})
-    lake = looks.lake_of(tmp_path / "lake", said, [START + timedelta(days=days) for days in range(0, DAYS + 120, 30)])
+        message["benzinga_news"].append(row | own | {"available_at_source": "provider_metadata"})
+    lake = looks.lake_of(
+        tmp_path / "lake", message, [START + timedelta(days=days) for days in range(0, DAYS + 120, 30)]
+    )
     for as_of in INSTANTS:
         with (
             open_at(lake.snapshot(), as_of, cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
             open_at(lake.snapshot(), as_of, isolation="in_process", datasets=BOTH) as reading,
         ):
-            for asked in ({"query": query, "limit": limit} for query in QUERIES for limit in (3, MANY)):
-                found = indexed.run("news_full_text", **asked).arrow()
-                assert found.equals(reading.run("news_full_text", **asked).arrow()), asked
-            assert set(found["source"].to_pylist()) <= set(BOTH)
+            for question in ({"query": query, "limit": limit} for query in QUERIES for limit in (3, MANY)):
+                result = indexed.run("news_full_text", **question).arrow()
+                assert result.equals(reading.run("news_full_text", **question).arrow()), question
+            assert set(result["source"].to_pylist()) <= set(BOTH)
             every = indexed.run("news_full_text", query="oil gas margin", limit=MANY).arrow()
             assert set(every["source"].to_pylist()) == set(BOTH)
             assert indexed._index.processes
@@ -262,9 +264,9 @@ def test_few_of_many_are_scored(tmp_path):
         left_out = 0
         for query in (*QUERIES, "oil gas cut", "margin AND gas cut"):
             for limit in (1, 3):
-                asked = {"query": query, "limit": limit}
-                found = indexed.run("news_full_text", **asked).arrow()
-                assert found.equals(reading.run("news_full_text", **asked).arrow()), asked
+                question = {"query": query, "limit": limit}
+                result = indexed.run("news_full_text", **question).arrow()
+                assert result.equals(reading.run("news_full_text", **question).arrow()), question
                 (backend,) = indexed._index.processes.values()
                 left_out += backend.run(LEFT_OUT, None, ROWS).table["blocks"].to_pylist()[0]
         assert left_out
@@ -279,15 +281,15 @@ def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first
         open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
         for limit in (1, 2, 20):
-            found = indexed.run("news_full_text", query="oil", limit=limit).arrow()
-            assert found.equals(reading.run("news_full_text", query="oil", limit=limit).arrow())
+            result = indexed.run("news_full_text", query="oil", limit=limit).arrow()
+            assert result.equals(reading.run("news_full_text", query="oil", limit=limit).arrow())
         assert indexed._index.processes
 
 
 def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
-    said = {"title": "oil", "teaser": None, "body": "margin gross"}
-    texts = [row | said | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
-    phrased = said | {"body": "oil cut gas gross margin cut"}
+    message = {"title": "oil", "teaser": None, "body": "margin gross"}
+    texts = [row | message | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
+    phrased = message | {"body": "oil cut gas gross margin cut"}
     texts = [row | phrased if (row["available_at"] - START).days % 10 == 0 else row for row in texts]
     lake = lake_of(tmp_path / "lake", texts)
     with (
@@ -295,10 +297,10 @@ def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
         open_at(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=BOTH) as reading,
     ):
         for limit in (1, 7):
-            asked = {"query": '"gross margin"', "limit": limit}
-            found = indexed.run("news_full_text", **asked).arrow()
-            assert len(found) == limit
-            assert found.equals(reading.run("news_full_text", **asked).arrow())
+            question = {"query": '"gross margin"', "limit": limit}
+            result = indexed.run("news_full_text", **question).arrow()
+            assert len(result) == limit
+            assert result.equals(reading.run("news_full_text", **question).arrow())
 
 
 def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_path):
@@ -315,24 +317,26 @@ def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_pa
         }
     )
     words.write([rows.slice(0, 3), rows.slice(3, 97), rows.slice(100)], ("title",), tmp_path / "index.parquet")
-    found = pq.read_table(tmp_path / "index.parquet").to_pylist()
-    assert found == sorted(found, key=lambda one: (one["word"], one["block"]))
-    told = {}
-    for one in found:
-        stands = [one["block"] * 64 + bit for bit in range(64) if one["texts"] >> bit & 1]
-        times = [ord(letter) - 2048 * (ord(letter) >= 0xE000) for letter in one["times"]]
-        told.setdefault(one["word"], {}).update(zip(stands, times, strict=True))
-        if one["word"]:
-            mean = next(other["least"] for other in found if (other["word"], other["block"]) == ("", one["block"]))
+    result_rows = pq.read_table(tmp_path / "index.parquet").to_pylist()
+    assert result_rows == sorted(result_rows, key=lambda each: (each["word"], each["block"]))
+    reply = {}
+    for item in result_rows:
+        stands = [item["block"] * 64 + bit for bit in range(64) if item["texts"] >> bit & 1]
+        times = [ord(letter) - 2048 * (ord(letter) >= 0xE000) for letter in item["times"]]
+        reply.setdefault(item["word"], {}).update(zip(stands, times, strict=True))
+        if item["word"]:
+            mean = next(
+                other["least"] for other in result_rows if (other["word"], other["block"]) == ("", item["block"])
+            )
             weak = min((0.3 + 0.9 * lengths[row] / mean) / often for row, often in zip(stands, times, strict=True))
-            assert weak * 0.999999 < one["least"] <= weak
+            assert weak * 0.999999 < item["least"] <= weak
         else:
-            assert one["characters"] == [lengths[row] for row in stands]
+            assert item["characters"] == [lengths[row] for row in stands]
     counted = {
         word: {row: text.count(word) for row, text in enumerate(texts) if word in text}
         for word in {*itertools.chain(*texts)}
     }
-    assert told == {**counted, "": dict.fromkeys(range(150), 1)}
+    assert reply == {**counted, "": dict.fromkeys(range(150), 1)}
 
 
 def test_an_index_has_the_words_that_queries_have_whatever_their_letters(tmp_path):

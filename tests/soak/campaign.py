@@ -95,9 +95,9 @@ def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> H
 def _is_settled(house: House, webhook: Webhook) -> bool:
     """Whether every run has ended and every one that failed was told of."""
     runs = house.runs()
-    told = "\n".join(body for _, _, body in webhook.alerts)
+    text = "\n".join(body for _, _, body in webhook.alerts)
     failed = [run["runId"] for run in runs if run["status"] == "FAILURE"]
-    return all(run["status"] in ENDED for run in runs) and all(run in told for run in failed)
+    return all(run["status"] in ENDED for run in runs) and all(run in text for run in failed)
 
 
 def _verdict(house: House, webhook: Webhook, faults: list[Fault], server: GraphServer, home: Path) -> int:
@@ -118,7 +118,7 @@ def _verdict(house: House, webhook: Webhook, faults: list[Fault], server: GraphS
     whole = Evidence(**{**vars(seen), "lake": [*inspected[1], *compared[1]]})
     lines, problems = judge(whole)
     print("\n".join([*lines, *inspected[0], *compared[0], *_counted(webhook)]))
-    print("\n".join(f"PROBLEM {one}" for one in problems) or "no problems")
+    print("\n".join(f"PROBLEM {each}" for each in problems) or "no problems")
     return bool(problems)
 
 
@@ -136,14 +136,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--home", type=Path, help="an empty folder to keep everything in")
-    asked = parser.parse_args()
+    question = parser.parse_args()
     for ends in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ends, _interrupted)
-    with contextlib.ExitStack() as kept:
-        home = asked.home or Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="pitlake-soak-")))
+    with contextlib.ExitStack() as remaining:
+        home = question.home or Path(remaining.enter_context(tempfile.TemporaryDirectory(prefix="pitlake-soak-")))
         home.mkdir(exist_ok=True)
         home.chmod(0o755)  # Postgres runs as another user
-        return soak(home.resolve(), asked.minutes)
+        return soak(home.resolve(), question.minutes)
 
 
 if __name__ == "__main__":

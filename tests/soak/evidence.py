@@ -54,22 +54,22 @@ def windows_done(runs: Collection[Run]) -> set[int]:
     return {(date.fromisoformat(run.window) - FIRST).days // DAYS_A_WINDOW for run in ended}
 
 
-def _run(house: House, told: dict[str, Any]) -> Run:
-    tags = {tag["key"]: tag["value"] for tag in told["tags"]}
-    asked = told["status"] in ("FAILURE", "STARTED") or told["jobName"] == "macro_watch"
-    events = house.events(told["runId"]) if asked else []
+def _run(house: House, reply: dict[str, Any]) -> Run:
+    tags = {tag["key"]: tag["value"] for tag in reply["tags"]}
+    question = reply["status"] in ("FAILURE", "STARTED") or reply["jobName"] == "macro_watch"
+    events = house.events(reply["runId"]) if question else []
     failures = (event for event in events if event["__typename"] == "ExecutionStepFailureEvent")
     checks = (event["evaluation"] for event in events if event["__typename"] == "AssetCheckEvaluationEvent")
     return Run(
-        id=told["runId"],
-        job=told["jobName"],
-        status=told["status"],
-        created=told["creationTime"],
-        started=told["startTime"],
-        ended=told["endTime"],
-        again=told["rootRunId"] if told["rootRunId"] != told["runId"] else None,
+        id=reply["runId"],
+        job=reply["jobName"],
+        status=reply["status"],
+        created=reply["creationTime"],
+        started=reply["startTime"],
+        ended=reply["endTime"],
+        again=reply["rootRunId"] if reply["rootRunId"] != reply["runId"] else None,
         window=tags.get(RANGE_START, ""),
-        why=tuple(f"{one['stepKey']}: {_chain(one['error'])}" for one in failures),
+        why=tuple(f"{each['stepKey']}: {_chain(each['error'])}" for each in failures),
         unanswered=tuple(
             "/".join(check["assetKey"]["path"])
             for check in checks
@@ -82,4 +82,4 @@ def _chain(error: dict[str, Any] | None) -> str:
     if error is None:
         return ""
     links = [error, *(link["error"] for link in error["errorChain"])]
-    return " ← ".join(f"{one['className']} {one['message'][:MESSAGE_CHARACTERS].strip()}" for one in links)
+    return " ← ".join(f"{each['className']} {each['message'][:MESSAGE_CHARACTERS].strip()}" for each in links)

@@ -94,10 +94,10 @@ class House:
 
     def events(self, run: str) -> list[dict[str, Any]]:
         """Every event of a run."""
-        found, after = [], None
+        result, after = [], None
         while True:
             page = self.ask(EVENTS, run=run, after=after)["logsForRun"]
-            found += page["events"]
+            result += page["events"]
             after = page["cursor"]
             if not page["hasMore"]:
-                return found
+                return result

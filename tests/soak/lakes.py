@@ -53,23 +53,23 @@ def compare(lake: Lake, other: Lake, done: Collection[int]) -> tuple[list[str], 
     names = [name for name, extractor in all_extractors().items() if extractor.dataset.partitioned]
     for name in names:
         for table in (name, gap_table_name(name)):
-            found, due = _by_window(lake, table), _by_window(other, table)
-            rows += sum(part.total() for part in found.values())
-            for number in sorted(found.keys() | due.keys()):
-                if found.get(number) == due.get(number):
+            result, due = _by_window(lake, table), _by_window(other, table)
+            rows += sum(part.total() for part in result.values())
+            for number in sorted(result.keys() | due.keys()):
+                if result.get(number) == due.get(number):
                     whole += 1
-                elif number not in found and number not in done:
+                elif number not in result and number not in done:
                     absent += 1
                 else:
-                    more, less = _difference(found.get(number, Counter()), due.get(number, Counter()))
+                    more, less = _difference(result.get(number, Counter()), due.get(number, Counter()))
                     problems.append(f"{table}, window {number}: {more} rows too many, {less} missing")
     lines = [
         f"lake: {len(names)} datasets of the graph, {rows:,} rows and gaps",
         f"lake: {whole} windows of tables equal an undisturbed lake's, {absent} were never run to the end",
     ]
-    found, due = _by_window(lake, MACRO), _by_window(other, MACRO)
-    lines.append(f"lake: {MACRO} has {_total(found):,} rows, an undisturbed lake {_total(due):,}")
-    if found != due:
+    result, due = _by_window(lake, MACRO), _by_window(other, MACRO)
+    lines.append(f"lake: {MACRO} has {_total(result):,} rows, an undisturbed lake {_total(due):,}")
+    if result != due:
         problems.append(f"{MACRO} differs from an undisturbed lake")
     return lines, problems
 
@@ -82,11 +82,13 @@ def inspect(lake: Lake, numbers: Path) -> tuple[list[str], list[str]]:
     problems += list(_lost(lake))
     left = [path.name for path in (lake.root / "_staging").iterdir()]
     problems += [f"a stage was left behind: {name}" for name in left]
-    told = {name: what["rows"] for name, what in json.loads(numbers.read_text())["datasets"].items()}
-    held = {name: count for name in all_datasets() if (count := len(stored(lake, name)))}
-    if {name: count for name, count in told.items() if count} != held:
+    reply = {name: what["rows"] for name, what in json.loads(numbers.read_text())["datasets"].items()}
+    content = {name: count for name in all_datasets() if (count := len(stored(lake, name)))}
+    if {name: count for name, count in reply.items() if count} != content:
         problems.append("the report counts other rows than the lake holds")
-    line = f"lake: version {lake.head()}, {len(held)} datasets, {sum(held.values()):,} rows, {len(left)} stages left"
+    line = (
+        f"lake: version {lake.head()}, {len(content)} datasets, {sum(content.values()):,} rows, {len(left)} stages left"
+    )
     return [line], problems
 
 
@@ -112,14 +114,14 @@ def _lost(lake: Lake) -> Iterator[str]:
 
 def _by_window(lake: Lake, table: str) -> dict[int, Counter[str]]:
     """Rows by the window of their day, as texts without what the run gave them; -1 has those of no window."""
-    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    result: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in stored(lake, table):
         day = row.get("partition") or clock.new_york_day(row["available_at"]).isoformat()
         # A gap may be known from when it was met, and evidence names the capture of an answer.
         also = "available_at" if "gap_type" in row else "evidence" if table == MACRO else ""
         hidden = (*BY_THE_RUN, also)
-        found[_number(day)][str(sorted((key, str(value)) for key, value in row.items() if key not in hidden))] += 1
-    return dict(found)
+        result[_number(day)][str(sorted((key, str(value)) for key, value in row.items() if key not in hidden))] += 1
+    return dict(result)
 
 
 def _number(day: str) -> int:
@@ -130,8 +132,8 @@ def _number(day: str) -> int:
     return since if 0 <= since < WINDOWS else -1
 
 
-def _difference(found: Counter[str], due: Counter[str]) -> tuple[int, int]:
-    return (found - due).total(), (due - found).total()
+def _difference(result: Counter[str], due: Counter[str]) -> tuple[int, int]:
+    return (result - due).total(), (due - result).total()
 
 
 def _total(rows: Rows) -> int:

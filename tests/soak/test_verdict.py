@@ -40,19 +40,19 @@ WHOLE = Evidence(
     runs=RUNS,
     faults=FAULTS,
     alerts=[
-        Alert(at=one.ended + 20, title="pitlake", body=f"{TOLD[one.id]}\nrun {one.id}")
-        for one in RUNS
-        if one.id in TOLD
+        Alert(at=each.ended + 20, title="pitlake", body=f"{TOLD[each.id]}\nrun {each.id}")
+        for each in RUNS
+        if each.id in TOLD
     ],
-    incidents={one: [why] for one, why in TOLD.items()},
-    page=" ".join(one[:8] for one in TOLD),
+    incidents={each: [why] for each, why in TOLD.items()},
+    page=" ".join(each[:8] for each in TOLD),
     memory=[(5.0 * number, ALWAYS) for number in range(40)],
     lake=[],
 )
 
 
-def without(found, place):
-    return [one for number, one in enumerate(found) if number != place]
+def without(result, place):
+    return [each for number, each in enumerate(result) if number != place]
 
 
 def test_a_soak_with_all_faults_seen_told_and_over_has_no_problem():
@@ -65,26 +65,27 @@ def test_a_soak_with_all_faults_seen_told_and_over_has_no_problem():
 
 def test_a_run_started_once_more_may_meet_the_next_fault():
     met = [
-        replace(one, status="FAILURE", started=190, ended=240, why=RUNS[2].why) if one.again else one for one in RUNS
+        replace(each, status="FAILURE", started=190, ended=240, why=RUNS[2].why) if each.again else each
+        for each in RUNS
     ]
-    again = next(one for one in met if one.again)
-    told = Alert(at=260, title="pitlake", body=f"prices: GraphUnavailable\nrun {again.id}")
-    seen = replace(WHOLE, runs=met, alerts=[*WHOLE.alerts, told], page=f"{WHOLE.page} {again.id[:8]}",
+    again = next(each for each in met if each.again)
+    reply = Alert(at=260, title="pitlake", body=f"prices: GraphUnavailable\nrun {again.id}")
+    seen = replace(WHOLE, runs=met, alerts=[*WHOLE.alerts, reply], page=f"{WHOLE.page} {again.id[:8]}",
                    incidents=WHOLE.incidents | {again.id: ["prices: GraphUnavailable"]})  # fmt: skip
     assert judge(seen)[1] == []
-    odd = [replace(one, why=("prices: KeyError",)) if one.again else one for one in met]
+    odd = [replace(each, why=("prices: KeyError",)) if each.again else each for each in met]
     assert f"daemon: run {RUNS[0].id} was not made good" in judge(replace(seen, runs=odd))[1]
 
 
 @pytest.mark.parametrize("fault", range(4))
 def test_a_fault_that_does_not_show_is_a_problem(fault):
     name = FAULTS[fault].name
-    hit = next(one for one in RUNS if FAULTS[fault].explains(one))
-    unseen = {**WHOLE.__dict__, "runs": [one for one in RUNS if one != hit]}
+    hit = next(each for each in RUNS if FAULTS[fault].explains(each))
+    unseen = {**WHOLE.__dict__, "runs": [each for each in RUNS if each != hit]}
     assert f"{name} shows in no run of the UI" in judge(Evidence(**unseen))[1]
     untold = replace(WHOLE, alerts=[alert for alert in WHOLE.alerts if hit.id not in alert.body])
     assert f"{name}: no alert tells of run {hit.id}" in judge(untold)[1]
-    unlisted = replace(WHOLE, incidents={one: why for one, why in WHOLE.incidents.items() if one != hit.id})
+    unlisted = replace(WHOLE, incidents={each: why for each, why in WHOLE.incidents.items() if each != hit.id})
     assert f"{name}: the report does not list run {hit.id}" in judge(unlisted)[1]
     unsaid = replace(WHOLE, incidents=WHOLE.incidents | {hit.id: ["something failed"]})
     assert f"{name}: the report does not list run {hit.id}" in judge(unsaid)[1]
@@ -101,8 +102,8 @@ CHANGES = {
     "a killed run stays lost": (lambda seen: replace(seen, runs=without(seen.runs, 1)), "was not made good"),
     "a run without a fault": (lambda seen: replace(seen, runs=[*seen.runs, run("odd", "quality", "FAILURE", 260)]),
                               "failed without a fault"),
-    "a step of its own": (lambda seen: replace(seen, runs=[replace(one, why=(*one.why, "calls: KeyError")) if one.why
-                                                           else one for one in seen.runs]), "a reason of its own"),
+    "a step of its own": (lambda seen: replace(seen, runs=[replace(each, why=(*each.why, "calls: KeyError")) if each.why
+                                                           else each for each in seen.runs]), "a reason of its own"),
     "no run is good after": (lambda seen: replace(seen, runs=without(seen.runs, 5)), "no graph_days ended well"),
     "a run goes on for ever": (lambda seen: replace(seen, runs=[*seen.runs, run("long", "quality", "STARTED", 480)]),
                                "never ended"),

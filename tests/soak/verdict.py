@@ -115,27 +115,27 @@ def _runs(seen: Evidence) -> tuple[list[str], list[str]]:
 
 def _fault(seen: Evidence, fault: Fault) -> tuple[list[str], list[str]]:
     hit = [run for run in seen.runs if fault.explains(run)]
-    told = {
+    reply = {
         run.id: [alert for alert in seen.alerts if run.id in alert.body and fault.told in alert.body] for run in hit
     }
-    listed = [run for run in hit if any(fault.told in reason for reason in seen.incidents.get(run.id, ()))]
-    shown = [run for run in listed if run.id[:8] in seen.page]
-    delays = [told[run.id][0].at - (run.ended or 0) for run in hit if told[run.id]]
+    listing = [run for run in hit if any(fault.told in reason for reason in seen.incidents.get(run.id, ()))]
+    display = [run for run in listing if run.id[:8] in seen.page]
+    delays = [reply[run.id][0].at - (run.ended or 0) for run in hit if reply[run.id]]
     well = [run.ended - fault.ended for run in seen.runs if _is_well(run, fault) and run.ended]
     lines = [
         f"{fault.name}: {fault.ended - fault.began:.0f} s; {len(hit)} runs show it in the UI, "
-        f"{len(delays)} told of by alerts, {len(listed)} in report.json, {len(shown)} on the report's first page; "
+        f"{len(delays)} told of by alerts, {len(listing)} in report.json, {len(display)} on the report's first page; "
         f"slowest alert {max(delays, default=0):.0f} s after the run's end; "
         + (f"next good {fault.job} {min(well):.0f} s after the fault" if well else "never well again")
     ]
     problems = [f"{fault.name} shows in no run of the UI"] if not hit else []
-    problems += [f"{fault.name}: no alert tells of run {run.id}" for run in hit if not told[run.id]]
-    problems += [f"{fault.name}: the report does not list run {run.id}" for run in hit if run not in listed]
-    problems += [f"{fault.name}: the report's page does not show run {run.id}" for run in listed if run not in shown]
+    problems += [f"{fault.name}: no alert tells of run {run.id}" for run in hit if not reply[run.id]]
+    problems += [f"{fault.name}: the report does not list run {run.id}" for run in hit if run not in listing]
+    problems += [f"{fault.name}: the report's page does not show run {run.id}" for run in listing if run not in display]
     problems += [f"{fault.name}: an alert took {late:.0f} s" for late in delays if late > SLOWEST_ALERT_SECONDS]
     problems += [] if well else [f"{fault.name}: no {fault.job} ended well after it"]
     if fault.name == "daemon":
-        again = [run for run in hit if any(one.again == run.id and _is_answered_for(seen, one) for one in seen.runs)]
+        again = [run for run in hit if any(each.again == run.id and _is_answered_for(seen, each) for each in seen.runs)]
         lines.append(
             f"daemon: {len(again)} of {len(hit)} killed runs were started once more, and ended well or by a fault"
         )
@@ -163,11 +163,11 @@ def _unexplained(seen: Evidence) -> Iterator[str]:
 
 def _untold(seen: Evidence) -> Iterator[str]:
     """Each failed run is told of once, and nothing is told of that did not happen."""
-    told = Counter(match for alert in seen.alerts for match in re.findall(r"^run (\S+)$", alert.body, re.MULTILINE))
+    counts = Counter(match for alert in seen.alerts for match in re.findall(r"^run (\S+)$", alert.body, re.MULTILINE))
     due = {run.id for run in seen.runs if run.status == "FAILURE" or run.unanswered}
-    yield from (f"no alert tells of run {run}" for run in due - told.keys())
-    yield from (f"{count} alerts tell of run {run}" for run, count in told.items() if count > 1)
-    yield from (f"an alert tells of run {run}, which ended well" for run in told.keys() - due)
+    yield from (f"no alert tells of run {run}" for run in due - counts.keys())
+    yield from (f"{count} alerts tell of run {run}" for run, count in counts.items() if count > 1)
+    yield from (f"an alert tells of run {run}, which ended well" for run in counts.keys() - due)
     yield from (f"the report does not list run {run}" for run in due - seen.incidents.keys())
     yield from (f"the report lists run {run}, which ended well" for run in seen.incidents.keys() - due)
 

@@ -48,16 +48,16 @@ class Proxy:
                 line.close()
                 continue
             other = socket.create_connection(("127.0.0.1", self._target))
-            for one, two in ((line, other), (other, line)):
-                self._lines.add(one)
-                threading.Thread(target=self._carry, args=(one, two), daemon=True).start()
+            for item, two in ((line, other), (other, line)):
+                self._lines.add(item)
+                threading.Thread(target=self._carry, args=(item, two), daemon=True).start()
 
-    def _carry(self, one: socket.socket, two: socket.socket) -> None:
+    def _carry(self, item: socket.socket, two: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while block := one.recv(65536):
+            while block := item.recv(65536):
                 time.sleep(self.pause)
                 two.sendall(block)
-        for line in (one, two):
+        for line in (item, two):
             self._lines.discard(line)
             with contextlib.suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
@@ -72,8 +72,8 @@ class Webhook:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                told = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                alerts.append((time.time(), told["title"], told["message"]))
+                document = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                alerts.append((time.time(), document["title"], document["message"]))
                 self.send_response(200)
                 self.end_headers()
 

@@ -55,9 +55,9 @@ def answer(spark: SparkSession, lake: str, dataset: str, revisions: bool, moment
     return reduce(DataFrame.unionAll, frames).toArrow()
 
 
-def plan(spark: SparkSession, dataset: str, **asked: Any) -> pa.Table:
+def plan(spark: SparkSession, dataset: str, **question: Any) -> pa.Table:
     """What Spark means to do for a frame's rows."""
-    rows = frame(spark, dataset, **asked)
+    rows = frame(spark, dataset, **question)
     return pa.table({"plan": [rows._jdf.queryExecution().executedPlan().toString()]})
 
 
@@ -65,9 +65,9 @@ def main() -> None:
     spark = start(sys.argv[1], SETTINGS | OF_FEW_ROWS)
     print("started", flush=True)
     for line in sys.stdin:
-        asked = json.loads(line)
-        into, say = Path(asked.pop("into")), {"rows": answer, "plan": plan}[asked.pop("what")]
-        table = say(spark, **asked)
+        document = json.loads(line)
+        into, say = Path(document.pop("into")), {"rows": answer, "plan": plan}[document.pop("what")]
+        table = say(spark, **document)
         with pa.ipc.new_file(into, table.schema) as file:
             file.write_table(table)
         print(into, flush=True)

@@ -25,8 +25,8 @@ def why_not() -> str:
     if not (TOOLS / "pyspark").is_dir():
         return "pyspark is not here: make spark"
     java = shutil.which("java")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr if java else ""
-    number = told.partition('version "')[2].split(".")[0]
+    reply = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr if java else ""
+    number = reply.partition('version "')[2].split(".")[0]
     return "" if number.isdigit() and int(number) >= 17 else "Spark needs Java 17 or newer"
 
 
@@ -47,10 +47,10 @@ class Cluster:
             )
         assert self._hears(STARTED), self._log.read_text()[-4000:]
 
-    def ask(self, what: str, **asked: Any) -> pa.Table:
+    def ask(self, what: str, **question: Any) -> pa.Table:
         """What tests.spark.cluster says of "rows" or of a "plan"."""
         into = self._folder / "answer"
-        self._process.stdin.write(json.dumps(asked | {"what": what, "into": str(into)}) + "\n")
+        self._process.stdin.write(json.dumps(question | {"what": what, "into": str(into)}) + "\n")
         self._process.stdin.flush()
         assert self._hears(str(into)), self._log.read_text()[-4000:]
         with pa.OSFile(str(into)) as file:

@@ -40,7 +40,7 @@ def build(root: Path) -> tuple[Lake, list[int]]:
 def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
     """Of every record one with other content, and where a key has several statements, another one of it."""
     rng = random.Random(dataset.name)
-    told = [name for name in dataset.identity if name not in dataset.key]
+    reply = [name for name in dataset.identity if name not in dataset.key]
     free = [
         column.name
         for column in dataset.columns
@@ -48,9 +48,9 @@ def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
     ]
     for row in world.rows(dataset):
         yield row | dict.fromkeys(name for name in free if rng.random() < 0.4)
-        if told:
+        if reply:
             later = row["available_at"] + timedelta(minutes=rng.choice((0, 90) if dataset.tiebreak else (90,)))
-            other = {name: another(row[name]) for name in told} | {"evidence": f"{row['evidence']}-other"}
+            other = {name: another(row[name]) for name in reply} | {"evidence": f"{row['evidence']}-other"}
             yield row | other | dict.fromkeys(name for name in free if rng.random() < 0.4) | {"available_at": later}
 
 

@@ -41,9 +41,9 @@ def present(monkeypatch):
     monkeypatch.setattr("pitlake.spark.find_spec", lambda name: find_spec("json"))
 
 
-def asking(error: type[BadInput], told: str, **asked: Any) -> None:
-    with pytest.raises(error, match=told):
-        frame(None, **({"dataset": "news", "as_of": "2024-05-29T17:00:00-04:00"} | asked))
+def asking(error: type[BadInput], reply: str, **question: Any) -> None:
+    with pytest.raises(error, match=reply):
+        frame(None, **({"dataset": "news", "as_of": "2024-05-29T17:00:00-04:00"} | question))
 
 
 @pytest.mark.skipif(find_spec("pyspark") is not None, reason="pyspark is there")
@@ -77,28 +77,30 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("library", "said", "error", "told"), SAID)
-def test_what_spark_and_sqlglot_say_becomes_one_line(monkeypatch, tmp_path, library, said, error, told):
+@pytest.mark.parametrize(("library", "message", "error", "reply"), SAID)
+def test_what_spark_and_sqlglot_say_becomes_one_line(monkeypatch, tmp_path, library, message, error, reply):
     raised = {name: type(name, (Exception,), {}) for name in ("PySparkException", "SqlglotError")}
     for each in ("pyspark", "sqlglot"):
         monkeypatch.setitem(sys.modules, f"{each}.errors", SimpleNamespace(**raised))
-    with pytest.raises(error, match=told), _lake_errors(Lake(tmp_path), "news"):
-        raise raised["PySparkException" if library == "pyspark" else "SqlglotError"](said)
+    with pytest.raises(error, match=reply), _lake_errors(Lake(tmp_path), "news"):
+        raise raised["PySparkException" if library == "pyspark" else "SqlglotError"](message)
 
 
 def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str, int | None]]:
     """Instants that tell a dataset's rows apart: those of rows, the microseconds beside, edges of New York's months."""
     files = lake.snapshot().files(name)
-    known = sorted({at for file in files for at in pq.read_table(file.path, columns=["available_at"])[0].to_pylist()})
-    known = known or [datetime(2024, 1, 1, tzinfo=timezone.utc)]
-    month = clock.start_of_new_york_day(clock.new_york_day(known[len(known) // 2]).replace(day=1))
+    existing = sorted(
+        {at for file in files for at in pq.read_table(file.path, columns=["available_at"])[0].to_pylist()}
+    )
+    existing = existing or [datetime(2024, 1, 1, tzinfo=timezone.utc)]
+    month = clock.start_of_new_york_day(clock.new_york_day(existing[len(existing) // 2]).replace(day=1))
     edges = [month - MICROSECOND, month, datetime(1990, 1, 1, tzinfo=timezone.utc), clock.now()]
-    near = {moment + step * MICROSECOND for moment in known for step in (-1, 0, 1)}
-    near |= {known[0] - timedelta(days=number) for number in range(1, INSTANTS - len(near))}
+    near = {moment + step * MICROSECOND for moment in existing for step in (-1, 0, 1)}
+    near |= {existing[0] - timedelta(days=number) for number in range(1, INSTANTS - len(near))}
     beside = sorted(near.difference(edges))
     some = INSTANTS - len(edges)
-    found = [*edges, *(beside[(len(beside) - 1) * place // (some - 1)] for place in range(some))]
-    return [(iso(moment), versions[number % len(versions)]) for number, moment in enumerate(found)]
+    result = [*edges, *(beside[(len(beside) - 1) * place // (some - 1)] for place in range(some))]
+    return [(iso(moment), versions[number % len(versions)]) for number, moment in enumerate(result)]
 
 
 def hashed(table: pa.Table) -> str:
@@ -109,18 +111,18 @@ def hashed(table: pa.Table) -> str:
 
 def compared(cluster: Any, lake: Lake, name: str, versions: list[int | None]) -> int:
     """How many rows of a dataset were compared; each answer of Spark is a session's."""
-    asked = moments(lake, name, versions)
-    assert len({as_of for as_of, _ in asked}) == INSTANTS
-    question = {"lake": str(lake.root), "dataset": name, "moments": asked, "zone": ZONES[SHOWN.index(name) % 2]}
-    told = {f"{name}{kind}": cluster.ask("rows", revisions=bool(kind), **question) for kind in ("", "_revisions")}
+    request = moments(lake, name, versions)
+    assert len({as_of for as_of, _ in request}) == INSTANTS
+    question = {"lake": str(lake.root), "dataset": name, "moments": request, "zone": ZONES[SHOWN.index(name) % 2]}
+    reply = {f"{name}{kind}": cluster.ask("rows", revisions=bool(kind), **question) for kind in ("", "_revisions")}
     counted = 0
-    for number, (as_of, version) in enumerate(asked):
+    for number, (as_of, version) in enumerate(request):
         with connect(as_of, version=version, lake=lake, datasets=[name]) as session:
-            for view, every_moment in told.items():
+            for view, every_moment in reply.items():
                 due = session.sql(f"FROM {view}").arrow()
-                found = every_moment.filter(pc.equal(every_moment["asked"], number)).drop_columns("asked")
-                assert (found.column_names, found.schema.types) == (due.column_names, due.schema.types)
-                assert hashed(found.cast(due.schema)) == hashed(due), f"{view} as of {as_of}, version {version}"
+                result = every_moment.filter(pc.equal(every_moment["asked"], number)).drop_columns("asked")
+                assert (result.column_names, result.schema.types) == (due.column_names, due.schema.types)
+                assert hashed(result.cast(due.schema)) == hashed(due), f"{view} as of {as_of}, version {version}"
                 counted += len(due)
     return counted
 
@@ -152,11 +154,11 @@ def test_every_dataset_of_the_sample_world_is_a_session_s_at_six_instants(cluste
 @pytest.mark.long
 def test_months_and_files_that_came_later_are_not_opened(cluster, spark_frames):
     lake, (_, full, *_) = spark_frames
-    asked = {"lake": str(lake.root), "version": full, "as_of": "2024-05-31T20:00:00-04:00"}
-    said = cluster.ask("plan", dataset="news", **asked)["plan"][0].as_py()
-    assert said.count("FileScan") == 2
-    assert len(re.findall(r"PartitionFilters: \[[^]]*\(available_month#\d+ <= 2024-05\)", said)) == 2
-    assert len(re.findall(r"PushedFilters: \[[^]]*LessThanOrEqual\(available_at,", said)) == 2
+    question = {"lake": str(lake.root), "version": full, "as_of": "2024-05-31T20:00:00-04:00"}
+    message = cluster.ask("plan", dataset="news", **question)["plan"][0].as_py()
+    assert message.count("FileScan") == 2
+    assert len(re.findall(r"PartitionFilters: \[[^]]*\(available_month#\d+ <= 2024-05\)", message)) == 2
+    assert len(re.findall(r"PushedFilters: \[[^]]*LessThanOrEqual\(available_at,", message)) == 2
 
 
 @pytest.mark.long

@@ -195,16 +195,16 @@ class Sequence:
         allowed = not dates or dates[-1] < self.first or (
             owner in self.blocks and dates[0] >= self.first and dates[-1] <= self.last
         )  # fmt: skip
-        stated = self.rng.choice((None, "month")) if step is None else None
+        statement = self.rng.choice((None, "month")) if step is None else None
         try:
-            given = list(values) if step is None else dict(zip(dates, values, strict=True))
-            self.handles[owner].log_trial(name, given, frequency=stated)
+            inputs = list(values) if step is None else dict(zip(dates, values, strict=True))
+            self.handles[owner].log_trial(name, inputs, frequency=statement)
             done = True
         except BadInput:
             done = False
         self.expect(allowed, done, f"returns of {dates[:1]} to {dates[-1:]}")
         part = "holdout" if in_holdout else "after the seal" if self.sealed else "in sample"
-        frequency = stated if step is None else {1: "day", 7: "week"}[step]
+        frequency = statement if step is None else {1: "day", 7: "week"}[step]
         same = {(each[0], each[1], each[2], each[4], each[3] == "holdout") for each in self.trials}
         if done and (name, values, frequency, dates, in_holdout) not in same:
             self.trials.append((name, values, frequency, part, dates))

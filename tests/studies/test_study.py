@@ -42,10 +42,10 @@ def test_every_question_is_counted_and_its_receipt_replays(own_lake):
     with begin(own_lake) as study, study.connect(BETWEEN, isolation="in_process") as session:
         session.sql(COUNT)
         session.run("news_latest", ticker="NOG")
-    asked = [entry for entry in study.report().to_dict()["ledger"] if entry["kind"] == "asked"]
-    assert [entry["query"] for entry in asked] == [COUNT, "news_latest"]
-    found = receipts.find(asked[0]["receipt"], own_lake)
-    assert receipts.replay(found, own_lake, isolation="in_process").rows() == [(2,)]
+    question = [entry for entry in study.report().to_dict()["ledger"] if entry["kind"] == "asked"]
+    assert [entry["query"] for entry in question] == [COUNT, "news_latest"]
+    result = receipts.find(question[0]["receipt"], own_lake)
+    assert receipts.replay(result, own_lake, isolation="in_process").rows() == [(2,)]
 
 
 def test_the_holdout_is_asked_once_after_the_plan_is_sealed(own_lake):
@@ -266,16 +266,16 @@ def test_the_command_line_reports_trials_and_looks(own_lake, command_line, monke
     study.log_trial("momentum", [0.02, -0.01, 0.03, 0.01, 0.02, 0.01], frequency="day")
     study.log_trial("reversal", [-0.02, 0.01, -0.03, 0.01, 0.0, 0.01], frequency="day")
     monkeypatch.setenv("PITLAKE_LAKE", str(own_lake))
-    said = command_line("study", "report", "drift", "--format", "json")
-    facts = json.loads(said.out)
+    message = command_line("study", "report", "drift", "--format", "json")
+    facts = json.loads(message.out)
     (comparison,) = facts["comparisons"]
     assert (comparison["trials"], comparison["best_trial"]) == (2, "1. momentum")
     assert 0 < comparison["deflated_sharpe_ratio"] < 1
     assert comparison["probability_of_overfitting"] == 0
     row = facts["trials"][0]
     assert row["sharpe_ratio_per_year"] == pytest.approx(row["sharpe_ratio"] * 252**0.5)
-    shown = command_line("study", "report", "drift").out
+    output = command_line("study", "report", "drift").out
     ratio = f"{comparison['best_sharpe_ratio']:.4g}"
-    assert {"1. momentum", ratio, "in sample", " to ".join(facts["holdout"])} <= set(cells(shown))
+    assert {"1. momentum", ratio, "in sample", " to ".join(facts["holdout"])} <= set(cells(output))
     missing = command_line("study", "report", "other")
     assert (missing.code, "it has drift" in missing.err) == (2, True)

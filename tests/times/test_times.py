@@ -38,8 +38,8 @@ def read_by_sql(values, form, zone, kind="VARCHAR", own_zone=""):
     own = pa.table({"place": range(len(values)), "seen": values})
     with calculator(own=own) as connection:
         rows = in_sql("own", {"seen": ColumnForm(kind, form, zone, own_zone)})
-        wanted = ", ".join(part(name, "seen") for name in names)
-        rows_by_sql = connection.sql(f"SELECT {wanted} FROM {rows} ORDER BY place").fetchall()
+        text = ", ".join(part(name, "seen") for name in names)
+        rows_by_sql = connection.sql(f"SELECT {text} FROM {rows} ORDER BY place").fetchall()
     return [
         (None if lacks_zone else instant, None if lacks_zone else end, is_unset)
         for instant, end, is_unset, lacks_zone in rows_by_sql

@@ -80,18 +80,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=100_000, help="pairs, or statements")
     parser.add_argument("--seed", type=int, help="of late, unions and mounted tables: this history alone")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    asked = parser.parse_args(arguments)
+    question = parser.parse_args(arguments)
     started = time.monotonic()
-    share, describe = SHARES[asked.campaign]
+    share, describe = SHARES[question.campaign]
     done, failures = 0, []
-    with ProcessPoolExecutor(asked.workers) as pool:
-        for result in results(pool, share, asked.seed):
+    with ProcessPoolExecutor(question.workers) as pool:
+        for result in results(pool, share, question.seed):
             count, failed = describe(result)
             done, failures = done + count, failures + failed
             print(f"{done:,} done, {len(failures)} failures, {time.monotonic() - started:,.0f} s", file=sys.stderr)
-            if done >= asked.n:
+            if done >= question.n:
                 break
-    print(f"{asked.campaign}: {done:,} compared in {time.monotonic() - started:,.0f} s, {len(failures)} failures")
+    print(f"{question.campaign}: {done:,} compared in {time.monotonic() - started:,.0f} s, {len(failures)} failures")
     for failure in failures:
         print(failure)
     return 1 if failures else 0
@@ -111,8 +111,8 @@ def results(pool: ProcessPoolExecutor, share: Callable[[int], Any], only: int | 
             yield running.popleft().result()
             running.append(pool.submit(share, next(numbers)))
     finally:
-        for one in running:
-            one.cancel()
+        for item in running:
+            item.cancel()
 
 
 def _describe_truth(tally: truth.Tally) -> tuple[int, list[str]]:

@@ -78,12 +78,12 @@ def distinguish(
     first, other = (_run_all(root, master, open_runner, aim, report, a_session) for master in masters)
     differ = any(_steady(answer) != _steady(other[name]) for name, answer in first.items())
     again = _run_all(root, masters[0], open_runner, aim, report, a_session) if differ else first
-    found = [name for name in first if _judged(report, name, first[name], again[name], other[name])]
-    if 0 < len(found) <= FEW:
-        usual = [_usual(root, master, open_runner, aim, report, a_session, set(found)) for master in masters]
-        report.noisy += [name for name in found if usual[0][name] == usual[1][name]]
-        found = [name for name in found if usual[0][name] != usual[1][name]]
-    report.findings += [Finding("oracle", name, first[name].split("\0", 1)[0]) for name in found]
+    result = [name for name in first if _judged(report, name, first[name], again[name], other[name])]
+    if 0 < len(result) <= FEW:
+        usual = [_usual(root, master, open_runner, aim, report, a_session, set(result)) for master in masters]
+        report.noisy += [name for name in result if usual[0][name] == usual[1][name]]
+        result = [name for name in result if usual[0][name] != usual[1][name]]
+    report.findings += [Finding("oracle", name, first[name].split("\0", 1)[0]) for name in result]
     report.statements = len(first)
     return report
 
@@ -111,18 +111,18 @@ def rebuilt(root: Path, master: Master) -> tuple[World, str]:
 def _run_all(
     root: Path, master: Master, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int
 ) -> dict[str, str]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     world, before = rebuilt(root, master)
     for batch in batched(list(aim(world)), a_session):
         runner = open_runner(world)
         try:
-            found.update((name, f"{sql}\0{runner.run(sql)}") for name, sql in batch)
+            result.update((name, f"{sql}\0{runner.run(sql)}") for name, sql in batch)
         finally:
             runner.close()
         if digest(root) != before:
             report.findings.append(Finding("write", batch[0][0], batch[0][1]))
             world, before = rebuilt(root, master)
-    return found
+    return result
 
 
 def batched(items: list[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:

@@ -84,12 +84,12 @@ class Table:
         self.columns = [*self.keys, *(f"v{number}" for number in range(len(self.kinds)))]
         self.polls = [*self._polls()]
 
-    def known_at(self, stated: datetime | date) -> datetime:
+    def known_at(self, statement: datetime | date) -> datetime:
         """The instant at which a row of that date is public."""
-        if not isinstance(stated, datetime):
+        if not isinstance(statement, datetime):
             zones = {self.zone, "UTC"} if self.stated == "midnights of UTC" else {self.zone}
-            stated = max(datetime.combine(stated + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
-        return stated.astimezone(timezone.utc) + LAGS[self.lag]
+            statement = max(datetime.combine(statement + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
+        return statement.astimezone(timezone.utc) + LAGS[self.lag]
 
     @property
     def dated(self) -> bool:
@@ -110,14 +110,14 @@ class Table:
         """Instants of mounts, and of rows that were mounted after their date, with and without the lag; and a
         microsecond beside them. place: only between that mount and the next.
         """
-        known = [at for observed, content in self.polls for _, stated in content
-                 if (at := self.known_at(stated)) <= observed]  # fmt: skip
-        stated = [at - lag for at in known for lag in {timedelta(), LAGS[self.lag]}]
+        existing = [at for observed, content in self.polls for _, claim in content
+                 if (at := self.known_at(claim)) <= observed]  # fmt: skip
+        claimed_at = [at - lag for at in existing for lag in {timedelta(), LAGS[self.lag]}]
         observed = [at for at, _ in self.polls]
         first, last = START, AFTERWARDS
         if place is not None:
             first, last = observed[place], [*observed, AFTERWARDS][place + 1]
-        choices = [at for at in (*stated, *observed) if first < at < last] or [first + (last - first) / 2]
+        choices = [at for at in (*claimed_at, *observed) if first < at < last] or [first + (last - first) / 2]
         for _ in range(count):
             at = self.rng.choice((*choices, last)) + self.rng.choice((-1, 0, 0, 1)) * MICROSECOND
             yield min(max(at, first + MICROSECOND), last - MICROSECOND)
@@ -170,8 +170,8 @@ class Table:
         for _ in range(self.rng.randrange(1, 5)):
             yield observed, first | content
             observed += timedelta(microseconds=self.rng.randrange(10**6, 20 * 86_400 * 10**6))
-            kept = [each for each in content if self.rng.random() < 0.9]
-            content = {each: content[each] if self.rng.random() < 0.8 else self._values() for each in kept}
+            remaining = [each for each in content if self.rng.random() < 0.9]
+            content = {each: content[each] if self.rng.random() < 0.8 else self._values() for each in remaining}
             content |= {self._statement(): self._values() for _ in range(self.rng.randrange(8))}
 
     def _statement(self) -> Statement:
@@ -203,8 +203,8 @@ class Table:
         ]
         types = [pa.string() for _ in self.keys] + [kind for kind, _ in self.kinds]
         zone = {"midnights without a zone": None, "midnights of the zone": self.zone}.get(self.stated, "UTC")
-        stated = pa.date32() if self.stated == "days" else pa.timestamp("us", zone)
-        schema = pa.schema([*zip(self.columns, types, strict=True), ("at", stated)])
+        statement = pa.date32() if self.stated == "days" else pa.timestamp("us", zone)
+        schema = pa.schema([*zip(self.columns, types, strict=True), ("at", statement)])
         self.rng.shuffle(rows)
         return pa.Table.from_pylist(rows, schema=schema)
 
@@ -216,11 +216,11 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIO
     for number, as_of in enumerate(table.moments(moments)):
         others = (table.until(as_of), table.otherwise(as_of))
         lakes = [table.mount(scratch / f"{number}-{place}", polls, _nothing) for place, polls in enumerate(others)]
-        asked = [*_questions(table, number, count)]
+        question = [*_questions(table, number, count)]
         isolation = table.isolation()
-        wanted, *answers = (_answers(lake, as_of, asked, AFTERWARDS, isolation) for lake in (whole, *lakes))
-        for what, found in zip(("in a lake that ends there", "with another future"), answers, strict=True):
-            for sql, *pair in zip(asked, wanted, found, strict=True):
+        expected, *answers = (_answers(lake, as_of, question, AFTERWARDS, isolation) for lake in (whole, *lakes))
+        for what, result in zip(("in a lake that ends there", "with another future"), answers, strict=True):
+            for sql, *pair in zip(question, expected, result, strict=True):
                 tally.same(what, as_of, seed, sql, tuple(pair))
     return tally
 
@@ -234,15 +234,15 @@ def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTION
         here = table.polls[place][0]
         settled = [] if table.partial else [here - MICROSECOND]  # a partial table may state old rows late
         for as_of in (*settled, *table.moments(moments, place)):
-            asked, isolation = [*_questions(table, len(first), count)], table.isolation()
-            answers = _answers(lake, as_of, asked, max(as_of, here + MICROSECOND), isolation)
-            first.append((as_of, as_of < here, isolation, asked, answers))
+            request, isolation = [*_questions(table, len(first), count)], table.isolation()
+            answers = _answers(lake, as_of, request, max(as_of, here + MICROSECOND), isolation)
+            first.append((as_of, as_of < here, isolation, request, answers))
 
     lake = table.mount(scratch / "late", table.polls, ask)
-    for as_of, is_settled, isolation, asked, answers in first:
+    for as_of, is_settled, isolation, question, answers in first:
         options = {} if is_settled else {"known_by": as_of}
-        again = _answers(lake, as_of, asked, AFTERWARDS, isolation, **options)
-        for sql, *pair in zip(asked, answers, again, strict=True):
+        again = _answers(lake, as_of, question, AFTERWARDS, isolation, **options)
+        for sql, *pair in zip(question, answers, again, strict=True):
             tally.same("after later mounts", as_of, seed, sql, tuple(pair))
     return tally
 
@@ -262,7 +262,7 @@ def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY
     world = replace(restored(scratch / "lake", masters[0]), as_of=as_of)
     paths = sorted({f"{world.root}/{path}" for files, _ in masters for path in files})
     columns_of, catalogue = _columns_of(table), Catalogue(Lake(scratch / "1").contracts())
-    asked = [
+    question = [
         *[*fuzz.written(world, (NAME,))][seed % every :: every],
         *[*fuzz.called(world, NAME)][seed % (10 * every) :: 10 * every],
         *fuzz.generated(world, count, seed * count, paths, columns_of),
@@ -274,7 +274,7 @@ def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY
     return distinguish(
         world.root,
         lambda world: Sealed(world, as_of, datasets=(NAME,), catalogue=catalogue),
-        lambda world: asked,
+        lambda world: question,
         a_session=A_SESSION,
         masters=masters,
     )
@@ -285,10 +285,10 @@ def _world(lake: Lake) -> World:
     snapshot, tables = lake.snapshot(), {}
     for name in snapshot.tables:
         files = sorted(snapshot.files(name), key=lambda file: (file.hi, file.lo))
-        named = [Path(file.path).with_name(f"part-{number}.parquet") for number, file in enumerate(files)]
-        for file, path in zip(files, named, strict=True):
+        names = [Path(file.path).with_name(f"part-{number}.parquet") for number, file in enumerate(files)]
+        for file, path in zip(files, names, strict=True):
             Path(file.path).rename(path)
-        tables[name] = TableState(tuple(replace(file, path=str(path)) for file, path in zip(files, named, strict=True)))
+        tables[name] = TableState(tuple(replace(file, path=str(path)) for file, path in zip(files, names, strict=True)))
     return World(lake.root, Snapshot(snapshot.version, tables))
 
 
@@ -306,9 +306,11 @@ def _questions(table: Table, number: int, count: int) -> Iterator[str]:
         yield statements.select(place, _columns_of(table))
 
 
-def _answers(lake: Lake, as_of: datetime, asked: list[str], now: datetime, isolation: str, **options: Any) -> list[str]:
+def _answers(
+    lake: Lake, as_of: datetime, question: list[str], now: datetime, isolation: str, **options: Any
+) -> list[str]:
     with (
         clock_at(max(now, as_of)),
         closing(connect(as_of, lake=lake, datasets=[NAME], isolation=isolation, **options)) as session,
     ):
-        return [answer_text(session, sql)[0] for sql in asked]
+        return [answer_text(session, sql)[0] for sql in question]

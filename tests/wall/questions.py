@@ -35,13 +35,13 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
         "instrument": "EURUSD",
     }
     pool |= {"seed_id": rng.choice(IDS)} if rng.random() < 0.5 else {"embedding": [rng.random() for _ in range(VECTOR)]}
-    given = {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
-    given |= {
+    inputs = {parameter.name: pool[parameter.name] for parameter in query.parameters if parameter.name in pool}
+    inputs |= {
         parameter.name: [pool["series"]]
         for parameter in query.parameters
         if (parameter.name, parameter.type) == ("series", "texts")
     }
-    bound = query.bind(given)
+    bound = query.bind(inputs)
     if catalogue.COMPANY in bound:
         ticker = bound.pop("ticker")
         bound[catalogue.COMPANY] = ticker and rng.choice((ticker, f"{rng.choice(CIKS)} {ticker}"))

@@ -49,8 +49,8 @@ class Poll(NamedTuple):
 
     def covers(self, ticker: str, after: date, until: date) -> bool:
         """Whether it proves every day after one and until another."""
-        asked = self.tickers is None or ticker in self.tickers
-        return asked and until <= self.at.date() and (self.since is None or self.since <= after + timedelta(days=1))
+        question = self.tickers is None or ticker in self.tickers
+        return question and until <= self.at.date() and (self.since is None or self.since <= after + timedelta(days=1))
 
 
 def day(rng: random.Random) -> date:
@@ -72,7 +72,7 @@ def company(number: int, rng: random.Random) -> Company:
 
 
 def poll(companies: list[Company], rng: random.Random) -> Poll:
-    every = [ticker for one in companies for ticker, _, _ in one.tickers]
+    every = [ticker for each in companies for ticker, _, _ in each.tickers]
     tickers = None if rng.random() < 0.1 else frozenset(rng.sample(every, len(every) * 3 // 4))
     at = datetime.combine(day(rng), datetime.min.time(), timezone.utc) + timedelta(hours=15)
     return Poll(at, tickers, rng.choice((None, None, day(rng))))
@@ -81,8 +81,8 @@ def poll(companies: list[Company], rng: random.Random) -> Poll:
 def publish(lake: Lake, companies: list[Company], seen: Poll, number: int) -> None:
     """Publish what a poll saw: executed splits as rows, others as gaps."""
     contract, rows, gaps = get("polygon_splits"), [], []
-    for one in companies:
-        for ordinal, (executed, ratio, ticker) in enumerate(one.splits):
+    for item in companies:
+        for ordinal, (executed, ratio, ticker) in enumerate(item.splits):
             if (seen.tickers is not None and ticker not in seen.tickers) or (seen.since and executed < seen.since):
                 continue
             public = end_of_new_york_day(executed)
@@ -108,13 +108,13 @@ def publish(lake: Lake, companies: list[Company], seen: Poll, number: int) -> No
 def name(lake: Lake, companies: list[Company]) -> None:
     """Publish the tickers of companies with several, one statement for each change."""
     rows = []
-    for one in companies:
-        for since in sorted({first for _, first, _ in one.tickers}):
-            borne = [ticker for ticker, first, last in one.tickers if first <= since <= last]
+    for item in companies:
+        for since in sorted({first for _, first, _ in item.tickers}):
+            borne = [ticker for ticker, first, last in item.tickers if first <= since <= last]
             at = datetime.combine(max(since, date(2010, 1, 1)), datetime.min.time(), timezone.utc)
             rows.append({
-                "cik": one.cik, "kind": "ticker", "name": borne[0], "all_names": borne, "source": "edgar_tickers",
-                "statement": str(at), "evidence": f"made:{one.cik}/{since}", "available_at": at + timedelta(hours=6),
+                "cik": item.cik, "kind": "ticker", "name": borne[0], "all_names": borne, "source": "edgar_tickers",
+                "statement": str(at), "evidence": f"made:{item.cik}/{since}", "available_at": at + timedelta(hours=6),
                 "available_at_source": "provider_metadata",
             })  # fmt: skip
     kit.publish(lake, "names", rows, "names", observed_at=datetime(2026, 1, 1, tzinfo=timezone.utc))
@@ -130,21 +130,21 @@ class Figure(NamedTuple):
 
 
 def figures(companies: list[Company], rng: random.Random) -> list[Figure]:
-    made = []
-    for one in companies:
+    outcome = []
+    for item in companies:
         for _ in range(FIGURES):
-            stated, fetched = sorted((day(rng), day(rng)))
-            borne = [ticker for ticker, first, last in one.tickers if first <= fetched <= last]
+            statement, fetched = sorted((day(rng), day(rng)))
+            borne = [ticker for ticker, first, last in item.tickers if first <= fetched <= last]
             at = datetime.combine(fetched, datetime.min.time(), timezone.utc) + timedelta(hours=16)
-            made.append(Figure(one, rng.choice(borne), stated, at))
-    return made
+            outcome.append(Figure(item, rng.choice(borne), statement, at))
+    return outcome
 
 
 def judge(seed: int, compared: Counter[str]) -> list[tuple]:
     """Return every figure of one world that is dated wrongly after some poll."""
     rng, wrong = random.Random(seed), []
     companies = [company(number, rng) for number in range(COMPANIES)]
-    asked, polls = figures(companies, rng), []
+    question, polls = figures(companies, rng), []
     with tempfile.TemporaryDirectory() as root:
         lake = Lake(root)
         name(lake, companies)
@@ -152,7 +152,7 @@ def judge(seed: int, compared: Counter[str]) -> list[tuple]:
             polls.append(poll(companies, rng))
             publish(lake, companies, polls[-1], number)
             splits = LakeSplits(lake)
-            for figure in asked:
+            for figure in question:
                 own = end_of_new_york_day(figure.day)
                 run = RunFacts(observed_at=figure.fetched_at, fetched_at=figure.fetched_at, splits=splits)
                 counted, fetched = per_share_since(figure.ticker, own, run), figure.fetched_at.date()
@@ -169,12 +169,12 @@ def judge(seed: int, compared: Counter[str]) -> list[tuple]:
 
 
 def main() -> int:
-    wanted, compared, wrong, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000, Counter[str](), [], 0
-    while compared["changed"] + compared["unchanged"] < wanted:
+    expected, compared, wrong, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000, Counter[str](), [], 0
+    while compared["changed"] + compared["unchanged"] < expected:
         wrong += judge(seed, compared)
         seed += 1
-    for one in wrong[:10]:
-        print(*one)
+    for item in wrong[:10]:
+        print(*item)
     print(f"{seed} worlds, compared {dict(compared)}: {len(wrong)} wrong")
     return 1 if wrong else 0
 

@@ -112,10 +112,10 @@ def newest(moment: datetime) -> int:
 
 def bar(world: World, day: int, shares: float = 1.0):
     """A bar as its source gives it, for so many shares that one has become."""
-    named = {"entity_kind": "company", "entity_id": world.ticker, "symbol": world.ticker, "date": DAYS[day]}
+    names = {"entity_kind": "company", "entity_id": world.ticker, "symbol": world.ticker, "date": DAYS[day]}
     prices = dict.fromkeys(("open", "high", "low", "close"), world.traded(day) / shares)
     volume = world.volume(day)
-    return named | prices | {"volume": volume and volume * shares, "available_at": close_of(day)}
+    return names | prices | {"volume": volume and volume * shares, "available_at": close_of(day)}
 
 
 def restated(world: World):
@@ -131,34 +131,34 @@ def restated(world: World):
 def statements(world: World):
     """What is on record of its splits: (dataset, row)."""
     for number, (day, ratio) in enumerate(world.splits):
-        told = {"ticker": world.ticker, "execution_date": DAYS[day], "split_from": 1.0, "split_to": ratio}
-        told["split_id"] = f"{world.ticker}_{DAYS[day]}"
+        reply = {"ticker": world.ticker, "execution_date": DAYS[day], "split_from": 1.0, "split_to": ratio}
+        reply["split_id"] = f"{world.ticker}_{DAYS[day]}"
         closed = {"available_at": close_of(day)}
         if world.record in ("graph", "both", "two ratios"):
-            yield "splits", told | closed
+            yield "splits", reply | closed
         if world.record == "late":
-            yield "splits", told | {"available_at": close_of(day) + timedelta(hours=49)}
+            yield "splits", reply | {"available_at": close_of(day) + timedelta(hours=49)}
         if world.record in ("polygon", "both"):
-            yield "polygon_splits", told | closed | {"ordinal": number}
+            yield "polygon_splits", reply | closed | {"ordinal": number}
         if world.record == "two ratios":
-            yield "polygon_splits", told | closed | {"ordinal": number, "split_to": 2 * ratio}
+            yield "polygon_splits", reply | closed | {"ordinal": number, "split_to": 2 * ratio}
         if world.record in OFF:
             off = DAYS[day] - timedelta(days=1)
-            early = told | {"execution_date": off, "available_at": end_of_new_york_day(off)}
+            early = reply | {"execution_date": off, "available_at": end_of_new_york_day(off)}
             if world.record == "graph a day off":
                 yield "splits", early
             else:
                 yield "polygon_splits", early | {"ordinal": number}
 
 
-def lake_of(asked: list[World], root) -> Lake:
+def lake_of(question: list[World], root) -> Lake:
     """A lake that holds these worlds."""
     lake = Lake(root)
-    publish(lake, "prices", [bar(world, day) for world in asked for day in range(len(DAYS))], observed_at=OBSERVED)
-    again = [told for world in asked for told in restated(world)]
+    publish(lake, "prices", [bar(world, day) for world in question for day in range(len(DAYS))], observed_at=OBSERVED)
+    again = [reply for world in question for reply in restated(world)]
     for at in sorted({at for at, _ in again}):
         publish(lake, "prices", [row for when, row in again if when == at], observed_at=at)
-    recorded = [told for world in asked for told in statements(world)]
+    recorded = [reply for world in question for reply in statements(world)]
     for dataset in ("splits", "polygon_splits"):
         publish(lake, dataset, [row for name, row in recorded if name == dataset], observed_at=OBSERVED)
     return lake
@@ -182,28 +182,30 @@ class Judge:
                     self._series(session, world, moment)
         self._outcomes()
 
-    def _is(self, kind: str, found: float | None, due: float, world: World, *where) -> None:
-        if found is None:
+    def _is(self, kind: str, result: float | None, due: float, world: World, *where) -> None:
+        if result is None:
             if world.certain:
                 self.wrong.append((kind, "missing", due, world, *where))
             return
         self.compared[kind] += 1
-        if not isclose(found, due, rel_tol=1e-6):
-            self.wrong.append((kind, found, due, world, *where))
+        if not isclose(result, due, rel_tol=1e-6):
+            self.wrong.append((kind, result, due, world, *where))
 
     def _pairs(self, session, moment) -> None:
-        told = [at for at in INSTANTS if at <= moment]
-        asked = [(world.ticker, at) for world in self.asked for at in told]
+        reply = [at for at in INSTANTS if at <= moment]
+        question = [(world.ticker, at) for world in self.asked for at in reply]
         for query in QUERIES[:2]:
-            rows = session.run(query, pairs=asked).arrow().to_pylist()
-            for world, own in zip(self.asked, batches(rows, len(told)), strict=True):
-                known = [(row, newest(at)) for row, at in zip(own, told, strict=True) if row["split_index"] is not None]
-                for (one, before), (other, day) in pairwise(known):
-                    found = other["close"] * other["split_index"] / (one["close"] * one["split_index"])
-                    self._is(query, found, world.value(before, day), world, moment)
-                if world.certain and len(known) < len(told):
+            rows = session.run(query, pairs=question).arrow().to_pylist()
+            for world, own in zip(self.asked, batches(rows, len(reply)), strict=True):
+                existing = [
+                    (row, newest(at)) for row, at in zip(own, reply, strict=True) if row["split_index"] is not None
+                ]
+                for (item, before), (other, day) in pairwise(existing):
+                    result = other["close"] * other["split_index"] / (item["close"] * item["split_index"])
+                    self._is(query, result, world.value(before, day), world, moment)
+                if world.certain and len(existing) < len(reply):
                     self.wrong.append((query, "missing", world, moment))
-                for row, at in zip(own, told, strict=True):
+                for row, at in zip(own, reply, strict=True):
                     first = self._first.setdefault((query, world.ticker, at), row)
                     # Two ratios of one day are uncertain once both are public: that may take an answer away.
                     taken = world.record == "two ratios" and row["split_index"] is None
@@ -243,14 +245,14 @@ def batches(rows: list, size: int) -> list[list]:
 
 def main() -> int:
     every = worlds()
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else len(every)
-    asked = random.Random(0).sample(every, min(wanted, len(every)))
+    expected = int(sys.argv[1]) if len(sys.argv) > 1 else len(every)
+    question = random.Random(0).sample(every, min(expected, len(every)))
     with tempfile.TemporaryDirectory() as root:
-        judge = Judge(asked, lake_of(asked, root))
+        judge = Judge(question, lake_of(question, root))
         judge.judge()
-    for one in judge.wrong[:10]:
-        print(*one)
-    print(f"{len(asked)} worlds, compared {dict(judge.compared)}: {len(judge.wrong)} wrong")
+    for item in judge.wrong[:10]:
+        print(*item)
+    print(f"{len(question)} worlds, compared {dict(judge.compared)}: {len(judge.wrong)} wrong")
     return 1 if judge.wrong else 0
 
 

@@ -122,7 +122,7 @@ MUTANTS = {
 @pytest.mark.parametrize(
     ("mutant", "way"),
     [(mutant, way) for mutant, ways in MUTANTS.items() for way in ways],
-    ids=lambda one: getattr(one, "__name__", one),
+    ids=lambda each: getattr(each, "__name__", each),
 )
 def test_a_weaker_rule_is_caught(tmp_path, monkeypatch, mutant, way):
     mutant(monkeypatch)
@@ -144,7 +144,7 @@ def test_answers_never_depend_on_later_looks(tmp_path):
 
 
 def newest_captures_alone_are_read(patch):
-    patch.setattr(runs, "unread_rounds", lambda *given: ([], unread_rounds(*given)[1]))
+    patch.setattr(runs, "unread_rounds", lambda *inputs: ([], unread_rounds(*inputs)[1]))
 
 
 def complete_polls_are_ignored(patch):
@@ -154,7 +154,7 @@ def complete_polls_are_ignored(patch):
 def outside_answers(tmp_path):
     kinds = ("av_earnings", "polygon_splits", "call_slides")
     few = frozenset((document.kind.name, document.number) for document in lived(2).documents)
-    history = lived(2, frozenset(one for one in few if one[0] in kinds and one[1] % A_KIND < A_KIND // 2))
+    history = lived(2, frozenset(each for each in few if each[0] in kinds and each[1] % A_KIND < A_KIND // 2))
     return judge.judged(history, tmp_path / "lake", NEVER)
 
 

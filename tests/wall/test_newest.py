@@ -26,11 +26,11 @@ def before_tombstones(world: World) -> World:
 def test_both_ways_show_the_same_rows(world, days):
     as_of = T + timedelta(days=days)
     dead = 0
-    with Sealed(world, as_of).session as one, Sealed(before_tombstones(world), as_of).session as other:
+    with Sealed(world, as_of).session as item, Sealed(before_tombstones(world), as_of).session as other:
         for name in DATASETS:
-            asked = f"FROM {name} ORDER BY ALL"
-            assert one.sql(asked).arrow().equals(other.sql(asked).arrow()), name
-            dead += one.sql(f"SELECT count(*) FROM lake.superseded_{name}").rows()[0][0]
+            question = f"FROM {name} ORDER BY ALL"
+            assert item.sql(question).arrow().equals(other.sql(question).arrow()), name
+            dead += item.sql(f"SELECT count(*) FROM lake.superseded_{name}").rows()[0][0]
     assert dead > len(DATASETS)
 
 

@@ -29,24 +29,24 @@ SAMPLE = [
 ]
 
 
-def judged(asked, folder):
-    judge = Judge(asked, lake_of(asked, folder))
+def judged(question, folder):
+    judge = Judge(question, lake_of(question, folder))
     judge.judge()
     return judge
 
 
 def test_no_answer_knows_a_later_split_and_no_return_rests_on_one_that_is_not_proven(tmp_path):
-    found = judged(SAMPLE, tmp_path)
-    assert not found.wrong, found.wrong[:5]
+    result = judged(SAMPLE, tmp_path)
+    assert not result.wrong, result.wrong[:5]
     kinds = {"panel", "prices_as_of_event", "bars_adjusted", "snapshot level", "snapshot return", "outcome"}
-    assert kinds <= found.compared.keys()
+    assert kinds <= result.compared.keys()
 
 
 def test_a_split_that_is_known_and_not_counted_is_found(tmp_path, monkeypatch):
     """The judge's own proof: where holders are taken to have had no split, every kind of answer is wrong."""
-    told = lake_of(SAMPLE[1:2], tmp_path)
+    reply = lake_of(SAMPLE[1:2], tmp_path)
     monkeypatch.setattr(World, "value", lambda world, after, until: world.traded(until) / world.traded(after))
-    judge = Judge(SAMPLE[1:2], told)
+    judge = Judge(SAMPLE[1:2], reply)
     judge.judge()
     assert {"panel", "prices_as_of_event", "snapshot return", "outcome"} <= {kind for kind, *_ in judge.wrong}
 

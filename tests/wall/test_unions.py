@@ -91,16 +91,16 @@ def mistakes(world, stored, name):
         bound = {"isolation": "in_process", "datasets": sorted(question(name).reads)}
         with closing(Sealed(world, as_of, **bound)) as sealed:
             for companies in [COMPANIES] if questions.is_of_pairs(name) else [(company,) for company in COMPANIES]:
-                asked = question(name, companies, as_of)
-                found = preference.mistake(asked, asked.ask(sealed.session), rows, as_of)
-                if found is not None:
-                    yield found
+                request = question(name, companies, as_of)
+                result = preference.mistake(request, request.ask(sealed.session), rows, as_of)
+                if result is not None:
+                    yield result
 
 
 def question(name, companies=(1,), as_of=judge.AFTERWARDS):
     """A question about companies by their CIKs."""
-    made = (questions.question(name, companies, as_of, Random(f"{companies}/{seed}")) for seed in range(99))
-    return next(one for one in made if one.by_cik)
+    outcome = (questions.question(name, companies, as_of, Random(f"{companies}/{seed}")) for seed in range(99))
+    return next(each for each in outcome if each.by_cik)
 
 
 @pytest.mark.parametrize("name", questions.WHOSE)
@@ -118,7 +118,7 @@ def test_a_weaker_union_is_caught(worlds, monkeypatch, mutant):
     assert sum(right in text for _, text in texts) == 1
     changed = tuple((reads, text.replace(right, wrong)) for reads, text in texts)
     monkeypatch.setattr(catalogue, "_macros", lambda: changed)
-    assert any(found for world, stored in worlds for found in mistakes(world, stored, name))
+    assert any(result for world, stored in worlds for result in mistakes(world, stored, name))
 
 
 def test_answers_equal_those_of_lakes_that_end_at_their_instant(tmp_path):
@@ -138,7 +138,7 @@ def test_answers_never_depend_on_later_looks(tmp_path):
 def test_a_row_that_a_complete_poll_did_not_hold_is_found(tmp_path, monkeypatch):
     never = lambda self, positions: np.full(len(positions), polls.NEVER)  # noqa: E731 - it stands for a method
     monkeypatch.setattr(EarlierObservations, "polled_before", never)
-    assert any("a row that was not there" in one for one in judge.late(1, tmp_path, 1, about_each=0).mismatches)
+    assert any("a row that was not there" in each for each in judge.late(1, tmp_path, 1, about_each=0).mismatches)
 
 
 def test_an_answer_that_knows_a_later_row_is_found(tmp_path, monkeypatch):
@@ -161,8 +161,8 @@ def test_sources_disagree_come_late_and_take_back(worlds):
         rows = stored[dataset]
         assert len(rows) > len(rows.group_by(list(get(dataset).key)).aggregate([])) > 2, dataset
     for writers, _ in FAMILIES.values():
-        said = {}
+        message = {}
         for (name, *thing), life in lives:
             if name in writers:
-                said.setdefault(tuple(thing), set()).add(life[0].said.value)
-        assert len(writers) == 1 or max(map(len, said.values())) > 1
+                message.setdefault(tuple(thing), set()).add(life[0].said.value)
+        assert len(writers) == 1 or max(map(len, message.values())) > 1

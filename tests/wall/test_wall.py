@@ -80,10 +80,10 @@ def test_answers_equal_those_of_a_lake_without_the_future(tmp_path, share):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
 def test_the_suite_catches_weaker_designs(tmp_path, design):
-    made = iter(range(10_000))
+    outcome = iter(range(10_000))
 
     def open_runner(world):
-        scratch = tmp_path / f"scratch-{next(made)}"
+        scratch = tmp_path / f"scratch-{next(outcome)}"
         scratch.mkdir()
         return design(world, T, scratch)
 
@@ -94,15 +94,15 @@ def test_the_suite_catches_weaker_designs(tmp_path, design):
 
 
 def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_path):
-    asked = Counter()
+    counts = Counter()
 
     class Runner:
         def __init__(self, world):
             self.files = len(world.snapshot.files(DATASETS[0]))
 
         def run(self, sql):
-            asked[sql] += 1
-            return f"{self.files}" if sql == "leak" else f"{asked[sql] == 2}"
+            counts[sql] += 1
+            return f"{self.files}" if sql == "leak" else f"{counts[sql] == 2}"
 
         def close(self):
             pass
@@ -113,14 +113,14 @@ def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_
 
 @pytest.mark.parametrize("hindsight", ["show", "omit"])
 def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
-    asked = [f"SELECT * FROM {name}{kind} ORDER BY ALL" for name in RENAMED for kind in ("", "_revisions")]
-    asked += [catalogue.get(name) for name in ("filings_of_company", "names_of_company")]
+    question = [f"SELECT * FROM {name}{kind} ORDER BY ALL" for name in RENAMED for kind in ("", "_revisions")]
+    question += [catalogue.get(name) for name in ("filings_of_company", "names_of_company")]
     values = {"ticker": "NOG", "start_date": None, catalogue.COMPANY: f"{CIKS[2]} NOG"}
     answers, later = [], []
     for future in (1, 2):
         world = build(tmp_path / str(future), future)
         with closing(Sealed(world, hindsight=hindsight)) as session:
-            answers.append([session.run(sql, _given(sql, values)) for sql in asked])
+            answers.append([session.run(sql, _given(sql, values)) for sql in question])
         later.append({cik for ticker in TICKERS for cik in Tickers(world.snapshot).resolve(ticker, None).ciks})
     assert answers[0] == answers[1]
     assert every(not (CANARY in answer or answer.startswith("error")) for answer in answers[0])
@@ -137,16 +137,16 @@ def _given(question, values):
 
 
 def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):
-    one, two = (build(tmp_path / str(future), future) for future in (1, 2))
+    item, two = (build(tmp_path / str(future), future) for future in (1, 2))
     for name in DATASETS:
-        files = [[file for file in world.snapshot.files(name) if file.lo <= T] for world in (one, two)]
+        files = [[file for file in world.snapshot.files(name) if file.lo <= T] for world in (item, two)]
         rows = [pa.concat_tables([pq.read_table(file.path, partitioning=None) for file in each]) for each in files]
         past = [table.filter(pc.less_equal(table["available_at"], pa.scalar(T))) for table in rows]
         past = [table.sort_by("content_hash").drop_columns("observed_at") for table in past]
         assert past[0].equals(past[1])
         assert past[0].num_rows
         assert len(files[0]) != len(files[1])  # landed otherwise
-    assert CANARY in one.root.joinpath("_lake/log", f"{1:020d}.json").read_text()
+    assert CANARY in item.root.joinpath("_lake/log", f"{1:020d}.json").read_text()
 
 
 def test_statements_are_a_function_of_their_seed():

@@ -72,23 +72,23 @@ def ways_to(as_of: datetime, seed: int) -> tuple[datetime, ...]:
 
 
 def _compare(tally: Tally, cut: World, full: tuple[World, ...], as_of: datetime, seeds: range) -> None:
-    with ExitStack() as opened:
+    with ExitStack() as handle:
         hindsight = "omit" if as_of.microsecond % 4 == 1 else "show"
         ways = [(), ways_to(as_of, seeds.start)]
         random.Random(f"ways/{seeds.start}").shuffle(ways)
         bare, *ours = (
-            opened.enter_context(closing(Sealed(world, as_of, hindsight=hindsight, earlier=earlier)))
+            handle.enter_context(closing(Sealed(world, as_of, hindsight=hindsight, earlier=earlier)))
             for world, earlier in zip((cut, *full), ((), *ways), strict=True)
         )
         for seed in seeds:
             sql, values = statements.select(seed), None
             if seed % NAMED == 0:
                 sql, values = questions.named(seed, as_of)
-            wanted = bare.run(sql, values)
+            expected = bare.run(sql, values)
             for session in ours:
                 answer = session.run(sql, values)
                 tally.pairs += 1
                 tally.answered += not answer.startswith("error")
                 tally.left_out += answer.startswith("error") and LEFT_OUT in answer
-                if answer != wanted or (as_of <= T and CANARY in answer):
+                if answer != expected or (as_of <= T and CANARY in answer):
                     tally.mismatches.append((as_of.isoformat(), seed, sql))

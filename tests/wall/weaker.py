@@ -116,8 +116,8 @@ class InProcessFileList(Weaker):
                 files.append(file.path)
             elif file.lo <= self.as_of:
                 copy = self.scratch / f"{dataset}-{len(files)}.parquet"
-                kept = f"FROM '{file.path}' WHERE available_at <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
-                self.connection.execute(f"COPY ({kept}) TO '{copy}'")
+                remaining = f"FROM '{file.path}' WHERE available_at <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+                self.connection.execute(f"COPY ({remaining}) TO '{copy}'")
                 files.append(str(copy))
         self.bound = [*getattr(self, "bound", []), *files]
         return f"FROM read_parquet({files!r}, hive_partitioning=false)"

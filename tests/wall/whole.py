@@ -44,9 +44,9 @@ def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY
     before, report = digest(outside), Report()
     os.environ["PITLAKE_CANARY"] = CANARY
     with listening() as (port, callers):
-        asked = [*statements(outside, port, seed, count, every)]
-        for start in range(0, len(asked), A_SESSION):
-            ask(asked[start : start + A_SESSION], report)
+        question = [*statements(outside, port, seed, count, every)]
+        for start in range(0, len(question), A_SESSION):
+            ask(question[start : start + A_SESSION], report)
         report.findings += [Finding("call", f"port {port}", caller) for caller in callers]
     if digest(outside) != before:
         report.findings.append(Finding("write", str(outside), "one of these statements"))
@@ -58,17 +58,17 @@ def statements(outside: Path, port: int, seed: int, count: int, every: int) -> I
     secret = str(outside / "secret.parquet")
     files = [SimpleNamespace(path=secret, lo=at, hi=at) for at in (T, T + timedelta(days=1))]
     world = World(outside, SimpleNamespace(files=lambda _: files))
-    written = [(attack.name, attack.sql) for attack in attacks.load(world, NAME, port=port)]
-    yield from written[seed % every :: every]
+    output = [(attack.name, attack.sql) for attack in attacks.load(world, NAME, port=port)]
+    yield from output[seed % every :: every]
     yield from [*fuzz.called(world, NAME)][seed % (10 * every) :: 10 * every]
     paths = [secret, str(outside / "secret.txt"), str(outside / "new.parquet")]
     yield from fuzz.generated(world, count, seed * count, paths, {NAME: ROWS.column_names})
 
 
-def ask(asked: list[tuple[str, str]], report: Report) -> None:
+def ask(question: list[tuple[str, str]], report: Report) -> None:
     """Put statements to one session, and note those whose answer has the canary."""
     session = opened()
-    for name, sql in asked:
+    for name, sql in question:
         answer, error = answer_text(session, sql)
         report.statements += 1
         report.answered += error is None

@@ -74,9 +74,9 @@ def build(
     """
     landings = landings or 1 + future % 3
     names = (*DATASETS, *SEARCHED, OPEN_ONLY)
-    made = {name: _content(_rows_of, name, future, rows, cut, then) for name in names}
+    outcome = {name: _content(_rows_of, name, future, rows, cut, then) for name in names}
     gaps = {name: _content(_gaps_of, name, future, rows // 10, cut, then) for name in names}
-    world = written(root, made, gaps, landings)
+    world = written(root, outcome, gaps, landings)
     log = root / "_lake" / "log" / f"{1:020d}.json"
     log.parent.mkdir(parents=True)
     log.write_text(json.dumps({"version": 1, "note": f"{CANARY} written at {future}"}))
@@ -200,8 +200,8 @@ def _named(rng: random.Random, row: dict[str, object], canary: str) -> dict[str,
     """A company under its name; what comes later is a new one, or another company's that took the old one over."""
     number = rng.randrange(len(CIKS))
     borne = TICKERS[number] if not canary else rng.choice((canary, *TICKERS))
-    told = {"cik": CIKS[number], "kind": "ticker", "ticker": borne, "name": borne, "all_names": [borne]}
-    return {name: value for name, value in told.items() if name in row}
+    reply = {"cik": CIKS[number], "kind": "ticker", "ticker": borne, "name": borne, "all_names": [borne]}
+    return {name: value for name, value in reply.items() if name in row}
 
 
 def _value(kind: str, name: str, key: tuple[str, ...], rng: random.Random, at: datetime, canary: str) -> object:
@@ -242,11 +242,11 @@ def _typed_value(kind: str, rng: random.Random, at: datetime, canary: str) -> ob
 
 @cache
 def _gaps_of(dataset: str, past: int, future: int, rows: int) -> pa.Table:
-    found = []
+    result = []
     for seed, after in ((past, False), (future, True)):
         for i, at in enumerate(instants(seed, max(rows, 3), after)):
             tag = f"{CANARY}{future}" if after else "past"
-            found.append(
+            result.append(
                 {
                     "dataset": dataset,
                     "gap_type": "unverifiable",
@@ -258,7 +258,7 @@ def _gaps_of(dataset: str, past: int, future: int, rows: int) -> pa.Table:
                     "observed_at": at,
                 }
             )
-    return pa.Table.from_pylist(found, schema=GAP_SCHEMA)
+    return pa.Table.from_pylist(result, schema=GAP_SCHEMA)
 
 
 def _write(folder: Path, table: pa.Table, entity: str, landings: int) -> TableState:

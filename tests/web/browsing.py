@@ -43,11 +43,11 @@ class Numbers(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        told = dict(attrs)
+        reply = dict(attrs)
         if tag == "a":
-            self._link = told["href"] if told.get("class") == "n" else ""
+            self._link = reply["href"] if reply.get("class") == "n" else ""
         if tag == "data":
-            self.found.append((told["value"], told.get("data-what", ""), self._link))
+            self.found.append((reply["value"], reply.get("data-what", ""), self._link))
 
     def handle_endtag(self, tag):
         if tag == "a":
@@ -56,9 +56,9 @@ class Numbers(HTMLParser):
 
 def told_by_sql(session, address, *, first=False):
     """What a session's view tells of the number that a link to its history names; first: what was told of it first."""
-    told = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
-    dataset, _, column = told["of"].partition(".")
-    key = {name: told.get(f"k_{name}") for name in all_datasets()[dataset].key}
+    reply = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
+    dataset, _, column = reply["of"].partition(".")
+    key = {name: reply.get(f"k_{name}") for name in all_datasets()[dataset].key}
     same = " AND ".join(f"{name}::VARCHAR IS NOT DISTINCT FROM ${name}" for name in key)
     view = f"{dataset}_revisions WHERE {same} ORDER BY available_at LIMIT 1" if first else f"{dataset} WHERE {same}"
     ((value,),) = session.sql(f"SELECT {column} FROM {view}", key).rows()
@@ -91,8 +91,8 @@ def counted(session, what, ticker, cik):
         return last / before
     sql = COUNTS[kind]
     dataset, _, reason = rest.partition(" ")
-    given = {"ticker": ticker, "cik": cik, "dataset": dataset, "reason": reason}
-    ((count,),) = session.sql(sql.format(dataset), {k: v for k, v in given.items() if f"${k}" in sql} or None).rows()
+    inputs = {"ticker": ticker, "cik": cik, "dataset": dataset, "reason": reason}
+    ((count,),) = session.sql(sql.format(dataset), {k: v for k, v in inputs.items() if f"${k}" in sql} or None).rows()
     return count
 
 
@@ -100,18 +100,18 @@ def wrong_numbers(client, root, address):
     """How many numbers a page shows, and those that SQL as of the same instant tells otherwise."""
     answer = client.get(address.url())
     assert answer.status_code == 200, answer.text
-    wrong, found = [], Numbers(answer.text).found
+    wrong, result = [], Numbers(answer.text).found
     with connect(address.as_of, lake=root, datasets=datasets()) as session:
         rows = session.sql("SELECT DISTINCT entity_id FROM prices WHERE symbol = $t", {"t": address.ticker}).rows()
         cik = rows[0][0] if rows else ""
-        for value, what, link in found:
+        for value, what, link in result:
             linked = what in ("", "first")
-            told = (
+            reply = (
                 told_by_sql(session, link, first=bool(what)) if linked else counted(session, what, address.ticker, cik)
             )
-            if float(value) != float(told):
-                wrong.append((address, what or link, value, told))
-    return len(found), wrong
+            if float(value) != float(reply):
+                wrong.append((address, what or link, value, reply))
+    return len(result), wrong
 
 
 def main(root, pages=50, seed=0):
@@ -124,8 +124,8 @@ def main(root, pages=50, seed=0):
             count, bad = wrong_numbers(client, root, address)
             checked, wrong = checked + count, wrong + bad
     print(f"{pages} pages, {checked} numbers, {len(wrong)} of them not what SQL tells as of the same instant")
-    for one in wrong[:10]:
-        print(" ", iso(one[0].as_of), *one[1:])
+    for item in wrong[:10]:
+        print(" ", iso(item[0].as_of), *item[1:])
     return 1 if wrong else 0
 
 

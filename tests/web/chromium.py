@@ -30,10 +30,10 @@ class Browser:
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
         arguments += ["--force-dark-mode"] if dark else []
         options = {"args": arguments, "mobileEmulation": {"deviceMetrics": {"width": size[0], "height": size[1]}}}
-        wanted = {"browserName": "chrome", "goog:chromeOptions": options}
-        wanted["goog:loggingPrefs"] = {"browser": "ALL", "performance": "ALL"}
+        expected = {"browserName": "chrome", "goog:chromeOptions": options}
+        expected["goog:loggingPrefs"] = {"browser": "ALL", "performance": "ALL"}
         self._port, self._path = port, "/session"
-        self._path = f"/session/{self._ask('POST', '', {'capabilities': {'alwaysMatch': wanted}})['sessionId']}"
+        self._path = f"/session/{self._ask('POST', '', {'capabilities': {'alwaysMatch': expected}})['sessionId']}"
 
     def go(self, address):
         self._ask("POST", "/url", {"url": address})
@@ -60,8 +60,8 @@ class Browser:
 
     def until(self, script):
         for _ in range(600):
-            if told := self.run(script):
-                return told
+            if reply := self.run(script):
+                return reply
             time.sleep(0.05)
         raise AssertionError(f"never: {script}")
 
@@ -69,17 +69,19 @@ class Browser:
         """The page as a PNG file, from its top and so high at most."""
         wide, high = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": wide, "height": min(high, tallest), "scale": 1}
-        asked = {"cmd": "Page.captureScreenshot", "params": {"clip": clip, "captureBeyondViewport": True}}
-        path.write_bytes(b64decode(self._ask("POST", "/goog/cdp/execute", asked)["data"]))
+        question = {"cmd": "Page.captureScreenshot", "params": {"clip": clip, "captureBeyondViewport": True}}
+        path.write_bytes(b64decode(self._ask("POST", "/goog/cdp/execute", question)["data"]))
 
     def console(self):
-        return [one["message"] for one in self._ask("POST", "/se/log", {"type": "browser"}) if one["level"] != "INFO"]
+        return [
+            each["message"] for each in self._ask("POST", "/se/log", {"type": "browser"}) if each["level"] != "INFO"
+        ]
 
     def requests(self):
         events = [
-            json.loads(one["message"])["message"] for one in self._ask("POST", "/se/log", {"type": "performance"})
+            json.loads(each["message"])["message"] for each in self._ask("POST", "/se/log", {"type": "performance"})
         ]
-        return [one["params"]["request"]["url"] for one in events if one["method"] == "Network.requestWillBeSent"]
+        return [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
 
     def close(self):
         self._ask("DELETE", "")

@@ -110,8 +110,8 @@ def remember(memory, days):
     for scope, category, confidence in VIEWS:
         view = replace(VIEW, scope=scope, category=category, confidence=confidence)
         wrote(turn(memory), "/memory/views/new.md", view, scope)
-    held = replace(TRADE, body="## SUMMARY\n\nThe market leader, held through its release.")
-    wrote(turn(memory), "/memory/expressions/new.md", held, "held")
+    content = replace(TRADE, body="## SUMMARY\n\nThe market leader, held through its release.")
+    wrote(turn(memory), "/memory/expressions/new.md", content, "held")
     activated(memory)
     for day, confidence in (("2024-04-19", 0.58), ("2024-05-03", 0.64), ("2024-05-23", 0.72)):
         days.at = instant(f"{day}T15:00:00Z")
@@ -128,17 +128,17 @@ def remember(memory, days):
     wrote(turn(memory), "/memory/expressions/new.md", draft, "draft")
     wrote(turn(memory), "/memory/expressions/new.md", replace(draft, instrument="XOM", max_loss_pct=4.8), "unreviewed")
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-002.md")))
-    asked = {
+    question = {
         "text": "Alert: NVDA filed an 8-K. Does V-001 stand?",
         "as_of": iso(days()),
         "clock": "live",
         "session": "s",
     }
     tape = Tape(f"{memory.lake.root}-tape.sqlite")
-    tape.begin("D-live", asked | {"trigger": "alert"})
-    tape.begin("D-morning", asked | {"text": MORNING, "trigger": "schedule"})
-    told = {"text": BRIEF, "calls": []}
-    asyncio.run(tape.lane("D-morning").once("model", "", partial(_said, json.dumps(told))))
+    tape.begin("D-live", question | {"trigger": "alert"})
+    tape.begin("D-morning", question | {"text": MORNING, "trigger": "schedule"})
+    reply = {"text": BRIEF, "calls": []}
+    asyncio.run(tape.lane("D-morning").once("model", "", partial(_said, json.dumps(reply))))
     tape.add_receipt("D-morning", json.dumps(RECEIPT))
     lane = tape.lane("D-live")
     for step in STEPS:
@@ -148,12 +148,12 @@ def remember(memory, days):
 
 def _judged(memory):
     code = turn(memory, "code", actor="code")
-    chance, found = random.Random(5), []
+    chance, result = random.Random(5), []
     for number in range(240):
-        said = round(chance.uniform(0.05, 0.95), 2)
-        status = "came_true" if chance.random() < 0.15 + 0.7 * said else "failed"
-        found.append(replace(SETTLED, id=f"S-{number + 1:03d}", probability=said, status=status))
-    wrote(code, "/memory/calibration/macro_regime.md", measure_category("macro_regime", found), "measured")
+        message = round(chance.uniform(0.05, 0.95), 2)
+        status = "came_true" if chance.random() < 0.15 + 0.7 * message else "failed"
+        result.append(replace(SETTLED, id=f"S-{number + 1:03d}", probability=message, status=status))
+    wrote(code, "/memory/calibration/macro_regime.md", measure_category("macro_regime", result), "measured")
     wrote(code, "/memory/counterfactuals/new.md", UNTAKEN, "untaken")
     wrote(code, "/memory/outcomes/new.md", CLOSED, "closed")
     wrote(code, "/memory/proposals/new.md", CHANGE, "change")

@@ -29,9 +29,9 @@ PAGES = (
 @pytest.fixture(scope="module")
 def base(market_lake, tmp_path_factory):
     root = shutil.copytree(market_lake, tmp_path_factory.mktemp("browser") / "lake")
-    said = {"cik": "0000000001", "source": "edgar_name", "kind": "company_name", "name": "Northern Oil"}
-    said |= {"all_names": ["Northern Oil"], "available_at": START, "evidence": "e", "statement": "s"}
-    publish(Lake(root), "names", [said], "names")
+    message = {"cik": "0000000001", "source": "edgar_name", "kind": "company_name", "name": "Northern Oil"}
+    message |= {"all_names": ["Northern Oil"], "available_at": START, "evidence": "e", "statement": "s"}
+    publish(Lake(root), "names", [message], "names")
     with served(root) as base:
         yield base
 
@@ -45,9 +45,9 @@ def browser():
 @pytest.mark.parametrize("page", PAGES)
 def test_no_error_and_no_other_host(base, browser, page):
     browser.go(base + page)
-    asked = browser.requests()
-    assert base + "/static/pitlake.js" in asked
-    assert [one for one in asked if not one.startswith((base, "data:"))] == []
+    question = browser.requests()
+    assert base + "/static/pitlake.js" in question
+    assert [each for each in question if not each.startswith((base, "data:"))] == []
     assert browser.console() == []
 
 

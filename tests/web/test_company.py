@@ -48,8 +48,8 @@ def test_an_own_table_stands_on_the_page_with_what_it_says_of_days_ahead(client)
     (link,) = re.findall(r'href="(/table[^"]+)"', own)
     rows = client.get(html.unescape(link).replace("/table?", "/table.json?")).json()["rows"]
     assert [row["eps"] for row in rows] == [1.25, 1.1]
-    (told,) = client.get(Address(T, "XOM").url("/at.json")).json()["company"]["own"]
-    assert (told["name"], [row["eps"] for row in told["rows"]]) == ("guesses", [7.75])
+    (reply,) = client.get(Address(T, "XOM").url("/at.json")).json()["company"]["own"]
+    assert (reply["name"], [row["eps"] for row in reply["rows"]]) == ("guesses", [7.75])
     assert section(client, "ZZZ", 'id="h-own-1"') is None
 
 
@@ -97,8 +97,8 @@ def test_who_knows_only_a_name_finds_apple_s_restatement_in_three_clicks(tmp_pat
         first = client.get("/", follow_redirects=True).text
         companies = follow(client, first, "Companies")
         as_of = re.search(r'name="as_of" value="([^"]+)"', companies)[1]
-        found = client.get("/companies", params={"as_of": as_of, "q": "apple"}).text
-        apple = follow(client, found, "APPLE INC")
+        content = client.get("/companies", params={"as_of": as_of, "q": "apple"}).text
+        apple = follow(client, content, "APPLE INC")
         history = follow(client, apple, "36,537 m")
     values = re.findall(r'<data value="([^"]+)">', history)
     assert [float(value) for value in values] == [42_905e6, 36_537e6]

@@ -41,8 +41,8 @@ def root(market_lake, tmp_path_factory):
     """The doors' lake with one figure said again unchanged and then revised, and texts that try to be markup."""
     root = shutil.copytree(market_lake, tmp_path_factory.mktemp("web") / "lake")
     lake = Lake(root)
-    said = [stated_again(REPEATED, 100), stated_again(REPEATED + timedelta(days=10), 90)]
-    publish(lake, "xbrl_facts", [*facts(), *said], "revised")
+    message = [stated_again(REPEATED, 100), stated_again(REPEATED + timedelta(days=10), 90)]
+    publish(lake, "xbrl_facts", [*facts(), *message], "revised")
     article = next(news()) | {
         "id": "bzNews_666",
         "title": HOSTILE,
@@ -69,30 +69,30 @@ def client(root):
 
 
 def test_every_number_of_a_page_is_what_sql_tells(client, root):
-    chance, shown = random.Random(7), 0
+    chance, display = random.Random(7), 0
     for _ in range(PAGES):
         at = START - timedelta(days=3) + timedelta(minutes=chance.randrange(60 * 24 * 150))
         count, wrong = wrong_numbers(client, root, Address(at, chance.choice(("NOG", "XOM"))))
         assert not wrong
-        shown += count
-    assert shown > PAGES * 10
+        display += count
+    assert display > PAGES * 10
 
 
 def test_the_same_page_again_is_remembered_until_the_lake_has_another_version(root, tmp_path, monkeypatch):
     lake = Lake(shutil.copytree(root, tmp_path / "lake"))
     answers, ask = [], Session.ask
-    monkeypatch.setattr(Session, "ask", lambda *given, **options: [answers.append(given), ask(*given, **options)][1])
+    monkeypatch.setattr(Session, "ask", lambda *inputs, **options: [answers.append(inputs), ask(*inputs, **options)][1])
     monkeypatch.setattr(pages, "MOST_PAGES", 2)
     with browsing(lake.root) as client:
         first, again = (client.get(Address(T, "NOG").url()) for _ in range(2))
-        asked = len(answers)
+        count = len(answers)
         assert (first.status_code, first.text, first.headers) == (200, again.text, again.headers)
         as_json = client.get(Address(T, "NOG").url(), headers={"accept": "application/json"})
         assert as_json.json()["company"]
         assert client.get(Address(T, "NOG").url("/at.json")).text == as_json.text != first.text
         assert len({client.get(Address(T, name).url()).text for name in ("NOG", "XOM", "NVDA")}) == 3
         assert client.get(Address(T, "NOG").url()).text == first.text  # forgotten, and made again
-        assert len(answers) > asked
+        assert len(answers) > count
         more = next(news()) | {"id": "bzNews_777", "title": "Said since", "evidence": "n:777", "available_at": T}
         publish(lake, "news", [*news(), more], "more")
         assert "Said since" in client.get(Address(T, "NOG").url()).text
@@ -127,9 +127,9 @@ def test_first_public_and_this_vintage_are_two_things(client):
 def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
     page = client.get(Address(T, "NOG").url()).text
     link = next(link for value, what, link in Numbers(page).found if value == "90.0" and not what)
-    told = client.get(link)
-    assert [value for value, _, _ in Numbers(told.text).found] == ["90.0", "100.0", "100.0"]
-    jumps = re.findall(r'<a href="(/at\?[^"]+)">as of that time</a>', told.text)
+    response = client.get(link)
+    assert [value for value, _, _ in Numbers(response.text).found] == ["90.0", "100.0", "100.0"]
+    jumps = re.findall(r'<a href="(/at\?[^"]+)">as of that time</a>', response.text)
     assert len(jumps) == 3
     before = client.get(jumps[1].replace("&amp;", "&")).text
     assert '<data value="100.0">' in before
@@ -192,8 +192,8 @@ def test_controls_become_one_address(client):
 def test_bad_input_is_one_sentence(client, address, sentence):
     answer = client.get(address)
     assert answer.status_code in (400, 404)
-    (told,) = re.findall(r'<p class="note bad">(.*?)</p>', answer.text)
-    assert sentence in told.replace("&#39;", "'")
+    (reply,) = re.findall(r'<p class="note bad">(.*?)</p>', answer.text)
+    assert sentence in reply.replace("&#39;", "'")
     assert "Traceback" not in answer.text
 
 
@@ -254,13 +254,13 @@ def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(market_lak
     lake = Lake(root)
     with browsing(root) as client:
         form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
-        kept = client.post("/receipts", data=form, headers=UNLOCKED)
-        assert kept.status_code == 303
-        before = client.get(kept.headers["location"])
+        response = client.post("/receipts", data=form, headers=UNLOCKED)
+        assert response.status_code == 303
+        before = client.get(response.headers["location"])
         assert before.status_code == 200
         later = (row | dict.fromkeys(("open", "high", "low", "close"), 1.0) | {"evidence": "late"} for row in prices())
         publish(lake, "prices", later, "later", observed_at=clock.now())
-        after = client.get(kept.headers["location"])
+        after = client.get(response.headers["location"])
     assert Lake(root).head() > 5
     assert before.content == after.content
 
@@ -288,12 +288,12 @@ def test_a_lost_session_is_not_kept(root):
 def named(root, tmp_path_factory):
     """The lake with a company that changed its name and ticker."""
     lake = Lake(shutil.copytree(root, tmp_path_factory.mktemp("named") / "lake"))
-    said = [("company_name", "Facebook, Inc.", 60), ("ticker", "FB", 60)]
-    said += [("company_name", "Meta Platforms", 30), ("ticker", "META", 30)]
+    message = [("company_name", "Facebook, Inc.", 60), ("ticker", "FB", 60)]
+    message += [("company_name", "Meta Platforms", 30), ("ticker", "META", 30)]
     rows = [
         {"cik": "0001326801", "source": "edgar_name", "kind": kind, "name": name, "all_names": [name]}
         | {"available_at": T - timedelta(days), "evidence": name, "statement": name}
-        for kind, name, days in said
+        for kind, name, days in message
     ]
     publish(lake, "names", rows, "names")
     with browsing(lake.root) as client:
@@ -302,8 +302,8 @@ def named(root, tmp_path_factory):
 
 @pytest.mark.parametrize("text", ["FB", "meta plat", "facebook", "1326801", "META"])
 def test_a_company_is_found_by_name_ticker_or_cik(named, text):
-    (found,) = named.get(f"/companies.json?as_of={AS_OF}&q={text}").json()["found"]
-    assert (found["name"], found["ticker"], sorted(found["tickers"])) == ("Meta Platforms", "META", ["FB", "META"])
+    (result,) = named.get(f"/companies.json?as_of={AS_OF}&q={text}").json()["found"]
+    assert (result["name"], result["ticker"], sorted(result["tickers"])) == ("Meta Platforms", "META", ["FB", "META"])
 
 
 def test_a_name_in_the_box_of_the_company_is_searched(named):
@@ -312,8 +312,8 @@ def test_a_name_in_the_box_of_the_company_is_searched(named):
         assert answer.headers["location"].startswith("/companies?as_of=")
     assert "/at?as_of=" in named.get("/companies", params={"as_of": AS_OF, "q": "Facebook"}).text
     before = iso(T - timedelta(45))
-    (found,) = named.get("/companies.json", params={"as_of": before, "q": "facebook"}).json()["found"]
-    assert (found["name"], found["tickers"]) == ("Facebook, Inc.", ["FB"])
+    (result,) = named.get("/companies.json", params={"as_of": before, "q": "facebook"}).json()["found"]
+    assert (result["name"], result["tickers"]) == ("Facebook, Inc.", ["FB"])
     assert named.get("/companies.json", params={"as_of": before, "q": "meta"}).json()["found"] == []
     assert "No company was known" in named.get("/companies", params={"as_of": before, "q": "meta"}).text
 

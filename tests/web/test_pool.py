@@ -31,24 +31,24 @@ def pool(monkeypatch):
     monkeypatch.setattr(pools.Lake, "head", lambda _: 1)
     monkeypatch.setattr(pools.Lake, "snapshot", lambda *_: None)
     monkeypatch.setattr(pools.Lake, "contracts", lambda *_: {})
-    made = Pool("nowhere", "in_process", most=2, idle=0.0)
-    made.opening, made.opened = lambda as_of: None, []
+    outcome = Pool("nowhere", "in_process", most=2, idle=0.0)
+    outcome.opening, outcome.opened = lambda as_of: None, []
 
     def open_session(viewpoint, **_):
-        made.opening(viewpoint.as_of)
-        made.opened.append(Opened())
-        return made.opened[-1]
+        outcome.opening(viewpoint.as_of)
+        outcome.opened.append(Opened())
+        return outcome.opened[-1]
 
     monkeypatch.setattr(pools, "open_session", open_session)
-    return made
+    return outcome
 
 
 def test_a_session_that_opens_slowly_holds_up_no_reader_of_another(pool):
-    begun, goes_on = threading.Event(), threading.Event()
+    start, goes_on = threading.Event(), threading.Event()
 
     def slowly(as_of):
         if as_of == T:
-            begun.set()
+            start.set()
             assert goes_on.wait(60)
 
     def read(as_of):
@@ -58,7 +58,7 @@ def test_a_session_that_opens_slowly_holds_up_no_reader_of_another(pool):
     pool.opening = slowly
     with ThreadPoolExecutor(2) as readers:
         slow = readers.submit(read, T)
-        assert begun.wait(60)
+        assert start.wait(60)
         other = readers.submit(read, T - timedelta(days=1))
         try:
             assert other.result(10) is pool.opened[0]
@@ -76,7 +76,7 @@ def test_no_session_ends_while_a_reader_has_it_or_waits_for_it(pool):
     with ThreadPoolExecutor(4) as readers:
         assert not any(readers.map(read, range(200)))
     assert len(pool) == 0
-    assert every(not one.is_as_opened for one in pool.opened)
+    assert every(not each.is_as_opened for each in pool.opened)
 
 
 def test_who_waited_for_a_session_that_was_lost_gets_another(pool):
@@ -95,7 +95,7 @@ def test_who_waited_for_a_session_that_was_lost_gets_another(pool):
 
     with ThreadPoolExecutor(1) as readers, pytest.raises(SessionLost):
         lose()
-    assert [one.is_as_opened for one in pool.opened] == [False, False]
+    assert [each.is_as_opened for each in pool.opened] == [False, False]
 
 
 def test_what_can_t_be_opened_is_tried_again(pool):

@@ -91,7 +91,7 @@ def test_rows_are_sorted_by_the_column_whose_head_was_followed(client):
 
 
 @pytest.mark.parametrize(
-    ("where", "test", "value", "found"),
+    ("where", "test", "value", "result"),
     [
         ("eps", "at least", "1.2", [1.2, 7.7]),
         ("eps", "at most", "0.8", [0.8]),
@@ -102,12 +102,12 @@ def test_rows_are_sorted_by_the_column_whose_head_was_followed(client):
         ("available_at", "at least", "2024-03-01T00:00:00Z", [1.1]),
     ],
 )
-def test_rows_are_filtered_by_a_column(client, where, test, value, found):
-    assert sorted(eps(client, where=where, test=test, value=value)) == found
+def test_rows_are_filtered_by_a_column(client, where, test, value, result):
+    assert sorted(eps(client, where=where, test=test, value=value)) == result
     page = get(client, "/table", dataset="estimates", where=where, test=test, value=value).text
     (link,) = re.findall(r'<a href="(/sql[^"]+)">as SQL', page)
     rows = client.get(html.unescape(link).replace("/sql?", "/sql.json?")).json()
-    assert sorted(row[rows["columns"].index("eps")] for row in rows["rows"]) == found
+    assert sorted(row[rows["columns"].index("eps")] for row in rows["rows"]) == result
 
 
 def test_rows_go_on_from_page_to_page(client, monkeypatch):
@@ -121,8 +121,8 @@ def test_rows_go_on_from_page_to_page(client, monkeypatch):
     assert "7.7" in second
     assert ('rel="next"' in second, 'rel="prev"' in second) == (False, True)
     assert eps(client, sort="eps", turn="2") == [7.7]
-    told = get(client, "/sql.json", sql="SELECT eps FROM estimates ORDER BY eps", turn="2").json()
-    assert (told["rows"], told["more"]) == ([[7.7]], False)
+    response = get(client, "/sql.json", sql="SELECT eps FROM estimates ORDER BY eps", turn="2").json()
+    assert (response["rows"], response["more"]) == ([[7.7]], False)
 
 
 def test_sql_of_a_reader_is_answered_as_of_t_and_changes_nothing_for_the_next(client):

@@ -24,8 +24,8 @@ HELD = FIRST + timedelta(hours=3)
 
 
 def fact(at, **more):
-    told = {"accession_no": f"0000000009-24-{at.day:06d}", "available_at": at, "evidence": f"neo4j:Fact:{at.day}"}
-    return next(facts()) | told | more
+    reply = {"accession_no": f"0000000009-24-{at.day:06d}", "available_at": at, "evidence": f"neo4j:Fact:{at.day}"}
+    return next(facts()) | reply | more
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +45,9 @@ def root(tmp_path_factory):
         publish(lake, "transcripts", [row], f"call-{seen.day}", observed_at=seen)
     publish(lake, "prices", prices(), "prices")
     plan = {"ticker": "NOG", "fiscal_date_ending": date(2024, 3, 31), "time_of_day": "post-market"}
-    for told, day in ((PLANNED, date(2024, 5, 2)), (MOVED, date(2024, 5, 9))):
-        row = plan | {"report_date": day, "available_at": told, "evidence": f"av:{told.day}"}
-        publish(lake, "av_earnings_calendar", [row], f"plan-{told.day}", observed_at=told)
+    for reply, day in ((PLANNED, date(2024, 5, 2)), (MOVED, date(2024, 5, 9))):
+        row = plan | {"report_date": day, "available_at": reply, "evidence": f"av:{reply.day}"}
+        publish(lake, "av_earnings_calendar", [row], f"plan-{reply.day}", observed_at=reply)
     return root
 
 
@@ -62,9 +62,9 @@ def test_every_line_item_that_the_page_asks_for_has_a_name_and_a_place_in_its_or
 
 
 def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):
-    (shown,) = at(root, AGAIN).figures
-    assert (shown.value_number, shown.first_value, shown.first_public) == (90.0, 100.0, FIRST)
-    assert (shown.available_at, shown.available_at_source) == (AGAIN, "edgar_accepted")
+    (display,) = at(root, AGAIN).figures
+    assert (display.value_number, display.first_value, display.first_public) == (90.0, 100.0, FIRST)
+    assert (display.available_at, display.available_at_source) == (AGAIN, "edgar_accepted")
 
 
 def test_a_figure_that_was_last_stated_as_nil_has_no_older_value_in_its_place(root):
@@ -78,11 +78,11 @@ def with_facts(root, rows):
 
 
 def test_a_foreign_filer_s_figures_are_shown(tmp_path):
-    stated = {"ifrs-full:ProfitLoss": "7", "us-gaap:Assets": "8", "ifrs-full:Revenue": "9", "ifrs-full:Equity": "6"}
-    rows = [fact(FIRST, concept=name, value=value, value_number=float(value)) for name, value in stated.items()]
+    statement = {"ifrs-full:ProfitLoss": "7", "us-gaap:Assets": "8", "ifrs-full:Revenue": "9", "ifrs-full:Equity": "6"}
+    rows = [fact(FIRST, concept=name, value=value, value_number=float(value)) for name, value in statement.items()]
     with_facts(tmp_path, rows)
-    shown = [(one.concept, one.value_number) for one in at(tmp_path, T).newest_figures]
-    assert shown == [
+    display = [(each.concept, each.value_number) for each in at(tmp_path, T).newest_figures]
+    assert display == [
         ("ifrs-full:Revenue", 9),
         ("ifrs-full:ProfitLoss", 7),
         ("us-gaap:Assets", 8),
@@ -95,9 +95,9 @@ def test_a_figure_that_the_company_no_longer_states_is_not_among_the_newest(tmp_
     row = fact(FIRST)
     older = {name: row[name] - timedelta(days=days) for name in ("period_start", "period_end")}
     with_facts(tmp_path, [row, row | older | {"concept": "us-gaap:GrossProfit"}])
-    shown = {one.concept for one in at(tmp_path, T).newest_figures}
-    assert ("us-gaap:GrossProfit" in shown) == are_shown
-    assert row["concept"] in shown
+    display = {each.concept for each in at(tmp_path, T).newest_figures}
+    assert ("us-gaap:GrossProfit" in display) == are_shown
+    assert row["concept"] in display
 
 
 def test_a_line_item_goes_on_when_the_company_changes_its_concept(tmp_path):
@@ -105,8 +105,8 @@ def test_a_line_item_goes_on_when_the_company_changes_its_concept(tmp_path):
     new = fact(AGAIN, concept="us-gaap:Revenues", value="120", value_number=120.0)
     new |= {name: old[name] + day for name in ("period_start", "period_end")}
     with_facts(tmp_path, [old, new])
-    (shown,) = at(tmp_path, T).newest_figures
-    assert (shown.item, shown.concept, shown.value_number) == ("revenue", "us-gaap:Revenues", 120)
+    (display,) = at(tmp_path, T).newest_figures
+    assert (display.item, display.concept, display.value_number) == ("revenue", "us-gaap:Revenues", 120)
     (pair,) = compare.figures(at(tmp_path, FIRST), at(tmp_path, T))
     assert (pair.name, pair.mark, pair.before.value_number) == ("Revenue", "+", 100)
     (line,) = at(tmp_path, T).quarters.values()
@@ -119,18 +119,18 @@ def test_a_ticker_is_the_company_s_whose_newest_statement_says_so(root):
 
 
 def test_a_release_is_when_it_was_public_first(root):
-    told = at(root, T)
-    february = [(move.label, move.to) for move in told.releases if move.to.month == FIRST.month]
+    reply = at(root, T)
+    february = [(move.label, move.to) for move in reply.releases if move.to.month == FIRST.month]
     assert february == [("call", HELD), ("10-Q", FIRST), ("8-K", FIRST - timedelta(days=5))]
-    filing = next(one for one in told.filings if one.form_type == "10-Q" and one.first_public == FIRST)
+    filing = next(each for each in reply.filings if each.form_type == "10-Q" and each.first_public == FIRST)
     assert (filing.available_at, filing.evidence) == (REVISED, "neo4j:Report:again")
-    assert back(instant("2024-05-01T00:00:00Z"), told.releases)[0].to == HELD
+    assert back(instant("2024-05-01T00:00:00Z"), reply.releases)[0].to == HELD
 
 
 def test_a_later_text_is_an_event_of_its_own(root):
     def between(first, second):
-        found = compare.events(at(root, first), at(root, second))
-        return [(one.what, one.at) for one in found]
+        result = compare.events(at(root, first), at(root, second))
+        return [(each.what, each.at) for each in result]
 
     assert between(FIRST - timedelta(hours=1), FIRST + timedelta(days=1)) == [("filing", FIRST), ("call", HELD)]
     assert between(SEEN, T) == [("revised", REVISED), ("revised", REVISED)]
@@ -146,10 +146,10 @@ def test_the_page_tells_first_public_and_this_vintage_apart(root):
 
 def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
     with browsing(root) as client:
-        for at, shade, told in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
+        for at, shade, reply in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
             heat = re.search(r'id="h-heat".*?</section>', client.get(Address(at, "NOG").url()).text, re.DOTALL)[0]
             assert re.findall(r'<td class="(h[^"]*)"', heat) == [shade]
-            assert told in heat
+            assert reply in heat
             assert "A quarter that no filing states by itself has no column" in heat
 
 

@@ -256,14 +256,14 @@ def tricks(house: House) -> Iterator[Call]:
 
 def by_schema(tool: dict[str, Any], house: House) -> Iterator[Call]:
     """A tool tried by what its schema asks for: every text a path to the canary, then a command that prints it."""
-    asked = tool.get("input_schema", {})
+    response = tool.get("input_schema", {})
     for text in (str(house.place("the lake")), f"cat {house.place('the lake')}"):
-        given = {}
-        for name, kind in asked.get("properties", {}).items():
-            if name in asked.get("required", ()) or kind.get("type") == "string":
-                given[name] = _value(kind, text)
-        given.pop("isolation", None)
-        yield tool["name"], given
+        inputs = {}
+        for name, kind in response.get("properties", {}).items():
+            if name in response.get("required", ()) or kind.get("type") == "string":
+                inputs[name] = _value(kind, text)
+        inputs.pop("isolation", None)
+        yield tool["name"], inputs
 
 
 def _value(kind: dict[str, Any], text: str) -> Any:

@@ -49,14 +49,14 @@ class Seen:
 
 def run(root: Path, version: str, *, bound: bool, script: Callable[..., list[Call]] = attempts.every) -> Seen:
     """Claude Code in a house of its own, from the first request to the last."""
-    made = house.build(root, bound=bound)
-    scripts = {MAIN: lambda tools: script(tools, made)}
-    scripts |= {mark: lambda tools: attempts.of_sub_agent(tools, made) for mark in SUB_AGENTS}
+    outcome = house.build(root, bound=bound)
+    scripts = {MAIN: lambda tools: script(tools, outcome)}
+    scripts |= {mark: lambda tools: attempts.of_sub_agent(tools, outcome) for mark in SUB_AGENTS}
     model = Model(scripts, beside="nothing" if bound else f"{house.CANARY} says the web", searching=True)
     command = [str(house.claude(version)), "-p", MAIN, "--dangerously-skip-permissions", "--output-format", "json",
                "--session-id", house.SESSION]  # fmt: skip
     with serving(model, f"<p>{house.CANARY} says the web</p>") as address:
-        done = subprocess.run(command, cwd=made.project, env=made.env(address), capture_output=True, text=True,
+        done = subprocess.run(command, cwd=outcome.project, env=outcome.env(address), capture_output=True, text=True,
                               timeout=SECONDS, check=False)  # fmt: skip
     if MAIN not in model.offered:
         raise RuntimeError(f"Claude Code asked nothing: {done.stdout[-500:]} {done.stderr[-500:]}")
@@ -102,24 +102,24 @@ def main() -> int:
     """Both runs of each version; returns how many read the canary or left out a tool, or how many controls did not."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--versions", nargs="*", default=house.versions())
-    asked = parser.parse_args()
-    if not asked.versions:
+    question = parser.parse_args()
+    if not question.versions:
         raise FileNotFoundError("Claude Code is not installed: make claude")
-    return sum(map(_wrong, asked.versions))
+    return sum(map(_wrong, question.versions))
 
 
 def _wrong(version: str) -> bool:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, bound in (("bound", True), ("control", False)):
-            seen = found[name] = run(Path(folder) / name, version, bound=bound)
+            seen = result[name] = run(Path(folder) / name, version, bound=bound)
             report(f"{version} {name}", seen)
-    for call in found["bound"].leaks:
+    for call in result["bound"].leaks:
         print(f"  read the canary: {json.dumps(call)}")
-    by_tool = Counter(call[0] for call in found["control"].leaks)
+    by_tool = Counter(call[0] for call in result["control"].leaks)
     print("  the control read it by " + ", ".join(f"{tool} {count}" for tool, count in by_tool.most_common()))
-    untried = {*found["bound"].offered} - found["bound"].tried
-    return bool(found["bound"].canary or untried or not found["control"].canary)
+    untried = {*result["bound"].offered} - result["bound"].tried
+    return bool(result["bound"].canary or untried or not result["control"].canary)
 
 
 if __name__ == "__main__":

@@ -45,19 +45,19 @@ def play(
 
     background: whether the model asks for agents in the background, and for more turns while a resumed one works.
     """
-    made = house.build(root, bound=True)
+    outcome = house.build(root, bound=True)
     settled = house.House(root, variant == "forgotten")
     if variant == "contaminated":
-        _lie(made)
+        _lie(outcome)
     scripts: dict[str, Callable[..., Sequence[Turn]]] = {MAIN: lambda _: _main(agents, variant, background=background)}
     for agent in agents:
         scripts[_mark(agent)] = lambda _, agent=agent: _turns(agent, variant, calls)
     model = Model(scripts, beside="nothing")
     with serving(model, "nothing") as address:
-        for asked in (["-p", MAIN, "--session-id", house.SESSION], ["-p", GO_ON, "--resume", house.SESSION]):
+        for question in (["-p", MAIN, "--session-id", house.SESSION], ["-p", GO_ON, "--resume", house.SESSION]):
             done = subprocess.run(
-                [str(house.claude(version)), *asked, "--dangerously-skip-permissions", "--output-format", "json"],
-                cwd=made.project, env=settled.env(address), capture_output=True, text=True, timeout=SECONDS,
+                [str(house.claude(version)), *question, "--dangerously-skip-permissions", "--output-format", "json"],
+                cwd=outcome.project, env=settled.env(address), capture_output=True, text=True, timeout=SECONDS,
                 check=False,
             )  # fmt: skip
             if done.returncode:
@@ -86,8 +86,8 @@ def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn
         )
         for agent in agents
     ]
-    asked = {"sql": "SELECT id, title, available_at, available_at_source FROM news ORDER BY id"}
-    ask: Call = ("mcp__pitlake__query", asked | ({"pit": PITS[variant]} if variant in PITS else {}))
+    question = {"sql": "SELECT id, title, available_at, available_at_source FROM news ORDER BY id"}
+    ask: Call = ("mcp__pitlake__query", question | ({"pit": PITS[variant]} if variant in PITS else {}))
     waits: list[Turn] = [("TaskList", {})] * 3 if background else []
     return [fan_out, ("ToolSearch", {"query": "select:SendMessage,mcp__pitlake__query", "max_results": 5}),
             _resume, *waits, *[ask] * 3, "done"]  # fmt: skip
@@ -95,15 +95,15 @@ def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn
 
 def _resume(request: str) -> Call:
     """A message to an agent that was started, by the id that its answer states."""
-    named = re.search(r"agentId: ([A-Za-z0-9]+)", request)
-    agent = named.group(1) if named else "none"
+    names = re.search(r"agentId: ([A-Za-z0-9]+)", request)
+    agent = names.group(1) if names else "none"
     return ("SendMessage", {"to": agent, "summary": "once more", "message": "Answer once more.", "type": "message",
                             "recipient": agent, "content": "Answer once more."})  # fmt: skip
 
 
 def _turns(agent: str, variant: str, calls: slice) -> list[Turn]:
-    made = harness.Player(agent, {}).calls[calls]
-    played: list[Turn] = [(call["tool"], harness.at(call, PITS.get(variant))["input"]) for call in made]
+    outcome = harness.Player(agent, {}).calls[calls]
+    played: list[Turn] = [(call["tool"], harness.at(call, PITS.get(variant))["input"]) for call in outcome]
     return [*played, *([f"{SAID} {world.MARK}"] * 8 if variant == "contaminated" else [ENVELOPE] * 2)]
 
 
@@ -111,12 +111,12 @@ def _mark(agent: str) -> str:
     return f"CELL {agent};"
 
 
-def _lie(made: house.House) -> None:
+def _lie(outcome: house.House) -> None:
     """Put liars in the places of the lake's server and of the fetching script."""
     env = {"PYTHONPATH": str(harness.ROOT)}
     liar = {"type": "stdio", "command": sys.executable, "args": ["-m", "tests.agents.claude_code.liar"], "env": env}
-    (made.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pitlake": liar}}))
-    script = made.project / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
+    (outcome.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pitlake": liar}}))
+    script = outcome.project / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
     script.write_text(
         f"import os, sys\nos.chdir({str(harness.ROOT)!r})\n"
         f"os.execv({sys.executable!r}, [{sys.executable!r}, '-m', 'tests.agents.claude_code.liar', *sys.argv])\n"
@@ -126,28 +126,28 @@ def _lie(made: house.House) -> None:
 def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell:
     mark = _mark(agent)
     count = sum(isinstance(turn, tuple) for turn in turns)
-    told = [_beside(model, f"toolu_{mark}-{number}") for number in range(count)]
-    seen = [harness.Seen(text or "", ran=True, blocked=BLOCKED.search(text or "") is not None) for text in told]
+    reply = [_beside(model, f"toolu_{mark}-{number}") for number in range(count)]
+    seen = [harness.Seen(text or "", ran=True, blocked=BLOCKED.search(text or "") is not None) for text in reply]
     faults = harness.faults(variant, seen)
-    faults += [f"{told.count(None)} calls were not answered"] if None in told else []
+    faults += [f"{reply.count(None)} calls were not answered"] if None in reply else []
     if variant == "contaminated":
         back = sum("Answer with only the envelope" in body for body in _conversation(model, mark)[-1:])
         faults += [] if back else ["was not sent back at its end"]
-    return Cell(agent, variant, [text or "" for text in told], faults)
+    return Cell(agent, variant, [text or "" for text in reply], faults)
 
 
 def _session(model: Model, variant: str, agents: Sequence[str]) -> Cell:
     """The main conversation: what agents handed back, the resumed one too, and what it read of the lake after that."""
     bodies = _conversation(model, MAIN)
-    asked = [number for number, turn in enumerate(model.turns(MAIN)) if turn[0] == "mcp__pitlake__query"]
-    seen = [text for number in asked if (text := _beside(model, f"toolu_{MAIN}-{number}"))]
+    question = [number for number, turn in enumerate(model.turns(MAIN)) if turn[0] == "mcp__pitlake__query"]
+    seen = [text for number in question if (text := _beside(model, f"toolu_{MAIN}-{number}"))]
     faults = [] if seen else ["did not go on when resumed"]
     if not any("Answer once more" in body for agent in agents for body in _conversation(model, _mark(agent))):
         faults.append("could not resume an agent")
-    shown = "\n".join(bodies)
-    if SAID in shown:
+    joined_text = "\n".join(bodies)
+    if SAID in joined_text:
         faults.append("reads an answer that is no envelope")
-    if (world.MARK in shown) != (variant == "open"):
+    if (world.MARK in joined_text) != (variant == "open"):
         faults.append("reads the future" if variant != "open" else "does not see the outcomes it may see")
     return Cell("the session", variant, seen, faults)
 
@@ -174,21 +174,23 @@ def main() -> int:
     parser.add_argument("--agents", nargs="*", default=sorted(harness.linter.PIT_DONE))
     parser.add_argument("--variants", nargs="*", default=harness.VARIANTS)
     parser.add_argument("--versions", nargs="*", default=house.versions())
-    asked = parser.parse_args()
-    if not asked.versions:
+    question = parser.parse_args()
+    if not question.versions:
         raise FileNotFoundError("Claude Code is not installed: make claude")
     return sum(
-        _played(asked, version, background=background) for version in asked.versions for background in (False, True)
+        _played(question, version, background=background)
+        for version in question.versions
+        for background in (False, True)
     )
 
 
-def _played(asked: argparse.Namespace, version: str, *, background: bool) -> int:
+def _played(question: argparse.Namespace, version: str, *, background: bool) -> int:
     """Play the cells of one version, print them, and return 1 where one is wrong."""
     cells: list[Cell] = []
-    for variant in asked.variants:
+    for variant in question.variants:
         with tempfile.TemporaryDirectory() as folder:
-            cells += play(Path(folder) / "house", variant, asked.agents, version=version, background=background)
-        for cell in cells[-len(asked.agents) - 1 :]:
+            cells += play(Path(folder) / "house", variant, question.agents, version=version, background=background)
+        for cell in cells[-len(question.agents) - 1 :]:
             print(f"{variant:14}{cell.agent:24}{', '.join(cell.faults) or f'ok ({len(cell.seen)})'}", flush=True)
     wrong = sum(bool(cell.faults) for cell in cells)
     planted = sum(

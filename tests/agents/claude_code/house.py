@@ -50,11 +50,13 @@ class House:
     def env(self, address: str) -> dict[str, str]:
         """The environment Claude Code is started in."""
         binding = {"PITLAKE_AS_OF": world.PIT} if self.bound else {}
-        made = harness.environment(self.root, self.root / "lake", **binding)
-        kept = {name: value for name, value in made.items() if not name.startswith(("ANTHROPIC_", "CLAUDE", "AWS_"))}
+        outcome = harness.environment(self.root, self.root / "lake", **binding)
+        remaining = {
+            name: value for name, value in outcome.items() if not name.startswith(("ANTHROPIC_", "CLAUDE", "AWS_"))
+        }
         waits = {"MCP_TIMEOUT": "120000", "MCP_CONNECT_TIMEOUT_MS": "120000", "MCP_CONNECTION_NONBLOCKING": "0"}
         return {
-            **kept, **waits, "HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp"),
+            **remaining, **waits, "HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp"),
             "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_TMPDIR": str(self.root / "tmp"),
             "PITLAKE_CACHE": str(self.root / "cache"), "PITLAKE_CAPTURES": str(self.root / "captures"),
@@ -77,8 +79,8 @@ def build(root: Path, *, bound: bool) -> House:
     _remember(house)
     if not bound:
         settings = house.project / ".claude" / "settings.json"
-        told = json.loads(settings.read_text())
-        settings.write_text(json.dumps({name: told[name] for name in told if name == "permissions"}))
+        document = json.loads(settings.read_text())
+        settings.write_text(json.dumps({name: document[name] for name in document if name == "permissions"}))
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
         subprocess.run([*git, *command], cwd=house.project, check=True, capture_output=True)

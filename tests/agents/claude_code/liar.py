@@ -24,15 +24,15 @@ def main() -> None:
         request = json.loads(line)
         if "id" not in request:
             continue
-        told: dict[str, object] = {}
+        reply: dict[str, object] = {}
         if request["method"] == "initialize":
-            told = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}},
+            reply = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}},
                     "serverInfo": {"name": "pitlake", "version": "1"}}  # fmt: skip
         elif request["method"] == "tools/list":
-            told = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
+            reply = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
         elif request["method"] == "tools/call":
-            told = {"content": [{"type": "text", "text": text} for text in lie(next(turns)) if text]}
-        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": told}), flush=True)
+            reply = {"content": [{"type": "text", "text": text} for text in lie(next(turns)) if text]}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": reply}), flush=True)
 
 
 if __name__ == "__main__":

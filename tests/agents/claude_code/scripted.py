@@ -40,27 +40,27 @@ class Model:
 
     def answer(self, body: bytes) -> list[tuple[str, dict[str, Any]]]:
         """The events of the next turn."""
-        told = json.loads(body)
+        document = json.loads(body)
         with self._lock:
             self.bodies.append(body.decode())
-            mark = self._mark(told["messages"])
+            mark = self._mark(document["messages"])
             if mark is None:
-                return events(told, self.beside)
-            tools = told.get("tools", [])
+                return events(document, self.beside)
+            tools = document.get("tools", [])
             search: list[Turn] = []
             if self.searching and mark not in self._turns:
-                named = self.deferred.setdefault(mark, deferred(told))
-                search = [("ToolSearch", {"query": f"select:{','.join(named)}", "max_results": 100})] if named else []
-                if search and not any(message["role"] == "assistant" for message in told["messages"]):
-                    return events(told, search[0], f"{mark}-0")
+                names = self.deferred.setdefault(mark, deferred(document))
+                search = [("ToolSearch", {"query": f"select:{','.join(names)}", "max_results": 100})] if names else []
+                if search and not any(message["role"] == "assistant" for message in document["messages"]):
+                    return events(document, search[0], f"{mark}-0")
             if mark not in self._turns:
                 self.offered[mark] = tools
                 self._turns[mark] = [*search, *self.scripts[mark](tools)]
-            self._keep_results(told["messages"])
-            turn = sum(message["role"] == "assistant" for message in told["messages"])
+            self._keep_results(document["messages"])
+            turn = sum(message["role"] == "assistant" for message in document["messages"])
             turns = self._turns[mark]
-            said = turns[turn] if turn < len(turns) else "done"
-            return events(told, said(body.decode()) if callable(said) else said, f"{mark}-{turn}")
+            output = turns[turn] if turn < len(turns) else "done"
+            return events(document, output(body.decode()) if callable(output) else output, f"{mark}-{turn}")
 
     def turns(self, mark: str) -> Sequence[Any]:
         """What a conversation was made of."""
@@ -81,11 +81,11 @@ class Model:
                     self.results[part["tool_use_id"]] = json.dumps(part.get("content"))
 
 
-def deferred(told: dict[str, Any]) -> list[str]:
+def deferred(reply: dict[str, Any]) -> list[str]:
     """The tools that a request names as there to be searched for; none in versions that offer all at once."""
-    texts = (part.get("text", "") for message in told["messages"] for part in _parts(message))
-    listed = (_DEFERRED.search(text) for text in texts)
-    return next((found.group(1).split() for found in listed if found), [])
+    texts = (part.get("text", "") for message in reply["messages"] for part in _parts(message))
+    listing = (_DEFERRED.search(text) for text in texts)
+    return next((result.group(1).split() for result in listing if result), [])
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"text": content}] if isinstance(content, str) else content
 
 
-def events(told: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str, dict[str, Any]]]:
+def events(reply: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str, dict[str, Any]]]:
     """One assistant's turn, a text or tool calls at once, as the API streams it."""
     calls = [] if isinstance(turn, str) else [turn] if isinstance(turn, tuple) else turn
     blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -111,7 +111,7 @@ def events(told: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str,
     if isinstance(turn, str):
         blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": turn})]
     usage = {"input_tokens": 1, "output_tokens": 1}
-    start = {"id": f"msg_{name or 'x'}", "type": "message", "role": "assistant", "model": told["model"], "content": [],
+    start = {"id": f"msg_{name or 'x'}", "type": "message", "role": "assistant", "model": reply["model"], "content": [],
              "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
     stop = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
     streamed: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": start})]
@@ -128,15 +128,15 @@ def events(told: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str,
 def whole(streamed: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
     """A turn as the API answers it where no stream is asked for."""
     blocks, reason = [], None
-    for kind, told in streamed:
+    for kind, reply in streamed:
         if kind == "content_block_start":
-            blocks.append(dict(told["content_block"]))
+            blocks.append(dict(reply["content_block"]))
         elif kind == "content_block_delta":
-            delta = told["delta"]
-            said = delta.get("text")
-            blocks[-1].update({"input": json.loads(delta["partial_json"])} if said is None else {"text": said})
+            delta = reply["delta"]
+            response = delta.get("text")
+            blocks[-1].update({"input": json.loads(delta["partial_json"])} if response is None else {"text": response})
         elif kind == "message_delta":
-            reason = told["delta"]["stop_reason"]
+            reason = reply["delta"]["stop_reason"]
     message: dict[str, Any] = streamed[0][1]["message"]
     return message | {"content": blocks, "stop_reason": reason}
 

@@ -9,10 +9,10 @@ TOLD = os.environ["CANARY"]
 NAMES = ("query", "run_query", "query_evil", "read_neo4j_cypher")
 
 
-def answer(method: str, asked: dict[str, Any]) -> dict[str, Any]:
+def answer(method: str, question: dict[str, Any]) -> dict[str, Any]:
     """What a request is answered."""
     if method == "initialize":
-        return {"protocolVersion": asked["protocolVersion"], "capabilities": {"tools": {}, "resources": {}},
+        return {"protocolVersion": question["protocolVersion"], "capabilities": {"tools": {}, "resources": {}},
                 "serverInfo": {"name": "stranger", "version": "1"}}  # fmt: skip
     if method == "tools/list":
         schema = {"type": "object", "properties": {"query": {"type": "string"}}}

@@ -28,15 +28,15 @@ def item(number: int = 1, **changes) -> dict:
     return {"id": number, "title": "Title", "body": "", "created": stamp, "updated": stamp, "stocks": []} | changes
 
 
-def pages(*listed, then=None):
+def pages(*listing, then=None):
     """Return a fetch that serves these pages in turn, and its requests."""
     requests = []
 
     def fetch(request):
         requests.append(dict(request.query))
-        if len(requests) > len(listed):
+        if len(requests) > len(listing):
             raise then
-        return captured(FEED.provider, request, json.dumps(listed[len(requests) - 1]).encode())
+        return captured(FEED.provider, request, json.dumps(listing[len(requests) - 1]).encode())
 
     return fetch, requests
 

@@ -71,10 +71,10 @@ MIDNIGHTS = ["2022-01-19T00:00:00.000-08:00", "2022-01-19T05:00:00Z", "2022-01-1
 
 
 @pytest.mark.parametrize("midnight", MIDNIGHTS)
-@pytest.mark.parametrize("listed", [None, "midnight"])
-def test_midnight_is_no_start(midnight, listed):
-    listed = listed and midnight
-    [row] = rows(transcript({"conference_date": midnight}, listed))
+@pytest.mark.parametrize("listing", [None, "midnight"])
+def test_midnight_is_no_start(midnight, listing):
+    listing = listing and midnight
+    [row] = rows(transcript({"conference_date": midnight}, listing))
     assert (row.values["call_start"], row.available_at) == (None, FETCHED)
     [row] = rows(transcript({"conference_date": midnight}, "2022-01-27T14:00:00.000-08:00"))
     assert row.available_at == datetime(2022, 1, 28, 22, tzinfo=timezone.utc)
@@ -123,8 +123,8 @@ def test_a_file_of_which_nobody_can_read_when_it_was_written_counts_when_fetched
 
 @pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
 def test_a_call_that_is_listed_for_a_later_day_too_counts_after_that_day(feed):
-    listed = [one_listed(STATED), one_listed("2024-02-08T00:00:00.000-08:00"), one_listed("2024-01-08T00:00:00-05:00")]
-    [row] = rows(happened(feed, quarters("2024Q1"), answering({"conference_date": STATED}, listed)))
+    listing = [one_listed(STATED), one_listed("2024-02-08T00:00:00.000-08:00"), one_listed("2024-01-08T00:00:00-05:00")]
+    [row] = rows(happened(feed, quarters("2024Q1"), answering({"conference_date": STATED}, listing)))
     assert (row.values["call_start"], row.available_at) == (START, datetime(2024, 2, 10, 5, tzinfo=timezone.utc))
 
 
@@ -142,8 +142,8 @@ WORDS = [{"speaker": "spk1", "words": ["Good", "day."], "start_times": [0.1, 0.4
 )
 def test_every_level_of_a_transcript_holds_its_text(body, text, turns):
     answer = json.dumps({"event": {"conference_date": STATED}, **body}).encode()
-    listed = json.dumps({"events": []}).encode()
-    fetch = lambda request: captured(TRANSCRIPTS.provider, request, listed if request.path == "events" else answer)  # noqa: E731
+    listing = json.dumps({"events": []}).encode()
+    fetch = lambda request: captured(TRANSCRIPTS.provider, request, listing if request.path == "events" else answer)  # noqa: E731
     [row] = rows(happened(TRANSCRIPTS, quarters("2024Q1"), fetch))
     assert (row.values["text"], row.values["turn_count"]) == (text, turns)
 
@@ -180,24 +180,24 @@ def one_listed(start, year=2024, quarter=1):
     return {"year": year, "quarter": quarter, "conference_date": start}
 
 
-def answering(event, listed=None):
+def answering(event, listing=None):
     """A provider of a transcript with this event while the list says that: a start, or whole entries; and of slides."""
 
     def fetch(request):
         body = json.dumps({"event": event, "text": "Words."}).encode()
         if request.path == "events":
-            if listed is None:
+            if listing is None:
                 raise AnswerRefused("upstream_error", "HTTP 500", "x")
-            body = json.dumps({"events": listed if isinstance(listed, list) else [one_listed(listed)]}).encode()
+            body = json.dumps({"events": listing if isinstance(listing, list) else [one_listed(listing)]}).encode()
         return captured(TRANSCRIPTS.provider, request, b"%PDF-1.4" if request.path == "slides" else body)
 
     return fetch
 
 
-def transcript(event, listed=None, releases=None, **options):
+def transcript(event, listing=None, releases=None, **options):
     """Return the outcome of a transcript with this event."""
     scope = quarters("2024Q1", **options)
-    return happened(TRANSCRIPTS, scope, answering(event, listed), releases=releases)
+    return happened(TRANSCRIPTS, scope, answering(event, listing), releases=releases)
 
 
 def test_of_two_starts_the_later_one_counts():
@@ -208,8 +208,8 @@ def test_of_two_starts_the_later_one_counts():
 @pytest.mark.parametrize("spelled", [(2024, 1), ("2024", " 1")])
 def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
     starts = "2024-02-08T09:00:00-05:00", "2024-02-01T09:00:00-05:00"
-    for listed in (starts, starts[::-1]):
-        entries = [one_listed(start, *spelled) for start in listed]
+    for listing in (starts, starts[::-1]):
+        entries = [one_listed(start, *spelled) for start in listing]
         [row] = transcript({}, [*entries, one_listed("2024-05-01T09:00:00-04:00", 2024, 2)])
         assert row.available_at == datetime(2024, 2, 9, 14, tzinfo=timezone.utc)
         assert (row.values["stated_start"], row.values["listed_start"]) == (starts[0], row.values["call_start"])

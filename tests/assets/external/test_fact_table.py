@@ -57,7 +57,7 @@ def names(facts):
 @example([PLAIN, PLAIN | {"val": "1"}], None)
 def test_each_fact_is_a_row_or_left(facts, since):
     capture = answer(facts)
-    every = [fact | shared for shared, listed in sec_facts.fact_lists(capture, CIK, since) for fact in listed]
+    every = [fact | shared for shared, listing in sec_facts.fact_lists(capture, CIK, since) for fact in listing]
     table, irregular = _fact_table.fact_table(capture, CIK, since, RELEASES, AT)
     numbers = {str(fact["val"]): fact["val"] for fact in every if not isinstance(fact["val"], str)}
     rows = [

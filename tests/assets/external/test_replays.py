@@ -179,11 +179,11 @@ def test_a_replay_reads_what_was_captured_since_of_every_scope(tmp_path):
 def test_a_run_that_died_between_two_captures_is_taken_up_where_it_was(aaa, monkeypatch):
     lake, publish, calls = aaa.lake(), Lake.publish, []
 
-    def dies(self, *args, **named):
+    def dies(self, *args, **names):
         calls.append(args)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return publish(self, *args, **named)
+        return publish(self, *args, **names)
 
     monkeypatch.setattr(Lake, "publish", dies)
     with pytest.raises(KeyboardInterrupt):

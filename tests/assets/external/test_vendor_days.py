@@ -146,8 +146,8 @@ def test_a_list_that_ends_proves_the_days_before_its_end(tmp_path, end, expected
 
 def test_a_replay_before_that_of_captured_filings_is_dated_by_its_fetch(tmp_path):
     """The captured list of filings may contradict the stated day; once it is read, it does."""
-    listed = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"))
-    store, feed = CaptureStore.of(listed.root), all_feeds()["av_earnings"]
+    listing = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"))
+    store, feed = CaptureStore.of(listing.root), all_feeds()["av_earnings"]
     quarter = {"fiscalDateEnding": "2020-06-30", "reportedDate": STATED.isoformat(), "reportedEPS": "0.6"}
     body = json.dumps({"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": []}).encode()
     scope = Scope(tickers=("NOG",))

@@ -34,15 +34,15 @@ class Edgar:
 
 @pytest.fixture
 def edgar(monkeypatch, tmp_path):
-    found = Edgar(made(3))
-    monkeypatch.setenv("PITLAKE_SEC_EDGAR_URL", found.server.url)
+    result = Edgar(made(3))
+    monkeypatch.setenv("PITLAKE_SEC_EDGAR_URL", result.server.url)
     monkeypatch.setenv("SEC_EDGAR_USER_AGENT", CONTACT)
     monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "lake"))
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    yield found
-    found.server.close()
+    yield result
+    result.server.close()
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def sync(edgar, capfdbinary):
         edgar.server.asked.clear()
         capfdbinary.readouterr()
         code = cli.invoke(("sync", *arguments))
-        said = capfdbinary.readouterr()
-        return Said(code, said.out.decode(), said.err.decode())
+        output = capfdbinary.readouterr()
+        return Said(code, output.out.decode(), output.err.decode())
 
     return run

@@ -85,18 +85,18 @@ def write(path: Path, members: Mapping[str, bytes], damages: Mapping[str, str]) 
 
 def _damage(raw: bytearray, entry: zipfile.ZipInfo, kind: str) -> None:
     start = entry.header_offset
-    listed = raw.rindex(entry.filename.encode()) - 46
-    assert raw[listed : listed + 4] == CENTRAL
+    listing = raw.rindex(entry.filename.encode()) - 46
+    assert raw[listing : listing + 4] == CENTRAL
     if kind == "flipped":
         raw[start + LOCAL + len(entry.filename) + entry.compress_size // 2] ^= 0x55
     elif kind == "header":
         raw[start : start + 4] = bytes(4)
     elif kind == "encrypted":
-        raw[listed + 8] |= 1
+        raw[listing + 8] |= 1
         raw[start + 6] |= 1
     elif kind == "compression":
-        struct.pack_into("<H", raw, listed + 10, 77)
+        struct.pack_into("<H", raw, listing + 10, 77)
     elif kind == "checksum":
-        struct.pack_into("<I", raw, listed + 16, 0)
+        struct.pack_into("<I", raw, listing + 16, 0)
     else:
-        struct.pack_into("<I", raw, listed + 24, 1 << 31)
+        struct.pack_into("<I", raw, listing + 24, 1 << 31)

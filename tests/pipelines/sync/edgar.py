@@ -64,11 +64,11 @@ class Company:
         """The main answer and the page of older filings, by file name."""
         recent, old = self.filings[: len(self.filings) - self.older], self.filings[len(self.filings) - self.older :]
         page = f"CIK{self.padded}-submissions-001.json"
-        listed = {
+        listing = {
             "name": page,
             "filingCount": len(old),
-            "filingFrom": min((one["filingDate"] for one in old), default=""),
-            "filingTo": max((one["filingDate"] for one in old), default=""),
+            "filingFrom": min((each["filingDate"] for each in old), default=""),
+            "filingTo": max((each["filingDate"] for each in old), default=""),
         }
         main = {
             "cik": self.padded,
@@ -76,14 +76,15 @@ class Company:
             "tickers": list(self.tickers),
             "exchanges": ["Nasdaq"],
             "formerNames": [],
-            "filings": {"recent": columns(recent), "files": [listed] if old else []},
+            "filings": {"recent": columns(recent), "files": [listing] if old else []},
         }
         return {f"CIK{self.padded}.json": main} | ({page: columns(old)} if old else {})
 
     def company_facts(self) -> dict:
         """All facts, as companyfacts has them."""
         concepts = {
-            name: {"label": name, "description": name, "units": {"USD": listed}} for name, listed in self.facts.items()
+            name: {"label": name, "description": name, "units": {"USD": listing}}
+            for name, listing in self.facts.items()
         }
         return {"cik": self.cik, "entityName": self.name, "facts": {"us-gaap": concepts}}
 
@@ -93,20 +94,20 @@ def columns(filings: list[dict]) -> dict[str, list]:
 
 
 def ticker_list(companies: list[Company]) -> dict:
-    listed = [(company, ticker) for company in companies for ticker in company.tickers]
+    listing = [(company, ticker) for company in companies for ticker in company.tickers]
     return {
         str(number): {"cik_str": company.cik, "ticker": ticker, "title": company.name}
-        for number, (company, ticker) in enumerate(listed)
+        for number, (company, ticker) in enumerate(listing)
     }
 
 
 def answers(companies: list[Company]) -> dict[str, bytes]:
     """Every answer of this EDGAR by path."""
-    found = {"/files/company_tickers.json": ticker_list(companies)}
+    result = {"/files/company_tickers.json": ticker_list(companies)}
     for company in companies:
-        found |= {f"/submissions/{name}": page for name, page in company.submissions().items()}
-        found[f"/api/xbrl/companyfacts/CIK{company.padded}.json"] = company.company_facts()
-    return {path: json.dumps(answer).encode() for path, answer in found.items()}
+        result |= {f"/submissions/{name}": page for name, page in company.submissions().items()}
+        result[f"/api/xbrl/companyfacts/CIK{company.padded}.json"] = company.company_facts()
+    return {path: json.dumps(answer).encode() for path, answer in result.items()}
 
 
 def made(count: int, years: range = range(2016, 2018), older: int = 2) -> list[Company]:

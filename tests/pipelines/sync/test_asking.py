@@ -14,7 +14,7 @@ BARS = "".join(f"TKA,{day},{100 + n},{100 + n},{100 + n},{100 + n},1000\n" for n
 
 def public_facts(company, at):
     """EDGAR's raw figures of a concept that were filed before the day, by the end of their period."""
-    return {one["end"]: one["val"] for one in company.facts["Concept0"] if one["filed"] < f"{at:%Y-%m-%d}"}
+    return {each["end"]: each["val"] for each in company.facts["Concept0"] if each["filed"] < f"{at:%Y-%m-%d}"}
 
 
 def test_a_lake_without_a_graph_shows_a_companys_figures_and_prices_as_of_any_instant(sync, edgar, lake, tmp_path):
@@ -52,18 +52,18 @@ def test_snapshot_page_and_series_of_a_lake_without_a_graph_are_its_sources(sync
         assert [(row["name"], row["value"]) for row in of["prices"]] == [bar[:2] for bar in closes]
         answer = session.run("xbrl_metric", ticker="TKA", concept_qname=CONCEPT)
         assert answer.notes == (f"TKA: ticker by today's list, read as CIK {CIK}, with hindsight",)
-        stated = answer.arrow().to_pylist()
-        assert {str(row["period_end"]): float(row["value"]) for row in stated} == facts
-        assert {row["source"] for row in stated} == {"sec_facts"}
+        result_rows = answer.arrow().to_pylist()
+        assert {str(row["period_end"]): float(row["value"]) for row in result_rows} == facts
+        assert {row["source"] for row in result_rows} == {"sec_facts"}
         bars = session.run("bars_adjusted", ticker="TKA").arrow().to_pylist()
         assert [(str(row["date"]), row["close"], row["source"], row["entity_id"]) for row in bars] == closes
         company = session.company("TKA").company
-        shown = session.sql(questions.get("figures").sql.replace("us-gaap:Assets", CONCEPT), {"company": company})
-        named = [dict(zip(shown.columns, row, strict=True)) for row in shown.rows()]
-        assert {str(row["period_end"]): row["value_number"] for row in named} == facts
+        display = session.sql(questions.get("figures").sql.replace("us-gaap:Assets", CONCEPT), {"company": company})
+        names = [dict(zip(display.columns, row, strict=True)) for row in display.rows()]
+        assert {str(row["period_end"]): row["value_number"] for row in names} == facts
         assert len(questions.get("bars").ask(session, company).rows()) == len(closes)
-        filed = [one for one in edgar.companies[0].filings if one["filingDate"] < f"{at:%Y-%m-%d}"]
-        numbers = {one["accessionNumber"] for one in filed}
+        filed = [each for each in edgar.companies[0].filings if each["filingDate"] < f"{at:%Y-%m-%d}"]
+        numbers = {each["accessionNumber"] for each in filed}
         assert {row["name"] for row in of["filings"]} == numbers
         latest = session.run("report_latest", ticker="TKA", limit=100).arrow().to_pylist()
         assert {row["accessionNo"] for row in latest} == numbers

@@ -75,18 +75,18 @@ def test_a_bulk_load_has_what_single_answers_have_and_again_does_nothing(sync, e
 
 
 def test_of_a_changed_archive_the_changed_companies_are_loaded(lake, archives):
-    said: list[str] = []
+    message: list[str] = []
 
     def load():
-        BulkSync(lake, Progress(said.append), None).run([archives / FACTS, archives / SUBMISSIONS])
+        BulkSync(lake, Progress(message.append), None).run([archives / FACTS, archives / SUBMISSIONS])
 
     load()
     companies = made(3)
     companies[1].reports(2018, 1)
     zipped(archives, companies)
-    said.clear()
+    message.clear()
     load()
-    assert "companyfacts.zip: 1 company in 1 batch" in said
+    assert "companyfacts.zip: 1 company in 1 batch" in message
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(75, 25)]
 
 
@@ -142,10 +142,10 @@ def test_a_company_s_members_prove_its_filings_before_the_newest_one(lake, tmp_p
 def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch):
     archive = keep(CaptureStore.of(lake.location), archives / FACTS)
     names = [member.name for member in archive.members()]
-    opened, opener = [], zipfile.ZipFile
-    monkeypatch.setattr(zipfile, "ZipFile", lambda path: opened.append(path) or opener(path))
+    session, opener = [], zipfile.ZipFile
+    monkeypatch.setattr(zipfile, "ZipFile", lambda path: session.append(path) or opener(path))
     assert [read(archive, name).status for name in names] == [200, 200, 200]
-    assert opened == [archive.path]
+    assert session == [archive.path]
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
@@ -165,8 +165,8 @@ def test_what_a_process_made_is_the_same_in_the_publishing_one(monkeypatch, rows
 
 def test_odd_facts_cost_themselves_alone(lake, archives):
     companies = made(2)
-    one, *_ = companies[0].facts["Concept0"]
-    companies[0].facts["Concept0"] += [one | {"val": 7}]
+    item, *_ = companies[0].facts["Concept0"]
+    companies[0].facts["Concept0"] += [item | {"val": 7}]
     companies[0].facts["Concept1"][0]["val"] = "many"
     companies[0].facts["Concept2"][0]["accn"] = "0000000000-00-000000"
     zipped(archives, companies)
@@ -200,10 +200,10 @@ if __name__ == "__main__":
             time.sleep(0.02)
         running.send_signal(signal.SIGKILL)
     monkeypatch.setattr(bulk, "BATCH_BYTES", 1)
-    said: list[str] = []
-    BulkSync(lake, Progress(said.append), None).run([archives / FACTS, archives / SUBMISSIONS])
-    assert "submissions.zip: unchanged" in said
-    assert not any("companyfacts.zip: batch 1 of" in line for line in said)
+    message: list[str] = []
+    BulkSync(lake, Progress(message.append), None).run([archives / FACTS, archives / SUBMISSIONS])
+    assert "submissions.zip: unchanged" in message
+    assert not any("companyfacts.zip: batch 1 of" in line for line in message)
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(72, 24)]
 
 
@@ -223,19 +223,19 @@ def test_after_a_load_only_versions_within_it_have_lost_files(lake, archives, mo
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         ("nowhere.zip,submissions.zip", "there is no file"),
         ("companyfacts.zip", "submissions.zip is missing"),
         ("load.txt,submissions.zip", "is not one of EDGAR's bulk files"),
     ],
 )
-def test_what_is_not_a_bulk_file_is_one_line(sync, archives, monkeypatch, files, said):
+def test_what_is_not_a_bulk_file_is_one_line(sync, archives, monkeypatch, files, message):
     monkeypatch.chdir(archives)
     (archives / "load.txt").write_text("text")
     done = sync("--all", "--from", files)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err.splitlines()[-1]
+    assert message in done.err.splitlines()[-1]
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 def test_a_configured_subset_of_the_feeds_is_a_green_run(edgar, lake):
     job = build_definitions(resources={"lake": LakeResource(root=str(lake.root))}).resolve_job_def("external_feeds")
     config = {"mode": "refresh", "ciks": ["1000"]}
-    asked = {"sec_filings": {"config": {**config, "options": {"headers": "none"}}}, "sec_facts": {"config": config}}
+    question = {"sec_filings": {"config": {**config, "options": {"headers": "none"}}}, "sec_facts": {"config": config}}
     with dg.DagsterInstance.ephemeral() as instance:
-        result = job.execute_in_process(instance=instance, run_config=QUIET | {"ops": asked}, raise_on_error=False)
+        result = job.execute_in_process(instance=instance, run_config=QUIET | {"ops": question}, raise_on_error=False)
         failed = [event.step_key for event in result.get_step_failure_events()]
     assert (result.success, failed) == (True, [])
     assert lake.head() == 2

@@ -31,13 +31,13 @@ def test_the_commands_of_the_page_run_as_they_stand(edgar, tmp_path):
     (tmp_path / "pitlake").chmod(0o755)
     script = "set -e\n" + "\n".join(BLOCK.findall((ROOT / "docs/real-lake.md").read_text()))
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    asked = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
-    done = subprocess.run(["bash", "-c", script], check=False, **asked)
+    question = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run(["bash", "-c", script], check=False, **question)
     assert done.returncode == 0, done.stderr
     assert "115.82" in done.stdout
     assert "us-gaap:Concept0" in done.stdout
     code = "\n".join(PYTHON.findall((ROOT / "docs/real-lake.md").read_text()))
-    python = asked | {"env": environment | {"PITLAKE_LAKE": str(tmp_path / "lake")}}
+    python = question | {"env": environment | {"PITLAKE_LAKE": str(tmp_path / "lake")}}
     done = subprocess.run([sys.executable, "-c", code], check=False, **python)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "panel.parquet").exists()

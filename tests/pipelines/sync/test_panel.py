@@ -60,7 +60,7 @@ def full(sync, edgar, tmp_path):
 def test_a_panel_of_24_months_is_that_of_an_independent_computation(full, lake, tmp_path, capfdbinary):
     line = f"{PANEL} {','.join(FIELDS)},close,price_source --proof -o panel.parquet"
     assert cli.invoke(shlex.split(line)) == 0
-    said = capfdbinary.readouterr().err.decode()
+    text = capfdbinary.readouterr().err.decode()
     table = pq.read_table(tmp_path / "panel.parquet")
     rows = table.to_pylist()
     assert [(row["ticker"], row["date"]) for row in rows[:2]] == [
@@ -83,8 +83,8 @@ def test_a_panel_of_24_months_is_that_of_an_independent_computation(full, lake, 
         assert row["price_source"] == ("own_bars" if day else None)
     assert filled > 120
     assert early == 0
-    assert "48 rows, " in said
-    assert "TKA: ticker by today's list" in said
+    assert "48 rows, " in text
+    assert "TKA: ticker by today's list" in text
     frame = pitlake.panel(
         "TKA,TKB", [*FIELDS, "close", "price_source"], since=2016, until="2018-01-02T00:00:00Z", proof=True, lake=lake
     )
@@ -93,10 +93,10 @@ def test_a_panel_of_24_months_is_that_of_an_independent_computation(full, lake, 
 
     # The file's name says how a panel is written; instants may be the caller's own.
     assert cli.invoke(shlex.split(f"{PANEL} revenue_ttm,close -o panel.csv")) == 0
-    written = pyarrow.csv.read_csv(tmp_path / "panel.csv")
+    output = pyarrow.csv.read_csv(tmp_path / "panel.csv")
     instants = [datetime(2017, 7, 1, tzinfo=timezone.utc), datetime(2016, 7, 1, tzinfo=timezone.utc)]
     frame = pitlake.panel(["TKA"], "revenue_ttm,close", instants=instants, lake=lake)
-    assert written.column_names == frame.columns == ["ticker", "date", "at", "revenue_ttm", "close"]
+    assert output.column_names == frame.columns == ["ticker", "date", "at", "revenue_ttm", "close"]
     assert [(row["date"], row["close"]) for row in frame.arrow().to_pylist()] == [
         (date(2016, 6, 30), 101.0),
         (date(2017, 6, 30), 103.0),

@@ -34,13 +34,13 @@ def test_bars_count_from_the_close_of_their_day(sync, lake, tmp_path, form):
 
 def test_the_same_file_again_adds_nothing_and_a_corrected_bar_is_a_revision(sync, lake, tmp_path):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
-    asked = ("--prices", "bars.csv", "--split-basis", "traded")
-    sync(*asked)
+    question = ("--prices", "bars.csv", "--split-basis", "traded")
+    sync(*question)
     version = lake.head()
-    sync(*asked)
+    sync(*question)
     assert lake.head() == version
     (tmp_path / "bars.csv").write_text(HEAD + BARS.replace("1208.88", "1208.5"))
-    sync(*asked)
+    sync(*question)
     assert closes(lake, "2024-06-07T16:00:00-04:00") == [("NVDA", "2024-06-07", 1208.88)]
 
 
@@ -97,7 +97,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_file_is_one_line_that_says_why(sync, tmp_path, name):
-    content, said = ODD[name]
+    content, message = ODD[name]
     if name == "list.parquet":
         bars = csv.read_csv(BytesIO((HEAD + BARS).encode())).slice(0, 1)
         parquet.write_table(bars.set_column(5, "close", pa.array(content)), tmp_path / name)
@@ -105,11 +105,11 @@ def test_an_odd_file_is_one_line_that_says_why(sync, tmp_path, name):
         (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
     done = sync("--prices", name, "--split-basis", "traded")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert f"--prices: {name!r} {said}" in done.err
+    assert f"--prices: {name!r} {message}" in done.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--prices", "bars.csv"), "--split-basis: is missing"),
         (
@@ -120,9 +120,9 @@ def test_an_odd_file_is_one_line_that_says_why(sync, tmp_path, name):
         (("--prices", "other.csv", "--split-basis", "traded"), "--prices: 'other.csv' has no column open, high, low"),
     ],
 )
-def test_a_file_that_will_not_do_is_one_line(sync, tmp_path, arguments, said):
+def test_a_file_that_will_not_do_is_one_line(sync, tmp_path, arguments, message):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
     csv.write_csv(pa.table({"ticker": ["A"], "date": ["2024-01-02"]}), tmp_path / "other.csv")
     done = sync(*arguments)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err

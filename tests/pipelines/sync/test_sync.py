@@ -29,9 +29,9 @@ def test_a_sync_fills_a_lake_that_is_asked_as_of_any_instant(sync, edgar, lake):
     assert done.code == 0, done.err
     assert rows(lake, "SELECT count(*) FROM sec_facts")[0] == (48,)
     assert rows(lake, "SELECT count(*) FROM sec_filings")[0] == (16,)
-    known = "SELECT max(value_number) FROM sec_facts WHERE cik = '0000001000'"
-    assert rows(lake, known, "2017-01-10T16:00:00-05:00") == [(2016032.0,)]
-    assert rows(lake, known, "2017-01-11T00:00:00-05:00") == [(2016042.0,)]
+    existing = "SELECT max(value_number) FROM sec_facts WHERE cik = '0000001000'"
+    assert rows(lake, existing, "2017-01-10T16:00:00-05:00") == [(2016032.0,)]
+    assert rows(lake, existing, "2017-01-11T00:00:00-05:00") == [(2016042.0,)]
     names = rows(lake, "SELECT cik, name FROM names WHERE kind = 'ticker' ORDER BY ALL")
     assert names == [("0000001000", "TKA"), ("0000001001", "TKB")]
     assert rows(lake, "SELECT count(*) FROM universe_events")[0][0] > 0
@@ -94,7 +94,7 @@ def test_the_watch_list_grows_and_is_remembered(sync, edgar, lake):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--tickers", "TKA,NOPE,NADA"), "EDGAR lists no company under NOPE, NADA"),
         (("--ciks", "12x"), "--ciks: one of them is not a CIK"),
@@ -104,10 +104,10 @@ def test_the_watch_list_grows_and_is_remembered(sync, edgar, lake):
         ((), "--tickers: this lake watches nothing yet"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing_behind(sync, edgar, tmp_path, arguments, said):
+def test_bad_input_is_one_line_and_leaves_nothing_behind(sync, edgar, tmp_path, arguments, message):
     done = sync(*arguments)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "lake/_lake/watch_list.json").exists()
 

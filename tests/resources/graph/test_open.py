@@ -104,8 +104,8 @@ def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
 
     result = dg.materialize([first], resources={"graph": GraphResource(root=str(tmp_path))})
     assert result.success
-    (one, told), (two, _) = seen
-    assert (one is two, told) == (True, 1)
+    (item, reply), (two, _) = seen
+    assert (item is two, reply) == (True, 1)
     assert not (tmp_path / "embedded" / "control" / "control.sock").exists()
 
 
@@ -136,12 +136,12 @@ def test_before_a_run_an_empty_or_absent_graph_is_one_line(tmp_path, monkeypatch
         assert (main(), capsys.readouterr().err) == (0, "")
     monkeypatch.setenv("NEO4J_URI", "graph")
     assert main() == BadInput.exit_code
-    assert [said.count("\n") for said in (empty, capsys.readouterr().err)] == [1, 1]
+    assert [message.count("\n") for message in (empty, capsys.readouterr().err)] == [1, 1]
     assert "has no nodes; set it to your graph" in empty
 
 
 def test_outside_of_a_run_each_connection_is_its_own(graph_db):
     user, password = graph_db.reader_auth
     resource = GraphResource(uri=graph_db.uri, username=user, password=password, database=graph_db.database)
-    with resource.connect() as one, resource.connect() as two:
-        assert one is not two
+    with resource.connect() as session, resource.connect() as two:
+        assert session is not two

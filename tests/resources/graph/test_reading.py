@@ -35,8 +35,8 @@ def test_a_missing_property_is_null(news):
 
 
 def test_an_optional_match_keeps_the_row(news):
-    found = rows(news, "MATCH (n:News) OPTIONAL MATCH (n)-[:INFLUENCES]->(c) RETURN n.id, count(c) ORDER BY n.id")
-    assert found == [("bzNews_1", 2), ("bzNews_2", 0), ("bzNews_3", 1)]
+    result_rows = rows(news, "MATCH (n:News) OPTIONAL MATCH (n)-[:INFLUENCES]->(c) RETURN n.id, count(c) ORDER BY n.id")
+    assert result_rows == [("bzNews_1", 2), ("bzNews_2", 0), ("bzNews_3", 1)]
 
 
 def test_collect_gathers_maps_and_skips_nulls(news):

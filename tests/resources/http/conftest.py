@@ -35,13 +35,13 @@ def store(tmp_path):
 @pytest.fixture
 def client(store):
     """A client in a mode; between attempts it notes the pause instead of making it."""
-    opened = []
+    session = []
 
     def make(mode="live", provider=TOY, **settings):
-        made = HttpClient(provider, store, mode, pause=settings.pop("pause", lambda _: None), **settings)
-        opened.append(made)
-        return made
+        outcome = HttpClient(provider, store, mode, pause=settings.pop("pause", lambda _: None), **settings)
+        session.append(outcome)
+        return outcome
 
     yield make
-    for one in opened:
-        one.close()
+    for item in session:
+        item.close()

@@ -23,8 +23,8 @@ from tests.resources.http.conftest import TOY
 ASK = Request("/notes", {"q": "a b"})
 
 
-def capture(content=b'{"a": 1}', **told):
-    return captured(TOY, ASK, content, **told)
+def capture(content=b'{"a": 1}', **reply):
+    return captured(TOY, ASK, content, **reply)
 
 
 def stored_files(store):
@@ -36,23 +36,23 @@ def bodies(store):
 
 
 def test_a_capture_comes_back_as_it_was_kept(store):
-    kept = store.put(capture(headers={"content-type": "application/json", "set-cookie": "no"}))
-    assert [*store.newest_first("toy", ASK.key("toy"))] == [kept]
-    assert kept.headers == {"content-type": "application/json"}
+    remaining = store.put(capture(headers={"content-type": "application/json", "set-cookie": "no"}))
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [remaining]
+    assert remaining.headers == {"content-type": "application/json"}
 
 
 def test_a_body_is_stored_compressed(store):
     content = json.dumps([{"val": number, "form": "10-K", "filed": "2015-10-28"} for number in range(9_999)]).encode()
-    kept = store.put(capture(content))
+    remaining = store.put(capture(content))
     (body,) = bodies(store)
-    assert body.name == f"{kept.sha256}.gz"
+    assert body.name == f"{remaining.sha256}.gz"
     assert gzip.decompress(body.read_bytes()) == content
     assert body.stat().st_size < len(content) / 10
 
 
 def test_evidence_is_the_address_and_the_hash_of_the_body(store):
-    kept = capture()
-    assert kept.evidence == f"https://toy.example/notes?q=a+b#sha256={kept.sha256}"
+    remaining = capture()
+    assert remaining.evidence == f"https://toy.example/notes?q=a+b#sha256={remaining.sha256}"
 
 
 def test_the_same_body_is_kept_once_and_every_answer_is_known(store):
@@ -64,11 +64,11 @@ def test_the_same_body_is_kept_once_and_every_answer_is_known(store):
 
 
 def test_putting_the_same_capture_again_changes_nothing(store):
-    kept = store.put(capture())
+    remaining = store.put(capture())
     before = {path: path.stat().st_ino for path in bodies(store)}
-    store.put(kept)
+    store.put(remaining)
     assert {path: path.stat().st_ino for path in bodies(store)} == before
-    assert [*store.every()] == [kept]
+    assert [*store.every()] == [remaining]
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_putting_the_same_capture_again_changes_nothing(store):
     ],
 )
 def test_a_changed_or_missing_body_is_refused_and_fetching_repairs_it(store, harm):
-    kept = store.put(capture())
+    remaining = store.put(capture())
     harm(bodies(store)[0])
     with pytest.raises(CaptureDamaged):
         [*store.newest_first("toy", ASK.key("toy"))]
-    store.put(kept)
-    assert [*store.newest_first("toy", ASK.key("toy"))] == [kept]
+    store.put(remaining)
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [remaining]
 
 
 def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monkeypatch):
@@ -96,48 +96,50 @@ def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monk
     store.put(capture())
     store.put(capture(b"other"))
     store.keep_run("r", "notes", {})
-    written = {path for path in store.root.rglob("*") if path.is_file()}
-    assert (len(written), forced) == (5, set())
+    output = {path for path in store.root.rglob("*") if path.is_file()}
+    assert (len(output), forced) == (5, set())
     store.flush()
-    above = {one for path in written for one in path.parents if one.is_relative_to(store.root)}
-    assert forced == written | above
+    above = {one for path in output for one in path.parents if one.is_relative_to(store.root)}
+    assert forced == output | above
     forced.clear()
     store.flush()
     assert forced == set()
 
 
-@pytest.mark.parametrize("use", [lambda store, kept: store.put(kept), lambda store, kept: next(stored_files(store))])
+@pytest.mark.parametrize(
+    "use", [lambda store, remaining: store.put(remaining), lambda store, remaining: next(stored_files(store))]
+)
 def test_what_a_run_that_died_left_is_forced_to_the_disk_before_it_is_cited(store, monkeypatch, use):
     forced = set()
-    kept = store.put(capture())
+    remaining = store.put(capture())
     monkeypatch.setattr(os, "fsync", lambda handle: forced.add(Path(f"/proc/self/fd/{handle}").readlink()))
     later = type(store)(store.root)
-    use(later, kept)
+    use(later, remaining)
     later.flush()
     assert {path for path in store.root.rglob("*") if path.is_file()} <= forced
 
 
 def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch):
-    opened, seen = os.open, []
+    session, seen = os.open, []
 
-    def overtaken(path, *more, **given):
+    def overtaken(path, *more, **inputs):
         if not seen:
             seen.append(path)
             Path(path).parent.mkdir(parents=True)
             raise FileNotFoundError(path)
-        return opened(path, *more, **given)
+        return session(path, *more, **inputs)
 
     monkeypatch.setattr(os, "open", overtaken)
-    kept = store.put(capture())
-    assert [*store.every()] == [kept]
+    remaining = store.put(capture())
+    assert [*store.every()] == [remaining]
     assert seen
 
 
 def test_a_half_written_file_is_not_there_for_readers(store):
-    kept = store.put(capture())
+    remaining = store.put(capture())
     folder = next((store.root / "answers").rglob("*.json")).parent
     (folder / ".scratch").write_text("{")
-    assert [*store.newest_first("toy", ASK.key("toy"))] == [kept]
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [remaining]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"\xff\xfe", b"[" * 100_000])
@@ -175,9 +177,9 @@ ECHOES = {
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
 def test_a_key_is_taken_out_however_an_answer_spells_it(echo):
-    kept, count = redact(f"<p>{echo(SECRET)}</p>".encode(), spelled({"apikey": SECRET}))
-    assert (count, kept.count(b"[redacted apikey]")) == (1, 1)
-    assert kept.replace(b"[redacted apikey]", b"").replace(b"=", b"") == f"<p>{echo('')}</p>".encode()
+    remaining, count = redact(f"<p>{echo(SECRET)}</p>".encode(), spelled({"apikey": SECRET}))
+    assert (count, remaining.count(b"[redacted apikey]")) == (1, 1)
+    assert remaining.replace(b"[redacted apikey]", b"").replace(b"=", b"") == f"<p>{echo('')}</p>".encode()
 
 
 @pytest.mark.parametrize("order", list(permutations(["public part", "the whole", "the end"])), ids=", ".join)
@@ -195,9 +197,9 @@ def test_of_secrets_within_each_other_the_longest_goes_first_whatever_their_orde
 def test_secrets_of_an_answer_are_counted_wherever_they_stand():
     spellings = {b"s3cret": "TOY_API_KEY"}
     headers = {"content-type": "text/s3cret"}
-    kept = captured(TOY, ASK, b"s3cret and s3cret", headers=headers, spellings=spellings)
-    assert kept.redacted == 3
-    assert "s3cret" not in str(kept)
+    remaining = captured(TOY, ASK, b"s3cret and s3cret", headers=headers, spellings=spellings)
+    assert remaining.redacted == 3
+    assert "s3cret" not in str(remaining)
 
 
 @pytest.mark.parametrize("harm", [lambda path: path.write_text("{"), lambda path: path.unlink()])
@@ -218,5 +220,5 @@ def test_lines_that_are_none_are_refused_and_those_before_are_handed_out(content
 
 
 def test_half_a_surrogate_pair_in_an_answer_is_replaced():
-    told = capture(rb'{"\ud83d": ["cut \ud83d", "\ud83d\ude00", "\\ud83d", 1]}').json()
-    assert told == {"\ufffd": ["cut \ufffd", "\U0001f600", r"\ud83d", 1]}
+    reply = capture(rb'{"\ud83d": ["cut \ud83d", "\ud83d\ude00", "\\ud83d", 1]}').json()
+    assert reply == {"\ufffd": ["cut \ufffd", "\U0001f600", r"\ud83d", 1]}

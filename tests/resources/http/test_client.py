@@ -77,10 +77,10 @@ def test_retry_after_is_honoured(loopback, client, form):
 
 def test_live_asks_once_and_refresh_once_a_run(loopback, client):
     loopback.plays("/notes", GOOD)
-    for mode, asked in (("live", 1), ("live", 1), ("refresh", 2), ("refresh", 3)):
-        one = client(mode)
-        assert one.fetch(ASK).body == one.fetch(ASK).body == GOOD.content
-        assert len(loopback.asked) == asked
+    for mode, question in (("live", 1), ("live", 1), ("refresh", 2), ("refresh", 3)):
+        item = client(mode)
+        assert item.fetch(ASK).body == item.fetch(ASK).body == GOOD.content
+        assert len(loopback.asked) == question
 
 
 def test_replay_serves_captures_and_never_the_network(loopback, client):
@@ -153,15 +153,15 @@ def test_a_contact_is_demanded_and_sent(loopback, client, monkeypatch):
 def test_a_provider_whose_clock_is_ahead_is_believed_and_one_behind_is_not(loopback, client):
     ahead = datetime(2200, 1, 1, tzinfo=timezone.utc)
     behind = datetime(2001, 1, 1, tzinfo=timezone.utc)
-    for stated, believed in ((ahead, True), (behind, False)):
-        loopback.plays("/notes", Answer({}, headers={"Date": format_datetime(stated, usegmt=True)}))
-        assert (client("refresh").fetch(ASK).fetched_at == stated) is believed
+    for statement, believed in ((ahead, True), (behind, False)):
+        loopback.plays("/notes", Answer({}, headers={"Date": format_datetime(statement, usegmt=True)}))
+        assert (client("refresh").fetch(ASK).fetched_at == statement) is believed
 
 
 def test_requests_are_told_apart_by_all_they_ask(loopback):
-    asked = [ASK, Request("/notes"), Request("/notes", {"q": "y"}), Request("/notes", {"q": "x"}, "POST")]
-    asked += [Request("/notes", {"q": "x"}, json={"a": 1}), Request("/notes", {"q": "x"}, host="www")]
-    assert len({request.key("toy") for request in asked} | {ASK.key("other")}) == len(asked) + 1
+    question = [ASK, Request("/notes"), Request("/notes", {"q": "y"}), Request("/notes", {"q": "x"}, "POST")]
+    question += [Request("/notes", {"q": "x"}, json={"a": 1}), Request("/notes", {"q": "x"}, host="www")]
+    assert len({request.key("toy") for request in question} | {ASK.key("other")}) == len(question) + 1
     assert Request("/notes", {"a": 1, "b": None, "c": [2, 3]}).query == (("a", "1"), ("c", "2"), ("c", "3"))
 
 
@@ -183,15 +183,15 @@ def test_the_rate_is_shared_by_clients_of_one_store(loopback, client, store):
 
 
 def test_in_any_seconds_of_a_rate_no_more_is_asked_than_it_allows(tmp_path, monkeypatch):
-    now, asked = [100.0], []
+    now, question = [100.0], []
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     tight = replace(TOY, rate=(2, 0.25))
-    with RateLimit(tight, tmp_path) as one, RateLimit(tight, tmp_path) as other:
-        for limit in (one, other, other, one, one, other):
+    with RateLimit(tight, tmp_path) as item, RateLimit(tight, tmp_path) as other:
+        for limit in (item, other, other, item, item, other):
             assert limit.wait(5.0)
-            asked.append(now[0])
-    assert asked == [100.0, 100.0, 100.25, 100.25, 100.5, 100.5]
+            question.append(now[0])
+    assert question == [100.0, 100.0, 100.25, 100.25, 100.5, 100.5]
 
 
 def test_a_place_in_the_rate_is_taken_by_one_process_at_a_time(tmp_path):
@@ -221,7 +221,7 @@ def test_a_thread_that_asks_is_used_again_and_gone_with_its_client(loopback, cli
     before, asking = set(threading.enumerate()), client("refresh", provider=replace(TOY, rate=(10, 1.0)))
     for number in range(3):
         asking.fetch(Request("/notes", {"q": number}))
-    (asker,) = [one for one in set(threading.enumerate()) - before if one.name == ASKER]
+    (asker,) = [each for each in set(threading.enumerate()) - before if each.name == ASKER]
     asking.close()
     asker.join(5.0)
     assert not asker.is_alive()
@@ -233,7 +233,7 @@ def test_a_thread_whose_answer_took_too_long_ends_with_it(monkeypatch):
     before = set(threading.enumerate())
     with pytest.raises(requests.Timeout):
         Bounded(1 << 20, lambda: 0.05).send(requests.PreparedRequest())
-    (asker,) = [one for one in set(threading.enumerate()) - before if one.name == ASKER]
+    (asker,) = [each for each in set(threading.enumerate()) - before if each.name == ASKER]
     comes.set()
     asker.join(5.0)
     assert not asker.is_alive()
@@ -242,12 +242,14 @@ def test_a_thread_whose_answer_took_too_long_ends_with_it(monkeypatch):
 def test_a_capture_of_a_window_that_was_still_open_does_not_answer_live(loopback, client):
     loopback.plays("/notes", GOOD)
     taken = client().fetch(ASK)
-    opened, closed = (replace(ASK, settled_at=taken.fetched_at + ahead) for ahead in (timedelta(hours=1), timedelta(0)))
-    for request, asked in ((closed, 1), (opened, 2), (opened, 3)):
-        one = client()
-        one.fetch(request), one.fetch(request)
-        assert len(loopback.asked) == asked
-    assert client("replay").fetch(opened).body == GOOD.content
+    session, closed = (
+        replace(ASK, settled_at=taken.fetched_at + ahead) for ahead in (timedelta(hours=1), timedelta(0))
+    )
+    for request, question in ((closed, 1), (session, 2), (session, 3)):
+        item = client()
+        item.fetch(request), item.fetch(request)
+        assert len(loopback.asked) == question
+    assert client("replay").fetch(session).body == GOOD.content
 
 
 BOMB = Answer(gzip.compress(bytes(256 << 20), 1), headers={"Content-Encoding": "gzip"})
@@ -297,14 +299,14 @@ def test_a_closed_client_leaves_no_connection(loopback, client):
     asking, port = client(), int(loopback.url.rpartition(":")[2])
 
     def connected():
-        found = psutil.Process().net_connections("tcp")
-        return [one for one in found if one.raddr and one.raddr.port == port and one.status != "TIME_WAIT"]
+        result = psutil.Process().net_connections("tcp")
+        return [each for each in result if each.raddr and each.raddr.port == port and each.status != "TIME_WAIT"]
 
     others = len(connected())
     asking.fetch(ASK)
     assert len(connected()) == others + 1
     asking.close()
-    assert len([one for one in connected() if one.fd != -1]) == others
+    assert len([each for each in connected() if each.fd != -1]) == others
 
 
 def test_a_rate_has_no_thread_of_its_own(tmp_path):

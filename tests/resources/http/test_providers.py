@@ -25,17 +25,17 @@ def masks():
 
 
 def test_a_handshake_is_made_once_for_all_questions_and_what_it_grants_is_masked(loopback, client):
-    made, before = [], masks()
+    outcome, before = [], masks()
 
     def handshake(session, provider):
-        made.append(provider.name)
+        outcome.append(provider.name)
         return {"crumb": "granted-by-a-handshake"}
 
     loopback.plays("/notes", Answer({"notes": ["granted-by-a-handshake"]}))
     asking = client("refresh", provider=replace(TOY, handshake=handshake))
-    told = [asking.fetch(Request("/notes", {"q": number})).text() for number in range(3)]
-    assert (made, {"granted" in text for text in told}) == (["toy"], {False})
-    assert every(len(found) == len(there) + 1 for found, there in zip(masks(), before, strict=True))
+    reply = [asking.fetch(Request("/notes", {"q": number})).text() for number in range(3)]
+    assert (outcome, {"granted" in text for text in reply}) == (["toy"], {False})
+    assert every(len(result) == len(there) + 1 for result, there in zip(masks(), before, strict=True))
     asking.close()
     assert masks() == before
 
@@ -70,15 +70,15 @@ def test_certificates_are_those_the_system_names_and_are_always_checked(
 
 
 @pytest.mark.parametrize(
-    ("stated", "seconds"),
+    ("statement", "seconds"),
     [
         ({}, 0.0), ({"retry-after": "7"}, 7.0), ({"retry-after": "9999"}, 300.0), ({"retry-after": "soon"}, 0.0),
         ({"retry-after": "Mon, 08 Jul 2024 19:59:59 GMT"}, 0.0), ({"retry-after": "-5"}, 0.0),
     ],
     ids=str,
 )  # fmt: skip
-def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_most(stated, seconds):
-    assert http_client._retry_after(captured(TOY, ASK, b"", status=429, headers=stated)) == seconds
+def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_most(statement, seconds):
+    assert http_client._retry_after(captured(TOY, ASK, b"", status=429, headers=statement)) == seconds
 
 
 @pytest.mark.parametrize("contact", ["", "nobody in particular"])
@@ -116,18 +116,18 @@ def test_a_masked_record_is_logged_without_the_secret():
 
 def test_where_something_is_asked_for_holds_only_what_names_it():
     provider = replace(TOY, names=("symbol",))
-    kept = captured(provider, Request("/bars", {"symbol": "KO", "page": 2}), b"{}")
-    assert provider.location(kept) == "https://toy.example/bars?symbol=KO"
+    remaining = captured(provider, Request("/bars", {"symbol": "KO", "page": 2}), b"{}")
+    assert provider.location(remaining) == "https://toy.example/bars?symbol=KO"
 
 
 def test_lines_are_read_until_one_is_broken():
     def read(text):
-        found = []
+        result = []
         try:
-            found.extend(cells(captured(TOY, ASK, text.encode())))
+            result.extend(cells(captured(TOY, ASK, text.encode())))
         except Unparsable:
-            found.append("unparsable")
-        return found
+            result.append("unparsable")
+        return result
 
     assert read("a,b\n\n1,2\n3\n") == [["a", "b"], ["1", "2"], ["3"]]
     assert read('a,b\n"1\n2",3\n4,5\n') == [["a", "b"], "unparsable"]

@@ -54,22 +54,22 @@ def cik(state: State) -> str:
     return f"000000{state['number']}"
 
 
-def tickers(held: list[State]) -> Scope:
+def tickers(content: list[State]) -> Scope:
     """Every company's ticker."""
-    return Scope(tickers=tuple(map(ticker, held)))
+    return Scope(tickers=tuple(map(ticker, content)))
 
 
-def of(held: list[State], name: str, spell: Callable[[State], str] = ticker) -> State:
+def of(content: list[State], name: str, spell: Callable[[State], str] = ticker) -> State:
     """The document a request names."""
-    return next(state for state in held if spell(state) == name)
+    return next(state for state in content if spell(state) == name)
 
 
 def items(make: Callable[[Random, int], State], count: int = 3) -> Callable[[int, Random, datetime], State]:
     """Return a document of numbered items; edits never change the numbers."""
 
     def born(number: int, rng: Random, at: datetime) -> State:
-        found = {n: make(rng, n) for n in range(count) if rng.random() < 0.7}
-        return {"number": number, "at": at, "items": found, "make": make, "most": count}
+        result = {n: make(rng, n) for n in range(count) if rng.random() < 0.7}
+        return {"number": number, "at": at, "items": result, "make": make, "most": count}
 
     return born
 
@@ -105,8 +105,8 @@ def kind(
     name: str, make: Callable[[Random, int], State], edits: Mapping[str, Callable[..., Any]], count: int = 3
 ) -> Kind:
     """The kind of a feed's documents, whose edits are of their items."""
-    named = {what: on_item(change) for what, change in edits.items()}
-    return Kind(name, items(make, count), {**named, "an item comes or goes": come_or_gone})
+    names = {what: on_item(change) for what, change in edits.items()}
+    return Kind(name, items(make, count), {**names, "an item comes or goes": come_or_gone})
 
 
 def marks_of(part: Callable[[State, int], Thing], *texts: Callable[[State, int], str]) -> Marks:

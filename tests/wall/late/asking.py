@@ -49,47 +49,47 @@ class Held:
     @cached_property
     def _keys(self) -> dict[str, list[list[Shown]]]:
         """Per dataset the revisions of each key, the newest first: since when each is public, and what it shows."""
-        found = {}
+        result = {}
         for name, rows in self.rows.items():
             groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
             for row in rows:
                 groups[canonical(row[column] for column in get(name).key)].append(row)
             order, columns = _nulls_last(newest_first(get(name))), get(name).agent_columns
-            found[name] = [
+            result[name] = [
                 [(row[AVAILABLE_AT], _only(row, columns)) for row in sorted(group, key=order, reverse=True)]
                 for group in groups.values()
             ]
-        return found
+        return result
 
     def answers(self, as_of: datetime) -> Answers:
         """Every view's, every `_revisions`' and the gaps' rows as of an instant, and the vectors beside their texts."""
-        given: Answers = {GAPS: [row for row in self.gaps if row[AVAILABLE_AT] <= as_of]}
+        inputs: Answers = {GAPS: [row for row in self.gaps if row[AVAILABLE_AT] <= as_of]}
         for name, groups in self._keys.items():
-            public = [[shown for at, shown in group if at <= as_of] for group in groups]
-            given[f"FROM {name}"] = [group[0] for group in public if group]
-            given[f"FROM {name}_revisions"] = [row for group in public for row in group]
+            public = [[display for at, display in group if at <= as_of] for group in groups]
+            inputs[f"FROM {name}"] = [group[0] for group in public if group]
+            inputs[f"FROM {name}_revisions"] = [row for group in public for row in group]
         if {"news", "embeddings"} <= self.rows.keys():
-            titles = {row["id"]: row["title"] for row in given["FROM news"]}
-            given[VECTORS] = [
+            titles = {row["id"]: row["title"] for row in inputs["FROM news"]}
+            inputs[VECTORS] = [
                 {"id": row["id"], "version": row["vector"][1], "title": titles[row["id"]]}
-                for row in given["FROM embeddings"]
+                for row in inputs["FROM embeddings"]
                 if row["id"] in titles
             ]
-        return given
+        return inputs
 
 
 def session_answers(lake: Lake, as_of: datetime, history: History, isolation: str, **more: Any) -> Answers:
     """The same questions put to a session, and queries of the catalogue about a company each, no earlier than then."""
     present = {name.removeprefix("gaps/") for name in lake.snapshot().tables} & set(NAMES)
-    found: Answers = {}
+    result: Answers = {}
     bound = {"lake": lake, "datasets": sorted(present), "isolation": isolation, **more}
     with clock_at(max(as_of, clock.now())), connect(as_of, **bound) as session:
 
         def ask(question: str, sql: str, values: Any = None) -> None:
             try:
-                found[question] = session.sql(sql, values).arrow().to_pylist()
+                result[question] = session.sql(sql, values).arrow().to_pylist()
             except PitlakeError as error:
-                found[question] = [{"error": f"{type(error).__name__}: {error}"}]
+                result[question] = [{"error": f"{type(error).__name__}: {error}"}]
 
         ask(GAPS, GAPS)
         for name in sorted(present):
@@ -100,7 +100,7 @@ def session_answers(lake: Lake, as_of: datetime, history: History, isolation: st
         for name, values in _named(history, as_of, present):
             query = catalogue.get(name)
             ask(f"{name} {values['ticker']}", query.sql, query.bind(values))
-    return found
+    return result
 
 
 def _named(history: History, as_of: datetime, present: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -112,7 +112,7 @@ def _named(history: History, as_of: datetime, present: set[str]) -> Iterator[tup
         pool["seed_id"] = f"bzNews_{rng.choice(history.documents).number}"
         takes = {parameter.name for parameter in query.parameters}
         if set(query.reads) <= present and needed <= set(pool) and "ticker" in takes:
-            yield name, {one: value for one, value in pool.items() if one in takes}
+            yield name, {each: value for each, value in pool.items() if each in takes}
 
 
 def key(row: Row) -> tuple[Any, ...]:

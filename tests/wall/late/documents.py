@@ -49,11 +49,11 @@ class Document:
 
     def at(self, moment: datetime) -> State | None:
         """What the source holds of it at an instant."""
-        held = None
+        content = None
         for event in self.events:
             if event.at <= moment:
-                held = event.state
-        return held
+                content = event.state
+        return content
 
     def story(self) -> list[str]:
         """Its life in lines."""
@@ -87,9 +87,9 @@ def life(kind: Kind, number: int, seed: str) -> Document:
 def at_work(rng: Random, lo: datetime, hi: datetime) -> datetime:
     """A whole second of some day and time between two instants, weekdays only."""
     while True:
-        found = lo + timedelta(seconds=rng.randrange(int((hi - lo).total_seconds())))
-        if found.astimezone(NEW_YORK).weekday() < WEEKEND:
-            return found
+        result = lo + timedelta(seconds=rng.randrange(int((hi - lo).total_seconds())))
+        if result.astimezone(NEW_YORK).weekday() < WEEKEND:
+            return result
 
 
 def weekday(day: date) -> date:

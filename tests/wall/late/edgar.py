@@ -15,34 +15,34 @@ def accession(state: State, number: int) -> str:
     return f"{cik(state)}-24-00000{number}"
 
 
-def _header(request: Request, held: list[State]) -> Answer:
+def _header(request: Request, content: list[State]) -> Answer:
     """A filing's SGML header, which states its acceptance on New York's clock."""
-    number, one = next(
-        (accession(state, number), one)
-        for state in held
-        for number, one in state["items"].items()
+    number, item = next(
+        (accession(state, number), each)
+        for state in content
+        for number, each in state["items"].items()
         if accession(state, number) in request.path
     )
-    told = (
-        f"<SEC-HEADER>{number}.hdr.sgml : {one['at']:%Y%m%d}",
-        f"<ACCEPTANCE-DATETIME>{one['at'].astimezone(NEW_YORK):%Y%m%d%H%M%S}",
+    reply = (
+        f"<SEC-HEADER>{number}.hdr.sgml : {item['at']:%Y%m%d}",
+        f"<ACCEPTANCE-DATETIME>{item['at'].astimezone(NEW_YORK):%Y%m%d%H%M%S}",
         f"ACCESSION NUMBER:\t\t{number}",
         "</SEC-HEADER>",
     )
-    return "\n".join(told).encode(), {"content-type": "text/plain"}
+    return "\n".join(reply).encode(), {"content-type": "text/plain"}
 
 
-def _submissions(request: Request, held: list[State]) -> Answer:
+def _submissions(request: Request, content: list[State]) -> Answer:
     if request.path.endswith(".sgml"):
-        return _header(request, held)
-    state = of(held, request.path[len("/submissions/CIK") : -len(".json")], cik)
-    filings = [(accession(state, number), one) for number, one in state["items"].items()]
+        return _header(request, content)
+    state = of(content, request.path[len("/submissions/CIK") : -len(".json")], cik)
+    filings = [(accession(state, number), each) for number, each in state["items"].items()]
     columns: State = {
         "accessionNumber": [name for name, _ in filings],
-        "acceptanceDateTime": [spelled(one["at"], one["clock"]) for _, one in filings],
-        "filingDate": [str(one["at"].date()) for _, one in filings],
-        "form": [one["form"] for _, one in filings],
-        "items": [one["items"] for _, one in filings],
+        "acceptanceDateTime": [spelled(each["at"], each["clock"]) for _, each in filings],
+        "filingDate": [str(each["at"].date()) for _, each in filings],
+        "form": [each["form"] for _, each in filings],
+        "items": [each["items"] for _, each in filings],
     }
     for name in ("reportDate", "act", "fileNumber", "filmNumber", "primaryDocument", "primaryDocDescription"):
         columns[name] = [""] * len(filings)
@@ -66,40 +66,40 @@ def _filing(rng: Random, _number: int) -> State:
     }
 
 
-def _facts(request: Request, held: list[State]) -> Answer:
-    state = of(held, request.path.rpartition("/CIK")[2][: -len(".json")], cik)
-    told = [
+def _facts(request: Request, content: list[State]) -> Answer:
+    state = of(content, request.path.rpartition("/CIK")[2][: -len(".json")], cik)
+    reply = [
         {
             "end": str(DAYS[number]),
-            "val": one["val"],
+            "val": each["val"],
             "accn": accession(state, number),
-            "form": one["form"],
-            "filed": str(one["at"].date()),
+            "form": each["form"],
+            "filed": str(each["at"].date()),
         }
-        for number, one in state["items"].items()
+        for number, each in state["items"].items()
     ]
-    return {"cik": state["number"], "facts": {"us-gaap": {"Assets": {"units": {"USD": told}}}}}, {}
+    return {"cik": state["number"], "facts": {"us-gaap": {"Assets": {"units": {"USD": reply}}}}}, {}
 
 
-def _hits(_request: Request, held: list[State]) -> Answer:
+def _hits(_request: Request, content: list[State]) -> Answer:
     hits = [
         {
             "_id": f"{accession(state, number)}:a.htm",
             "_source": {
                 "adsh": accession(state, number),
                 "ciks": [cik(state)],
-                "form": one["form"],
+                "form": each["form"],
                 "root_forms": ["8-K"],
-                "file_type": one["form"],
+                "file_type": each["form"],
                 "file_description": None,
                 "sequence": 1,
                 "items": [],
-                "file_date": str(one["at"].date()),
+                "file_date": str(each["at"].date()),
                 "period_ending": None,
             },
         }
-        for state in held
-        for number, one in state["items"].items()
+        for state in content
+        for number, each in state["items"].items()
     ]
     return {"hits": {"total": {"value": len(hits), "relation": "eq"}, "hits": hits}}, {}
 
@@ -113,8 +113,8 @@ FILING_EDITS = {
 FILINGS = kind("edgar", _filing, FILING_EDITS)
 
 
-def _companies(held: list[State]) -> Scope:
-    return Scope(ciks=tuple(map(cik, held)))
+def _companies(content: list[State]) -> Scope:
+    return Scope(ciks=tuple(map(cik, content)))
 
 
 FEEDS = tuple(

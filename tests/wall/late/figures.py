@@ -29,37 +29,37 @@ from tests.wall.late.documents import State, new_york
 from tests.wall.late.found import by
 
 
-def _results(request: Request, held: list[State], told: Callable[[State, int, State], State]) -> Answer:
-    state = of(held, dict(request.query)["ticker"])
-    return {"status": "OK", "results": [told(state, number, one) for number, one in state["items"].items()]}, {}
+def _results(request: Request, content: list[State], reply: Callable[[State, int, State], State]) -> Answer:
+    state = of(content, dict(request.query)["ticker"])
+    return {"status": "OK", "results": [reply(state, number, each) for number, each in state["items"].items()]}, {}
 
 
-def _dividend(state: State, number: int, one: State) -> State:
-    told = {
+def _dividend(state: State, number: int, item: State) -> State:
+    reply = {
         "ticker": ticker(state),
-        "cash_amount": one["amount"],
-        "ex_dividend_date": str(one["ex"]),
+        "cash_amount": item["amount"],
+        "ex_dividend_date": str(item["ex"]),
         "dividend_type": "CD",
         "frequency": number,
-        "declaration_date": one["declared"] and str(one["declared"]),
-        "id": one["id"],
+        "declaration_date": item["declared"] and str(item["declared"]),
+        "id": item["id"],
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in reply.items() if value is not None}
 
 
-def _split(state: State, number: int, one: State) -> State:
-    told = {
+def _split(state: State, number: int, item: State) -> State:
+    reply = {
         "ticker": ticker(state),
-        "execution_date": str(one["ex"]),
+        "execution_date": str(item["ex"]),
         "split_from": number + 1,
-        "split_to": one["to"],
-        "id": one["id"],
+        "split_to": item["to"],
+        "id": item["id"],
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in reply.items() if value is not None}
 
 
-def _new_id(one: State, rng: Random, _at: datetime) -> None:
-    one["id"] = f"id{rng.randrange(10**6)}"
+def _new_id(item: State, rng: Random, _at: datetime) -> None:
+    item["id"] = f"id{rng.randrange(10**6)}"
 
 
 def _amount(rng: Random) -> float:
@@ -93,12 +93,12 @@ SPLITS = kind(
 )
 
 
-def _bars(request: Request, held: list[State], series: str, meta: State) -> Answer:
-    state = of(held, dict(request.query)["symbol"])
+def _bars(request: Request, content: list[State], series: str, meta: State) -> Answer:
+    state = of(content, dict(request.query)["symbol"])
     bars = {
-        one["stamp"]: dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), f"{one['price']}.0")
+        each["stamp"]: dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), f"{each['price']}.0")
         | {"5. volume": "9"}
-        for one in state["items"].values()
+        for each in state["items"].values()
     }
     return {"Meta Data": {"2. Symbol": ticker(state), **meta}, series: bars}, {}
 
@@ -110,8 +110,8 @@ INTRADAY = {"3. Last Refreshed": "2024-07-30 19:55:00", "4. Interval": "5min", "
 PRICE = {"corrected": lambda o, r, _: o.update(price=r.randrange(100, 200))}
 
 
-def _day(one: State) -> date:
-    return date.fromisoformat(one["stamp"][:10])
+def _day(item: State) -> date:
+    return date.fromisoformat(item["stamp"][:10])
 
 
 def _monday(day: date) -> date:
@@ -125,28 +125,28 @@ def _friday(day: date) -> date:
 def _within_window(state: State, at: datetime) -> State:
     """Bars within the days are told for thirty days."""
     first = new_york_day(at) - WINDOW
-    return state | {"items": {number: one for number, one in state["items"].items() if _day(one) >= first}}
+    return state | {"items": {number: each for number, each in state["items"].items() if _day(each) >= first}}
 
 
-def _after_the_first_day(held: list[State], at: datetime, row: Mapping[str, Any]) -> bool:
+def _after_the_first_day(content: list[State], at: datetime, row: Mapping[str, Any]) -> bool:
     """The first day that an answer tells may be cut, and no answer says where its window begins."""
-    told = [_day(item) for state in held if ticker(state) == row["ticker"] for item in state["items"].values()]
-    return new_york_day(row["bar_start"]) > min(told, default=new_york_day(at) - WINDOW)
+    reply = [_day(item) for state in content if ticker(state) == row["ticker"] for item in state["items"].values()]
+    return new_york_day(row["bar_start"]) > min(reply, default=new_york_day(at) - WINDOW)
 
 
-def _earnings(request: Request, held: list[State]) -> Answer:
-    state = of(held, dict(request.query)["symbol"])
+def _earnings(request: Request, content: list[State]) -> Answer:
+    state = of(content, dict(request.query)["symbol"])
     quarters = [
         {
             "fiscalDateEnding": QUARTERS[number],
-            "reportedDate": str(one["day"]) if one["day"] else "None",
-            "reportedEPS": str(one["eps"]) if one["eps"] else "None",
+            "reportedDate": str(each["day"]) if each["day"] else "None",
+            "reportedEPS": str(each["eps"]) if each["eps"] else "None",
             "estimatedEPS": "1.5",
             "surprise": "0.03",
             "surprisePercentage": "2",
-            "reportTime": one["time"],
+            "reportTime": each["time"],
         }
-        for number, one in state["items"].items()
+        for number, each in state["items"].items()
     ]
     return {"symbol": ticker(state), "annualEarnings": [], "quarterlyEarnings": quarters}, {}
 
@@ -157,21 +157,21 @@ QUARTERS = ("2023-12-31", "2023-09-30", "2023-06-30", "2023-03-31")
 FIGURES = tuple(av_estimates.PARSERS)
 
 
-def _estimates(request: Request, held: list[State]) -> Answer:
-    state = of(held, dict(request.query)["symbol"])
-    told = [
-        dict.fromkeys(FIGURES) | {"date": QUARTERS[number], "horizon": "fiscal quarter", FIGURES[0]: str(one["price"])}
-        for number, one in state["items"].items()
+def _estimates(request: Request, content: list[State]) -> Answer:
+    state = of(content, dict(request.query)["symbol"])
+    reply = [
+        dict.fromkeys(FIGURES) | {"date": QUARTERS[number], "horizon": "fiscal quarter", FIGURES[0]: str(each["price"])}
+        for number, each in state["items"].items()
     ]
-    return {"symbol": ticker(state), "estimates": told}, {}
+    return {"symbol": ticker(state), "estimates": reply}, {}
 
 
-def _coming(request: Request, held: list[State]) -> Answer:
-    state = of(held, dict(request.query)["symbol"])
+def _coming(request: Request, content: list[State]) -> Answer:
+    state = of(content, dict(request.query)["symbol"])
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay"
     lines = [
-        f"{ticker(state)},NAME,{one['day']},{QUARTERS[number]},{one['price']},USD,post-market"
-        for number, one in state["items"].items()
+        f"{ticker(state)},NAME,{each['day']},{QUARTERS[number]},{each['price']},USD,post-market"
+        for number, each in state["items"].items()
     ]
     return "\r\n".join([head, *lines, ""]).encode(), {"content-type": "application/x-download"}
 
@@ -181,21 +181,21 @@ def _event(rng: Random, number: int) -> State:
     return {"day": SPRING + timedelta(days=30 * number), "eps": eps, "lost": eps is None}
 
 
-def _event_moved(one: State, rng: Random, _at: datetime) -> None:
+def _event_moved(item: State, rng: Random, _at: datetime) -> None:
     """What names an event without a figure is its day alone, so such a day is not corrected."""
-    if not one["lost"]:
-        one["day"] += timedelta(days=rng.choice((-1, 1)))
+    if not item["lost"]:
+        item["day"] += timedelta(days=rng.choice((-1, 1)))
 
 
-def _events(request: Request, held: list[State]) -> Answer:
-    said = json.dumps(request.json)
-    state = next(one for one in held if f'"{ticker(one)}"' in said)
+def _events(request: Request, content: list[State]) -> Answer:
+    message = json.dumps(request.json)
+    state = next(each for each in content if f'"{ticker(each)}"' in message)
     columns = [
         {"id": name} for name in ("startdatetime", "timeZoneShortName", "epsestimate", "epsactual", "epssurprisepct")
     ]
     rows = [
-        [f"{one['day']}{_minute(state)}", "EDT", float(number), one["eps"], 2.0]
-        for number, one in state["items"].items()
+        [f"{each['day']}{_minute(state)}", "EDT", float(number), each["eps"], 2.0]
+        for number, each in state["items"].items()
     ]
     return {"finance": {"result": [{"documents": [{"columns": columns, "rows": rows}]}], "error": None}}, {}
 
@@ -205,41 +205,41 @@ def _minute(state: State, _number: int = 0) -> str:
     return f"T20:{state['number'] % 60:02}:00Z"
 
 
-def _ratings(request: Request, held: list[State]) -> Answer:
-    state = of(held, request.path.rpartition("/")[2])
+def _ratings(request: Request, content: list[State]) -> Answer:
+    state = of(content, request.path.rpartition("/")[2])
     history = [
         {
-            "epochGradeDate": int(new_york(DAYS[number], 9, 30).timestamp()) + 3600 * one["moved"],
+            "epochGradeDate": int(new_york(DAYS[number], 9, 30).timestamp()) + 3600 * each["moved"],
             "firm": f"Firm {number}",
-            "toGrade": one["to"],
+            "toGrade": each["to"],
             "fromGrade": "Hold",
             "action": "up",
-            "currentPriceTarget": one["price"],
+            "currentPriceTarget": each["price"],
             "priorPriceTarget": 0,
         }
-        for number, one in state["items"].items()
+        for number, each in state["items"].items()
     ]
     return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}, {}
 
 
-def _series(request: Request, held: list[State]) -> Answer:
+def _series(request: Request, content: list[State]) -> Answer:
     query = dict(request.query)
     if request.path == "release/dates":
-        state = next(one for one in held if one["number"] == int(query["release_id"]))
+        state = next(each for each in content if each["number"] == int(query["release_id"]))
         return {
             "count": 4,
             "release_dates": [{"release_id": state["number"], "date": day} for day in _vintages(state)],
         }, {}
-    state = of(held, query["series_id"], series)
+    state = of(content, query["series_id"], series)
     if request.path == "series/release":
         return {"releases": [{"id": state["number"]}]}, {}
     if request.path == "series/vintagedates":
         return {"count": len(state["items"]), "vintage_dates": _vintages(state)}, {}
-    told = [
+    reply = [
         {"realtime_start": item["day"], "realtime_end": "9999-12-31", "date": "2024-01-01", "value": str(item["price"])}
         for item in state["items"].values()
     ]
-    return {"count": len(told), "limit": 100_000, "offset": 0, "observations": told}, {}
+    return {"count": len(reply), "limit": 100_000, "offset": 0, "observations": reply}, {}
 
 
 def _vintages(state: State) -> list[str]:
@@ -251,16 +251,16 @@ def series(state: State) -> str:
     return f"S{state['number']}"
 
 
-def _panel(_request: Request, held: list[State]) -> Answer:
-    months = {number for state in held for number in state["items"]}
-    lines = ["sasdate," + ",".join(map(series, held)), "Transform:" + ",5" * len(held)]
+def _panel(_request: Request, content: list[State]) -> Answer:
+    months = {number for state in content for number in state["items"]}
+    lines = ["sasdate," + ",".join(map(series, content)), "Transform:" + ",5" * len(content)]
     for number in sorted(months):
-        told = (str(state["items"].get(number, {}).get("price", "")) for state in held)
-        lines += [f"{number + 9}/1/2023," + ",".join(told)]
-    written = max(
-        (item["modified"] for state in held for item in state["items"].values() if item["modified"]), default=None
+        reply = (str(state["items"].get(number, {}).get("price", "")) for state in content)
+        lines += [f"{number + 9}/1/2023," + ",".join(reply)]
+    output = max(
+        (item["modified"] for state in content for item in state["items"].values() if item["modified"]), default=None
     )
-    header = {"last-modified": format_datetime(written, usegmt=True)} if written else {}
+    header = {"last-modified": format_datetime(output, usegmt=True)} if output else {}
     return "\n".join(lines).encode(), {"content-type": "text/csv", **header}
 
 

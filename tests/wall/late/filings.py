@@ -81,8 +81,8 @@ def filing_found(state: State) -> Iterator[Found]:
         ("report_sections", "sections", "section_name"),
         ("exhibits", "exhibits", "exhibit_number"),
     ):
-        for name, said in state[part].items():
-            content = Node(filing, node=f"{accession}_{name}", content=said, **{column: name})
+        for name, message in state[part].items():
+            content = Node(filing, node=f"{accession}_{name}", content=message, **{column: name})
             yield Found(dataset, (accession, name), 0, text, content)
     if state["text"]:
         yield Found(

@@ -46,13 +46,13 @@ class GraphAt:
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
         """The records of one window or sweep."""
         windows, sweeps = self.extractor.windows, self.extractor.sweeps
-        named = dict.fromkeys(RETURNED.findall(cypher))  # a property that is not there is null, as in the graph
+        names = dict.fromkeys(RETURNED.findall(cypher))  # a property that is not there is null, as in the graph
         run = RunFacts(observed_at=self.at)
 
         def records() -> Iterator[neo4j.Record]:
-            for one in self._matching(cypher, windows, sweeps, params):
-                record = named | one.record
-                self.located[self.extractor.locate(Complete(record), run).evidence] = one.thing
+            for item in self._matching(cypher, windows, sweeps, params):
+                record = names | item.record
+                self.located[self.extractor.locate(Complete(record), run).evidence] = item.thing
                 yield neo4j.Record(record)
 
         matching = records()
@@ -62,20 +62,20 @@ class GraphAt:
     def _matching(
         self, cypher: str, windows: tuple[str, ...], sweeps: tuple[str, ...], params: Mapping[str, Any]
     ) -> Iterator[Found]:
-        for one in self.found.get(self.extractor.dataset.name, ()):
-            dated = one.text is not None and readers.leading_day(one.text) is not None
-            if cypher in windows and windows.index(cypher) == one.window:
-                if not params or (dated and params["lo"] <= one.text < params["hi"]):
-                    yield one
-            elif cypher in sweeps and sweeps.index(cypher) == one.window and not dated:
-                yield one
+        for item in self.found.get(self.extractor.dataset.name, ()):
+            dated = item.text is not None and readers.leading_day(item.text) is not None
+            if cypher in windows and windows.index(cypher) == item.window:
+                if not params or (dated and params["lo"] <= item.text < params["hi"]):
+                    yield item
+            elif cypher in sweeps and sweeps.index(cypher) == item.window and not dated:
+                yield item
 
 
 def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[Found]]:
     """What every dataset's queries could find at an instant."""
-    held: dict[str, list[Found]] = {}
+    content: dict[str, list[Found]] = {}
     for document in documents:
         state = document.at(moment) if document.kind.name in LABELS else None
-        for one in LABELS[document.kind.name].found(state) if state is not None else ():
-            held.setdefault(one.dataset, []).append(one)
-    return held
+        for item in LABELS[document.kind.name].found(state) if state is not None else ():
+            content.setdefault(item.dataset, []).append(item)
+    return content

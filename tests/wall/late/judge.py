@@ -63,64 +63,64 @@ class Judge:
     def compare(self, moment: datetime, then: Answers, now: Answers) -> None:
         """Every answer of one instant."""
         excused: dict[str, list[Row]] = defaultdict(list)
-        for question, given in now.items():
-            wanted = then.get(question, [])  # a dataset may have had nothing then
+        for question, inputs in now.items():
+            response = then.get(question, [])  # a dataset may have had nothing then
             self.tally.pairs += 1
-            self.tally.answered += bool(given)
+            self.tally.answered += bool(inputs)
             if question == VECTORS:
-                wrong = [row for row in given if row["version"] > _version(row["title"])]
+                wrong = [row for row in inputs if row["version"] > _version(row["title"])]
                 self.blame(moment, question, "the vector of a later text", wrong)
             elif question == GAPS:
-                self._gaps(moment, wanted, given, then)
+                self._gaps(moment, response, inputs, then)
             elif question.startswith("FROM "):
-                self._rows(moment, question, wanted, given, excused)
-                self._once(moment, question, given)
+                self._rows(moment, question, response, inputs, excused)
+                self._once(moment, question, inputs)
         for question in then:
             if not question.startswith(("FROM ", "SELECT ")) and then[question] != now[question]:
                 name, _, ticker = question.partition(" ")
-                if not any(_tells_of(row, ticker) for one in catalogue.get(name).reads for row in excused[one]):
+                if not any(_tells_of(row, ticker) for each in catalogue.get(name).reads for row in excused[each]):
                     self.blame(moment, question, "another answer", [{"ticker": ticker}])
 
-    def exactly(self, moment: datetime, then: Answers, known: Answers) -> None:
+    def exactly(self, moment: datetime, then: Answers, existing: Answers) -> None:
         """What the lake held then, asked for now: every answer is what it was, whatever came late or was claimed."""
-        for question, wanted in then.items():
+        for question, expected in then.items():
             self.tally.pairs += 1
-            self.tally.answered += bool(wanted)
-            lost, extra = _differences(wanted, known.get(question, []))
+            self.tally.answered += bool(expected)
+            lost, extra = _differences(expected, existing.get(question, []))
             self.blame(moment, question, "known by then, and gone", lost)
             self.blame(moment, question, "not known by then", extra)
-        for question in known.keys() - then.keys():
+        for question in existing.keys() - then.keys():
             if question.startswith("FROM "):  # a dataset had nothing then; a query of the catalogue couldn't be asked
-                self.blame(moment, question, "not known by then", known[question])
+                self.blame(moment, question, "not known by then", existing[question])
 
-    def _gaps(self, moment: datetime, wanted: list[Row], given: list[Row], then: Answers) -> None:
-        lost, extra = _differences(wanted, given)
+    def _gaps(self, moment: datetime, expected: list[Row], inputs: list[Row], then: Answers) -> None:
+        lost, extra = _differences(expected, inputs)
         self.blame(moment, GAPS, "a gap is gone", lost)
         if extra:
-            known = {(row["dataset"], row["locator"]) for row in wanted}
-            known |= {
+            existing = {(row["dataset"], row["locator"]) for row in expected}
+            existing |= {
                 (name, row["evidence"]) for name in graph.EXTRACTORS for row in then.get(f"FROM {name}_revisions", ())
             }
-            seen = [row for row in extra if not self._late_gap(moment, row, known)]
+            seen = [row for row in extra if not self._late_gap(moment, row, existing)]
             self.tally.left_out["late gap"] += len(extra) - len(seen)
             self.blame(moment, GAPS, "a gap about what was seen before", seen)
 
-    def _late_gap(self, moment: datetime, row: Row, known: set[tuple[str, str]]) -> bool:
+    def _late_gap(self, moment: datetime, row: Row, existing: set[tuple[str, str]]) -> bool:
         """Whether a gap is of what was not known then: in the graph of such a node, elsewhere of such a thing."""
         name = row["dataset"], row["locator"]
         if row["dataset"] in graph.EXTRACTORS:
-            return name not in known
+            return name not in existing
         thing = self.ledger.located.get(name)
-        polled = max((one.at for one in self.ledger.polls.get(row["dataset"], ()) if one.at <= moment), default=None)
+        polled = max((each.at for each in self.ledger.polls.get(row["dataset"], ()) if each.at <= moment), default=None)
         if polled and row[AVAILABLE_AT] <= polled:
             return False
         return thing is not None and self.ledger.last(row["dataset"], thing, moment) is None
 
     def _rows(
-        self, moment: datetime, question: str, wanted: list[Row], given: list[Row], excused: dict[str, list[Row]]
+        self, moment: datetime, question: str, expected: list[Row], inputs: list[Row], excused: dict[str, list[Row]]
     ) -> None:
         dataset = question.removeprefix("FROM ").removesuffix("_revisions")
-        lost, extra = _differences(wanted, given)
+        lost, extra = _differences(expected, inputs)
         if not lost and not extra:
             return
         reasons = [(row, self._excuse(dataset, moment, row)) for row in extra]
@@ -139,12 +139,12 @@ class Judge:
         self.blame(moment, question, "gone", gone, dataset)
         excused[dataset] += [*allowed, *lost]
 
-    def _once(self, moment: datetime, question: str, given: list[Row]) -> None:
+    def _once(self, moment: datetime, question: str, inputs: list[Row]) -> None:
         """A view shows a thing once, however it was corrected."""
         dataset = question.removeprefix("FROM ")
         if dataset in NAMES and dataset not in SHOWN_TWICE:
-            shown = Counter(map(NAMES[dataset], given))
-            again = [row for row in given if shown[NAMES[dataset](row)] > 1]
+            counts = Counter(map(NAMES[dataset], inputs))
+            again = [row for row in inputs if counts[NAMES[dataset](row)] > 1]
             self.blame(moment, question, "shown twice", again, dataset)
 
     def _excuse(self, dataset: str, moment: datetime, row: Row) -> str:
@@ -154,16 +154,16 @@ class Judge:
         if last is None:
             polled = self.ledger.polled(dataset, row, moment)
             return "" if polled and row[AVAILABLE_AT] <= polled else "late"
-        found = self.ledger.next(dataset, thing, moment)
-        stated = row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns)
-        return "claimed" if found is not None and stated in found.rows and last.at < row[AVAILABLE_AT] else ""
+        result = self.ledger.next(dataset, thing, moment)
+        statement = row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns)
+        return "claimed" if result is not None and statement in result.rows and last.at < row[AVAILABLE_AT] else ""
 
     def blame(self, moment: datetime, question: str, what: str, rows: list[Row], dataset: str = "") -> None:
         """Count rows as mismatches."""
         for row in rows:
-            shown = {name: value for name, value in row.items() if value is not None}
+            display = {name: value for name, value in row.items() if value is not None}
             at = f"seed {self.history.seed}, as of {moment.isoformat()}"
-            self.tally.mismatches.append(f"{at}: {question}: {what}: {shown}")
+            self.tally.mismatches.append(f"{at}: {question}: {what}: {display}")
             name = str(NAMES[dataset](row) if dataset else row)
             self.tally.blamed |= {
                 (document.kind.name, document.number)
@@ -174,23 +174,23 @@ class Judge:
 
 def judged(history: History, root: Path, asked_once_in: int = ASKED) -> Tally:
     """Live a history below `root`, ask then and now, and compare; one of so many instants is put to a session too."""
-    asked: list[tuple[datetime, Answers, str, Answers | None]] = []
+    question: list[tuple[datetime, Answers, str, Answers | None]] = []
     rng = Random(f"late/{history.seed}/moments")
 
     def then(lake: Lake, place: int) -> None:
-        held = Held(lake)
+        holdings = Held(lake)
         for moment in _moments(history, place, rng):
             isolation, answers = "", None
             if rng.randrange(asked_once_in) == 0:
                 isolation = "in_process" if rng.randrange(SEALED) else "process"
                 answers = session_answers(lake, moment, history, isolation)
-            asked.append((moment, held.answers(moment), isolation, answers))
+            question.append((moment, holdings.answers(moment), isolation, answers))
 
     lake, ledger = history.run(root, then)
-    judge, held = Judge(history, ledger), Held(lake)
+    judge, content = Judge(history, ledger), Held(lake)
     with clock_at(LAST + timedelta(days=365)):
-        for moment, before, isolation, answers in asked:
-            after = held.answers(moment)
+        for moment, before, isolation, answers in question:
+            after = content.answers(moment)
             judge.compare(moment, before, after)
             if answers is not None:
                 again = session_answers(lake, moment, history, isolation)
@@ -198,7 +198,7 @@ def judged(history: History, root: Path, asked_once_in: int = ASKED) -> Tally:
                 judge.exactly(moment, answers, session_answers(lake, moment, history, isolation, known_by=moment))
                 for mine, theirs in ((before, answers), (after, again)):
                     _same_answers(mine, theirs)
-    compare_replays(judge, held, root, sorted({moment for moment, *_ in asked}), rng)
+    compare_replays(judge, content, root, sorted({moment for moment, *_ in question}), rng)
     return judge.tally
 
 
@@ -236,13 +236,13 @@ def _same_answers(mine: Answers, theirs: Answers) -> None:
         assert not extra, (question, extra[:3])
 
 
-def _differences(wanted: list[Row], given: list[Row]) -> tuple[list[Row], list[Row]]:
+def _differences(expected: list[Row], inputs: list[Row]) -> tuple[list[Row], list[Row]]:
     """The rows that went, and those that came."""
-    if wanted == given:
+    if expected == inputs:
         return [], []
-    before, after = Counter(map(key, wanted)), Counter(map(key, given))
-    lost = [row for row in wanted if before[key(row)] > after[key(row)]]
-    return lost, [row for row in given if after[key(row)] > before[key(row)]]
+    before, after = Counter(map(key, expected)), Counter(map(key, inputs))
+    lost = [row for row in expected if before[key(row)] > after[key(row)]]
+    return lost, [row for row in inputs if after[key(row)] > before[key(row)]]
 
 
 def _version(title: str | None) -> float:

@@ -65,16 +65,16 @@ class Ledger:
     def polled(self, dataset: str, row: Row, moment: datetime) -> datetime | None:
         """The last poll until an instant of all that there was where a row belongs; None where there was none."""
         polls = self.polls.get(dataset, ())
-        return max((one.at for one in polls if one.at <= moment and one.covers(row)), default=None)
+        return max((each.at for each in polls if each.at <= moment and each.covers(row)), default=None)
 
     def note(self, at: datetime, dataset: str, rows: list[Row], gaps: Mapping[str, Thing]) -> None:
         """What a look at a dataset found: its rows, and the things its gaps are about by their locators."""
-        found: dict[Thing, list[tuple[datetime, tuple[Any, ...]]]] = {}
+        result: dict[Thing, list[tuple[datetime, tuple[Any, ...]]]] = {}
         for row in rows:
-            stated = (row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns))
-            found.setdefault(NAMES[dataset](row), []).append(stated)
-        for thing in {*found, *gaps.values()}:
-            sight = Sight(at, tuple(found.get(thing, ())), thing in gaps.values())
+            statement = (row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns))
+            result.setdefault(NAMES[dataset](row), []).append(statement)
+        for thing in {*result, *gaps.values()}:
+            sight = Sight(at, tuple(result.get(thing, ())), thing in gaps.values())
             self.sights.setdefault((dataset, thing), []).append(sight)
         self.located |= {(dataset, locator): thing for locator, thing in gaps.items()}
 
@@ -96,11 +96,11 @@ class Watched(Lake):
 
     seen: Callable[[str, list[Row], list[str]], None]
 
-    def publish(self, stage: Stage, *arguments: Any, **named: Any) -> Any:
+    def publish(self, stage: Stage, *arguments: Any, **names: Any) -> Any:
         """Publish, after the stage has been recorded."""
         staged = stage.load()
         self.seen(staged.dataset.name, staged.rows.to_pylist(), staged.gaps["locator"].to_pylist())
-        return super().publish(stage, *arguments, **named)
+        return super().publish(stage, *arguments, **names)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class History:
 
     def story(self) -> list[str]:
         """The history in lines."""
-        looks = [f"{one.at:%Y-%m-%d %H:%M} look {_said(one)}" for one in self.looks]
+        looks = [f"{each.at:%Y-%m-%d %H:%M} look {_said(each)}" for each in self.looks]
         return sorted([*looks, *(line for document in self.documents for line in document.story())])
 
     def run(self, root: Path, after: Callable[[Lake, int], None]) -> tuple[Lake, Ledger]:
@@ -130,14 +130,16 @@ class History:
     def _look(self, lake: Watched, ledger: Ledger, look: Look, place: int) -> None:
         graphs = graph.looked_at(self.documents, look.at)
         answers = outside.looked_at(self.documents, look.at)
-        told = {dataset for document in self.documents for dataset in told_in(document.kind.name)}
-        for name in filter(told.__contains__, look.datasets):
+        reply = {dataset for document in self.documents for dataset in told_in(document.kind.name)}
+        for name in filter(reply.__contains__, look.datasets):
             located: dict[str, Thing] = {}
 
             def seen(dataset: str, rows: list[Row], gaps: list[str], located: dict[str, Thing] = located) -> None:
-                held = answers.get(dataset, ())
-                found = {gap: located.get(gap) or outside.thing_of(dataset, gap, held) for gap in gaps}
-                ledger.note(look.at, dataset, rows, {one: thing for one, thing in found.items() if thing is not None})
+                response = answers.get(dataset, ())
+                result = {gap: located.get(gap) or outside.thing_of(dataset, gap, response) for gap in gaps}
+                ledger.note(
+                    look.at, dataset, rows, {each: thing for each, thing in result.items() if thing is not None}
+                )
 
             lake.seen = seen
             run = f"look-{place}-{name}"
@@ -146,10 +148,10 @@ class History:
                 days = look.days if reader.extractor.dataset.partitioned else ()
                 run_partitions(reader.extractor, days, reader, lake, run_id=run)
             elif answers.get(name):
-                asked = outside.ask(name, answers[name], lake, run, look.at)
-                ledger.asked.append(asked)
+                question = outside.ask(name, answers[name], lake, run, look.at)
+                ledger.asked.append(question)
                 if name in outside.WHOLE:
-                    ledger.polls.setdefault(name, []).append(asked)
+                    ledger.polls.setdefault(name, []).append(question)
 
 
 def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:

@@ -64,14 +64,14 @@ def _lake(rng: Random, store: CaptureStore, root: Path, names: Sequence[str]) ->
     return Held(lake)
 
 
-def _rows(held: Held, as_of: datetime) -> dict[str, list[str]]:
-    answers = {name: rows for name, rows in held.answers(as_of).items() if name != "FROM gaps"}
+def _rows(content: Held, as_of: datetime) -> dict[str, list[str]]:
+    answers = {name: rows for name, rows in content.answers(as_of).items() if name != "FROM gaps"}
     return {name: sorted(repr(sorted(row.items(), key=repr)) for row in rows) for name, rows in answers.items()}
 
 
-def _contents(held: Held, as_of: datetime) -> set[str]:
+def _contents(content: Held, as_of: datetime) -> set[str]:
     """Return every content that any revision of a record has shown."""
-    answers = held.answers(as_of)
+    answers = content.answers(as_of)
     return {
         repr([(column, row[column]) for column in get(name).content_columns])
         for name in FEEDS

@@ -29,9 +29,9 @@ from tests.wall.late.documents import Document, State
 from tests.wall.late.found import Thing, by
 
 JSON = {"content-type": "application/json"}
-FEEDS = {told.dataset: told for told in (*figures.FEEDS, *tellings.FEEDS, *edgar.FEEDS)}
-KINDS = tuple({told.kind.name: told.kind for told in FEEDS.values()}.values())
-NAMES = {name: told.name for name, told in FEEDS.items()}
+FEEDS = {reply.dataset: reply for reply in (*figures.FEEDS, *tellings.FEEDS, *edgar.FEEDS)}
+KINDS = tuple({reply.kind.name: reply.kind for reply in FEEDS.values()}.values())
+NAMES = {name: reply.name for name, reply in FEEDS.items()}
 WHOLE = {name for name in FEEDS if all_feeds()[name].whole and get(name).source_tag != CLOCK_TAG}
 """Feeds whose complete answers prove that a record was missing; not those whose own clock proves when it was public."""
 SHOWN_BY = {"macro_observations": by("series_id"), "sec_facts": by("cik", "concept", "period_end")}
@@ -55,25 +55,25 @@ class Asked:
 
 def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[State]]:
     """Return the state of every feed's provider at an instant."""
-    held: dict[str, list[State]] = {}
+    content: dict[str, list[State]] = {}
     for document in documents:
         state = document.at(moment)
         if state is not None:
-            held.setdefault(document.kind.name, []).append(state)
+            content.setdefault(document.kind.name, []).append(state)
     return {
-        name: [told.tells(state, moment) for state in held[told.kind.name]]
-        for name, told in FEEDS.items()
-        if told.kind.name in held
+        name: [reply.tells(state, moment) for state in content[reply.kind.name]]
+        for name, reply in FEEDS.items()
+        if reply.kind.name in content
     }
 
 
-def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> Asked:
+def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime) -> Asked:
     """A run of a feed: every answer is captured, then replayed and published. Raises what refused it."""
-    feed, told = all_feeds()[name], FEEDS[name]
-    scope, store, answers = told.scope(held), CaptureStore.of(lake.location), list[Capture]()
+    feed, reply = all_feeds()[name], FEEDS[name]
+    scope, store, answers = reply.scope(holdings), CaptureStore.of(lake.location), list[Capture]()
 
     def fetch(request: Request) -> Any:
-        body, headers = told.answer(request, held)
+        body, headers = reply.answer(request, holdings)
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         status = HTTPStatus.NOT_FOUND if body is None else HTTPStatus.OK
         headers = JSON | headers
@@ -90,7 +90,7 @@ def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> 
                 pass
     replay(name, scope, store, lake, run_id)
     entities = {feed.entity_of(unit) for unit in feed.units(scope)}
-    return Asked(name, at, held, tuple(answers), frozenset(map(str, entities - {None})))
+    return Asked(name, at, holdings, tuple(answers), frozenset(map(str, entities - {None})))
 
 
 def replay(
@@ -108,12 +108,12 @@ def replay(
     return report
 
 
-def thing_of(dataset: str, locator: str, held: Iterable[State]) -> Thing | None:
+def thing_of(dataset: str, locator: str, content: Iterable[State]) -> Thing | None:
     """The thing a gap's locator tells of; None where it tells of a whole answer."""
     spelled_out = unquote(locator)
     if "&item=" not in spelled_out:
         return None
-    for state in held:
+    for state in content:
         for thing, texts in FEEDS[dataset].marks(state):
             if all(text in spelled_out for text in texts):
                 return thing

@@ -66,9 +66,9 @@ def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
     filled = _Filling(replay, CaptureStore(root / "captures"))
     with clock_at(SINCE):
         for name in FEEDS:
-            asked = [one for one in ledger.asked if one.dataset == name]
-            if asked:
-                filled.fill(name, asked, rng)
+            question = [each for each in ledger.asked if each.dataset == name]
+            if question:
+                filled.fill(name, question, rng)
     return replay
 
 
@@ -78,28 +78,28 @@ class _Filling:
     def __init__(self, replay: Replay, store: CaptureStore) -> None:
         self._replay, self._store, self._runs = replay, store, 0
 
-    def fill(self, name: str, asked: Sequence[Asked], rng: Random) -> None:
+    def fill(self, name: str, question: Sequence[Asked], rng: Random) -> None:
         """Put a dataset's looks there and replay them, as the way is."""
         if self._replay.way == SHUFFLED:
-            for one in rng.sample(asked, len(asked)):
-                self._put(name, [one])
-                self._run(name, [one], None)
+            for item in rng.sample(question, len(question)):
+                self._put(name, [item])
+                self._run(name, [item], None)
         else:
-            self._put(name, asked)
+            self._put(name, question)
         for _ in range(PARTS if self._replay.way == IN_PARTS else 0):
-            until = rng.choice(asked).at if rng.random() < 0.7 else None
-            there = [one for one in asked if until is None or one.at <= until]
+            until = rng.choice(question).at if rng.random() < 0.7 else None
+            there = [each for each in question if until is None or each.at <= until]
             self._run(name, there, until, rng)
-        self._run(name, asked, None)
+        self._run(name, question, None)
 
-    def _put(self, name: str, asked: Iterable[Asked]) -> None:
-        for one in asked:
-            for answer in one.answers:
+    def _put(self, name: str, question: Iterable[Asked]) -> None:
+        for item in question:
+            for answer in item.answers:
                 self._store.put(answer)
-            self._replay.read.setdefault(name, []).append(one.at)
+            self._replay.read.setdefault(name, []).append(item.at)
 
-    def _run(self, name: str, asked: Iterable[Asked], until: datetime | None, rng: Random | None = None) -> None:
-        states = list({state["number"]: state for one in asked for state in one.held}.values())
+    def _run(self, name: str, question: Iterable[Asked], until: datetime | None, rng: Random | None = None) -> None:
+        states = list({state["number"]: state for each in question for state in each.held}.values())
         if rng is not None:
             states = rng.sample(states, rng.randrange(1, len(states) + 1))
         self._runs += 1
@@ -126,7 +126,7 @@ class Comparison:
             if self.replay.way == AT_ONCE:
                 for question in (f"FROM {dataset}", revisions):
                     self._equal(moment, question, live.get(question, []), fresh.get(question, []), dataset)
-                gaps = ([row for row in one[GAPS] if row["dataset"] == dataset] for one in (live, fresh))
+                gaps = ([row for row in each[GAPS] if row["dataset"] == dataset] for each in (live, fresh))
                 self._equal(moment, GAPS, *gaps)
             else:
                 public = {_content(dataset, row) for row in live.get(revisions, ())}
@@ -147,9 +147,9 @@ class Comparison:
             early = {NAMES[dataset](row) for row in self._out_of_order(dataset)}
             for row in self.live.rows.get(dataset, ()):
                 yield True
-                found = row["evidence"] in gaps or NAMES[dataset](row) in early or _content(dataset, row) in there
+                result = row["evidence"] in gaps or NAMES[dataset](row) in early or _content(dataset, row) in there
                 self._tell(
-                    row[OBSERVED_AT], f"FROM {dataset}", "not there, nor refused", [] if found else [row], dataset
+                    row[OBSERVED_AT], f"FROM {dataset}", "not there, nor refused", [] if result else [row], dataset
                 )
 
     def _refused(self, dataset: str) -> set[Any]:
@@ -163,9 +163,11 @@ class Comparison:
         looks = self.replay.out_of_order(dataset)
         return (row for row in self.replay.held.rows.get(dataset, ()) if row[OBSERVED_AT] in looks)
 
-    def _equal(self, moment: datetime, question: str, wanted: list[Row], given: list[Row], dataset: str = "") -> None:
-        self._tell(moment, question, "the live lake does not show it", _less(given, wanted), dataset)
-        self._tell(moment, question, "only the live lake shows it", _less(wanted, given), dataset)
+    def _equal(
+        self, moment: datetime, question: str, expected: list[Row], inputs: list[Row], dataset: str = ""
+    ) -> None:
+        self._tell(moment, question, "the live lake does not show it", _less(inputs, expected), dataset)
+        self._tell(moment, question, "only the live lake shows it", _less(expected, inputs), dataset)
 
     def _tell(self, moment: datetime, question: str, what: str, rows: list[Row], dataset: str = "") -> None:
         self.blame(moment, f"{question}, replayed {self.replay.way}", what, rows, dataset)
@@ -180,9 +182,9 @@ def _less(rows: list[Row], others: list[Row]) -> list[Row]:
     """The rows that the others do not hold, or hold less often."""
     if rows == others:
         return []
-    left, found = Counter(map(key, others)), []
+    left, result = Counter(map(key, others)), []
     for row in rows:
         left[key(row)] -= 1
         if left[key(row)] < 0:
-            found.append(row)
-    return found
+            result.append(row)
+    return result

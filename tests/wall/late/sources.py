@@ -16,4 +16,4 @@ def told_in(kind: str) -> tuple[str, ...]:
     """Return the datasets that contain documents of a kind."""
     if kind in graph.LABELS:
         return tuple(graph.LABELS[kind].names)
-    return tuple(told.dataset for told in outside.FEEDS.values() if told.kind.name == kind)
+    return tuple(reply.dataset for reply in outside.FEEDS.values() if reply.kind.name == kind)

@@ -25,13 +25,13 @@ from tests.wall.late.found import by, words
 BEFORE_ANY = new_york(SPRING - timedelta(days=40))  # claims of an update move back by less
 
 
-def _article(state: State, number: int, one: State) -> State:
-    text = "" if one["blank"] else one["said"]
-    updated = "soon" if one["unreadable"] else format_datetime(one["updated"])
+def _article(state: State, number: int, item: State) -> State:
+    text = "" if item["blank"] else item["said"]
+    updated = "soon" if item["unreadable"] else format_datetime(item["updated"])
     return {
         "id": state["number"] * 10 + number,
         "author": "A",
-        "created": format_datetime(one["created"]),
+        "created": format_datetime(item["created"]),
         "updated": updated,
         "title": text,
         "teaser": "",
@@ -42,59 +42,59 @@ def _article(state: State, number: int, one: State) -> State:
     }
 
 
-def _articles(_request: Request, held: list[State]) -> Answer:
-    return [_article(state, n, one) for state in held for n, one in state["items"].items()], {}
+def _articles(_request: Request, content: list[State]) -> Answer:
+    return [_article(state, n, each) for state in content for n, each in state["items"].items()], {}
 
 
-def _rewritten(one: State, rng: Random, at: datetime) -> None:
-    one["said"], one["blank"] = words(rng), False
+def _rewritten(item: State, rng: Random, at: datetime) -> None:
+    item["said"], item["blank"] = words(rng), False
     if rng.random() < 0.5:
-        one["updated"] = at.replace(microsecond=0)
+        item["updated"] = at.replace(microsecond=0)
 
 
-def _listed(request: Request, held: list[State]) -> Answer:
-    state = of(held, dict(request.query)["symbol"])
-    told = [
-        {"year": 2024, "quarter": number + 1, "conference_date": one["start"] and spelled(one["start"], "ny")}
-        for number, one in state["items"].items()
+def _listed(request: Request, content: list[State]) -> Answer:
+    state = of(content, dict(request.query)["symbol"])
+    reply = [
+        {"year": 2024, "quarter": number + 1, "conference_date": each["start"] and spelled(each["start"], "ny")}
+        for number, each in state["items"].items()
     ]
     if request.path == "events":
-        return {"company_name": company(state), "events": told}, {}
+        return {"company_name": company(state), "events": reply}, {}
     quarter = int(dict(request.query)["quarter"])
-    one = state["items"].get(quarter - 1)
-    if one is None:
+    item = state["items"].get(quarter - 1)
+    if item is None:
         return (None if request.path == "slides" else {}), {}
-    modified = {"last-modified": format_datetime(one["modified"], usegmt=True)} if one["modified"] else {}
+    modified = {"last-modified": format_datetime(item["modified"], usegmt=True)} if item["modified"] else {}
     if request.path == "slides":
-        return f"%PDF-1.7 {one['said']}".encode(), {"content-type": "application/pdf", **modified}
-    event = {"year": 2024, "quarter": quarter, "conference_date": one["start"] and spelled(one["start"], "ny")}
-    said = [{"speaker": "spk01", "text": one["said"]}]
-    return {"event": event, "speakers": said}, modified
+        return f"%PDF-1.7 {item['said']}".encode(), {"content-type": "application/pdf", **modified}
+    event = {"year": 2024, "quarter": quarter, "conference_date": item["start"] and spelled(item["start"], "ny")}
+    message = [{"speaker": "spk01", "text": item["said"]}]
+    return {"event": event, "speakers": message}, modified
 
 
 def _call(rng: Random, number: int) -> State:
     return {"start": new_york(DAYS[number], 17, 0), "said": words(rng), "modified": None}
 
 
-def _calendar(_request: Request, held: list[State]) -> Answer:
-    told = [
+def _calendar(_request: Request, content: list[State]) -> Answer:
+    reply = [
         {
             "exchange": "NYSE",
             "symbol": ticker(state),
             "year": 2024,
             "quarter": number + 1,
-            "conference_date": one["start"] and spelled(one["start"], "ny"),
+            "conference_date": each["start"] and spelled(each["start"], "ny"),
             "company_name": company(state),
-            "transcript_ready": one["modified"] is not None,
+            "transcript_ready": each["modified"] is not None,
         }
-        for state in held
-        for number, one in state["items"].items()
+        for state in content
+        for number, each in state["items"].items()
     ]
-    return told, {}
+    return reply, {}
 
 
-def _quarters(held: list[State]) -> Scope:
-    companies = tuple(f"NYSE:{ticker(one)}" for one in held)
+def _quarters(content: list[State]) -> Scope:
+    companies = tuple(f"NYSE:{ticker(each)}" for each in content)
     return Scope(tickers=companies, options={"quarters": "2024Q1,2024Q2,2024Q3"})
 
 
@@ -106,37 +106,36 @@ CALL_EDITS = {
 }
 
 
-def _found(_request: Request, held: list[State]) -> Answer:
-    told = [
+def _found(_request: Request, content: list[State]) -> Answer:
+    reply = [
         {
-            "title": one["said"],
+            "title": each["said"],
             "url": f"https://example.com/{state['number']}/{number}",
-            "snippet": one["said"],
-            "date": one["day"] and str(one["day"]),
-            "last_updated": one["updated"] and str(one["updated"]),
+            "snippet": each["said"],
+            "date": each["day"] and str(each["day"]),
+            "last_updated": each["updated"] and str(each["updated"]),
         }
-        for state in held
-        for number, one in state["items"].items()
+        for state in content
+        for number, each in state["items"].items()
     ]
-    return {"id": "s", "results": told}, {}
+    return {"id": "s", "results": reply}, {}
 
 
-def _page(request: Request, held: list[State]) -> Answer:
+def _page(request: Request, content: list[State]) -> Answer:
     _, number, item = request.path.rstrip("/").rsplit("/", 2)
-    state = next(one for one in held if str(one["number"]) == number)
-    one = state["items"].get(int(item))
-    if one is None:
+    state = next(each for each in content if str(each["number"]) == number)
+    each = state["items"].get(int(item))
+    if each is None:
         return b"<html></html>", {"content-type": "text/html; charset=utf-8"}
-    claims = [("article:published_time", one["at"]), ("article:modified_time", one["updated"])]
-    told = "".join(f'<meta property="{name}" content="{at.isoformat()}">' for name, at in claims if at is not None)
-    html = (
-        f"<!doctype html><html><head><title>{one['said']}</title>{told}</head><body><p>{one['said']}</p></body></html>"
-    )
+    claims = [("article:published_time", each["at"]), ("article:modified_time", each["updated"])]
+    text = "".join(f'<meta property="{name}" content="{at.isoformat()}">' for name, at in claims if at is not None)
+    title = f"<title>{each['said']}</title>{text}"
+    html = f"<!doctype html><html><head>{title}</head><body><p>{each['said']}</p></body></html>"
     return html.encode(), {"content-type": "text/html; charset=utf-8"}
 
 
-def _pages(held: list[State]) -> Scope:
-    urls = tuple(f"https://www.prnewswire.com/{one['number']}/{n}" for one in held for n in range(3))
+def _pages(content: list[State]) -> Scope:
+    urls = tuple(f"https://www.prnewswire.com/{each['number']}/{n}" for each in content for n in range(3))
     return Scope(queries=urls)
 
 
@@ -191,7 +190,7 @@ FEEDS = (
     Told(
         "call_events",
         kind("call_events", _call, CALL_EDITS),
-        lambda h: Scope(tickers=tuple(f"NYSE:{ticker(one)}" for one in h)),
+        lambda h: Scope(tickers=tuple(f"NYSE:{ticker(each)}" for each in h)),
         _listed,
         by("ticker", "fiscal_quarter"),
         marks_of(lambda s, n: (ticker(s), n + 1), by_ticker, lambda s, n: f"/2024/{n + 1}"),

@@ -63,12 +63,12 @@ def news_found(state: State) -> Iterator[Found]:
     created = spelled(state["created"], state["clock"])
     updated = "soon" if state["unreadable"] else spelled(state["updated"], state["clock"])
     latest = max(updated, created)
-    told = None if state["blank"] else f"{state['said']} v{state['version']}"
+    reply = None if state["blank"] else f"{state['said']} v{state['version']}"
     record = Node(
         id=node,
-        title=told,
+        title=reply,
         teaser=None,
-        body=told,
+        body=reply,
         url=f"https://example.com/{node}",
         authors='["A. Writer"]',
         channels='["News"]',
@@ -136,9 +136,9 @@ def call_found(state: State) -> Iterator[Found]:
     yield Found("transcripts", (name,), 0, text, Node(call, **more, **full))
     remark = Node(call, node=f"{name}_pr", content=f'["{state["remarks"]}"]' if state["remarks"] else None)
     yield Found("prepared_remarks", (name,), 0, text, remark)
-    for number, (version, said, embedded) in state["exchanges"].items():
+    for number, (version, message, embedded) in state["exchanges"].items():
         place = Node(call, node=f"{name}_qa__{number}", sequence=str(number))
-        spoken = Node(place, questioner="A. Analyst", exchanges=f'[{{"text":"{said} v{version}"}}]')
+        spoken = Node(place, questioner="A. Analyst", exchanges=f'[{{"text":"{message} v{version}"}}]')
         yield Found("qa_exchanges", (name, number), 0, text, spoken)
         if embedded:
             told_by = Node(place, kind="qa_exchange", vector=vector(*embedded, state["number"]))

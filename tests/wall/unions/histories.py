@@ -84,12 +84,12 @@ class History:
             if dataset in self.whole:
                 stage.cover()
             for thing in self.lives:
-                said = self.said(thing, at) if thing[0] == dataset else None
-                if said in (None, GONE):
+                message = self.said(thing, at) if thing[0] == dataset else None
+                if message in (None, GONE):
                     continue
                 self.seen.setdefault(thing, []).append(at)
-                if isinstance(said, Said):
-                    row = written(thing, said)
+                if isinstance(message, Said):
+                    row = written(thing, message)
                     day = new_york_day(row[AVAILABLE_AT]) if contract.partitioned else None
                     stage.add(day, pa.Table.from_pylist([row], staged_schema(contract)), extracted=1)
                 else:
@@ -104,12 +104,16 @@ def evidence(thing: Thing) -> str:
     return f"made:{dataset}/{company}/{number}"
 
 
-def written(thing: Thing, said: Said) -> Row:
+def written(thing: Thing, message: Said) -> Row:
     """A thing's row as its source writes it."""
     dataset, company, number = thing
     write = next(writers[dataset] for writers, _ in FAMILIES.values() if dataset in writers)
     proof = {"available_at_source": get(dataset).source_tag, "evidence": evidence(thing)}
-    return write(company, number, said) | proof | {AVAILABLE_AT: said.written if is_dated(dataset) else said.since}
+    return (
+        write(company, number, message)
+        | proof
+        | {AVAILABLE_AT: message.written if is_dated(dataset) else message.since}
+    )
 
 
 def is_dated(dataset: str) -> bool:
@@ -143,9 +147,9 @@ def lived(seed: int) -> History:
 
 def _life(rng: Random, number: int) -> Iterator[Event]:
     since = happened(number) + rng.choice(DELAYS)
-    said = Said(rng.randrange(1, 40), False, since, since)
+    message = Said(rng.randrange(1, 40), False, since, since)
     at = since + (timedelta(days=rng.uniform(5, 60)) if rng.random() < 0.35 else timedelta(minutes=1))
-    yield Event(at, said)
+    yield Event(at, message)
     for _ in range(rng.randrange(5)):
         at += timedelta(days=rng.expovariate(1 / 25), minutes=1)
         change = rng.choice(("value", "value", "astray", GONE, UNREADABLE, "back"))
@@ -153,9 +157,9 @@ def _life(rng: Random, number: int) -> Iterator[Event]:
             yield Event(at, change)
             continue
         if change != "back":
-            stated = {"value": rng.randrange(1, 40)} if change == "value" else {"astray": not said.astray}
-            said = replace(said, **stated, written=at.replace(microsecond=0))
-        yield Event(at, said)
+            statement = {"value": rng.randrange(1, 40)} if change == "value" else {"astray": not message.astray}
+            message = replace(message, **statement, written=at.replace(microsecond=0))
+        yield Event(at, message)
 
 
 def rows_of(lake: Lake) -> dict[str, pa.Table]:

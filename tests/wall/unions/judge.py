@@ -57,25 +57,25 @@ class Tally:
     judged: int = 0
     mismatches: list[str] = field(default_factory=list)
 
-    def same(self, what: str, question: Question, as_of: datetime, wanted: list[Row], given: list[Row]) -> None:
+    def same(self, what: str, question: Question, as_of: datetime, expected: list[Row], inputs: list[Row]) -> None:
         """Compare two answers."""
         self.pairs += question.size
-        self.answered += question.size * (bool(given) and "error" not in given[0])
-        if wanted != given:
-            lost, extra = _less(wanted, given), _less(given, wanted)
+        self.answered += question.size * (bool(inputs) and "error" not in inputs[0])
+        if expected != inputs:
+            lost, extra = _less(expected, inputs), _less(inputs, expected)
             self.blame(what, question, as_of, f"gone {lost[:2]}, new {extra[:2]}")
 
     def due(self, question: Question, as_of: datetime, answer: list[Row], rows: Rows) -> None:
         """Put an answer against what is due."""
         if preference.is_judged(question):
             self.judged += question.size
-            found = preference.mistake(question, answer, rows, as_of)
-            if found is not None:
-                self.blame("not what is due", question, as_of, found)
+            result = preference.mistake(question, answer, rows, as_of)
+            if result is not None:
+                self.blame("not what is due", question, as_of, result)
 
-    def blame(self, what: str, question: object, as_of: datetime, found: object) -> None:
+    def blame(self, what: str, question: object, as_of: datetime, result: object) -> None:
         """Count a mismatch."""
-        self.mismatches.append(f"seed {self.seed}, as of {as_of.isoformat()}: {question}: {what}: {found}")
+        self.mismatches.append(f"seed {self.seed}, as of {as_of.isoformat()}: {question}: {what}: {result}")
 
 
 def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "process") -> Tally:
@@ -83,27 +83,27 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "pr
     tally, rng = Tally(seed), random.Random(f"unions/truth/{seed}")
     lake = lived(seed).run(scratch / "whole")
     rows, gaps = rows_of(lake), gaps_of(lake)
-    listed = _listed(rows)
+    listing = _listed(rows)
     whole = World(scratch / "whole", lake.snapshot())
-    instants = sorted({row[AVAILABLE_AT] for name in SOURCES for row in listed[name]})
+    instants = sorted({row[AVAILABLE_AT] for name in SOURCES for row in listing[name]})
     for number in range(moments):
         as_of = rng.choice(instants) + rng.choice((-1, 0, 0, 1)) * MICROSECOND
         cut = written(scratch / f"cut-{number}", _until(rows, as_of), _until(gaps, as_of), landings=1)
         other = written(scratch / f"other-{number}", _otherwise(rows, as_of), _until(gaps, as_of), landings=3)
-        asked = list(questions.asked(as_of, COMPANIES, ABOUT_EACH, rng))
-        wanted, *answers = (_answers(world, as_of, asked, isolation) for world in (cut, whole, other))
-        for question, due, *given in zip(asked, wanted, *answers, strict=True):
-            for each in given:
+        request = list(questions.asked(as_of, COMPANIES, ABOUT_EACH, rng))
+        expected, *answers = (_answers(world, as_of, request, isolation) for world in (cut, whole, other))
+        for question, due, *inputs in zip(request, expected, *answers, strict=True):
+            for each in inputs:
                 tally.same("another answer than in a lake that ends there", question, as_of, due, each)
-            tally.due(question, as_of, due, listed)
+            tally.due(question, as_of, due, listing)
         shutil.rmtree(cut.root, ignore_errors=True)  # A lake that ends before its first row has no folder.
         shutil.rmtree(other.root, ignore_errors=True)
     return tally
 
 
-def _answers(world: World, as_of: datetime, asked: list[Question], isolation: str) -> list[list[Row]]:
+def _answers(world: World, as_of: datetime, request: list[Question], isolation: str) -> list[list[Row]]:
     with closing(Sealed(world, as_of, isolation=isolation, datasets=questions.read())) as sealed:
-        return [question.ask(sealed.session) for question in asked]
+        return [question.ask(sealed.session) for question in request]
 
 
 def _until(tables: Tables, as_of: datetime) -> Tables:
@@ -120,46 +120,46 @@ def _restated(table: pa.Table, as_of: datetime) -> pa.Table:
     later = pa.scalar(as_of + timedelta(days=1), table.schema.field(AVAILABLE_AT).type)
     new = {AVAILABLE_AT: pc.if_else(pc.greater(table[AVAILABLE_AT], later), table[AVAILABLE_AT], later)}
     new["content_hash"] = pa.array([number.to_bytes(16, "big") for number in range(len(table))], pa.binary())
-    new |= {one.name: pc.multiply(table[one.name], 3.0) for one in table.schema if pa.types.is_floating(one.type)}
+    new |= {each.name: pc.multiply(table[each.name], 3.0) for each in table.schema if pa.types.is_floating(each.type)}
     return pa.table([new.get(name, table[name]) for name in table.schema.names], schema=table.schema)
 
 
 def late(seed: int, scratch: Path, moments_a_look: int = MOMENTS_A_LOOK, about_each: int = ABOUT_EACH) -> Tally:
     """Judge what one history's lake answers before and after its later looks. about_each: questions of a company."""
     history, tally, rng = lived(seed), Tally(seed), random.Random(f"unions/late/{seed}")
-    asked: list[tuple[datetime, str, list[Question], list[list[Row]], Rows]] = []
+    request: list[tuple[datetime, str, list[Question], list[list[Row]], Rows]] = []
 
     def then(lake: Lake, place: int) -> None:
         rows = _listed(rows_of(lake))
         for as_of in _moments(history, place, moments_a_look, rng):
             isolation = rng.choice(("in_process", "process"))
             put = list(questions.asked(as_of, COMPANIES, about_each, rng))
-            asked.append((as_of, isolation, put, _session_answers(lake, as_of, put, isolation), rows))
+            request.append((as_of, isolation, put, _session_answers(lake, as_of, put, isolation), rows))
 
     lake = history.run(scratch / "lake", then)
     rows = _listed(rows_of(lake))
     with clock_at(AFTERWARDS):
-        for as_of, isolation, put, before, known in asked:
-            changed = set(_changes(history, tally, as_of, known, rows))
+        for as_of, isolation, put, before, existing in request:
+            changed = set(_changes(history, tally, as_of, existing, rows))
             again = _session_answers(lake, as_of, put, isolation, known_by=as_of)
             now = _session_answers(lake, as_of, put, isolation)
             for question, first, same, last in zip(put, before, again, now, strict=True):
                 tally.same("known by then, another answer", question, as_of, first, same)
                 if not changed & question.reads and question.name != "page gaps":
                     tally.same("another answer since", question, as_of, first, last)
-                tally.due(question, as_of, first, known)
+                tally.due(question, as_of, first, existing)
                 tally.due(question, as_of, last, rows)
     return tally
 
 
 def _session_answers(
-    lake: Lake, as_of: datetime, asked: list[Question], isolation: str, **more: Any
+    lake: Lake, as_of: datetime, request: list[Question], isolation: str, **more: Any
 ) -> list[list[Row]]:
-    if not asked:
+    if not request:
         return []
     bound = {"lake": lake, "datasets": questions.read(), "isolation": isolation, **more}
     with clock_at(max(as_of, clock.now())), connect(as_of, **bound) as session:
-        return [question.ask(session) for question in asked]
+        return [question.ask(session) for question in request]
 
 
 def _changes(history: History, tally: Tally, as_of: datetime, then: Rows, now: Rows) -> Iterator[str]:
@@ -192,10 +192,10 @@ def _listed(tables: Tables) -> Rows:
 
 def _less(rows: list[Row], others: list[Row]) -> list[Row]:
     """The rows that the others do not hold."""
-    left, found = [*others], []
+    left, result = [*others], []
     for row in rows:
         if row in left:
             left.remove(row)
         else:
-            found.append(row)
-    return found
+            result.append(row)
+    return result

@@ -37,10 +37,10 @@ class Public:
 
     def newest(self, dataset: str) -> list[Row]:
         """The newest public revision of each key, of whichever company."""
-        contract, found = get(dataset), dict[tuple[Any, ...], Row]()
+        contract, result = get(dataset), dict[tuple[Any, ...], Row]()
         for row in sorted(self.stated(dataset), key=lambda row: _order(row, newest_first(contract))):
-            found[tuple(row[name] for name in contract.key)] = row
-        return list(found.values())
+            result[tuple(row[name] for name in contract.key)] = row
+        return list(result.values())
 
     def about(self, rows: Iterable[Row]) -> list[Row]:
         """Those about the company: by their CIK, or by their tickers if they have none."""
@@ -54,8 +54,8 @@ class Public:
         number = row.get("cik") or row.get("entity_id")
         if number is not None:
             return bool(number == cik(self.company))
-        named = row.get("tickers") or [row.get("ticker")]
-        return ticker(self.company) in named
+        response = row.get("tickers") or [row.get("ticker")]
+        return ticker(self.company) in response
 
 
 def _order(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
@@ -64,11 +64,11 @@ def _order(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
 
 def bars(public: Public) -> dict[Any, tuple[str, Row]]:
     """The bar of each day."""
-    found: dict[Any, tuple[str, Row]] = {}
+    result: dict[Any, tuple[str, Row]] = {}
     for dataset in BARS:
         for row in public.of(dataset):
-            found.setdefault(row["date"], (dataset, row))
-    return found
+            result.setdefault(row["date"], (dataset, row))
+    return result
 
 
 def last_bar(public: Public) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ def facts(public: Public) -> list[tuple[str, Row]]:
     edgar = [
         row
         for row in public.about(public.stated("sec_facts"))
-        if not any(_fact(one) == _fact(row) and one[AVAILABLE_AT] <= row[AVAILABLE_AT] for one in graph)
+        if not any(_fact(each) == _fact(row) and each[AVAILABLE_AT] <= row[AVAILABLE_AT] for each in graph)
     ]
     return [*(("xbrl_facts", row) for row in graph), *(("sec_facts", row) for row in edgar)]
 
@@ -103,33 +103,33 @@ def _is_periodic(row: Row) -> bool:
 def last_facts(public: Public) -> dict[Any, tuple[str, Row]]:
     """Each fact as last stated by a periodic report, otherwise by any filing."""
     order = ("available_at", "accepted_at", "accession_no", "evidence", "content_hash")
-    found = {}
-    for source, row in sorted(facts(public), key=lambda one: (_is_periodic(one[1]), *_order(one[1], order))):
-        found[row["concept"], row["period_start"], row["period_end"]] = source, row
-    return found
+    result = {}
+    for source, row in sorted(facts(public), key=lambda each: (_is_periodic(each[1]), *_order(each[1], order))):
+        result[row["concept"], row["period_start"], row["period_end"]] = source, row
+    return result
 
 
 def newest_facts(public: Public) -> dict[Any, tuple[str, Row]]:
     """Of each concept the newest period's number, from a periodic report if one states it."""
     order = ("available_at", "accession_no", "evidence", "content_hash")
     numbers = [fact for fact in facts(public) if _is_number(fact[1])]
-    found = {}
+    result = {}
     for source, row in sorted(
-        numbers, key=lambda one: (one[1]["period_end"], _is_periodic(one[1]), *_order(one[1], order))
+        numbers, key=lambda each: (each[1]["period_end"], _is_periodic(each[1]), *_order(each[1], order))
     ):
         if row["period_end"] <= row[AVAILABLE_AT].astimezone(NEW_YORK).date():
-            found[row["concept"]] = source, row
-    return found
+            result[row["concept"]] = source, row
+    return result
 
 
 def filings(public: Public) -> Shown:
     """Each filing as the graph states it, otherwise as EDGAR lists it."""
     graph = {row["accession_no"]: ("reports", row["created"], row) for row in public.of("reports")}
     edgar = {row["accession_no"]: ("sec_filings", row["accepted_at"], row) for row in public.of("sec_filings")}
-    found = edgar | graph
+    result = edgar | graph
     return [
         (number, source, at, tuple(row["items"]), row[AVAILABLE_AT], row["evidence"])
-        for number, (source, at, row) in found.items()
+        for number, (source, at, row) in result.items()
     ]
 
 
@@ -139,10 +139,10 @@ def articles(public: Public) -> Shown:
 
 
 def _articles(public: Public) -> list[tuple[str, str, Row]]:
-    held = {row["id"] for row in public.newest("news")}
-    found = [("news", row) for row in public.of("news")]
-    found += [("benzinga_news", row) for row in public.of("benzinga_news") if f"bzNews_{row['id']}" not in held]
-    return [(row["id"], source, row) for source, row in found]
+    content = {row["id"] for row in public.newest("news")}
+    result = [("news", row) for row in public.of("news")]
+    result += [("benzinga_news", row) for row in public.of("benzinga_news") if f"bzNews_{row['id']}" not in content]
+    return [(row["id"], source, row) for source, row in result]
 
 
 def articles_of_last_month(public: Public) -> int:
@@ -158,19 +158,19 @@ def articles_of_last_month(public: Public) -> int:
 def calls(public: Public) -> Shown:
     """The graph's calls, and those of earningscall.biz that are none of these."""
     graph = public.of("transcripts")
-    told = [row for row in public.of("call_transcripts") if not any(_is_same_call(one, row) for one in graph)]
+    reply = [row for row in public.of("call_transcripts") if not any(_is_same_call(each, row) for each in graph)]
     return [
         *(("transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in graph),
-        *(("call_transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in told),
+        *(("call_transcripts", row["fiscal_quarter"], row[AVAILABLE_AT], row["evidence"]) for row in reply),
     ]
 
 
-def _is_same_call(graph: Row, told: Row) -> bool:
+def _is_same_call(graph: Row, reply: Row) -> bool:
     """Whether two calls of a company are one: by the start, by the quarter if one has no start."""
-    is_of_quarter = all(graph[name] == told[name] for name in ("fiscal_year", "fiscal_quarter"))
-    if told["call_start"] is None:
+    is_of_quarter = all(graph[name] == reply[name] for name in ("fiscal_year", "fiscal_quarter"))
+    if reply["call_start"] is None:
         return is_of_quarter
-    apart = abs(graph["conference_datetime"] - told["call_start"])
+    apart = abs(graph["conference_datetime"] - reply["call_start"])
     return bool(apart <= (THREE_HOURS if is_of_quarter else HALF_AN_HOUR))
 
 
@@ -182,17 +182,17 @@ def found_articles(public: Public) -> Shown:
 
 def found_exchanges(public: Public) -> Shown:
     """Likewise what was said in each call: the graph's exchanges, and of other calls their turns or whole text."""
-    stated = {row["transcript_id"]: row for row in public.newest("transcripts")}
+    statement = {row["transcript_id"]: row for row in public.newest("transcripts")}
     graph = public.of("qa_exchanges")
-    periods = ({"fiscal_year": None, "fiscal_quarter": None} | stated.get(row["transcript_id"], {}) for row in graph)
-    held = [
+    periods = ({"fiscal_year": None, "fiscal_quarter": None} | statement.get(row["transcript_id"], {}) for row in graph)
+    content = [
         period | {"conference_datetime": row["conference_datetime"]} for row, period in zip(graph, periods, strict=True)
     ]
-    told = [row for row in public.of("call_transcripts") if not any(_is_same_call(one, row) for one in held)]
+    reply = [row for row in public.of("call_transcripts") if not any(_is_same_call(each, row) for each in content)]
     texts = [("qa_exchanges", text, row["evidence"]) for row in graph for text in _texts(row["exchanges"])]
     texts += [
         ("call_transcripts", text, row["evidence"])
-        for row in told
+        for row in reply
         for text in (_texts(row["turns"]) if row["turns"] else [row["text"]])
     ]
     return _found("transcript_search_qa", texts)
@@ -209,52 +209,53 @@ def _found(query: str, texts: list[tuple[str, str, str]]) -> Shown:
 
 def dividends(public: Public) -> Shown:
     """The graph's dividends, and Polygon's of other ex-dates. Of two within four days of each other, the first."""
-    stated = [(source, row) for source in ("dividends", "polygon_dividends") for row in public.of(source)]
+    statement = [(source, row) for source in ("dividends", "polygon_dividends") for row in public.of(source)]
     return [
         (row["ex_dividend_date"], source, row["cash_amount"], row[AVAILABLE_AT], row["evidence"])
-        for source, row in stated
-        if not any(_repeats((source, row), other) for other in stated)
+        for source, row in statement
+        if not any(_repeats((source, row), other) for other in statement)
     ]
 
 
-def _repeats(one: tuple[str, Row], other: tuple[str, Row]) -> bool:
+def _repeats(item: tuple[str, Row], other: tuple[str, Row]) -> bool:
     """Whether a dividend of one company is stated by another row, which counts."""
-    (source, row), (other_source, other_row) = one, other
+    (source, row), (other_source, other_row) = item, other
     days = abs((row["ex_dividend_date"] - other_row["ex_dividend_date"]).days)
     if not days:
         return source > other_source
     same = row["declaration_date"] == other_row["declaration_date"]
     same |= abs(row["cash_amount"] - other_row["cash_amount"]) < 0.0006
-    places = ((name, told[AVAILABLE_AT], told["ex_dividend_date"]) for name, told in (other, one))
+    places = ((name, reply[AVAILABLE_AT], reply["ex_dividend_date"]) for name, reply in (other, item))
     return days <= 4 and same and next(places) < next(places)
 
 
 def splits(public: Public) -> Shown:
     """The splits, of which each source states at most one here. Two ratios of one day are none."""
-    stated = [(source, row) for source in ("splits", "polygon_splits") for row in public.of(source)]
-    if len(stated) > 1:
-        (_, one), (_, other) = stated
-        apart = abs(one["execution_date"] - other["execution_date"])
-        if one["split_to"] == other["split_to"] and apart <= WEEK:
-            source, first = min(stated, key=lambda each: each[1][AVAILABLE_AT])
-            return [(one["execution_date"], one["split_to"], source, first[AVAILABLE_AT], first["evidence"])]
+    statement = [(source, row) for source in ("splits", "polygon_splits") for row in public.of(source)]
+    if len(statement) > 1:
+        (_, item), (_, other) = statement
+        apart = abs(item["execution_date"] - other["execution_date"])
+        if item["split_to"] == other["split_to"] and apart <= WEEK:
+            source, first = min(statement, key=lambda each: each[1][AVAILABLE_AT])
+            return [(item["execution_date"], item["split_to"], source, first[AVAILABLE_AT], first["evidence"])]
         if not apart:
-            return [(one["execution_date"], None, "splits", one[AVAILABLE_AT], one["evidence"])]
+            return [(item["execution_date"], None, "splits", item[AVAILABLE_AT], item["evidence"])]
     return [
-        (row["execution_date"], row["split_to"], source, row[AVAILABLE_AT], row["evidence"]) for source, row in stated
+        (row["execution_date"], row["split_to"], source, row[AVAILABLE_AT], row["evidence"])
+        for source, row in statement
     ]
 
 
 def bars_of(public: Public) -> Shown:
     """The bar of each day, with its source."""
-    found = bars(public).items()
-    return [(day, source, row["close"], row[AVAILABLE_AT], row["evidence"]) for day, (source, row) in found]
+    result = bars(public).items()
+    return [(day, source, row["close"], row[AVAILABLE_AT], row["evidence"]) for day, (source, row) in result]
 
 
 def facts_of(public: Public) -> Shown:
     """Each fact as last stated, with its source."""
-    found = last_facts(public).items()
-    return [(*fact, source, row["value"], row["accession_no"], row["evidence"]) for fact, (source, row) in found]
+    result = last_facts(public).items()
+    return [(*fact, source, row["value"], row["accession_no"], row["evidence"]) for fact, (source, row) in result]
 
 
 Due = Callable[[Public], Shown]
@@ -321,20 +322,20 @@ def mistake(question: Question, answer: list[Row], rows: Rows, as_of: datetime) 
     is_of_pairs = question.name in PAIRS
     due, columns = (PAIRS if is_of_pairs else SERIES)[question.name]
     instants = question.at if is_of_pairs else (as_of,)
-    shown = defaultdict[Any, Shown](list)
+    display = defaultdict[Any, Shown](list)
     for row in answer:
         pair = (row["ticker"], row["at"]) if is_of_pairs else (ticker(question.companies[0]), as_of)
-        shown[pair].append(tuple(_plain(row[name]) for name in columns))
+        display[pair].append(tuple(_plain(row[name]) for name in columns))
     for company, moment in product(question.companies, instants):
-        wanted = _sorted(due(Public(rows, company, moment)))
-        given = _sorted(shown.pop((ticker(company), moment), []))
-        if wanted != given:
-            return f"of {ticker(company)} as of {moment.isoformat()} {given} instead of {wanted}"
-    return f"pairs that were not asked for: {list(shown)}" if shown else None
+        expected = _sorted(due(Public(rows, company, moment)))
+        inputs = _sorted(display.pop((ticker(company), moment), []))
+        if expected != inputs:
+            return f"of {ticker(company)} as of {moment.isoformat()} {inputs} instead of {expected}"
+    return f"pairs that were not asked for: {list(display)}" if display else None
 
 
-def _sorted(shown: Iterable[tuple[Any, ...]]) -> Shown:
-    return sorted(shown, key=repr)
+def _sorted(display: Iterable[tuple[Any, ...]]) -> Shown:
+    return sorted(display, key=repr)
 
 
 def _plain(value: Any) -> Any:

@@ -81,7 +81,7 @@ def _is_of_several(reads: tuple[str, ...]) -> bool:
 
 def read() -> list[str]:
     """Every dataset that one of these questions reads."""
-    more = (one.reads for one in (*union_queries().values(), *union_pages().values()))
+    more = (each.reads for each in (*union_queries().values(), *union_pages().values()))
     return sorted({*DATASETS, *(name for reads in more for name in reads)})
 
 
@@ -111,9 +111,9 @@ def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random
     if name.startswith("FROM "):
         union = catalogue.unions()[name.removeprefix("FROM ")]
         values = {"ticker": ticker(company), "cik": cik(company)}
-        wanted = {one: value for one, value in values.items() if f"${one}" in WHOSE[union.name]}
+        expected = {each: value for each, value in values.items() if f"${each}" in WHOSE[union.name]}
         sql = f"{name} WHERE {WHOSE[union.name]} ORDER BY ALL"
-        return Question(name, frozenset(union.reads), sql, wanted, companies, True)
+        return Question(name, frozenset(union.reads), sql, expected, companies, True)
     if name.startswith("page "):
         page = union_pages()[name.removeprefix("page ")]
         values = {catalogue.COMPANY: spelled} if catalogue.COMPANY in catalogue.placeholders(page.sql) else {}
@@ -130,7 +130,7 @@ def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random
         "concept_qname": CONCEPTS[0],
         "query": SEARCHED.get(name, "Assets"),
         "concepts": list(CONCEPTS),
-        "pairs": [(ticker(one), moment) for one, moment in pairs],
+        "pairs": [(ticker(each), moment) for each, moment in pairs],
         "limit": rng.choice((1, 50)) if name not in SEARCHED else 50,
         "member_qnames": ["us-gaap:OtherMember"],
         "spans": ["quarter", "year", "ttm", "balance"],
@@ -142,8 +142,10 @@ def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random
         del bound["ticker"]
         bound[catalogue.COMPANY] = spelled
     if pairs:
-        listed = [{"ticker": ticker(one), "at": iso(moment), "company": _spelled(one, by_cik)} for one, moment in pairs]
-        bound["pairs"] = json.dumps(listed)
+        listing = [
+            {"ticker": ticker(each), "at": iso(moment), "company": _spelled(each, by_cik)} for each, moment in pairs
+        ]
+        bound["pairs"] = json.dumps(listing)
     return Question(name, frozenset(query.reads) & set(DATASETS), query, bound, companies, by_cik, at)
 
 

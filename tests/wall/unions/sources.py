@@ -65,25 +65,25 @@ def happened(number: int) -> datetime:
     return new_york(day_of(number), 16, 0)
 
 
-def _owner(company: int, said: Said) -> int:
-    return OTHERS if said.astray else company
+def _owner(company: int, message: Said) -> int:
+    return OTHERS if message.astray else company
 
 
-def _bar(company: int, number: int, said: Said) -> Row:
-    price = float(50 + said.value)
+def _bar(company: int, number: int, message: Said) -> Row:
+    price = float(50 + message.value)
     return {"date": day_of(number), **dict.fromkeys(("open", "high", "low", "close"), price), "volume": 9}
 
 
-def _price(company: int, number: int, said: Said) -> Row:
-    named = {"entity_kind": "company", "entity_id": cik(company), "symbol": ticker(company)}
-    return _bar(company, number, said) | named | {"volume": 9.0}
+def _price(company: int, number: int, message: Said) -> Row:
+    names = {"entity_kind": "company", "entity_id": cik(company), "symbol": ticker(company)}
+    return _bar(company, number, message) | names | {"volume": 9.0}
 
 
-def _listed_bar(company: int, number: int, said: Said) -> Row:
-    return _bar(company, number, said) | {"ticker": ticker(company)}
+def _listed_bar(company: int, number: int, message: Said) -> Row:
+    return _bar(company, number, message) | {"ticker": ticker(company)}
 
 
-def _fact(company: int, number: int, said: Said) -> Row:
+def _fact(company: int, number: int, message: Said) -> Row:
     concept, end, filing = _FACTS[number]
     return {
         "cik": cik(company),
@@ -94,23 +94,28 @@ def _fact(company: int, number: int, said: Said) -> Row:
         "period_start": date(2023, 10, 1) if concept else None,
         "period_end": _ENDS[end],
         "accepted_at": happened(number),
-        "value": str(said.value),
-        "value_number": float(said.value),
+        "value": str(message.value),
+        "value_number": float(message.value),
     }
 
 
-def _graph_fact(company: int, number: int, said: Said) -> Row:
-    stated = {"ticker": ticker(company), "unit": "iso4217:USD", "is_numeric": not said.astray, "is_nil": said.astray}
-    gone = {"value": None, "value_number": None} if said.astray else {}
-    return _fact(company, number, said) | stated | {"dimensions": "", "members": "", "member_count": 0} | gone
+def _graph_fact(company: int, number: int, message: Said) -> Row:
+    statement = {
+        "ticker": ticker(company),
+        "unit": "iso4217:USD",
+        "is_numeric": not message.astray,
+        "is_nil": message.astray,
+    }
+    gone = {"value": None, "value_number": None} if message.astray else {}
+    return _fact(company, number, message) | statement | {"dimensions": "", "members": "", "member_count": 0} | gone
 
 
-def _edgar_fact(company: int, number: int, said: Said) -> Row:
-    return _fact(company, number, said) | {"unit": "USD", "filing_date": day_of(number)}
+def _edgar_fact(company: int, number: int, message: Said) -> Row:
+    return _fact(company, number, message) | {"unit": "USD", "filing_date": day_of(number)}
 
 
-def _report(company: int, number: int, said: Said) -> Row:
-    owner = _owner(company, said)
+def _report(company: int, number: int, message: Said) -> Row:
+    owner = _owner(company, message)
     return {
         "accession_no": accession(company, number),
         "form_type": "8-K",
@@ -118,17 +123,17 @@ def _report(company: int, number: int, said: Said) -> Row:
         "ticker": ticker(owner),
         "role": "primary_filer",
         "tickers": [ticker(owner)],
-        "items": [f"Item {_item(said)}: Results"],
+        "items": [f"Item {_item(message)}: Results"],
         "created": happened(number),
     }
 
 
-def _filing(company: int, number: int, said: Said) -> Row:
+def _filing(company: int, number: int, message: Said) -> Row:
     return {
         "accession_no": accession(company, number),
         "form_type": "8-K",
         "cik": cik(company),
-        "items": [_item(said)],
+        "items": [_item(message)],
         "accepted_at": happened(number),
         "acceptance_rule": "offset",
         "acceptance_raw": happened(number).isoformat(),
@@ -136,114 +141,114 @@ def _filing(company: int, number: int, said: Said) -> Row:
     }
 
 
-def _item(said: Said) -> str:
-    return "2.02" if said.value % 3 else "7.01"
+def _item(message: Said) -> str:
+    return "2.02" if message.value % 3 else "7.01"
 
 
-def _article(company: int, number: int, said: Said) -> Row:
-    owner = ticker(_owner(company, said))
+def _article(company: int, number: int, message: Said) -> Row:
+    owner = ticker(_owner(company, message))
     return {
         "id": f"{company}{number}",
         "ticker": owner,
         "tickers": [owner],
-        "title": f"title {said.value}",
+        "title": f"title {message.value}",
         "channels": ["news"],
         "tags": [],
         "created": happened(number),
-        "updated": said.written,
+        "updated": message.written,
     }
 
 
-def _graph_article(company: int, number: int, said: Said) -> Row:
-    return _article(company, number, said) | {"id": f"bzNews_{company}{number}", "updated": happened(number)}
+def _graph_article(company: int, number: int, message: Said) -> Row:
+    return _article(company, number, message) | {"id": f"bzNews_{company}{number}", "updated": happened(number)}
 
 
-def _call(company: int, number: int, said: Said) -> Row:
-    start = happened(number) + timedelta(days=2 if said.astray else 0)
+def _call(company: int, number: int, message: Said) -> Row:
+    start = happened(number) + timedelta(days=2 if message.astray else 0)
     return {
         "transcript_id": f"{ticker(company)}_{number}",
         "ticker": ticker(company),
-        "company_name": f"Company {said.value}",
+        "company_name": f"Company {message.value}",
         "conference_datetime": start,
         "fiscal_year": 2024,
         "fiscal_quarter": None if company % 4 == 0 else number + 1,
     }
 
 
-def _exchange(company: int, number: int, said: Said) -> Row:
+def _exchange(company: int, number: int, message: Said) -> Row:
     return {
         "transcript_id": f"{ticker(company)}_{number}",
         "ticker": ticker(company),
         "sequence": 0,
-        "exchanges": json.dumps([{"role": "question", "text": f"said {said.value}"}]),
-        "conference_datetime": happened(number) + timedelta(days=2 if said.astray else 0),
+        "exchanges": json.dumps([{"role": "question", "text": f"said {message.value}"}]),
+        "conference_datetime": happened(number) + timedelta(days=2 if message.astray else 0),
     }
 
 
-def _told_call(company: int, number: int, said: Said) -> Row:
-    turns = [{"speaker": "spk0", "text": f"said {said.value}"}, {"speaker": "spk1", "text": "said"}]
+def _told_call(company: int, number: int, message: Said) -> Row:
+    turns = [{"speaker": "spk0", "text": f"said {message.value}"}, {"speaker": "spk1", "text": "said"}]
     return {
         "exchange": "NYSE",
         "ticker": ticker(company),
         "fiscal_year": 2024,
         "fiscal_quarter": number + 1,
-        "call_start": None if said.astray else happened(number) + timedelta(hours=said.value % 5),
-        "text": f"said {said.value}",
+        "call_start": None if message.astray else happened(number) + timedelta(hours=message.value % 5),
+        "text": f"said {message.value}",
         "turns": json.dumps(turns) if company % 2 else None,
         "turn_count": len(turns) * (company % 2),
     }
 
 
-def _dividend(company: int, number: int, said: Said) -> Row:
-    ex = day_of(number) + timedelta(days=10 if said.astray else 7)
+def _dividend(company: int, number: int, message: Said) -> Row:
+    ex = day_of(number) + timedelta(days=10 if message.astray else 7)
     return {
         "ticker": ticker(company),
         "declaration_date": day_of(number),
         "ex_dividend_date": ex,
-        "cash_amount": (1 + said.value) / 100,
+        "cash_amount": (1 + message.value) / 100,
         "currency": "USD",
         "dividend_id": f"{ticker(company)}_{number}",
     }
 
 
-def _graph_dividend(company: int, number: int, said: Said) -> Row:
+def _graph_dividend(company: int, number: int, message: Said) -> Row:
     linked = {"cik": cik(company)} if company % 2 else {}
-    return _dividend(company, number, said) | linked | {"dividend_type": "Regular", "frequency": "Quarterly"}
+    return _dividend(company, number, message) | linked | {"dividend_type": "Regular", "frequency": "Quarterly"}
 
 
-def _polygon_dividend(company: int, number: int, said: Said) -> Row:
-    stated = {"dividend_type": "CD", "frequency": 4, "ordinal": number, "cash_amount_text": str(said.value)}
-    return _dividend(company, number, said) | stated
+def _polygon_dividend(company: int, number: int, message: Said) -> Row:
+    statement = {"dividend_type": "CD", "frequency": 4, "ordinal": number, "cash_amount_text": str(message.value)}
+    return _dividend(company, number, message) | statement
 
 
-def _split(company: int, number: int, said: Said) -> Row:
+def _split(company: int, number: int, message: Said) -> Row:
     return {
         "ticker": ticker(company),
-        "execution_date": day_of(number) + timedelta(days=40 if said.astray else 0),
+        "execution_date": day_of(number) + timedelta(days=40 if message.astray else 0),
         "split_from": 1.0,
-        "split_to": float(2 + said.value % 2),
+        "split_to": float(2 + message.value % 2),
         "split_id": f"{ticker(company)}_{number}",
     }
 
 
-def _graph_split(company: int, number: int, said: Said) -> Row:
-    return _split(company, number, said) | ({"cik": cik(company)} if company % 2 else {})
+def _graph_split(company: int, number: int, message: Said) -> Row:
+    return _split(company, number, message) | ({"cik": cik(company)} if company % 2 else {})
 
 
-def _polygon_split(company: int, number: int, said: Said) -> Row:
+def _polygon_split(company: int, number: int, message: Said) -> Row:
     """Polygon has some splits a day early."""
-    found = _split(company, number, said) | {"ordinal": number}
-    return found | {"execution_date": found["execution_date"] - timedelta(days=company % 2)}
+    result = _split(company, number, message) | {"ordinal": number}
+    return result | {"execution_date": result["execution_date"] - timedelta(days=company % 2)}
 
 
-def _quarter(company: int, number: int, said: Said) -> Row:
+def _quarter(company: int, number: int, message: Said) -> Row:
     return {
         "ticker": ticker(company),
         "period_type": "quarter",
         "fiscal_date_ending": date(2023, 12, 31) - timedelta(days=91 * number),
-        "reported_date": day_of(number) + timedelta(days=int(said.astray)),
+        "reported_date": day_of(number) + timedelta(days=int(message.astray)),
         "report_time": "post-market",
-        "reported_eps": float(said.value),
+        "reported_eps": float(message.value),
     }
 
 

@@ -157,8 +157,8 @@ def test_a_ticker_is_asked_for_in_its_own_case(answers):
 )
 def test_only_polygon_s_symbols_keep_their_case(source, symbol, requested):
     op = {"yahoo": "earnings", "alphavantage": "earnings"}.get(source, "dividends")
-    for named in ({"symbol": symbol}, {"tickers": symbol}):
-        question = asking.read({"source": source, "op": op, **named})
+    for names in ({"symbol": symbol}, {"tickers": symbol}):
+        question = asking.read({"source": source, "op": op, **names})
         assert operations.operation(question).scope(question).tickers == (requested,)
 
 
