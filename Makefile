@@ -9,8 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 SET_UP := .venv/.set-up
 PYTEST = PITLAKE_ORDER=$(ORDER) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
-# Three processes keep two processors busy, because tests wait for servers and sealed processes at times.
-WORKERS ?= 3
+# Four processes keep two processors busy, because tests wait for servers and sealed processes at times.
+WORKERS ?= 4
 # Tests run in the order of a seed: make test ORDER=1.
 ORDER ?=
 N ?= 10000

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from os import PathLike, fspath
 
 import pyarrow as pa
 
@@ -43,13 +44,15 @@ class Exported:
     sha256: str
 
 
-def export(session: Session, target: str, *, revisions: bool = False, form: str = DELTA) -> list[Exported]:
+def export(
+    session: Session, target: str | PathLike[str], *, revisions: bool = False, form: str = DELTA
+) -> list[Exported]:
     """Write every dataset of a session, and its gaps, as a table below a folder or a URL.
 
     revisions: write all public revisions instead of the newest ones. form: "delta" or "iceberg". Raises BadInput for a
     target that contains anything, and the errors of queries and the store. After an error the target is empty.
     """
-    copy = open_target(target, form)
+    copy = open_target(fspath(target), form)
     names = [name for (name,) in session.sql("SELECT dataset FROM lake_info ORDER BY dataset").rows()]
     views = {name: f"{name}_revisions" if revisions else name for name in names} | {GAPS: GAPS}
     copy.create(RECEIPT, RECEIPT_SCHEMA)  # of two concurrent copies, only one gets the target

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pitlake
-from pitlake.contract import GAP_COLUMNS
 from pitlake.errors import BadInput, BadInstant, LakeNotFound, QueryFailed
 from pitlake.session import connect
 from pitlake.session.contracts import Catalogue
@@ -326,4 +325,3 @@ def test_a_view_is_the_same_without_hindsight_whatever_its_text_quotes(lake, iso
         tracks = session.sql("SELECT track FROM charts ORDER BY track").rows()
         assert tracks == [("a -- charts_revisions",), ("b -- charts_revisions",)]
         assert session.sql("SELECT count(*) FROM charts_revisions").rows() == [(2,)]
-        assert session.sql("FROM gaps").columns == [name for name in GAP_COLUMNS if name != "locator"]
