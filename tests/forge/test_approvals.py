@@ -67,14 +67,14 @@ class Door(RuleBasedStateMachine):
         content = parse(KINDS["expressions"], turn(self.memory).read_file(AT))
         return content.status, content_hash(content)
 
-    @rule(one=contents, status=st.sampled_from(STATUSES), actor=st.sampled_from(["agent", "pm", "code"]))
+    @rule(item=contents, status=st.sampled_from(STATUSES), actor=st.sampled_from(["agent", "pm", "code"]))
     def write(self, item, status, actor):
         was, text = self.now()
         WriteTool(turn(self.memory, actor=actor)).execute(AT, render(replace(item, status=status)), call_id=self.call())
         result, after = self.now()
         assert result != "active" or (was, text) == ("active", after)
 
-    @rule(one=contents, verdict=st.sampled_from(VERDICTS))
+    @rule(item=contents, verdict=st.sampled_from(VERDICTS))
     def review(self, item, verdict):
         reviewed(self.memory, item, verdict)
         self.reviews[content_hash(item)] = verdict
@@ -97,7 +97,7 @@ class Door(RuleBasedStateMachine):
             self.view = "invalidated"
             self.reviews.clear()
 
-    @rule(one=contents)
+    @rule(item=contents)
     def approve(self, item):
         status, content = self.now()
         loss = parse(KINDS["expressions"], turn(self.memory).read_file(AT)).max_loss_pct

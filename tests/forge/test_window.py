@@ -129,8 +129,8 @@ class Desk:
         return [step for step in self.tape.steps(decision) if (step.lane, step.kind) == ("agent", kind)]
 
 
-def desk_of(folder, server, provider, existing=True, share=SHARE):
-    context = {"compact_at": share, "windows": {provider.name: WINDOW} if existing else {}}
+def desk_of(folder, server, provider, has_window=True, share=SHARE):
+    context = {"compact_at": share, "windows": {provider.name: WINDOW} if has_window else {}}
     return Desk(folder, server, provider, {"context": context, "budgets": {"run": {"tokens": 10_000_000}}})
 
 
@@ -189,7 +189,7 @@ def test_each_request_is_metered_as_the_provider_counts_it(asked):
 
 
 def test_an_unknown_window_is_shortened_when_the_provider_refuses_the_request(make_desk):
-    desk = make_desk(known=False)
+    desk = make_desk(has_window=False)
     decided = desk.ask()
     assert (decided.answer, decided.end) == (RIGHT, "answered")
     assert desk.steps(decided.decision, "compaction") == []
