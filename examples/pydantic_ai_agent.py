@@ -21,7 +21,7 @@ async def answer(as_of: str, question: str) -> str:
     """Return the agent's answer to a question, using the lake's tools."""
     server = StdioTransport("pitlake", ["mcp", "--as-of", as_of], env={**os.environ})
     # The model sees each of its errors, however many there are.
-    lake = MCPToolset(server, tool_error_behavior="failed")
+    lake = MCPToolset(server, tool_error_behavior="failed", init_timeout=60)
     agent = Agent(OpenAIChatModel(os.environ["OPENAI_MODEL"]), toolsets=[lake], instructions=RULES)
     async with agent:
         return (await agent.run(question)).output
