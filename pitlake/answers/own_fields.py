@@ -93,7 +93,7 @@ def members(
     """
     from pitlake.session import open_session
 
-    sql, results, found = _members_sql(table, contracts), list["Result"](), list[tuple[str, datetime]]()
+    sql, results, found = _members_sql(table, contracts, viewpoint), list["Result"](), list[tuple[str, datetime]]()
     with open_session(replace(viewpoint, as_of=instants[0]), datasets=[table]) as session:
         for moment in instants:
             session.advance(moment)
@@ -105,14 +105,13 @@ def members(
     return frozenset(found), results
 
 
-def _members_sql(table: str, contracts: Mapping[str, "Dataset"]) -> str:
+def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint") -> str:
     own = [name for name, contract in contracts.items() if contract.group == "mounted"]
     if table not in own:
         raise BadInput("universe", f"there is no mounted table {table!r}", choice(table, own, "pitlake mount"))
-    contract = contracts[table]
+    contract, mount = contracts[table], viewpoint.open_lake().mounted(table)
     owner = next((name for name in ("ticker", "symbol") if name in contract.key), None)
-    ends = [name for name in contract.identity if name not in (*contract.key, *contract.newer_by)]
-    if owner is None or not ends:
+    if owner is None or mount is None or not mount.until:
         step = "mount it with --key ticker, --available-at and --until"
         raise BadInput("universe", f"{table} has no intervals by ticker", step)
     types = {column.name: column.type for column in contract.columns}
@@ -120,7 +119,7 @@ def _members_sql(table: str, contracts: Mapping[str, "Dataset"]) -> str:
     limits = " AND ".join(f'"{name}" <= {_UP_TO[types[name]]}' for name in dates) or "true"
     newest = ", ".join(f'"{name}" DESC' for name in (*dates, clock.AVAILABLE_AT))
     return (
-        f'SELECT "{owner}" FROM (SELECT "{owner}", "{ends[0]}" AS ended, row_number() OVER (PARTITION BY "{owner}" '
+        f'SELECT "{owner}" FROM (SELECT "{owner}", "{mount.until}" AS ended, row_number() OVER (PARTITION BY "{owner}" '
         f'ORDER BY {newest}) AS place FROM "{table}" WHERE {limits}) WHERE place = 1 AND ended IS NULL ORDER BY ALL'
     )
 

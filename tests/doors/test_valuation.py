@@ -144,6 +144,19 @@ def test_a_member_that_is_announced_counts_from_its_effective_day_in_the_key(ind
     assert members(indexed, "planned") == [("XA", "2024-05-15")]
 
 
+def test_an_edit_is_not_the_end_of_a_membership(lake):
+    rows = [
+        {"ticker": "XA", "since": "2024-01-10T12:00:00Z", "gone": None, "edited": "2024-01-11T12:00:00Z"},
+        {"ticker": "XB", "since": "2024-01-10T12:00:00Z", "gone": "2024-02-10T12:00:00Z", "edited": None},
+    ]
+    options = {"key": ["ticker"], "available_at": "since", "not_before": "edited"}
+    lake.mount(pa.Table.from_pylist(rows), "edited_members", until="gone", **options)
+    lake.mount(pa.Table.from_pylist(rows), "edits", **options)
+    assert members(lake, "edited_members") == [("XA", at[:10]) for at in AT] + [("XB", "2024-02-01")]
+    with pytest.raises(BadInput, match="edits has no intervals by ticker"):
+        members(lake, "edits")
+
+
 def test_a_table_that_is_no_universe_is_refused_with_what_to_type(indexed, tmp_path, capfd):
     for universe, message in (
         ("index_member", "there is no mounted table 'index_member'; did you mean index_members"),
