@@ -1,7 +1,7 @@
 """Ratios of a panel, from line items and bars as they were known at the row's instant: margins, ROE, yield and P/E.
 
 A ratio is null if an input is unknown, of another period or currency, or not positive where it divides. A price and a
-figure per share count as of one basis only if no split lies between them.
+figure per share count as of one basis only if the price is not older and no split lies between them.
 """
 
 from collections import Counter
@@ -79,19 +79,23 @@ class Valuation:
             columns[name] = pa.array([value for value, _ in values], pa.float64())
         return columns
 
-    def _indexes(self, session: "Session", items: Collection[str]) -> dict[Pair, float | None]:
+    def _indexes(self, session: "Session", items: Collection[str]) -> dict[tuple[str, datetime, str], float | None]:
         """Return the split index at the end of each period whose shares a price is compared with."""
-        ends = {
-            (ticker, clock.end_of_new_york_day(row["period_end"]))
-            for (ticker, _, field), row in self._facts.items()
-            if field in items and row["period_end"]
-        }
+        ends: dict[tuple[str, datetime, str], Pair] = {}
+        for (ticker, moment, field), row in self._facts.items():
+            if field in items and row["period_end"]:
+                ciks = session.company(ticker, moment).ciks  # another company may have had the ticker in the period
+                name = ciks[0] if len(ciks) == 1 else ticker
+                ends[ticker, moment, field] = (name, clock.end_of_new_york_day(row["period_end"]))
         if not ends:
             return {}
-        self.results.append(session.run(BARS, pairs=sorted(ends)))
-        return {(row["ticker"], row["at"]): row["split_index"] for row in self.results[-1].arrow().to_pylist()}
+        self.results.append(session.run(BARS, pairs=sorted({*ends.values()})))
+        indexes = {(row["ticker"], row["at"]): row["split_index"] for row in self.results[-1].arrow().to_pylist()}
+        return {asked: indexes[pair] for asked, pair in ends.items()}
 
-    def _value(self, ratio: Ratio, pair: Pair, then: dict[Pair, float | None]) -> tuple[float | None, str]:
+    def _value(
+        self, ratio: Ratio, pair: Pair, then: dict[tuple[str, datetime, str], float | None]
+    ) -> tuple[float | None, str]:
         """Return a ratio, or None and why."""
         rows: list[dict[str, Any]] = [self._facts.get((*pair, item), {}) for item in ratio.items]
         bar = self._bars.get(pair, {})
@@ -105,10 +109,11 @@ class Valuation:
                 return None, UNITS
             if any("20-F" in row["made_of"] for row in rows):
                 return None, RECEIPTS
-            end = clock.end_of_new_york_day(self._facts[*pair, ratio.shares]["period_end"])
-            index = bar.get("split_index")
-            if index is None or then.get((pair[0], end)) != index:
+            day, index = self._facts[*pair, ratio.shares]["period_end"], bar.get("split_index")
+            if index is None or then[*pair, ratio.shares] != index or bar["date"] < day:
                 return None, SPLIT
+            if rows[0]["period_end"] > day:
+                return None, PERIODS
         elif len({row["unit"] for row in rows}) > 1:
             return None, UNITS
         elif len({row["period_end"] for row in rows}) > 1:

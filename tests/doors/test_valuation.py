@@ -19,7 +19,9 @@ YEAR = {
     "EarningsPerShareDiluted": 2.0,
 }  # fmt: skip
 DAYS = {"StockholdersEquity": 500.0, "CommonStockSharesOutstanding": 50.0}
-COMPANIES = {"XA": {}, "XB": {"EarningsPerShareDiluted": -1.0, "StockholdersEquity": None}, "XC": {}, "XD": {}}
+COMPANIES = {"XA": {}, "XB": {"EarningsPerShareDiluted": -1.0, "StockholdersEquity": None}, "XC": {}, "XD": {},
+             "XE": {}, "XF": {}}  # fmt: skip
+LAST_BAR, OLD_SPLIT = {"XE": date(2023, 12, 15)}, date(2023, 12, 20)
 SPLIT_ON = date(2024, 4, 10)
 AT = ["2024-02-01T12:00:00Z", "2024-03-15T12:00:00Z", "2024-05-15T12:00:00Z"]
 
@@ -45,6 +47,8 @@ def prices():
     for number in range(120):
         day = date(2023, 12, 4) + timedelta(days=number + number // 5 * 2)
         for cik, ticker in enumerate(COMPANIES, 1):
+            if day > LAST_BAR.get(ticker, day):
+                continue
             close = 40.0 if ticker != "XA" or day < SPLIT_ON else 10.0
             yield {
                 "entity_kind": "company", "entity_id": f"{cik:010}", "symbol": ticker, "date": day,
@@ -60,12 +64,14 @@ def lake(tmp_path_factory):
     publish(outcome, "prices", prices(), "prices")
     publish(outcome, "names", [
         {"cik": f"{number:010}", "kind": "ticker", "name": ticker, "all_names": [ticker], "source": "dei",
-         "statement": f"{number}", "available_at": datetime(2020, 1, 1, tzinfo=timezone.utc)}
-        for number, ticker in enumerate(COMPANIES, 1)
+         "statement": f"{number}", "available_at": datetime(year, 1, 1, tzinfo=timezone.utc)}
+        for number, ticker, year in [*((number, ticker, 2024 if ticker == "XF" else 2020)
+                                       for number, ticker in enumerate(COMPANIES, 1)), (99, "XF", 2020), (99, "XZ", 2024)]
     ], "names")  # fmt: skip
     publish(outcome, "polygon_splits", [
-        {"id": "split", "ticker": "XA", "execution_date": SPLIT_ON, "split_from": 1.0, "split_to": 4.0,
-         "adjustment_type": "forward_split", "available_at": datetime(2024, 4, 1, tzinfo=timezone.utc)}
+        {"id": f"split {ticker}", "ticker": ticker, "execution_date": day, "split_from": 1.0, "split_to": 4.0,
+         "adjustment_type": "forward_split", "available_at": datetime(day.year, day.month, 1, tzinfo=timezone.utc)}
+        for ticker, day in (("XA", SPLIT_ON), ("XE", OLD_SPLIT))
     ], "split")  # fmt: skip
     return outcome
 
@@ -89,6 +95,16 @@ def test_a_price_is_not_compared_with_shares_that_it_may_not_be_of(lake):
     result, notes = columns(lake, "XD", AT[1:2])
     assert (result["pe"], result["fcf_yield"], result["roe"]) == ([None], [None], [0.2])
     assert f"pe: {RECEIPTS} (1 values)" in notes
+
+
+def test_a_price_from_before_a_split_in_the_period_is_not_compared_with_its_figures(lake):
+    result, notes = columns(lake, "XE", AT[1:2])
+    assert (result["pe"], result["fcf_yield"], result["roe"]) == ([None], [None], [0.2])
+    assert f"pe: {SPLIT} (1 values)" in notes
+
+
+def test_shares_are_of_the_company_though_another_had_its_ticker_in_the_period(lake):
+    assert columns(lake, "XF", AT[1:2])[0]["pe"] == [20.0]
 
 
 def test_what_does_not_divide_or_is_in_other_units_is_null_and_noted(lake):
