@@ -114,7 +114,8 @@ class _TimeControls:
             except BadInput as error:
                 app = self._failed(request, error)
             else:
-                app = app if query is None else RedirectResponse(f"{scope['path']}?{urlencode(query)}", 303)
+                path = f"/{scope['path'].lstrip('/')}"  # two slashes would name another host
+                app = app if query is None else RedirectResponse(f"{path}?{urlencode(query)}", 303)
         await app(scope, receive, send)
 
 

@@ -177,11 +177,12 @@ class Tables:
             try:
                 with self._pool.session(as_of, None) as session:
                     result = session.sql(text, max_rows=turn * MOST_ROWS)
-            except (QueryFailed, LimitExceeded) as error:
-                problem = for_agents(error)
-            else:
                 rows = result.rows()[(turn - 1) * MOST_ROWS :]
                 facts = {"columns": result.columns, "rows": rows, "more": result.truncated}
+            except (QueryFailed, LimitExceeded) as error:
+                problem = for_agents(error)
+            except (OverflowError, ValueError):
+                problem = "a value is outside the years 1 to 9999, or too fine; cast it, such as CAST(… AS VARCHAR)"
         facts |= {"page": "sql", "as_of": as_of, "sql": text, "problem": problem}
         frame: dict[str, Any] = {"turn": turn, "command": as_command(text, as_of), "first": (turn - 1) * MOST_ROWS + 1}
         status = HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK
@@ -260,7 +261,7 @@ def _check(field: str, name: str, names: Collection[str]) -> None:
 def _turn(query: Mapping[str, str]) -> int:
     """Return the number of the page to show, from 1."""
     text = query.get("turn", "1")
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_PAGES):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_PAGES)) and 1 <= int(text) <= MOST_PAGES):
         raise BadInput("turn", f"{text[:20]!r} is not a page", f"give a number from 1 to {MOST_PAGES}")
     return int(text)
 

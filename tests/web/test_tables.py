@@ -12,7 +12,7 @@ from pitlake.clock import instant
 from pitlake.lake import Lake
 from pitlake.web import tables
 from tests.doors.conftest import AS_OF
-from tests.web.browsing import browsing
+from tests.web.browsing import BASE, browsing
 
 ROWS = [
     {"ticker": "NOG", "period": "2024-12-31", "eps": 1.2, "published_at": "2024-02-01T12:00:00Z"},
@@ -171,6 +171,8 @@ def test_every_row_comes_as_parquet(client):
         ("/table", {"dataset": "estimates", "where": "eps", "value": "1", "test": "like"}, "choose one of is, is not"),
         ("/table", {"dataset": "estimates", "where": "eps", "value": "much"}, "'much' to DOUBLE"),
         ("/table", {"dataset": "estimates", "turn": "0"}, "turn: '0' is not a page"),
+        ("/table", {"dataset": "estimates", "turn": f"000000001{'9' * 5000}"}, "turn: '00000000199999999999' is not a page"),
+        ("/sql", {"sql": "SELECT 'infinity'::TIMESTAMPTZ"}, "outside the years 1 to 9999"),
         ("/sql", {"sql": "SELECT epz FROM estimates"}, 'Candidate bindings: "eps"'),
         ("/sql", {"sql": "FROM read_csv('/etc/passwd')"}, "pitlake mount"),
         ("/table.xlsx", {"dataset": "estimates"}, "use csv or parquet"),
@@ -181,3 +183,8 @@ def test_what_is_wrong_is_one_sentence(client, path, query, problem):
     answer = client.get(path, params={"as_of": AS_OF} | query)
     assert answer.status_code == 400
     assert problem in html.unescape(answer.text)
+
+
+def test_a_time_control_redirects_to_no_other_host(client):
+    moved = client.get(f"{BASE}//example.org/at?as_of={AS_OF}&date=2024-04-01")
+    assert moved.headers["location"].startswith("/example.org/at?")
