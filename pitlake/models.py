@@ -13,11 +13,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, cast
 
+from pitlake.clock import new_york_day
+
 Exposure = Literal["exposed", "partial", "clean"]
 
 CLEAN: Exposure = "clean"
 STATEMENTS = "models.csv"
-_DATED = re.compile(r"-[0-9]{8}\Z")
+_DATED = re.compile(r"-([0-9]{4})([0-9]{2})([0-9]{2})\Z")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Model:
     def judge(self, as_of: datetime | None) -> tuple[Exposure, str]:
         """Return the verdict for an instant, and its reason in one sentence. None is open mode."""
         result = exposure([str(self.trained_to) if self.trained_to else None], as_of) if as_of else "exposed"
-        trained = "was not" if result == CLEAN else "was" if self.is_stated else "may have been"
+        is_certain = self.is_stated and not (as_of and self.trained_to and self.trained_to < as_of.date())
+        trained = "was not" if result == CLEAN else "was" if is_certain else "may have been"
         when = f"{as_of:%Y-%m-%d}" if as_of else "an instant, because open mode has none"
         return result, f"{self.name} {trained} trained after {when}: {self.reason}"
 
@@ -46,11 +49,16 @@ def plain_id(name: str) -> str:
 
 
 def published(name: str) -> Model:
-    """Return a model with what its maker publishes. name: an id, with or without its provider, maker and date."""
-    known_by_maker = _DATED.sub("", plain_id(name).lower())
+    """Return a model with what its maker publishes. name: an id, with or without its provider, maker and date.
+
+    An id with a day after the published one is of a later model, of which nothing is known.
+    """
+    known_by_maker, dated = _DATED.sub("", plain_id(name).lower()), _DATED.search(plain_id(name))
     for row in _statements():
         if re.fullmatch(f"({row['maker']}/)?{row['family']}", known_by_maker):
             day = date.fromisoformat(row["trained_to"] or row["released"])
+            if dated and "-".join(dated.groups()) > str(day):
+                break
             ends = f"that its {row['covers']} data ends on {day}" if row["trained_to"] else f"only its release, {day}"
             return Model(name, day, f"its maker states {ends} ({row['source']})", bool(row["trained_to"]))
     return Model(name)
@@ -64,13 +72,13 @@ def _statements() -> list[dict[str, str]]:
 def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | None = None) -> Exposure:
     """Return whether models may have seen events after an instant. judged: the day that settles the forecast.
 
-    clean: every cut-off is before the day of the instant. partial: a cut-off is after that day, but before the day that
-    settles the forecast. exposed: any other case, including an unknown cut-off.
+    clean: every cut-off is before the day of the instant in New York. partial: a cut-off is after that day, but before
+    the day that settles the forecast. exposed: any other case, including an unknown cut-off.
     """
     days = [cut_off_day and date.fromisoformat(cut_off_day) for cut_off_day in cut_offs]
     if not all(days):
         return "exposed"
     newest = max(cast("list[date]", days), default=None)
-    if newest is None or newest < as_of.date():
+    if newest is None or newest < new_york_day(as_of):
         return "clean" if newest else "exposed"
     return "partial" if judged and newest < judged else "exposed"

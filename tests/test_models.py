@@ -51,6 +51,7 @@ def test_each_statement_has_a_day_and_a_page_of_its_maker():
         ("anthropic:claude-opus-4-8", "2026-05-28"),
         ("anthropic/claude-haiku-4-5-20251001", "2025-10-15"),
         ("claude-sonnet-5-20260630", "2026-06-30"),
+        ("claude-sonnet-5-20260901", None),  # a later model
         ("nvidia/Llama-3.1-Nemotron-70B-Instruct", None),
         ("someone/llama-3.1-8b-instruct", None),
         ("llama3.1:8b", None),
@@ -71,7 +72,7 @@ def test_a_knowledge_cut_off_is_not_the_end_of_the_training_data_so_the_release_
 
 @pytest.mark.parametrize(
     ("as_of", "verdict"),
-    [("2023-06-01T00:00:00Z", "exposed"), ("2023-12-31T12:00:00Z", "exposed"), ("2024-01-01T00:00:00Z", "clean")],
+    [("2023-06-01T00:00:00Z", "exposed"), ("2024-01-01T04:59:59Z", "exposed"), ("2024-01-01T05:00:00Z", "clean")],
 )
 def test_a_receipt_states_the_verdict_on_the_model_that_asked(lake, as_of, verdict):
     with pitlake.connect(as_of, lake=lake, model=LLAMA) as session:
@@ -138,7 +139,7 @@ def test_the_registry_of_the_lake_goes_before_what_makers_publish(tmp_path):
     publish(own, "model_registry", [row | {"model": "my-model", "knowledge_cutoff": date(2024, 2, 29)},
                                     row | {"model": "claude-opus-5", "knowledge_cutoff": date(2026, 5, 1)},
                                     row | {"model": "claude-haiku-4-5"}])  # fmt: skip
-    days = [str(named_model(name, own).trained_to) for name in ("my-model", "openai:claude-opus-5", "claude-haiku-4-5")]
+    days = [str(named_model(name, own).trained_to) for name in ("my-model", "openai:Claude-Opus-5", "claude-haiku-4-5")]
     assert days == ["2024-02-29", "2026-05-01", "2025-10-15"]
     assert "`model_registry` states 2024-02-29 (https://x.example/card)" in json.dumps(
         named_model("my-model", own).reason

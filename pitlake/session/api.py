@@ -85,8 +85,9 @@ def named_model(name: str, lake: "str | Path | Lake | None" = None) -> Model:
     with suppress(LakeNotFound):
         if "model_registry" in newest.open_lake().entry().tables:
             with open_session(newest, datasets=["model_registry"]) as session:
-                for row in session.run("model_known", model=plain_id(name)).arrow().to_pylist():
-                    if day := row["knowledge_cutoff"]:
+                for row in session.run("model_known").arrow().to_pylist():
+                    same = row["model"].lower() == plain_id(name).lower()
+                    if same and (day := row["knowledge_cutoff"]):
                         return Model(name, day, f"`model_registry` states {day} ({row['source']})", is_stated=True)
     return published(name)
 

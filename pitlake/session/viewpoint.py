@@ -107,7 +107,7 @@ class Viewpoint:
         if model and model.must_be_clean:
             verdict, reason = model.judge(self.as_of)
             if verdict != CLEAN:
-                day = f"as of a day after {model.trained_to}" if model.trained_to else "with another model"
+                day = f"as of a day after {model.trained_to}, in New York" if model.trained_to else "with another model"
                 raise BadInput(field, reason, f"ask {day}")
         return replace(self, model=model)
 
