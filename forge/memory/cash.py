@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 from forge.memory.book import PORTFOLIO
 from forge.memory.effects import CODE, PM
+from forge.memory.fills import read_ticker
 from forge.memory.journal import WriteCall, Writing
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
@@ -80,8 +81,11 @@ def book_cash(memory: Memory, typed: Entry) -> str:
     if (typed.entry == "borrow") != bool(typed.ticker):
         step = "a borrow has the ticker of the shares sold short, and no other entry has one"
         raise BadInput("--ticker", "is missing" if not typed.ticker else f"does not belong to a {typed.entry}", step)
+    ticker = read_ticker(typed.ticker)
+    if typed.ticker and not ticker:
+        raise BadInput("--ticker", f"{typed.ticker[:40]!r} is not a ticker", "give it as the position has it, such as NVDA")
     reason, names = read_reason(typed.reason, "--reason"), list[str]()
-    entry = Cash(id=NEW, **{**typed._asdict(), "reason": reason}, updated=now)
+    entry = Cash(id=NEW, **{**typed._asdict(), "reason": reason, "ticker": ticker}, updated=now)
     _write(memory, PM, lambda writing: names.append(_put(writing, entry)))
     return names[0]
 

@@ -135,14 +135,20 @@ def _rows(source: Path | str) -> Iterable[tuple[int, Mapping[str, str]]]:
     return rows
 
 
+def read_ticker(text: str) -> str:
+    """Return a typed instrument as positions spell it; "" if it is none."""
+    ticker = text.strip()
+    if not _QUOTED.fullmatch(ticker):
+        ticker = ticker.upper()
+    return ticker if _QUOTED.fullmatch(ticker) or _TICKER.fullmatch(ticker) else ""
+
+
 def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str]) -> Fill:
     if None in row or None in row.values():
         raise _wrong(line, "its number of values differs from the first line", "quote values that contain commas")
-    ticker, expression = row["ticker"].strip(), (row.get("expression") or "").strip()
-    if not _QUOTED.fullmatch(ticker):
-        ticker = ticker.upper()
-        if not _TICKER.fullmatch(ticker):
-            raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
+    ticker, expression = read_ticker(row["ticker"]), (row.get("expression") or "").strip()
+    if not ticker:
+        raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
     if ticker.startswith("future:"):
         step = "the account keeps neither multiplier nor margin; book the result of a future as cash"
         raise _wrong(line, f"{ticker} is a future, which is not supported", step)

@@ -1,6 +1,5 @@
 """Where a copy of a session is written: Delta tables below a folder or a prefix, or Iceberg tables of a catalog."""
 
-from pathlib import Path
 from typing import Literal, Protocol
 
 import pyarrow as pa
@@ -36,6 +35,8 @@ class Target(Protocol):
 
 def open_target(target: str, form: str) -> Target:
     """Return a target, which is empty. Raises BadInput."""
+    if not target:
+        raise BadInput("--to", "is empty", "name a folder or a prefix")
     if target.startswith(f"{SCHEME}://"):
         if form != ICEBERG:
             raise BadInput("--to", f"{target} is a catalog of Iceberg", "add --format iceberg")
@@ -111,7 +112,7 @@ class _InFolder(_InCatalog):
     def __init__(self, folder: str, store: Store) -> None:
         from pyiceberg.catalog.sql import SqlCatalog
 
-        root = Path(folder).resolve()
+        root = store.root
         root.mkdir(parents=True, exist_ok=True)
         self._place, self._space, self._store = folder, NAMESPACE, store
         with problems(folder, "--to"):

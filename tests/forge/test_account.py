@@ -140,7 +140,9 @@ def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, 
         book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate"))
     with pytest.raises(BadInput, match="--ticker: does not belong to a fee"):
         book_cash(memory, Entry("fee", 36.5, DAYS[0], "custody", "NOG"))
-    book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", "NOG"))
+    with pytest.raises(BadInput, match="--ticker: 'N G' is not a ticker"):
+        book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", "N G"))
+    book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", " nog"))
     book_cash(memory, Entry("borrow", 0.0, DAYS[1], "lent by us", "NOG"))
     after = value_account(whole_memory(memory, memory.journal.clock.now()), at(memory, lake, DAYS[3]))
     lost = before.account.nav - after.account.nav

@@ -83,6 +83,15 @@ def test_a_lake_as_of_t_is_a_catalog_of_its_rows(lake, tmp_path):
             assert [row["rows"] for row in receipt if row["table"] == name] == [len(due)]
 
 
+def test_a_copy_in_the_home_folder_is_written_there(lake, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with connect(T, lake=lake, datasets=["prices"], isolation="in_process") as session:
+        export(session, "~/copy", form="iceberg")
+    assert (tmp_path / "copy" / "catalog.db").is_file()
+    assert not (tmp_path / "~").exists()
+
+
 def test_a_table_goes_in_and_out_as_it_was_known(own, tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.mount(("iceberg://own", "desk.scores"), "scores", key=["ticker"], available_at="seen")
@@ -100,6 +109,7 @@ def test_a_copy_goes_into_a_new_namespace_of_a_catalog_or_leaves_nothing(lake, o
         for target, problem in (
             ("iceberg://own/at_t", "at_t"),
             ("iceberg://own", "names no namespace"),
+            ("", "--to: is empty"),
             ("s3://bucket/copy", "can't be made at s3://bucket/copy"),
         ):
             with pytest.raises(BadInput, match=problem):
