@@ -83,7 +83,9 @@ def book_cash(memory: Memory, typed: Entry) -> str:
         raise BadInput("--ticker", "is missing" if not typed.ticker else f"does not belong to a {typed.entry}", step)
     ticker = read_ticker(typed.ticker)
     if typed.ticker and not ticker:
-        raise BadInput("--ticker", f"{typed.ticker[:40]!r} is not a ticker", "give it as the position has it, such as NVDA")
+        raise BadInput(
+            "--ticker", f"{typed.ticker[:40]!r} is not a ticker", "give it as the position has it, such as NVDA"
+        )
     reason, names = read_reason(typed.reason, "--reason"), list[str]()
     entry = Cash(id=NEW, **{**typed._asdict(), "reason": reason, "ticker": ticker}, updated=now)
     _write(memory, PM, lambda writing: names.append(_put(writing, entry)))

@@ -171,7 +171,7 @@ def test_every_row_comes_as_parquet(client):
         ("/table", {"dataset": "estimates", "where": "eps", "value": "1", "test": "like"}, "choose one of is, is not"),
         ("/table", {"dataset": "estimates", "where": "eps", "value": "much"}, "'much' to DOUBLE"),
         ("/table", {"dataset": "estimates", "turn": "0"}, "turn: '0' is not a page"),
-        ("/table", {"dataset": "estimates", "turn": f"000000001{'9' * 5000}"}, "turn: '00000000199999999999' is not a page"),
+        ("/table", {"dataset": "estimates", "turn": f"000000001{'9' * 5000}"}, "turn: '000000001999"),
         ("/sql", {"sql": "SELECT 'infinity'::TIMESTAMPTZ"}, "outside the years 1 to 9999"),
         ("/sql", {"sql": "SELECT epz FROM estimates"}, 'Candidate bindings: "eps"'),
         ("/sql", {"sql": "FROM read_csv('/etc/passwd')"}, "pitlake mount"),
