@@ -136,7 +136,7 @@ def _rows(source: Path | str) -> Iterable[tuple[int, Mapping[str, str]]]:
 
 
 def read_ticker(text: str) -> str:
-    """Return a typed instrument as positions spell it; "" if it is none."""
+    """Return a typed instrument as positions spell it, "" for any other text."""
     ticker = text.strip()
     if not _QUOTED.fullmatch(ticker):
         ticker = ticker.upper()

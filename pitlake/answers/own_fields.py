@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake import clock
 from pitlake.errors import BadInput, choice, listed
+from pitlake.lake.mounting.contract import read as read_contract
+from pitlake.lake.storage.root import open_store
 
 if TYPE_CHECKING:
     from pitlake.contract import Dataset
@@ -109,7 +111,7 @@ def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Vie
     own = [name for name, contract in contracts.items() if contract.group == "mounted"]
     if table not in own:
         raise BadInput("universe", f"there is no mounted table {table!r}", choice(table, own, "pitlake mount"))
-    contract, mount = contracts[table], viewpoint.open_lake().mounted(table)
+    contract, mount = contracts[table], read_contract(open_store(viewpoint.open_lake().location), table)
     owner = next((name for name in ("ticker", "symbol") if name in contract.key), None)
     if owner is None or mount is None or not mount.until:
         step = "mount it with --key ticker, --available-at and --until"

@@ -205,10 +205,6 @@ class Lake:
         every = datasets.all_datasets()
         return dict(sorted((every | mounted).items())) if mounted else every
 
-    def mounted(self, name: str) -> mounts.Mount | None:
-        """Return the contract of a mounted table by which its rows are dated, None if there is none of this name."""
-        return mounts.read(self._store, name)
-
     def contract(self, name: str) -> Dataset:
         """Return the contract of a dataset or a mounted table, by its name or an alias.
 
