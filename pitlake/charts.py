@@ -178,8 +178,8 @@ def line_chart(
         shapes += _knowledge_axis(frame, first, as_of) if stepped else _month_axis(frame, first, end)
         shapes += [shape for level in levels for shape in _level(frame, level, y(level.value))]
         corners = list(_steps(line, frame.x(1))) if stepped else line
-        known, later = (corners, []) if not ahead else (corners[:-ahead], corners[-ahead - 1 :])
-        shapes += [_polyline("k-line", known), *([_polyline("k-line alt", later)] if later else [])]
+        up_to_t, later = (corners, []) if not ahead else (corners[:-ahead], corners[-ahead - 1 :])
+        shapes += [_polyline("k-line", up_to_t), *([_polyline("k-line alt", later)] if later else [])]
         for day in (at.astimezone(NEW_YORK).date() for at in events):
             if day >= first:
                 shapes.append(_vertical("k-mark", frame.x(_share(day, first, end)), frame.y(0) - 6, frame.y(0)))
@@ -188,7 +188,7 @@ def line_chart(
         if stepped:
             shapes += [_dot(x, height) for x, height in line]
         else:
-            shapes += [_dot(*point, "k-dot t") for point in known[-1:]]
+            shapes += [_dot(*point, "k-dot t") for point in up_to_t[-1:]]
             shapes += [_dot(*point, "k-dot hollow") for point in later[-ahead:]]
         at_t = frame.x(_share(today, first, end))
         shapes += [f'<text class="tt" x="{at_t}" y="{frame.y(1) - 2}" text-anchor="middle">T</text>'] if ahead else []

@@ -128,14 +128,14 @@ def _sentence(value: float | None) -> str:
     return f"The newest estimate is {value:,.1f}, {value - QUARTER_BEFORE:+.1f} on the quarter before."
 
 
-def calls(*asked: tuple[str, Mapping[str, object]]) -> Answer:
+def calls(*tool_calls: tuple[str, Mapping[str, object]]) -> Answer:
     """Return a step that calls these tools."""
     numbers = count(1)
-    return Answer("", tuple(Call(name, dict(arguments), str(next(numbers))) for name, arguments in asked), "tools")
+    return Answer("", tuple(Call(name, dict(arguments), str(next(numbers))) for name, arguments in tool_calls), "tools")
 
 
-def _always(*asked: tuple[str, Mapping[str, object]]) -> Step:
-    return lambda _told: calls(*asked)
+def _always(*tool_calls: tuple[str, Mapping[str, object]]) -> Step:
+    return lambda _told: calls(*tool_calls)
 
 
 def _task(name: str, skill: str, **more: object) -> tuple[str, dict[str, object]]:

@@ -64,13 +64,13 @@ def brief(own: Desk, memory: Memory, market: At) -> Brief:
     """Return a desk's first page as of a market's instant."""
     remembered = memory.hydrate(market.as_of, session="pm")
     first = morning(remembered, market, own.config)
-    written = records_since(remembered, first.overnight)
+    overnight_records = records_since(remembered, first.overnight)
     return Brief(
         market.as_of,
         first,
         alerts(remembered, market, own.config),
         [item.expression.id for item in pending(memory, own.guardrails(market), market.as_of)],
-        [(moment, record.id, getattr(record, "status", "")) for moment, record in written],
+        [(moment, record.id, getattr(record, "status", "")) for moment, record in overnight_records],
     )
 
 

@@ -65,8 +65,8 @@ def run(
         door.bind(f"{folder}/door")
         door.listen()
         server = [sys.executable, "-Ic", _SERVER, "mcp", "--as-of", as_of, "--lake", root]
-        named = {"--known-by": known_by, "--for-model": for_model, "--require": require}
-        server += [word for flag, value in named.items() if value for word in (flag, value)]
+        flags = {"--known-by": known_by, "--for-model": for_model, "--require": require}
+        server += [word for flag, value in flags.items() if value for word in (flag, value)]
         threading.Thread(target=_serve, args=(door, server), daemon=True).start()
         env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, SOCKET: f"{folder}/door"}
         return _away(command, covered, env | ({"PITLAKE_KNOWN_BY": known_by} if known_by else {}))

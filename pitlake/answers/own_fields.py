@@ -95,16 +95,20 @@ def members(
     """
     from pitlake.session import open_session
 
-    sql, results, found = _members_sql(table, contracts, viewpoint), list["Result"](), list[tuple[str, datetime]]()
+    sql, results, memberships = (
+        _members_sql(table, contracts, viewpoint),
+        list["Result"](),
+        list[tuple[str, datetime]](),
+    )
     with open_session(replace(viewpoint, as_of=instants[0]), datasets=[table]) as session:
         for moment in instants:
             session.advance(moment)
             day = {"day": clock.new_york_day(moment - clock.MICROSECOND)} if "$day" in sql else None
             results.append(session.sql(sql, day))
-            found += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
-    if not found:
+            memberships += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
+    if not memberships:
         raise BadInput("universe", f"{table} has no member at these instants", "give later ones, or look at the table")
-    return frozenset(found), results
+    return frozenset(memberships), results
 
 
 def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint") -> str:

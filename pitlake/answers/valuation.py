@@ -91,7 +91,7 @@ class Valuation:
             return {}
         self.results.append(session.run(BARS, pairs=sorted({*ends.values()})))
         indexes = {(row["ticker"], row["at"]): row["split_index"] for row in self.results[-1].arrow().to_pylist()}
-        return {asked: indexes[pair] for asked, pair in ends.items()}
+        return {row: indexes[pair] for row, pair in ends.items()}
 
     def _value(
         self, ratio: Ratio, pair: Pair, then: dict[tuple[str, datetime, str], float | None]

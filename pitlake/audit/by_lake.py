@@ -110,7 +110,9 @@ def restated(table: Table, session: "Session") -> list[Finding]:
     found_rows = session.sql(_RESTATED).df().set_index("place")
     found_rows = found_rows.reindex(range(len(table.rows)))
     first = pd.to_datetime(pd.Series(found_rows["first_at"].to_numpy(), index=table.rows.index), utc=True)
-    shown = table.rows.assign(**{"first stated": first.dt.date, "value then": found_rows["value_then"].to_numpy()})
+    with_former = table.rows.assign(
+        **{"first stated": first.dt.date, "value then": found_rows["value_then"].to_numpy()}
+    )
     late = (first - pd.to_datetime(_end(stamp), unit="us", utc=True)).dt.total_seconds().fillna(0)
     words = (
         f"restated values under first dates, {MARK}",
@@ -118,7 +120,7 @@ def restated(table: Table, session: "Session") -> list[Finding]:
         "Give each value the stamp of the filing that stated it; a session as of the row's time has the value then.",
     )
     names = [period.name, stamp.name, *table.figures[:2], "first stated", "value then"]
-    return finding_of(replace(table, rows=shown), "lake_restated", words, first.notna(), late, names)
+    return finding_of(replace(table, rows=with_former), "lake_restated", words, first.notna(), late, names)
 
 
 def later_tickers(table: Table, session: "Session") -> list[Finding]:
@@ -138,14 +140,14 @@ def later_tickers(table: Table, session: "Session") -> list[Finding]:
         for name in ("since", "known_since")
     )
     bad = ((used.day < since) & (used.day >= known_since)).fillna(value=False)
-    shown = table.rows.assign(**{"ticker then": names.map(changes["ticker_then"])})
+    with_former = table.rows.assign(**{"ticker then": names.map(changes["ticker_then"])})
     words = (
         f"today's tickers on old rows, {MARK}",
         "The lake states these tickers only later, and the company under another one at the row's time.",
         "Key rows by CIK, or by the ticker of their day.",
     )
     age = (since - used.day).dt.days.fillna(0)
-    return finding_of(replace(table, rows=shown), "lake_tickers", words, bad, age, [used.name, "ticker then"])
+    return finding_of(replace(table, rows=with_former), "lake_tickers", words, bad, age, [used.name, "ticker then"])
 
 
 def _cik(session: "Session", key: str) -> str | None:

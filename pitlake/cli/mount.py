@@ -209,9 +209,11 @@ def _sentences(done: "Mounted") -> list[str]:
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     for column, rows in done.later.items():
         of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
-        asked = "a plan, or hindsight?"
-        asked += f" --not-before {column} counts a row from then on" if done.is_new and done.mount.available_at else ""
-        ends = "shown from that end on" if column == done.mount.until else asked
+        question = "a plan, or hindsight?"
+        question += (
+            f" --not-before {column} counts a row from then on" if done.is_new and done.mount.available_at else ""
+        )
+        ends = "shown from that end on" if column == done.mount.until else question
         lines.append(f"{column}: {of} than it became known: {ends}")
     if done.deleted:
         deleted = render.count(done.deleted, "row")

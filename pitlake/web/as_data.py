@@ -43,8 +43,8 @@ def render(
     """
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
-    asked = {name: value for name, value in request.query_params.items() if name not in ("as_of", "turn")}
-    frame = {"here": request.url.path, "asked": asked, "events": ()} | frame
+    parameters = {name: value for name, value in request.query_params.items() if name not in ("as_of", "turn")}
+    frame = {"here": request.url.path, "asked": parameters, "events": ()} | frame
     return HTMLResponse(templates.get_template(template).render({**frame, **facts}), status)
 
 

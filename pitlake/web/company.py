@@ -216,9 +216,9 @@ def _own_rows(session: "Session", contract: "Dataset", company: str) -> OwnRows:
     rows = f"FROM {identifier(contract.name)} WHERE {OWNERS[owner(contract)]}"
     result = session.sql(f"{rows} ORDER BY {order}, evidence LIMIT {OWN_ROWS}", {COMPANY: company})
     plumbing = {contract.entity, owner(contract), "evidence"}
-    shown = [name for name in result.columns if name not in plumbing and not name.startswith(AVAILABLE_AT)]
-    shown.sort(key=lambda name: name not in contract.key)
-    return OwnRows(contract.name, contract.title, shown[:OWN_COLUMNS], questions.rows(result))
+    columns = [name for name in result.columns if name not in plumbing and not name.startswith(AVAILABLE_AT)]
+    columns.sort(key=lambda name: name not in contract.key)
+    return OwnRows(contract.name, contract.title, columns[:OWN_COLUMNS], questions.rows(result))
 
 
 def _place(item: str) -> int:
