@@ -246,9 +246,10 @@ def test_every_page_is_shown_and_every_form_is_taken(place):
     unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
     home = Address(instant(T), "NVDA")
     with browsing(place / "lake", rooms=(room,), home=home) as client:
-        routes = [route for route in client.app._app._app.routes if hasattr(route, "methods")]
+        routes = [route for route in client.app._app._app._app.routes if hasattr(route, "methods")]
         display: dict[str, list[int]] = {}
-        waiting, seen = [home.url(), "/", "/desk", "/unlock", home.url("/ask", question="filings")], set()
+        asking = [home.url("/ask", question="filings"), home.url("/sql", sql="SELECT 1 AS n")]
+        waiting, seen = [home.url(), "/", "/desk", "/unlock", *reversed(asking)], set()
         response = client.post("/receipts", data=receipt_form(client, waiting[-1]), headers=unlocked)
         waiting.append(response.headers["location"])
         while waiting:
