@@ -81,8 +81,8 @@ def void(name: str, reason: str) -> None:
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
     """Book a deposit, withdrawal, fee or interest, or a borrow fee.
 
-    Fees and interest are those that you paid. A borrow is a rate in percent a year: code counts it for every day from
-    then on, on the value of the shares of --ticker that are sold short.
+    Fees and interest are those that you paid. A borrow is a rate in percent a year: it is charged for every day from
+    --on, on the value of the shares of --ticker that are sold short.
     """
     from forge.desk.commands import enter_cash
     from forge.memory.cash import Entry

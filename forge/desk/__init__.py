@@ -87,7 +87,7 @@ class Desk:
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it.
 
-        The desk of a backtest stands at the end of its last day.
+        The clock of a backtest shows the end of its last day.
         """
         memory = Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))
         if clock is None and self.run:

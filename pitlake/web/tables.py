@@ -253,7 +253,7 @@ def _address(session: "Session", query: Mapping[str, str]) -> TableAddress:
 
 
 def _check(field: str, name: str, names: Collection[str]) -> None:
-    """Raise BadInput for a name that is not among these; "" stands for none."""
+    """Raise BadInput for a name that is not among these. An empty name is allowed."""
     if name and name not in names:
         raise BadInput(field, f"there is no {name!r} here", choice(name, names))
 

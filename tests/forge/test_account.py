@@ -14,10 +14,10 @@ from forge.memory.book import remembered_book
 from forge.memory.cash import Entry, book_cash, open_account
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
-from forge.memory.halts import halted, switch
+from forge.memory.halts import switch
 from forge.providers.base import At
 from forge.records import Halt, content_hash
-from forge.tracking.account import advance_account, book_of, loss_halt
+from forge.tracking.account import advance_account, book_of
 from forge.tracking.ledger import Account, Holding
 from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
@@ -252,43 +252,6 @@ def test_what_was_never_opened_is_closed_after_its_last_day_although_trading_is_
     (outcome,), gaps = close_exits(memory, at(memory, lake, DAYS[4]))
     assert (gaps, outcome.status, outcome.pnl) == ([], "thesis", 0.0)
     assert "no session left to open in" in standing(memory).read_file(path)
-
-
-@pytest.mark.parametrize(
-    ("limits", "reason"),
-    [({"max_drawdown": 2.0}, "drawdown of 2.50 %"), ({"max_loss": 2.0}, "loss of 2.50 %"), ({"max_loss": 3.0}, None)],
-)
-def test_code_halts_beyond_a_limit_and_losses_count_from_the_release_on(memory, lake, tmp_path, limits, reason):
-    settings = replace(SETTINGS, **limits)
-    now = at(memory, lake, DAYS[0])
-    imported(memory, tmp_path, line(DAYS[0], 100, 125))
-    advance_account(memory, now, settings)
-    halt = halted(whole_memory(memory, now.as_of))
-    assert (halt and halt.by, halt and halt.reason.partition(" is beyond")[0]) == (
-        (reason and "code"),
-        (reason and f"a {reason}"),
-    )
-    if halt:
-        switched(memory, "released", "seen")
-        now = at(memory, lake, DAYS[1])
-        advance_account(memory, now, settings)
-        assert halted(whole_memory(memory, now.as_of)) is None
-
-
-@pytest.mark.parametrize(
-    ("limits", "reason"),
-    [
-        ({"max_drawdown": 9.0}, "a drawdown of 10.00 % is beyond the limit of 9 %"),
-        ({"max_drawdown": 10.0}, None),
-        ({"max_loss": 0.5}, "a loss of 1.00 % is beyond the limit of 0.5 %"),
-        ({"max_loss": 9.0}, None),
-    ],
-)
-def test_a_drawdown_counts_from_the_highest_value_and_a_loss_from_the_start(memory, lake, limits, reason):
-    now = at(memory, lake, DAYS[0])
-    account = Account(100_000.0, 99_000.0, (), 0.0, ((DAYS[0], 110_000.0), (DAYS[1], 99_000.0)), {})
-    halt = loss_halt(whole_memory(memory, now.as_of), account, replace(SETTINGS, **limits))
-    assert (halt and halt.reason) == reason
 
 
 def test_the_account_on_the_command_line(lake, opened_desk, capsys):
