@@ -86,7 +86,11 @@ def answers(
 
 
 def members(
-    table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint", instants: Sequence[datetime]
+    table: str,
+    contracts: Mapping[str, "Dataset"],
+    viewpoint: "Viewpoint",
+    instants: Sequence[datetime],
+    spelled: str,
 ) -> tuple[Members, list["Result"]]:
     """Return the members of a mounted table of intervals at each instant, as they were known then, and the answers.
 
@@ -95,11 +99,9 @@ def members(
     """
     from pitlake.session import open_session
 
-    sql, results, memberships = (
-        _members_sql(table, contracts, viewpoint),
-        list["Result"](),
-        list[tuple[str, datetime]](),
-    )
+    sql = _members_sql(table, contracts, viewpoint, spelled)
+    results: list[Result] = []
+    memberships: list[tuple[str, datetime]] = []
     with open_session(replace(viewpoint, as_of=instants[0]), datasets=[table]) as session:
         for moment in instants:
             session.advance(moment)
@@ -107,19 +109,19 @@ def members(
             results.append(session.sql(sql, day))
             memberships += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
     if not memberships:
-        raise BadInput("universe", f"{table} has no member at these instants", "give later ones, or look at the table")
+        raise BadInput(spelled, f"{table} has no member at these instants", "give later ones, or look at the table")
     return frozenset(memberships), results
 
 
-def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint") -> str:
+def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint", spelled: str) -> str:
     own = [name for name, contract in contracts.items() if contract.group == "mounted"]
     if table not in own:
-        raise BadInput("universe", f"there is no mounted table {table!r}", choice(table, own, "pitlake mount"))
+        raise BadInput(spelled, f"there is no mounted table {table!r}", choice(table, own, "pitlake mount"))
     contract, mount = contracts[table], read_contract(open_store(viewpoint.open_lake().location), table)
     owner = next((name for name in ("ticker", "symbol") if name in contract.key), None)
     if owner is None or mount is None or not mount.until:
         step = "mount it with --key ticker, --available-at and --until"
-        raise BadInput("universe", f"{table} has no intervals by ticker", step)
+        raise BadInput(spelled, f"{table} has no intervals by ticker", step)
     types = {column.name: column.type for column in contract.columns}
     dates = [name for name in contract.key if types[name] in _UP_TO]
     limits = " AND ".join(f'"{name}" <= {_UP_TO[types[name]]}' for name in dates) or "true"

@@ -69,7 +69,7 @@ def panel_fields() -> list[str]:
 class PanelQuestion:
     """The companies, instants and fields of a panel. `parse` creates it from a user's arguments.
 
-    spelled: the argument that names the fields, as the user typed it.
+    field: spells the name of an argument as the user typed it.
     universe: a mounted table of intervals, whose members at each instant are the rows; then `tickers` is empty.
     """
 
@@ -77,7 +77,7 @@ class PanelQuestion:
     fields: tuple[str, ...]
     instants: tuple[datetime, ...]
     proof: bool = False
-    spelled: str = "fields"
+    field: Callable[[str], str] = str
     universe: str | None = None
 
     @classmethod
@@ -131,7 +131,7 @@ class PanelQuestion:
             fields=next(names),
             instants=tuple(moments),
             proof=proof,
-            spelled=field("fields"),
+            field=field,
             universe=universe,
         )
 
@@ -233,7 +233,7 @@ def ask_panel(
     viewpoint = replace(viewpoint, lake=lake, version=viewpoint.snapshot().version)
     contracts = lake.contracts(viewpoint.snapshot())
     dotted = [name for name in question.fields if "." in name]
-    own = own_fields.questions(dotted, contracts, question.spelled)
+    own = own_fields.questions(dotted, contracts, question.field("fields"))
     ratios = [name for name in question.fields if name in RATIOS]
     of_ratios, needs_bars = inputs(ratios)
     items = [name for name in question.fields if name in line_items.fields()]
@@ -247,7 +247,9 @@ def ask_panel(
     reasons: Counter[str] = Counter()
     members: frozenset[tuple[str, datetime]] | None = None
     if question.universe is not None:
-        members, results = own_fields.members(question.universe, contracts, viewpoint, question.instants)
+        members, results = own_fields.members(
+            question.universe, contracts, viewpoint, question.instants, question.field("universe")
+        )
         question = replace(question, tickers=tuple(sorted({ticker for ticker, _ in members})))
     with open_session(replace(viewpoint, as_of=question.instants[-1]), datasets=sorted(reads)) as session:
         for first in range(0, len(question.tickers), at_once):

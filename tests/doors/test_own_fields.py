@@ -56,6 +56,9 @@ def test_an_unknown_field_is_named_as_it_was_typed(lake, capsys):
     tried = ["panel", "--tickers", "XA", "--since", "2024", "--fields", "score.score", "--lake", str(lake.root)]
     assert cli.invoke(tried) == 2
     assert capsys.readouterr().err == "pitlake: --fields: there is no mounted table 'score'; did you mean scores?\n"
+    tried = ["panel", "--universe", "score", "--since", "2024", "--fields", "close", "--lake", str(lake.root)]
+    assert cli.invoke(tried) == 2
+    assert capsys.readouterr().err == "pitlake: --universe: there is no mounted table 'score'; did you mean scores?\n"
 
 
 def test_mount_and_report_name_rows_and_percent(lake, tmp_path):
