@@ -1,16 +1,14 @@
 """The folder /help: a page on each kind of record and each source, as of the turn's instant.
 
-The pages are generated from the dataclasses of records, the query catalogue and the lake, so that they describe what
+The pages are generated from the schemas of records, the query catalogue and the lake, so that they describe what
 writes and fetches accept. A page lists only series and tickers that were public at the instant.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass
-from datetime import date, datetime
 from functools import cached_property, partial
 from inspect import cleandoc
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from forge.fs.entries import DirEntry
 from forge.memory.effects import AGENT_STATUSES, RESULTS, TRACKED
@@ -21,7 +19,7 @@ from forge.providers.packages import PackageProvider
 from forge.records import KINDS, Expression, Kind, render
 from forge.records.drafts import IGNORED
 from forge.records.examples import EXAMPLES, RULES
-from forge.records.values import Spec, spec_of, specs, write
+from forge.records.text import is_pairs, schema, write
 from forge.tracking.followable import TICKERS, Followable
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, PitlakeError
@@ -101,7 +99,7 @@ def record_page(kind: Kind, at: At | None = None) -> str:
         cleandoc(kind.cls.__doc__ or ""),
         "",
         "## Fields",
-        *(_field_line(name, spec, kind, 0) for name, spec in specs(kind.cls).items() if _is_agents(kind, name)),
+        *(_field_line(name, part, kind, 0) for name, part in schema(kind.cls).items() if _is_agents(kind, name)),
         "",
         *(["## Rules", *(f"- {rule}" for rule in RULES[kind.name]), ""] if kind.name in RULES else []),
         *(_instruments(at) if at and kind.cls is Expression else []),
@@ -248,43 +246,33 @@ def _is_agents(kind: Kind, name: str) -> bool:
     return name not in IGNORED and name not in written_by_code.get(kind.name, ())
 
 
-def _field_line(name: str, spec: Spec, kind: Kind | None, depth: int) -> str:
-    words = spec.words
+def _field_line(name: str, part: Mapping[str, Any], kind: Kind | None, depth: int) -> str:
+    words = part.get("enum", ())
     if kind and kind.cls is Expression and name == "status":
-        words = tuple(word for word in words if word in AGENT_STATUSES - {"active"})
+        words = [word for word in words if word in AGENT_STATUSES - {"active"}]
     example = getattr(EXAMPLES[kind.name], name) if kind else None
-    example_text = f"; such as {write(spec, example)}" if example not in (None, (), "") and not words else ""
-    form = f"one of {', '.join(words)}" if words else _form(spec)
-    lines = [f"{'  ' * depth}- {name}{'*' if spec.required else ''}: {form}{example_text}"]
-    part = _part(spec)
-    if part:
-        lines[0] += f". {' '.join((part.__doc__ or '').split())}"
-        lines += [_field_line(inner, inner_spec, None, depth + 1) for inner, inner_spec in specs(part).items()]
+    example_text = f"; such as {write(example)}" if example not in (None, (), "") and not words else ""
+    form = f"one of {', '.join(words)}" if words else _form(part)
+    lines = [f"{'  ' * depth}- {name}{'*' if part['needed'] else ''}: {form}{example_text}"]
+    inside = part.get("items", part)
+    if "properties" in inside and not is_pairs(part):
+        lines[0] += f". {' '.join(inside['description'].split())}"
+        lines += [_field_line(*inner, None, depth + 1) for inner in inside["properties"].items()]
     return "\n".join(lines)
 
 
-def _part(spec: Spec) -> Any:
-    base: Any = spec.base
-    inner = get_args(base)[0] if get_origin(base) is tuple else base
-    return inner if is_dataclass(inner) else None
-
-
-def _form(spec: Spec) -> str:
-    base: Any = spec.base
-    if base in (int, float):
-        low, high, unit = spec.bounds
-        whole = "whole number" if base is int else "number"
-        limits = f" from {low:g} to {high:g}" if high != float("inf") else f" of at least {low:g}" if low == 0 else ""
-        return f"{whole}{limits}{f', in {unit}' if unit else ''}"
-    if base is date:
-        return "day"
-    if base is datetime:
-        return "instant, such as 2024-02-15T16:00:00-05:00"
-    if base == tuple[str, ...]:
-        return "names, separated by commas"
-    if get_origin(base) is dict:
-        inner = spec_of(get_args(base)[1])
-        return f"names with a {_form(inner)} each" if inner.base is not Any else "names with values"
-    if get_origin(base) is tuple:
-        return "list"
-    return "structure" if is_dataclass(base) else "text on one line"
+def _form(part: Mapping[str, Any]) -> str:
+    if part["type"] in ("number", "integer"):
+        least, most = part.get("minimum"), part.get("maximum")
+        limits = "" if least is None else f" of at least {least:g}" if most is None else f" from {least:g} to {most:g}"
+        unit = f", {part['description']}" if "description" in part else ""
+        return f"{'whole ' if part['type'] == 'integer' else ''}number{limits}{unit}"
+    if is_pairs(part):
+        value = part["items"]["properties"]["value"]
+        return f"names with a {_form(value)} each" if "type" in value else "names with values"
+    if part["type"] == "string":
+        forms = {"date": "day", "date-time": "instant, such as 2024-02-15T16:00:00-05:00"}
+        return forms.get(part.get("format", ""), "text on one line")
+    if part["type"] == "object":
+        return "structure"
+    return "names, separated by commas" if part["items"] == {"type": "string"} else "list"

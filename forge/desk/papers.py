@@ -25,7 +25,7 @@ from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Approval, Expression, Fill, Leg, Record, Review, content_hash, kind_of_path, parse
-from forge.records import values as forms
+from forge.records.text import names, write
 from forge.tracking.ledger import Holding
 from forge.tracking.risk import Market, last_price
 from forge.tracking.valuation import value_account
@@ -74,17 +74,17 @@ def _table(remembered: Remembered, name: str, at: At) -> tuple[list[dict[str, An
         rows = [{**asdict(each), "value": each.value, "open": each.open, "result": each.result} for each in positions]
         return rows, [*(field.name for field in fields(Holding)), "value", "open", "result"]
     kind = KINDS[TABLES[name]]
-    columns = forms.specs(kind.cls)
+    columns = names(kind.cls)
     records = [remembered.record(row) for path in remembered.paths(kind.folder) if (row := remembered.newest(path))]
     rows = [
-        {"id": record.id, **{column: _plain(spec, getattr(record, column)) for column, spec in columns.items()}}
+        {"id": record.id, **{column: _plain(getattr(record, column)) for column in columns}}
         for record in sorted(records, key=lambda record: record.id)
     ]
     return rows, ["id", *columns]
 
 
-def _plain(spec: forms.Spec, value: Any) -> Any:
-    return value if isinstance(value, int | float) else forms.write(spec, value)
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float) else write(value)
 
 
 def ticket(remembered: Remembered, name: str, at: At) -> str:

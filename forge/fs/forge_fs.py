@@ -32,10 +32,15 @@ class Backend(Protocol):
 
 
 class Written(NamedTuple):
-    """The result of a write. path: the path with the assigned id. rows: the rows of the write and its effects."""
+    """The result of a write.
+
+    path: the path with the assigned id. rows: the rows of the write and its effects. notes: what was read of the text in
+    more than one step.
+    """
 
     path: str
     rows: Sequence[Row]
+    notes: Sequence[str] = ()
 
 
 class ReadFS:
@@ -117,5 +122,5 @@ class ForgeFS(ReadFS):
         Raises PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale or CallDiffers; nothing is written
         then.
         """
-        rows = self._writer.write(paths.check_path(path), content, call_id)
-        return Written(rows[0].path if not path.startswith("/session/") else path, rows)
+        rows, notes = self._writer.write(paths.check_path(path), content, call_id)
+        return Written(rows[0].path if not path.startswith("/session/") else path, rows, notes)

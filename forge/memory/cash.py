@@ -18,7 +18,7 @@ from forge.memory.remembered import Remembered
 from forge.records import KINDS, Cash, Portfolio, parse, render
 from forge.records.base import read_reason
 from forge.records.kinds import NEW
-from forge.records.values import TOO_LARGE
+from forge.records.spelling import TOO_LARGE
 from pitlake import clock
 from pitlake.errors import BadInput, choice
 

@@ -76,8 +76,12 @@ class Writer:
         self._journal, self._remembered, self._guardrails, self._actor = journal, remembered, guardrails, actor
         self._followed = followed
 
-    def write(self, path: str, content: str, call_id: str) -> tuple[Row, ...]:
-        """Write a text and its effects. Return the rows, the text's own first. See `ForgeFS.write_file`."""
+    def write(self, path: str, content: str, call_id: str) -> tuple[tuple[Row, ...], list[str]]:
+        """Write a text and its effects. Return the rows, the text's own first, and notes on how it was read.
+
+        See `ForgeFS.write_file`.
+        """
+        notes = list[str]()
         call = WriteCall(
             actor=self._actor,
             session=self._remembered.session,
@@ -90,11 +94,13 @@ class Writer:
             rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
         else:
             kind = self._allowed(path)
-            record: Record = replace(cast("Any", self._read(kind, path, content)), updated=self._remembered.as_of)
+            record: Record = replace(
+                cast("Any", self._read(kind, path, content, notes)), updated=self._remembered.as_of
+            )
             record = self._check(record, path)
             rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
         self._remembered.take(row for row in rows if self._is_mine(row))
-        return rows
+        return rows, notes
 
     def decide(
         self, path: str, call_id: str, decide_from: Callable[[Writing, Row], tuple[Approval, tuple[Expression, ...]]]
@@ -208,11 +214,13 @@ class Writer:
             raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are assigned")
         return kind
 
-    def _read(self, kind: Kind, path: str, content: str) -> Record:
+    def _read(self, kind: Kind, path: str, content: str, notes: list[str]) -> Record:
         """Parse a text: strictly for code, in any unambiguous spelling for an agent or the PM."""
         if self._actor == CODE:
             return parse(kind, content)
-        draft = read_draft(kind, content, path.rpartition("/")[2].removesuffix(".md"))
+        today = clock.new_york_day(self._remembered.as_of)
+        draft = read_draft(kind, content, path.rpartition("/")[2].removesuffix(".md"), today)
+        notes += draft.notes
         before = self._at(path)
         faults = [*implausible(draft.record, before, self._remembered.as_of)]
         settles = getattr(draft.record, "settles", None)

@@ -12,8 +12,7 @@ from typing import Any
 
 from forge.records import Expression, Record, View
 from forge.records.base import RecordFault
-from forge.records.natural import read_number
-from forge.records.values import TOO_LARGE, Bounds
+from forge.records.spelling import TOO_LARGE, Bounds, after, price_in_32nds, read_number
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
@@ -22,7 +21,13 @@ SIDES = {"long": 1, "short": -1}
 TERMS = ("direction", "entry_details", "target", "stop", "notional", "max_loss_pct")
 ENDED = frozenset({"closed", "rejected", "applied"})
 _DAYS = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
-_THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
+_OTHER_LEVELS = {
+    "percentage": re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?\s*%"),
+    "range": re.compile(r"\$?[0-9][0-9,.]*\s*(?:-|\N{EN DASH}|to)\s*\$?[0-9][0-9,.]*"),
+}
+LEVELS = ("entry_details", "target", "stop")
+LEAST, YEARS = 0.01, 30
+"""The smallest trade in percent of capital, and the most years until a question is asked."""
 _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
 
@@ -37,6 +42,7 @@ def implausible(record: Record, before: Record | None, as_of: datetime) -> Itera
             yield from _last_day(record.expires, as_of, "expires")
         if not _same_terms(record, before):
             yield from _levels(record)
+            yield from _size(record)
 
 
 def wrong_terms(position: Expression, terms: Mapping[str, object], as_of: datetime) -> Iterator[RecordFault]:
@@ -69,8 +75,8 @@ def price(text: str) -> float | None:
     prices = _PRICES.findall(text)
     if len(prices) != 1:
         return None
-    if match := _THIRTY_SECONDS.fullmatch(prices[0]):
-        return int(match[1]) + int(match[2]) / 32
+    if (decimal := price_in_32nds(prices[0])) is not None:
+        return decimal
     try:
         return float(read_number(prices[0].rstrip(".,"), Bounds(0)))
     except ValueError:
@@ -87,6 +93,8 @@ def is_new_trade(trade: Expression, before: Record | None) -> bool:
 
 
 def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
+    if len(view.scenarios) == 1 and view.scenarios != getattr(before, "scenarios", None):
+        yield RecordFault(("scenarios",), "one scenario is no distribution", "give what else may happen, and how likely")
     settles = view.settles
     if settles is None or (isinstance(before, View) and before.settles == settles):
         return
@@ -102,6 +110,8 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Re
     if end_of_new_york_day(settles.by) <= as_of:
         problem = f"by: {settles.by} is over, and it is {new_york_day(as_of)} now"
         yield RecordFault(("settles",), problem, "give a later day")
+    if settles.by > after(new_york_day(as_of), YEARS, "y"):
+        yield RecordFault(("settles",), f"by: {settles.by} is more than {YEARS} years away", "give an earlier day")
 
 
 def _same_terms(trade: Expression, before: Record | None) -> bool:
@@ -121,7 +131,32 @@ def _last_day(day: date, as_of: datetime, field: str) -> Iterator[RecordFault]:
         yield RecordFault((field,), f"{day} is over, and it is {new_york_day(as_of)} now", "give a later day")
 
 
+def _size(trade: Expression) -> Iterator[RecordFault]:
+    """Yield what can't be right in the size and the loss of a trade."""
+    loss, size, is_long = trade.max_loss_pct, trade.notional, trade.direction == "long"
+    if loss == 0:
+        yield RecordFault(("max_loss_pct",), "0 is no loss", "give the loss at the stop, in percent of capital")
+    if size is None or trade.direction not in SIDES or trade.adjusts:
+        return
+    if is_long and size < 0:
+        problem = f"{size:g} is negative, and the direction is long"
+        yield RecordFault(("notional", "direction"), problem, "give a positive notional, or the direction short")
+    elif abs(size) < LEAST:
+        yield RecordFault(("notional",), f"{size:g} is less than {LEAST:g}", "it is in percent of capital: 5 is 5 %")
+    elif is_long and loss is not None and loss > size:
+        problem = f"{loss:g} is larger than the notional of {size:g}"
+        yield RecordFault(("max_loss_pct", "notional"), problem, "a long trade can't lose more than its notional")
+    if loss is None and not trade.stop:
+        yield RecordFault(("stop", "max_loss_pct"), "neither a stop nor max_loss_pct is stated", "give one of them")
+
+
 def _levels(trade: Expression) -> Iterator[RecordFault]:
+    for name in LEVELS if trade.direction in SIDES else ():
+        text = getattr(trade, name)
+        for form, pattern in _OTHER_LEVELS.items():
+            if pattern.fullmatch(text) and price_in_32nds(text) is None:
+                yield RecordFault((name,), f"{text!r} is a {form}", "write one price in USD, such as 33.5")
+                return
     target, stop = price(trade.target), price(trade.stop)
     if target is not None and target == stop:
         yield RecordFault(("stop", "target"), f"target and stop are equal ({trade.stop})", "give two levels")

@@ -1,16 +1,14 @@
 """Records of the account: purchases and sales, cash, and whether trading is halted."""
 
-from dataclasses import dataclass
-from datetime import date, datetime
 from typing import Annotated, Literal
 
-from forge.records.base import Positive, Record
-from forge.records.values import Bounds
+from forge.records.base import Positive, Record, model
+from forge.records.spelling import WORD, Bounds, Day, Instant, Line, Names, Real
 
 Price = Annotated[float, Bounds(1e-9)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Fill(Record):
     """A purchase or sale, as traded on its day.
 
@@ -19,20 +17,20 @@ class Fill(Record):
     reason: why it is void.
     """
 
-    instrument: str
-    quantity: float
+    instrument: Line
+    quantity: Real
     price: Price
-    filled_at: datetime
-    status: Literal["booked", "void"] = "booked"
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    filled_at: Instant
+    status: Annotated[Literal["booked", "void"], WORD] = "booked"
+    updated: Instant | None = None
+    links: Names = ()
     fees: Positive = 0.0
-    expression: str = ""
-    source: Literal["import", "code"] = "import"
-    reason: str = ""
+    expression: Line = ""
+    source: Annotated[Literal["import", "code"], WORD] = "import"
+    reason: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Cash(Record):
     """A change of the account's cash or of its terms, which counts from a day on.
 
@@ -41,17 +39,17 @@ class Cash(Record):
     account's first day on.
     """
 
-    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow"]
+    entry: Annotated[Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow"], WORD]
     amount: Positive
-    booked_on: date
-    status: Literal["booked"] = "booked"
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    reason: str = ""
-    ticker: str = ""
+    booked_on: Day
+    status: Annotated[Literal["booked"], WORD] = "booked"
+    updated: Instant | None = None
+    links: Names = ()
+    reason: Line = ""
+    ticker: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Halt(Record):
     """Whether trading is halted.
 
@@ -59,10 +57,10 @@ class Halt(Record):
     percent.
     """
 
-    by: str
-    reason: str
-    status: Literal["halted", "released"] = "halted"
-    lost: float | None = None
-    limit: float | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    by: Line
+    reason: Line
+    status: Annotated[Literal["halted", "released"], WORD] = "halted"
+    lost: Real | None = None
+    limit: Real | None = None
+    updated: Instant | None = None
+    links: Names = ()

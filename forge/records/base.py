@@ -1,19 +1,27 @@
-"""The base of every kind of record, and the types of shared fields."""
+"""The base of every kind of record, which pydantic validates, and the types of shared fields."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from dataclasses import field
+from typing import Annotated, Literal, NamedTuple, TypeVar, dataclass_transform
 
-from forge.records.values import MOST_BODY, PERCENT, Bounds, check, one_line, specs
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from forge.records.spelling import PAIRS, PERCENT, WORD, Bounds, one_line
 from pitlake.errors import BadInput
 
-Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
+Category = Annotated[
+    Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"], WORD
+]
 Share = Annotated[float, Bounds(0, 1)]
 Positive = Annotated[float, Bounds(0)]
 Percent = Annotated[float, Bounds(unit=PERCENT)]
 Count = Annotated[int, Bounds(0)]
-Exposures = dict[str, Percent]
+Exposures = Annotated[dict[str, Percent], PAIRS]
+MOST_BODY = 200_000
+
+Kind = TypeVar("Kind")
 
 UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -46,7 +54,14 @@ def read_reason(text: str, field: str = "reason") -> str:
     return reason
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def model(cls: type[Kind]) -> type[Kind]:
+    """Make a class a frozen dataclass that pydantic validates; its schema is built at its first use."""
+    config = ConfigDict(extra="forbid", defer_build=True)
+    return dataclass(frozen=True, kw_only=True, config=config)(cls)
+
+
+@model
 class Record:
     """The base of all records. id: assigned by the journal, `new` until then; body: free Markdown."""
 
@@ -54,18 +69,13 @@ class Record:
     body: str = ""
 
     def __post_init__(self) -> None:
-        if faults := list(self._field_faults()) or list(self.contradictions()):
+        faults = list(self.contradictions())
+        if self.body != self.body.strip("\n") or UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
+            problem = f"has control characters, outer blank lines, or over {MOST_BODY:,} characters"
+            faults.append(RecordFault(("body",), problem))
+        if faults:
             raise InvalidRecord(faults)
 
     def contradictions(self) -> Iterator[RecordFault]:
         """Yield faults between fields that are each valid."""
         yield from ()
-
-    def _field_faults(self) -> Iterator[RecordFault]:
-        for name, spec in specs(type(self)).items():
-            try:
-                check(spec, getattr(self, name))
-            except ValueError as problem:
-                yield RecordFault((name,), str(problem))
-        if self.body != self.body.strip("\n") or UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
-            yield RecordFault(("body",), f"has control characters, outer blank lines, or over {MOST_BODY:,} characters")

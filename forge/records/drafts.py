@@ -1,30 +1,48 @@
-"""Records as people and models write them. The text is split leniently, and `natural` reads the values.
+"""Records as people and models write them: the layout of the text is taken apart, and `text` builds the record.
 
-Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, values over
-several lines, blank lines between fields, comments, and a body without `---` before it.
+Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, a table of fields,
+values over several lines, blank lines between fields, comments, a body without `---` before it, and a JSON object.
 """
 
 import re
+from dataclasses import replace
+from datetime import date
 from textwrap import dedent
+from typing import Any
 
-from forge.records import natural, values
 from forge.records.kinds import NEW, Kind
-from forge.records.text import END, Draft, Layout, assemble
+from forge.records.spelling import Reading, key, load_json
+from forge.records.text import END, Draft, Layout, assemble, schema
 
 _FENCE = re.compile(r"\s*```[\w-]*\n(.*)\n```\s*", re.DOTALL)
 _FIELD = re.compile(r"(?:[-*] )?\**(?P<name>[A-Za-z_][\w -]{0,40}?)\**\s*:\**(?:\s+(?P<text>.*))?")
+_CELLS = re.compile(r"\|\s*\**(?P<name>[^|]*?)\**\s*\|\s*(?P<text>.*?)\s*\|\s*")
 _TITLE = re.compile(r"#+\s*(?P<title>.*?)\s*")
 _BLOCK = frozenset({"", "|", ">", "|-", ">-"})
 IGNORED = frozenset({"updated", "capped_from"})
 """Fields that code sets, whatever a draft contains."""
+KEPT = frozenset({
+    "author", "context", "created", "created_at", "date", "description", "evidence", "kind", "note", "notes",
+    "rationale", "reasoning", "tags", "thesis", "title", "type",
+})  # fmt: skip
+"""Fields that models add and no record has. They are kept in the body."""
 
 
-def read_draft(kind: Kind, text: str, name: str) -> Draft:
-    """Read a record as a person or a model wrote it. name: the name in its path, `new` or an id."""
+def read_draft(kind: Kind, text: str, name: str, today: date | None = None) -> Draft:
+    """Read a record as a person or a model wrote it.
+
+    name: the name in its path, `new` or an id. today: the day on which durations such as `3 months` start.
+    """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\t", " ")
     while fence := _FENCE.fullmatch(text):
         text = fence[1]
-    return assemble(kind, _Reader(kind, text.split("\n"), name).layout(), natural.read)
+    reader = _Reader(kind, text.split("\n"), name)
+    layout = reader.json_layout(text) if text.lstrip()[:1] == "{" else reader.layout()
+    due = schema(kind.cls)
+    more = [f"{name}: {value}" for _, name, value in layout.pairs if name in KEPT and name not in due]
+    pairs = [pair for pair in layout.pairs if pair[1] in due.keys() - IGNORED or pair[1] not in KEPT | IGNORED]
+    body = "\n\n".join(filter(None, ["\n".join(more), layout.body]))
+    return assemble(kind, replace(layout, pairs=pairs, body=body), Reading(today=today))
 
 
 class _Reader:
@@ -32,9 +50,22 @@ class _Reader:
 
     def __init__(self, kind: Kind, lines: list[str], name: str) -> None:
         self._kind, self._lines, self._title = kind, lines, name
-        self._due = values.specs(kind.cls)
+        self._due = schema(kind.cls)
         self._pairs: list[tuple[int, str, list[str]]] = []
         self._heading = ""
+
+    def json_layout(self, text: str) -> Layout:
+        """Return the title, the fields and the body of a JSON object; of the lines if it is not one."""
+        try:
+            whole = load_json(text)
+        except ValueError:
+            return self.layout()
+        named: dict[str, Any] = {key(name): value for name, value in whole.items()}
+        self._set_title(str(named.pop("id", "")))
+        body = str(named.pop("body", None) or "").strip("\n")
+        if summary := named.pop("summary", None):
+            body = f"## SUMMARY\n\n{summary}\n\n{body}".strip("\n")
+        return Layout(self._title, [(1, name, value) for name, value in named.items()], body, 1)
 
     def layout(self) -> Layout:
         """Return the title, the fields and the body."""
@@ -43,7 +74,7 @@ class _Reader:
         body = "\n".join(self._lines[number:]).strip("\n")
         if self._heading and not body.startswith(self._heading):
             body = f"{self._heading}\n\n{body}".strip("\n")
-        pairs = [(line, name, self._value(name, parts)) for line, name, parts in self._pairs if name not in IGNORED]
+        pairs = [(line, name, self._value(name, parts)) for line, name, parts in self._pairs]
         return Layout(self._title, pairs, body, number + 1)
 
     def _skip_blank(self, number: int) -> int:
@@ -80,9 +111,9 @@ class _Reader:
             line = self._lines[number]
             if line.strip() == END:
                 return number + 1
-            match = _FIELD.fullmatch(line)
-            name = re.sub(r"[ -]+", "_", match["name"].casefold()) if match else ""
-            if name in self._due or name == "id":
+            match = _FIELD.fullmatch(line) or _CELLS.fullmatch(line)
+            name = key(match["name"]) if match else ""
+            if name in self._due or name in KEPT or name == "id":
                 text = (match["text"] if match else "") or ""
                 if name == "id":
                     self._set_title(text)
@@ -90,7 +121,7 @@ class _Reader:
                     self._pairs.append((number + 1, name, [text]))
             elif self._continues(line):
                 self._pairs[-1][2].append(line)
-            elif line.strip() and not line.startswith("#"):
+            elif line.strip() and not line.startswith(("#", "|")):
                 if not ends and (blank or not match):
                     return number
                 self._pairs.append((number + 1, match["name"] if match else line, [""]))
@@ -110,6 +141,6 @@ class _Reader:
         return open_brackets > 0 or line[0] == " " or (is_block and line.startswith("- "))
 
     def _value(self, name: str, parts: list[str]) -> str:
-        if name in self._due and self._due[name].base is str:
+        if self._due.get(name, {}).get("type", "string") == "string":
             return " ".join(part.strip() for part in parts if part.strip() not in _BLOCK)
         return dedent("\n".join(parts[1:] if parts[0].strip() in _BLOCK else parts)).strip("\n")

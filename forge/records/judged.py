@@ -3,21 +3,20 @@
 import operator
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from dataclasses import field
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from forge.records.base import Category, Count, Record, Share
-from forge.records.values import Bounds
+from forge.records.base import Category, Count, Record, Share, model
+from forge.records.spelling import AND, PAIRS, PARTS, WORD, Bounds, Day, Instant, Line, Names, Real, Rule
 
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
-AND = " and "
 _RULE = re.compile(r"([a-z][a-z0-9_]*) (<|<=|>|>=|==|!=) (?:(-?[0-9]+(?:\.[0-9]+)?)|'([^']*)')")
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Settles:
     """The question that judges a View.
 
@@ -25,10 +24,10 @@ class Settles:
     2.0`. by: the day as of which it is asked.
     """
 
-    query: str
-    rule: str
-    by: date
-    params: dict[str, Any] = field(default_factory=dict)
+    query: Line
+    rule: Rule
+    by: Day
+    params: Annotated[dict[str, Any], PAIRS] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _parts(self.rule)
@@ -76,7 +75,7 @@ def _parts(rule: str) -> tuple[str, str, str | None, str | None]:
     return match[1], match[2], match[3], match[4]
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Band:
     """The forecasts of one band of confidence.
 
@@ -86,23 +85,23 @@ class Band:
     low: Share
     high: Share
     forecasts: Count
-    bias: float
+    bias: Real
     least: Share = 0.0
     most: Share = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Mark:
     """The value of a trade or a View at the end of a session.
 
     value: a trade's return as a share of its entry price, or the column of a View's rule.
     """
 
-    day: date
-    value: float
+    day: Day
+    value: Real
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Settlement(Record):
     """The lake's answer to a View's question. Only code writes it; a restated figure adds a second settlement.
 
@@ -114,51 +113,51 @@ class Settlement(Record):
     at that time.
     """
 
-    view: str
+    view: Line
     category: Category
     probability: Share
-    status: Literal["came_true", "failed", "unanswered"]
-    by: date
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    stated_at: datetime
-    source: str = ""
-    exposure: Literal["clean", "partial", "exposed"] = "exposed"
-    rule: str = ""
-    value: str = ""
-    row_key: str = ""
-    asked_as_of: datetime
-    public_at: datetime | None = None
-    evidence: str = ""
-    question: str = ""
-    answer: str = ""
+    status: Annotated[Literal["came_true", "failed", "unanswered"], WORD]
+    by: Day
+    updated: Instant | None = None
+    links: Names = ()
+    stated_at: Instant
+    source: Line = ""
+    exposure: Annotated[Literal["clean", "partial", "exposed"], WORD] = "exposed"
+    rule: Line = ""
+    value: Line = ""
+    row_key: Line = ""
+    asked_as_of: Instant
+    public_at: Instant | None = None
+    evidence: Line = ""
+    question: Line = ""
+    answer: Line = ""
     version: Count | None = None
-    restates: str = ""
-    reason: str = ""
-    scenario: str = ""
+    restates: Line = ""
+    reason: Line = ""
+    scenario: Line = ""
     scenario_probability: Share | None = None
     scenario_brier: Annotated[float, Bounds(0, 2)] | None = None
     base_rate: Share | None = None
     lead_days: Annotated[float, Bounds(0)] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Cell:
     """The forecasts of one horizon, source and exposure. Scores need at least 30 forecasts."""
 
-    horizon: str
-    source: str
-    exposure: str
+    horizon: Line
+    source: Line
+    exposure: Line
     forecasts: Count
     brier: Share | None = None
     base_brier: Share | None = None
-    log_score: float | None = None
+    log_score: Real | None = None
     ece: Share | None = None
     null_ece: Share | None = None
-    skill: float | None = None
+    skill: Real | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Calibration(Record):
     """The scores of a category's forecasts; its id is the category. Only code writes it.
 
@@ -170,24 +169,24 @@ class Calibration(Record):
 
     forecasts: Count
     brier: Share | None = None
-    worst_bias: float | None = None
-    status: Literal["measured", "insufficient"] = "insufficient"
+    worst_bias: Real | None = None
+    status: Annotated[Literal["measured", "insufficient"], WORD] = "insufficient"
     ece: Share | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    updated: Instant | None = None
+    links: Names = ()
     null_ece: Share | None = None
     base_brier: Share | None = None
-    log_score: float | None = None
-    reliability: float | None = None
-    resolution: float | None = None
-    exposure: str = ""
+    log_score: Real | None = None
+    reliability: Real | None = None
+    resolution: Real | None = None
+    exposure: Line = ""
     right_forecasts: Count = 0
-    lead_days: float | None = None
+    lead_days: Real | None = None
     repeats: Count = 0
     skill_forecasts: Count = 0
-    skill: float | None = None
+    skill: Real | None = None
     scenario_forecasts: Count = 0
-    scenario_brier: float | None = None
-    scenario_log_score: float | None = None
-    bands: tuple[Band, ...] = ()
-    cells: tuple[Cell, ...] = ()
+    scenario_brier: Real | None = None
+    scenario_log_score: Real | None = None
+    bands: Annotated[tuple[Band, ...], PARTS] = ()
+    cells: Annotated[tuple[Cell, ...], PARTS] = ()

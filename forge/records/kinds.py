@@ -7,53 +7,86 @@ reports a violation.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from datetime import date, datetime
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from dataclasses import field, fields, replace
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic_core import core_schema
 
 from forge.records.account import Cash, Fill, Halt
-from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share
+from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share, model
 from forge.records.judged import Calibration, Mark, Settlement, Settles, cases, column_of, holds_all
-from forge.records.values import PERCENT, Bounds
+from forge.records.spelling import (
+    PARTS,
+    PERCENT,
+    STORED,
+    WORD,
+    Bounds,
+    Day,
+    Instant,
+    Level,
+    Line,
+    Names,
+    Real,
+    Rule,
+)
 
 SUM_OF_PROBABILITIES = 1e-6
+ROUNDED = 0.005
+"""The largest error of a probability with two decimals."""
 
 NEW = "new"
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Scenario:
     """A scenario of a View.
 
     probability: 0 to 1; the probabilities of a View sum to 1. when: rules over the column of the View's question,
-    joined by `and`, under which this scenario comes true, such as value >= 1 and value < 2.
+    joined by `and`, under which this scenario comes true, such as value >= 1 and value < 2. description: in words.
     """
 
-    name: str
+    name: Line
     probability: Share
-    when: str = ""
+    when: Rule = ""
+    description: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+class _Distribution:
+    """Reads probabilities that were rounded, such as thirds of 0.33, as a distribution."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        def normalise(scenarios: tuple[Scenario, ...], info: Any) -> tuple[Scenario, ...]:
+            total = sum(scenario.probability for scenario in scenarios)
+            off, reading = abs(total - 1), info.context or STORED
+            if reading.exact or not SUM_OF_PROBABILITIES < off <= ROUNDED * len(scenarios) or len(scenarios) < 3:
+                return scenarios
+            reading.notes.append(f"{info.field_name}: probabilities that sum to {total:g} as 1")
+            return tuple(replace(scenario, probability=scenario.probability / total) for scenario in scenarios)
+
+        return core_schema.with_info_after_validator_function(normalise, handler(source))
+
+
+@model
 class Invalidation:
-    """A condition that invalidates a View."""
+    """A condition that invalidates a View, and the figure at which it does."""
 
-    condition: str
+    condition: Line
+    threshold: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Position:
     """A position in the book, as it counts in the totals. notional, factor_exposures: in percent of capital. duration:
     in years.
     """
 
-    expression: str
+    expression: Line
     notional: Percent
     factor_exposures: Exposures = field(default_factory=dict)
-    duration: float = 0.0
+    duration: Real = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Leg:
     """A leg of a spread or an option.
 
@@ -61,32 +94,32 @@ class Leg:
     premium: of an option; strike and premium in USD per unit of the instrument, and all legs expire on one day.
     """
 
-    instrument: str
+    instrument: Line
     notional: Percent
-    kind: Literal["linear", "call", "put"] = "linear"
+    kind: Annotated[Literal["linear", "call", "put"], WORD] = "linear"
     strike: Positive = 0.0
     premium: Positive = 0.0
-    stop: str = ""
+    stop: Level = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class View(Record):
     """A view of the future with probabilities. An active View has scenarios and the question that judges it.
 
     verdict: how its question was settled, written by code.
     """
 
-    scope: str
+    scope: Line
     category: Category
     confidence: Share
-    status: Literal["draft", "active", "invalidated", "expired"]
-    horizon: str = ""
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    scenarios: tuple[Scenario, ...] = ()
-    settles: Settles | None = None
-    invalidation: tuple[Invalidation, ...] = ()
-    verdict: Literal["", "came_true", "failed"] = ""
+    status: Annotated[Literal["draft", "active", "invalidated", "expired"], WORD]
+    horizon: Line = ""
+    updated: Instant | None = None
+    links: Names = ()
+    scenarios: Annotated[tuple[Scenario, ...], PARTS, _Distribution()] = ()
+    settles: Annotated[Settles, PARTS] | None = None
+    invalidation: Annotated[tuple[Invalidation, ...], PARTS] = ()
+    verdict: Annotated[Literal["", "came_true", "failed"], WORD] = ""
 
     def contradictions(self) -> Iterator[RecordFault]:
         """Yield faults between fields that are each valid."""
@@ -130,7 +163,7 @@ def _untied(scenarios: tuple[Scenario, ...], rule: str, confidence: float) -> st
     return ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Expression(Record):
     """A trade that expresses a View. Numbers in percent of capital; duration in years.
 
@@ -140,95 +173,95 @@ class Expression(Record):
     capped_from: the notional before code cut the trade to the limits.
     """
 
-    view_id: str
+    view_id: Line
     category: Category
-    instrument: str
-    status: Literal["draft", "proposed", "active", "review_required", "rejected", "closed", "applied"]
-    direction: Literal["long", "short", "spread", "option"]
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    instrument: Line
+    status: Annotated[Literal["draft", "proposed", "active", "review_required", "rejected", "closed", "applied"], WORD]
+    direction: Annotated[Literal["long", "short", "spread", "option"], WORD]
+    updated: Instant | None = None
+    links: Names = ()
     max_loss_pct: Annotated[float, Bounds(0, unit=PERCENT)] | None = None
     notional: Percent | None = None
-    duration_impact: float | None = None
+    duration_impact: Real | None = None
     factor_exposures: Exposures | None = None
-    entry_details: str = ""
-    target: str = ""
-    stop: str = ""
-    expires: date | None = None
-    exit_reason: str = ""
-    exit_details: str = ""
+    entry_details: Line = ""
+    target: Level = ""
+    stop: Level = ""
+    expires: Day | None = None
+    exit_reason: Line = ""
+    exit_details: Line = ""
     pnl: Percent | None = None
-    rejection_reason: str = ""
-    adjusts: str = ""
+    rejection_reason: Line = ""
+    adjusts: Line = ""
     version: Count | None = None
-    answer: str = ""
-    legs: tuple[Leg, ...] = ()
+    answer: Line = ""
+    legs: Annotated[tuple[Leg, ...], PARTS] = ()
     capped_from: Percent | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Observation(Record):
     """An observation that may matter."""
 
-    scope: str
-    category: str = ""
-    source: str = ""
-    status: Literal["active", "retired"] = "active"
+    scope: Line
+    category: Line = ""
+    source: Line = ""
+    status: Annotated[Literal["active", "retired"], WORD] = "active"
     confidence: Share | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    updated: Instant | None = None
+    links: Names = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Linkage(Record):
     """The influence of one quantity on another."""
 
-    source: str
-    target: str
-    relation: str
-    status: Literal["active", "retired"] = "active"
+    source: Line
+    target: Line
+    relation: Line
+    status: Annotated[Literal["active", "retired"], WORD] = "active"
     strength: Share | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    updated: Instant | None = None
+    links: Names = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class ProcessKnowledge(Record):
     """A lesson about the process. skill: the skills it concerns; stance: for or against its claim."""
 
     LEAST_WEIGHT: ClassVar[float] = 0.4
     """Lessons below this weight are stored but not used."""
 
-    skill: tuple[str, ...]
-    category: str
+    skill: Names
+    category: Line
     weight: Share
-    status: Literal["active", "retired"] = "active"
-    stance: Literal["supports", "opposes"] = "supports"
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    claim: str = ""
+    status: Annotated[Literal["active", "retired"], WORD] = "active"
+    stance: Annotated[Literal["supports", "opposes"], WORD] = "supports"
+    updated: Instant | None = None
+    links: Names = ()
+    claim: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Outcome(Record):
     """The outcome of an Expression.
 
     status: the reason it was closed; pnl: in percent of capital. version, answer: as in the Expression.
     """
 
-    view: str
-    expression: str
-    category: str = ""
-    status: str = "closed"
-    closed_at: datetime | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    view: Line
+    expression: Line
+    category: Line = ""
+    status: Line = "closed"
+    closed_at: Instant | None = None
+    updated: Instant | None = None
+    links: Names = ()
     pnl: Percent | None = None
     version: Count | None = None
-    answer: str = ""
+    answer: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Counterfactual(Record):
     """A decision that was not taken, tracked from its day. Only code adds its path.
 
@@ -236,25 +269,25 @@ class Counterfactual(Record):
     target, stop or time; problem: why the path can't be followed; answer: SHA-256 of the lake's answer.
     """
 
-    decision_type: Literal["rejected_expression", "expired_expression", "view_without_expression", "other"]
-    expression: str = ""
-    view: str = ""
-    status: Literal["tracking", "completed"] = "tracking"
-    reference_date: datetime | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    reason: str = ""
+    decision_type: Annotated[Literal["rejected_expression", "expired_expression", "view_without_expression", "other"], WORD]
+    expression: Line = ""
+    view: Line = ""
+    status: Annotated[Literal["tracking", "completed"], WORD] = "tracking"
+    reference_date: Instant | None = None
+    updated: Instant | None = None
+    links: Names = ()
+    reason: Line = ""
     tracking_days: Count = 90
     entry_price: Positive | None = None
-    total_return: float | None = None
-    exit_reason: str = ""
-    problem: str = ""
+    total_return: Real | None = None
+    exit_reason: Line = ""
+    problem: Line = ""
     version: Count | None = None
-    answer: str = ""
-    marks: tuple[Mark, ...] = ()
+    answer: Line = ""
+    marks: Annotated[tuple[Mark, ...], PARTS] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Proposal(Record):
     """A change of a skill, with its lessons in `links`. Written by code, decided by the PM.
 
@@ -263,34 +296,34 @@ class Proposal(Record):
     text.
     """
 
-    skill: str
-    file: str
-    author: str = ""
-    status: Literal["pending", "approved", "rejected", "applied", "failed"] = "pending"
-    sha256: str = ""
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    base: str = ""
-    tested: str = ""
-    why: str = ""
+    skill: Line
+    file: Line
+    author: Line = ""
+    status: Annotated[Literal["pending", "approved", "rejected", "applied", "failed"], WORD] = "pending"
+    sha256: Line = ""
+    updated: Instant | None = None
+    links: Names = ()
+    base: Line = ""
+    tested: Line = ""
+    why: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Portfolio(Record):
     """The PM's book. gross, net and exposures are in percent of capital, duration in years."""
 
     gross: Positive | None = None
-    net: float | None = None
-    duration: float | None = None
-    status: Literal["current"] = "current"
+    net: Real | None = None
+    duration: Real | None = None
+    status: Annotated[Literal["current"], WORD] = "current"
     nav: Positive | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    positions: tuple[Position, ...] = ()
+    updated: Instant | None = None
+    links: Names = ()
+    positions: Annotated[tuple[Position, ...], PARTS] = ()
     factor_exposures: Exposures | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Constraints(Record):
     """The PM's limits. They can only tighten the limits of the configuration."""
 
@@ -298,30 +331,30 @@ class Constraints(Record):
     max_gross: Positive | None = None
     max_duration: Positive | None = None
     max_factor_conc: Positive | None = None
-    status: Literal["current"] = "current"
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    status: Annotated[Literal["current"], WORD] = "current"
+    updated: Instant | None = None
+    links: Names = ()
     max_single_name: Positive | None = None
     max_total_loss: Positive | None = None
     max_net: Positive | None = None
     max_days_of_volume: Positive | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class SessionRecord(Record):
     """A conversation. turn: the number of turns; last_active: the instant of the last trigger."""
 
-    user: str
-    trigger: Literal["query", "schedule", "alert"]
+    user: Line
+    trigger: Annotated[Literal["query", "schedule", "alert"], WORD]
     turn: Count
-    status: Literal["open", "archived"]
-    last_active: datetime
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    event: str = ""
+    status: Annotated[Literal["open", "archived"], WORD]
+    last_active: Instant
+    updated: Instant | None = None
+    links: Names = ()
+    event: Line = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Approval(Record):
     """The PM's decision on exactly one content; first_approved if a second person has to approve it too.
 
@@ -329,28 +362,28 @@ class Approval(Record):
     body: the figure of each limit.
     """
 
-    subject: str
-    sha256: str
-    decision: Literal["approved", "rejected", "first_approved"]
-    decided_by: str
-    status: Literal["valid", "withdrawn"] = "valid"
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    reason: str = ""
-    claimed: tuple[str, ...] = ()
+    subject: Line
+    sha256: Line
+    decision: Annotated[Literal["approved", "rejected", "first_approved"], WORD]
+    decided_by: Line
+    status: Annotated[Literal["valid", "withdrawn"], WORD] = "valid"
+    updated: Instant | None = None
+    links: Names = ()
+    reason: Line = ""
+    claimed: Names = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@model
 class Review(Record):
     """A review of exactly one content. subject: its path; sha256: its hash; reviewer: the model."""
 
-    subject: str
-    sha256: str
-    verdict: Literal["approve", "approve_with_notes", "revise", "escalate"]
-    reviewer: str
-    status: Literal["valid"] = "valid"
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
+    subject: Line
+    sha256: Line
+    verdict: Annotated[Literal["approve", "approve_with_notes", "revise", "escalate"], WORD]
+    reviewer: Line
+    status: Annotated[Literal["valid"], WORD] = "valid"
+    updated: Instant | None = None
+    links: Names = ()
 
 
 class Kind(NamedTuple):

@@ -23,8 +23,7 @@ from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Expression, Fill, Outcome, Record, render
-from forge.records.natural import read_number
-from forge.records.values import Bounds
+from forge.records.spelling import Bounds, read_number
 from forge.tracking.bars import NotFollowable, days_text, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
 from forge.tracking.settlement import whole_memory

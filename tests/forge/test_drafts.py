@@ -72,7 +72,7 @@ def field_of(line, kind="expressions", text=EXPRESSION):
         ("links: [V-001, O-002]", ("V-001", "O-002")),
         ("links:\n- V-001\n- O-002", ("V-001", "O-002")),
         ("links: none", ()),
-        ("target: '115-00'  # in 32nds", "115-00"),
+        ("target: '115-00'  # in 32nds", "115"),
         ("exit_reason: n/a", ""),
         ("entry_details: >\n  112-16\n  or better", "112-16 or better"),
     ],
@@ -167,7 +167,8 @@ NEVER_RIGHT = {
 def test_what_can_never_be_right_is_refused(memory, kind, changes, problem):
     desk(memory)
     base = NEW_VIEW if kind == "views" else replace(NEW_EXPRESSION, status="draft")
-    text = render(replace(base, **changes))
+    text = render(replace(base, **{name: each for name, each in changes.items() if name != "expires"}))
+    text = text.replace("\n---\n", f"\nexpires: {changes['expires']}\n---\n") if "expires" in changes else text
     if problem == "max_loss_pct: -1":
         text = text.replace("max_loss_pct: 1.0", "max_loss_pct: -1.0")
     answer = WriteTool(turn(memory)).execute(f"/memory/{kind}/new.md", text, call_id="1")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from forge.core.tape import Diverged
 from forge.model.messages import Call, ModelFailed, ToolSpec
-from forge.records.values import load_json
+from forge.records.spelling import load_json
 from pitlake.errors import PitlakeError, for_agents
 
 MOST_CHARACTERS = 200_000
