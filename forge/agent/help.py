@@ -99,7 +99,7 @@ def record_page(kind: Kind, at: At | None = None) -> str:
         cleandoc(kind.cls.__doc__ or ""),
         "",
         "## Fields",
-        *(_field_line(name, part, kind, 0) for name, part in schema(kind.cls).items() if _is_agents(kind, name)),
+        *(_field_line(name, part, kind, 0) for name, part in agents_schema(kind).items()),
         "",
         *(["## Rules", *(f"- {rule}" for rule in RULES[kind.name]), ""] if kind.name in RULES else []),
         *(_instruments(at) if at and kind.cls is Expression else []),
@@ -237,19 +237,19 @@ def _signature(parameters: Iterable[catalogue.Parameter]) -> str:
     return ", ".join(f"{parameter.name}{'*' if parameter.required else ''}" for parameter in parameters)
 
 
-def _is_agents(kind: Kind, name: str) -> bool:
-    written_by_code = {
-        "views": {"verdict"},
-        "expressions": {*RESULTS} - {"exit_reason"},
-        "counterfactuals": {*TRACKED, "status"},
-    }
-    return name not in IGNORED and name not in written_by_code.get(kind.name, ())
+def agents_schema(kind: Kind) -> dict[str, dict[str, Any]]:
+    """Return the JSON schema of each field of a kind that agents write."""
+    by_code = {"views": {"verdict"}, "expressions": {*RESULTS} - {"exit_reason"}, "counterfactuals": {*TRACKED, "status"}}
+    hidden = IGNORED | by_code.get(kind.name, set())
+    parts = {name: part for name, part in schema(kind.cls).items() if name not in hidden}
+    if kind.cls is Expression:
+        words = [word for word in parts["status"]["enum"] if word in AGENT_STATUSES - {"active"}]
+        parts["status"] = parts["status"] | {"enum": words}
+    return parts
 
 
 def _field_line(name: str, part: Mapping[str, Any], kind: Kind | None, depth: int) -> str:
     words = part.get("enum", ())
-    if kind and kind.cls is Expression and name == "status":
-        words = [word for word in words if word in AGENT_STATUSES - {"active"}]
     example = getattr(EXAMPLES[kind.name], name) if kind else None
     example_text = f"; such as {write(example)}" if example not in (None, (), "") and not words else ""
     form = f"one of {', '.join(words)}" if words else _form(part)

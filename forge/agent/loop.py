@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from forge.agent.conversation import STOPS, UNSENT, Conversation, End, LoopLimits
 from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
+from forge.agent.tools.calls import understood
 from forge.agent.tools.write import WRITTEN
 from forge.core.tape import Lane, canonical
 from forge.model.messages import Call, Model, Results, Returned
@@ -40,6 +41,7 @@ async def loop(
             if conversation.shorten_older() or conversation.shorten_newest():
                 continue
             return conversation.stop(last, "too_long"), "too_long"
+        answer = understood(answer, tools, len(conversation.messages))
         conversation.add_answer(answer, model.id)
         on_progress(window.usage(answer).describe())
         last = answer.text or last
@@ -68,7 +70,7 @@ async def _called(lane: Lane, tools: Mapping[str, Tool], call: Call, on_progress
     on_progress(f"{call.name} {canonical(call.arguments)[:100]}")
     call_id = lane.next_id
     text = await lane.once("tool", [call.name, call.arguments], lambda: run_tool(tools, call, call_id))
-    if call.name == "write" and not text.startswith(WRITTEN):
+    if call.name.startswith("write") and not text.startswith(WRITTEN):
         on_progress(f"refused: {' '.join(text.split())}")
     return text
 

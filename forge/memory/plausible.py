@@ -146,7 +146,7 @@ def _size(trade: Expression) -> Iterator[RecordFault]:
     elif is_long and loss is not None and loss > size:
         problem = f"{loss:g} is larger than the notional of {size:g}"
         yield RecordFault(("max_loss_pct", "notional"), problem, "a long trade can't lose more than its notional")
-    if loss is None and not trade.stop:
+    if loss is None and not trade.stop and trade.status == "proposed":
         yield RecordFault(("stop", "max_loss_pct"), "neither a stop nor max_loss_pct is stated", "give one of them")
 
 

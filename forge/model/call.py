@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from forge.model.messages import Answer, Call, Finish, Message, ModelFailed, Request, load_answer
+from forge.model.messages import Answer, AnswerCut, Call, Finish, Message, ModelFailed, Request, load_answer
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
@@ -59,9 +59,15 @@ class Provided:
             stable = request.system[: request.stable]
             changing = request.system[len(stable) :]
         tools = [
-            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=tool.schema,
+                strict=tool.strict or None,
+            )
             for tool in request.tools
         ]
+        is_begun = False
         try:
             async with model_request_stream(
                 self._model,
@@ -73,12 +79,12 @@ class Provided:
                 ),
             ) as stream:
                 async for _ in stream:
-                    pass
+                    is_begun = True
                 response = stream.get()
         except (AgentRunError, RuntimeError, OSError, ValueError) as problem:
             if is_too_long(str(problem)):
                 return Answer(_reason(problem), finish="too_long", model=self.id)
-            raise ModelFailed(_failure(self.id, problem)) from problem
+            raise (AnswerCut if is_begun else ModelFailed)(_failure(self.id, problem)) from problem
         return _answer(self.id, response)
 
 
@@ -169,7 +175,7 @@ def _answer(model: str, response: "ModelResponse") -> Answer:
 
     finish = _FINISH.get(response.finish_reason or "")
     if finish is None:
-        raise ModelFailed(f"{model}'s answer was incomplete; resume with ask --resume")
+        raise AnswerCut(f"{model}'s answer was incomplete; resume with ask --resume")
     return Answer(
         text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
         calls=tuple(

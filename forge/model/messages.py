@@ -26,6 +26,10 @@ class ModelFailed(PitlakeError):
     """A model could not be reached, or gave no complete answer. The turn can be resumed from its tape."""
 
 
+class AnswerCut(ModelFailed):
+    """An answer broke off before its end. The same request can be sent again."""
+
+
 class NoModel(BadInput):
     """A role needs a model and none is configured for it."""
 
@@ -88,6 +92,11 @@ class ToolSpec:
     name: str
     description: str
     schema: dict[str, Any]
+
+    @property
+    def strict(self) -> bool:
+        """Whether the schema states everything that is valid, so that a provider can enforce it."""
+        return self.schema.get("additionalProperties") is False
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,15 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Retrying:
-    """A model that is retried after failures and timeouts. seconds: limit of an attempt. retries: further attempts."""
+    """A model that is retried after failures and timeouts.
+
+    seconds: limit of an attempt, None for none. retries: further attempts. after: the failures after which to retry.
+    """
 
     model: Model
-    seconds: float
+    seconds: float | None
     retries: int
+    after: type[ModelFailed] = ModelFailed
 
     @property
     def id(self) -> str:
@@ -70,7 +74,7 @@ class Retrying:
             except TimeoutError:
                 if not left:
                     raise ModelFailed(f"{self.id} gave no answer within {self.seconds:g} s") from None
-            except ModelFailed:
+            except self.after:
                 if not left:
                     raise
         raise AssertionError("unreachable")

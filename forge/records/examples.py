@@ -77,7 +77,7 @@ EXAMPLES: dict[str, Record] = {
 
 RULES: dict[str, tuple[str, ...]] = {
     "views": (
-        "an active View needs scenarios, whose probabilities sum to 1, and settles; a draft may lack them",
+        "an active View needs two or more scenarios, whose probabilities sum to 1, and settles; a draft may lack them",
         "settles.query is a named query (read /help/queries.md), params are its parameters",
         "settles.rule is a column of that query, one of < <= > >= == != and a number or a 'text', such as value < 2.0",
         "a scenario's `when` is true for the values with which it comes true: value >= 1 and value < 2",
@@ -93,7 +93,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "entry_details, target and stop: one price each; a long's stop is below its entry and target, a short's above",
         "code computes loss at the stop with a gap, factors, beta and duration from bars; the larger figure counts",
         "a spread or an option has legs; an option's leg has kind, strike and premium, a linear one its own stop",
-        "without a stop the whole notional of a long trade counts as its loss, and that of a short one is unlimited",
+        "a proposed one states a stop or max_loss_pct; without a stop a long trade loses its notional, a short any amount",
         "instrument of a long or short: a ticker with daily bars, or KIND:NAME:TENOR of market_quotes",
         "a curve such as curve:USD:10Y is a zero-coupon bond that pays 100: its levels are prices in USD",
         "code follows decimal prices in USD; the PM follows a spread or an option",

@@ -46,11 +46,11 @@ def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, a
 
 def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(memory, lake):
     held(memory, stop="100", target="")
-    held(memory, stop="95-16", instrument="NOG")
+    held(memory, stop="95 or so", instrument="NOG")
     now = at(memory, lake, DAYS[3])
     first, second = of("stop near", alert_texts(memory, now))
     assert first == ("E-001", f"reached its stop 100 on {DAYS[0]}")
-    assert second == ("E-002", "has a stop 95-16 that can't be followed: stop '95-16' is not a price in USD")
+    assert second == ("E-002", "has a stop 95 or so that can't be followed: stop '95 or so' is not a price in USD")
     close_exits(memory, now)
     assert [name for name, _ in of("stop near", alert_texts(memory, now))] == ["E-002"]
 

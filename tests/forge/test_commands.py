@@ -71,7 +71,7 @@ def read(memory, kind, name):
 def test_a_view_of_the_pms_own_is_written_as_the_pms_with_every_fault_of_a_wrong_one(home, capsys):
     assert cli.invoke(["forge", "own-view"]) == 0
     example = capsys.readouterr().out
-    (home / "view.md").write_text(example.replace("confidence: 0.6", "confidence: 7").replace("macro_regime", "macro"))
+    (home / "view.md").write_text(example.replace("confidence: 0.6", "confidence: 7").replace("macro_regime", "mood"))
     assert cli.invoke(["forge", "own-view", "view.md"]) == 2
     err = capsys.readouterr().err
     assert ("confidence" in err, "category" in err) == (True, True)

@@ -24,6 +24,7 @@ from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
 from tests.web.browsing import BASE, TOKEN, browsing
 
 HOSTILE = "<script>alert(1)</script>"
+SCENARIOS = (Scenario(name=HOSTILE, probability=0.6), Scenario(name="other", probability=0.4))
 UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
 
 
@@ -40,7 +41,7 @@ def desk(tmp_path_factory):
         patched.setenv("FORGE_SKILLS", str(own.parent))
         memory = Memory()
         wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-        view = replace(NEW_VIEW, scope=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),), body=HOSTILE)
+        view = replace(NEW_VIEW, scope=HOSTILE, scenarios=SCENARIOS, body=HOSTILE)
         write = Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "id1")
         first = Answer("", (write,), "tools", "m", 1_200, 30, cached_tokens=1_000)
         model = Scripted([first, Answer("It slows.", (), "stop", "m", 2_600, 5)])

@@ -28,6 +28,7 @@ from tests.web.showing import RECEIPT
 OWN = {"origin": BASE}
 UNLOCKED = OWN | {"cookie": f"pitlake_token={TOKEN}"}
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
+SCENARIOS = (Scenario(name=HOSTILE, probability=0.6), Scenario(name="other", probability=0.4))
 RECORDS = ("/desk/v/V-001", "/desk/e/E-001")
 PAGES = (
     "/desk",
@@ -47,7 +48,7 @@ def made(tmp_path_factory):
     memory = Memory(home / "forge")
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     view = replace(
-        NEW_VIEW, scope=HOSTILE, horizon=HOSTILE, body=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),),
+        NEW_VIEW, scope=HOSTILE, horizon=HOSTILE, body=HOSTILE, scenarios=SCENARIOS,
         invalidation=(Invalidation(condition=HOSTILE),),
     )  # fmt: skip
     wrote(turn(memory), "/memory/views/new.md", view, "view")

@@ -36,7 +36,7 @@ FOLDERS = {"views": VIEW, "expressions": TRADE}
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     outcome = Lake(tmp_path_factory.mktemp("spellings") / "lake")
-    put_rows(outcome, "prices", *(bar(day, 100.0, symbol="QFH", entity_kind="etf") for day in DAYS[:5]))
+    put_rows(outcome, "prices", *(bar(day, 100.0, symbol="QFH", entity_kind="index", entity_id="QFH") for day in DAYS[:5]))
     put_rows(outcome, "macro_observations", gdp("2014-04-30", 17_149.6))
     return outcome
 
@@ -199,7 +199,7 @@ REFUSED = [
     ("expressions", {"stop": "110"}, "stop: 110 is not below the entry 100"),
     ("expressions", {"stop": "-8%"}, "stop: '-8%' is a percentage; write one price in USD, such as 33.5"),
     ("expressions", {"entry_details": "98-102"}, "entry_details: '98-102' is a range; write one price"),
-    ("expressions", {"stop": "", "max_loss_pct": ""}, "stop: neither a stop nor max_loss_pct is stated"),
+    ("expressions", {"stop": "", "max_loss_pct": "", "status": "proposed"}, "stop: neither a stop nor max_loss_pct is stated"),
 ]  # fmt: skip
 
 

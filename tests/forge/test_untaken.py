@@ -107,7 +107,7 @@ def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(mem
     ("changed", "reason"),
     [
         ({"direction": "option"}, "a trade that is option can't be followed by daily bars"),
-        ({"target": "115-00"}, "target '115-00' is not a price in USD"),
+        ({"target": "115 or so"}, "target '115 or so' is not a price in USD"),
         ({"instrument": "TY"}, f"there is no bar of TY on 10 days, {DAYS[0]} to {DAYS[9]}"),
     ],
 )

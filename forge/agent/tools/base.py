@@ -87,7 +87,7 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
     if tool is None:
         return f"[{_short(call.name)}{FAILED}there is no such tool. Available: {', '.join(tools)}"
     arguments = natural_arguments(call.arguments, tool.spec.schema)
-    if problem := argument_problem(arguments, tool.spec.schema):
+    if problem := argument_problem(arguments, tool.spec.schema) if not tool.spec.strict else "":
         return f"[{call.name}{FAILED}{problem}"
     try:
         return await tool.execute(call_id, **arguments)
@@ -108,7 +108,7 @@ def natural_arguments(arguments: Any, schema: Mapping[str, Any]) -> Any:
     arguments = _from_text(arguments, "object")
     if not isinstance(arguments, dict):
         return arguments
-    kinds = {name: part["type"] for name, part in schema["properties"].items()}
+    kinds = {name: part.get("type", "") for name, part in schema["properties"].items()}
     return {
         name: _from_text(value, kinds.get(name, ""))
         for name, value in arguments.items()

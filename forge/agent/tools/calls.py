@@ -1,0 +1,87 @@
+"""Reads the calls that a model means: misspelt names of tools, and calls that a small model writes as text."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from forge.agent.tools.base import Tool
+from forge.model.messages import Answer, Call
+from forge.records.spelling import key, load_json
+
+UNREADABLE = "tool_call"
+"""The name of a call that is written as text and can't be read. No tool has it, so the model is told."""
+_TAGGED = re.compile(r"<(tool_call|function_call|tool|function)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_FENCED = re.compile(r"```[\w-]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
+
+
+def understood(answer: Answer, tools: Mapping[str, Tool], number: int) -> Answer:
+    """Return an answer with the calls that it means. number: its place in the conversation, for the calls' ids.
+
+    A name of a tool is corrected if only one tool can be meant. A text that consists of calls, or marks them, is read
+    as these calls; if they can't be read, as one call that fails.
+    """
+    if answer.finish not in ("stop", "tools"):
+        return answer
+    if answer.calls:
+        return replace(answer, calls=tuple(replace(call, name=meant_tool(call.name, tools)) for call in answer.calls))
+    calls = tuple(
+        Call(name, arguments, f"text-{number}-{place}")
+        for place, (name, arguments) in enumerate(_written_calls(answer.text.strip(), tools))
+    )
+    return replace(answer, text="", calls=calls, finish="tools", carried=()) if calls else answer
+
+
+def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
+    """Return the tool that a name can only mean: `Read`, `functions.read`, `read_file` or `raed`; else the name."""
+    word = key(name.rpartition(".")[2])
+    if word in tools:
+        return word
+    first = word.partition("_")[0]
+    near = [first] if first in tools else get_close_matches(word, tools, 2, 0.7)
+    return near[0] if len(near) == 1 else name
+
+
+def _written_calls(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, Any]]:
+    """Return the calls in a text; none if it is an answer in words."""
+    tagged = [match[2] for match in _TAGGED.finditer(text)]
+    parts = tagged or [match[1] for match in _FENCED.finditer(text)] or [text]
+    calls: list[tuple[str, Any]] = []
+    for part in parts:
+        read = list(_calls(part.strip(), tools))
+        if not read:
+            return [(UNREADABLE, part.strip()[:200])] if tagged else []
+        calls += read
+    return calls
+
+
+def _calls(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[str, Any]]:
+    """Yield the calls that a text is, as JSON or as `name(argument, name=argument)`."""
+    try:
+        whole = load_json(text) if text[:1] in "[{" else _call_expression(text, tools)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return
+    for item in whole if isinstance(whole, list) else [whole]:
+        inside = item["function"] if isinstance(item, dict) and isinstance(item.get("function"), dict) else item
+        if not isinstance(inside, dict):
+            continue
+        name = next((inside[each] for each in _NAMES if isinstance(inside.get(each), str)), "")
+        arguments = next((inside[each] for each in _ARGUMENTS if isinstance(inside.get(each), dict | str)), None)
+        if meant_tool(name, tools) in tools and arguments is not None:
+            yield meant_tool(name, tools), arguments
+
+
+def _call_expression(text: str, tools: Mapping[str, Tool]) -> dict[str, Any]:
+    """Return a call that is written as an expression, as the JSON of one. Raises ValueError or SyntaxError."""
+    call = ast.parse(text, mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ValueError("is not a call")
+    name = meant_tool(call.func.id, tools)
+    names = list(tools[name].spec.schema["properties"]) if name in tools else []
+    arguments = dict(zip(names, map(ast.literal_eval, call.args), strict=False))
+    arguments |= {part.arg or "": ast.literal_eval(part.value) for part in call.keywords}
+    return {"name": name, "arguments": json.loads(json.dumps(arguments))}

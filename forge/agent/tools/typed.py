@@ -1,0 +1,69 @@
+"""Typed writes: one tool per kind of record, whose schema is the record's own, so that a provider can enforce it.
+
+They are an option of the settings. A typed call is the text of a `write`, so that both go through the same model.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from inspect import cleandoc
+from typing import Any
+
+from forge.agent.help import agents_schema
+from forge.agent.tools.write import WriteTool
+from forge.fs import ForgeFS
+from forge.model.messages import ToolSpec
+from forge.records import KINDS, Kind
+from forge.records.examples import EXAMPLES
+from forge.records.kinds import NEW
+
+
+class TypedWrite:
+    """The tool that writes one kind of record, such as `write_view`."""
+
+    def __init__(self, fs: ForgeFS, kind: Kind) -> None:
+        self._tool, self._kind = WriteTool(fs), kind
+        words = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.cls.__name__).lower()
+        self.spec = ToolSpec(f"write_{words}", _description(kind), _object(_properties(kind)))
+
+    async def execute(self, call_id: str, /, **fields: Any) -> str:
+        """Write the record, and return the path or the fault."""
+        name = str(fields.pop("id", None) or NEW).strip()
+        return self._tool.execute(self._kind.path(name), json.dumps(fields), call_id=call_id)
+
+
+def typed_writes(fs: ForgeFS) -> list[TypedWrite]:
+    """Return the typed tools of a turn."""
+    return [TypedWrite(fs, KINDS[name]) for name in EXAMPLES]
+
+
+def _description(kind: Kind) -> str:
+    return f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}"
+
+
+def _properties(kind: Kind) -> dict[str, Any]:
+    name = {"type": "string", "description": f"new, or the id of the record to change, such as {kind.prefix}-001"}
+    body = {"type": "string", "description": "Markdown, with a section ## SUMMARY"}
+    return {"id": name, **{field: enforced(part) for field, part in agents_schema(kind).items()}, "body": body}
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def enforced(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a field's schema as providers enforce it: every property is required; null where one may be left out."""
+    whole = {name: value for name, value in part.items() if name not in ("needed", "optional")}
+    if "items" in part:
+        whole["items"] = enforced(part["items"])
+    if "properties" in part:
+        whole |= _object({name: enforced(inner) for name, inner in part["properties"].items()})
+    may_be_null = not part.get("needed", True) and whole.get("type") not in ("array", None)
+    if may_be_null and (part.get("optional") or whole["type"] != "string"):
+        return {"anyOf": [whole, {"type": "null"}]}
+    return whole
