@@ -30,9 +30,9 @@ from forge.core.skill_loader import SkillLoader
 from forge.core.tape import Diverged, Lane, Mode, Tape, digest
 from forge.fs import ForgeFS
 from forge.memory import Memory
-from forge.model import Model
+from forge.model import AnswerCut, Model
 from forge.model.budget import Meter
-from forge.model.taped import Models, Taped
+from forge.model.taped import Models, Retrying, Taped
 from forge.model.usage import RequestUsage, usages
 from forge.providers import all_providers
 from forge.providers.base import At
@@ -44,6 +44,8 @@ from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.models import exposure
 
+FULL = ("full", False)
+"""The profile of decisions that recorded none, and whether they had typed writes."""
 NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 
 
@@ -98,6 +100,8 @@ class Agent:
     """
     backtest: tuple[Tape, ...] = ()
     """The tapes of all runs that share the budget of a backtest."""
+    trained_to: str = ""
+    """The last day of the training data of all its models, if the settings state it."""
 
     async def ask(
         self,
@@ -225,6 +229,7 @@ class Agent:
             "model": model,
             "trained_to": self._trained_to(model),
             "limits": [self.limits.turns, self.limits.repeats],
+            "profile": [self.config.model.profile, self.config.model.typed_writes],
         }
 
     def _free_turn(self, context: SessionContext, at: datetime) -> SessionContext:
@@ -248,9 +253,9 @@ class Agent:
         at = self._viewpoint(inputs)
         limits, followed = guardrails(self.config.guardrails, at), Followable(at).fault
         fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=followed)
-        system = system_prompt(
-            fs, inputs["turn"], sessions.history_tail(fs) if inputs["turn"] > 1 else None, own_providers
-        )
+        prior = sessions.history_tail(fs) if inputs["turn"] > 1 else None
+        profile, _ = inputs.get("profile", FULL)
+        system = system_prompt(fs, inputs["turn"], prior, own_providers, profile)
         lane = self.tape.lane(decision, mode=mode)
         system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
@@ -295,8 +300,10 @@ class Agent:
         try:
             if turn.lane.mode == "record":
                 crew.resume(self.tape.steps(turn.decision))
-            tools = agent_tools(turn.fs, meaning, asks, compactor, turn.conversation, shelf, crew.tools)
-            model = Taped(models.model("agent", turn.lane, turn.inputs["model"]), turn.lane)
+            profile = turn.inputs.get("profile", FULL)
+            tools = agent_tools(turn.fs, meaning, asks, compactor, turn.conversation, shelf, crew.tools, *profile)
+            agent_model = models.model("agent", turn.lane, turn.inputs["model"])
+            model = Taped(Retrying(agent_model, None, self.config.executor.retries, AnswerCut), turn.lane)
             window = models.window(turn.lane, model.id)
             answer, end = await loop(model, turn.lane, turn.conversation, tools, limits, on_progress, window)
             return await crew.end(answer), end
@@ -317,7 +324,7 @@ class Agent:
     def _trained_to(self, model: str) -> str | None:
         if not self.states_cut_off:
             return None
-        return cut_off(model, self.lake) or ""
+        return self.trained_to or cut_off(model, self.lake) or ""
 
     def _market(self) -> int | None:
         try:
@@ -327,7 +334,8 @@ class Agent:
 
     def _receipt(self, turn: Turn, answer: str, end: End) -> DecisionReceipt:
         at = instant(turn.inputs["as_of"])
-        models = cut_offs(turn.conversation.models, self.lake)
+        names = turn.conversation.models
+        models = dict.fromkeys(sorted(names), self.trained_to) if self.trained_to else cut_offs(names, self.lake)
         head = turn.fs.remembered.head
         return DecisionReceipt(
             decision=turn.decision,

@@ -94,6 +94,18 @@ Write Observations, Linkages, PK when your future self benefits.
 Record untaken decisions as counterfactuals.
 """
 
+SMALL = """\
+You are Forge. You help a portfolio manager to judge what will happen.
+
+1. fetch(source, params): fetch the newest figures of the question.
+2. write('/memory/views/new.md', content): write one View with scenarios
+   and the question that judges it.
+3. Answer in three sentences. Say what you do not know.
+read(path) shows a file; read('/help/views.md') how to write a View.
+"""
+SMALL_SKILL, SMALL_SOURCES = "view-validation", ("economic", "market")
+"""The skill and the sources that the prompt of a small model names."""
+
 
 @cache
 def forms(own_providers: ProviderLines = ()) -> str:
@@ -134,11 +146,18 @@ def undated(message: str) -> str:
     return message.partition("\n\n")[2] if message.startswith("AS OF ") else message
 
 
-def system_prompt(fs: ForgeFS, turn: int, prior: str | None, own_providers: ProviderLines = ()) -> str:
+def system_prompt(
+    fs: ForgeFS, turn: int, prior: str | None, own_providers: ProviderLines = (), profile: str = "full"
+) -> str:
     """Return the system prompt of a turn.
 
     prior: the last part of the session's history, None in its first turn. own_providers: the providers in the settings.
+    profile: as in the settings.
     """
+    if profile == "small":
+        sources = [line for line in sources_line().split("\n") if line.strip().startswith(SMALL_SOURCES)]
+        view = f"A View, for write('/memory/views/new.md', …):\n{render(EXAMPLES['views'])}"
+        return "\n".join([SMALL, *sources, "", view, f"SKILL: read('/skills/{SMALL_SKILL}/SKILL.md')"]) + "\n"
     views = [record for record in _records(fs, "views") if isinstance(record, View) and record.status == "active"]
     skills = "\n".join(f"  {entry.name.strip('/')}: {entry.meta}" for entry in fs.list_dir("/skills/"))
     sections = [

@@ -68,6 +68,8 @@ def memories() -> None:
         click.echo(f"{name}  {root}")
 
 
+CONTROL = "-control"
+"""The end of the names of the control arm's memories."""
 _GROUPS = (COMMANDS, BOOK_COMMANDS, ACCOUNT_COMMANDS, JUDGING_COMMANDS, ORDER_COMMANDS, PAPER_COMMANDS)
 for _one in chain(*_GROUPS, (backtest, desk, fork, skills)):
     command.add_command(_one)
@@ -81,9 +83,16 @@ for _one in chain(*_GROUPS, (backtest, desk, fork, skills)):
     help="Decide as of this time, on a simulated memory of its own [default: now, on the live memory].",
 )
 @click.option("--resume", metavar="DECISION", help="Continue an unfinished decision instead of asking a question.")
+@click.option(
+    "--control",
+    is_flag=True,
+    help="Ask the model of the settings' [model] control, whose training ended before T, on a memory of its own.",
+)
 @lake_option
 @form_option
-def ask(question: str | None, as_of: str | None, resume: str | None, lake: str | None, form: str) -> None:
+def ask(
+    question: str | None, as_of: str | None, resume: str | None, control: bool, lake: str | None, form: str
+) -> None:
     """Ask the agent one question. The exit code is 1 if it gives no answer."""
     from pitlake.errors import BadInput
 
@@ -91,7 +100,9 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
         raise BadInput("QUESTION", "missing, or given together with --resume", "give either a question or --resume")
     if question is not None and not question.strip():
         raise BadInput("QUESTION", "is empty", "ask something")
-    clock = _desk().clock_of(resume) if resume is not None else _clock(as_of)
+    if control and as_of is None:
+        raise BadInput("--control", "needs an instant", "give --as-of")
+    clock = _desk().clock_of(resume) if resume is not None else _clock(as_of, CONTROL if control else "")
     decided = _finish(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", on_progress=_progress))
     _tell(decided, form)
     if decided.end != "answered":
@@ -239,12 +250,12 @@ def doctor(form: str) -> None:
     )
 
 
-def _clock(as_of: str | None) -> "Clock | None":
-    """Return the simulated memory of an instant; without an instant, None for the live memory."""
+def _clock(as_of: str | None, arm: str = "") -> "Clock | None":
+    """Return the simulated memory of an instant, of the control arm if named; None for the live memory."""
     from forge.core.clock import Simulated
     from pitlake.clock import micros, past
 
-    return Simulated(f"at-{micros(past(as_of))}", as_of) if as_of is not None else None
+    return Simulated(f"at-{micros(past(as_of))}{arm}", as_of) if as_of is not None else None
 
 
 def _desk() -> "Desk":
@@ -266,7 +277,9 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
 
 def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
     own = _desk()
-    return own.agent(own.memory(clock), lake)
+    is_control = clock is not None and clock.name.endswith(CONTROL)
+    trained_to = own.control_trained_to(clock.now(), lake) if clock is not None and is_control else None
+    return own.agent(own.memory(clock), lake, trained_to)
 
 
 def _finish(work: "Coroutine[Any, Any, Answer]") -> Answer:

@@ -15,9 +15,11 @@ from pitlake.questions.embedding import MODEL
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
 PROPOSAL = "proposal"
 """The role that writes changes of skills. `[evolution] proposal_model` sets its model."""
+PROFILES = ("full", "small")
 SHARED = ("read", "search", "decisions")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
@@ -128,6 +130,28 @@ class Price:
 
     input: float
     output: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """How models are asked.
+
+    profile: `full`, or `small` for a small local model: a short prompt, three tools and one skill. typed_writes: whether
+    each kind of record has a tool, whose schema the provider enforces. control: a model whose training ended before the
+    instants that are asked about, for the control arm. control_trained_to: the last day of its training data, as
+    YYYY-MM-DD; by default what its maker publishes.
+    """
+
+    profile: str = PROFILES[0]
+    typed_writes: bool = False
+    control: str = ""
+    control_trained_to: str = ""
+
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            raise ValueError(f"profile {self.profile!r} is unknown; write one of {', '.join(PROFILES)}")
+        if self.control_trained_to and not _DAY.fullmatch(self.control_trained_to):
+            raise ValueError(f"control_trained_to {self.control_trained_to!r} is not a day such as 2013-12-31")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,10 +285,11 @@ class Mcp:
 class Config:
     """All settings.
 
-    models: the model of each role. prices: by `provider:id`, which extend or replace entries of the built-in list.
+    model: how models are asked. models: the model of each role. prices: by `provider:id`, which extend or replace entries of the built-in list.
     providers: sources of `fetch` in other packages, by name, each as `package.module:Class`.
     """
 
+    model: ModelSettings = field(default_factory=ModelSettings)
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
     approvers: Approvers = field(default_factory=Approvers)

@@ -5,6 +5,7 @@ Every entry point uses it. All files are next to memory's lake unless a variable
 
 import os
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,10 @@ from forge.memory import Memory, Remembered
 from forge.memory.cash import open_account
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import lake_root, parse_backtest_root
+from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.lake.storage.root import open_store
+from pitlake.models import CLEAN, exposure
 
 if TYPE_CHECKING:
     from forge.agent.agent import Agent
@@ -110,8 +113,11 @@ class Desk:
         vectors = VectorCache(model=text_model(search.embedding_model))
         return Meaning(vectors, (search.semantic_weight, search.recency_weight))
 
-    def agent(self, memory: Memory, lake: str | Path | None) -> "Agent":
-        """Return the agent at this desk. lake: the market's lake."""
+    def agent(self, memory: Memory, lake: str | Path | None, control: date | None = None) -> "Agent":
+        """Return the agent at this desk. lake: the market's lake.
+
+        control: the last day of the training data of the control arm's model, which then has all roles.
+        """
         from forge.agent.agent import Agent
         from forge.core.embedder import VectorCache, text_model
         from forge.providers import all_providers
@@ -120,7 +126,31 @@ class Desk:
         # A model that can't be used raises an error before a decision is reserved.
         all_providers(self.config.own_providers)
         vectors = VectorCache(model=text_model(self.config.search.embedding_model))
-        return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills, vectors=vectors)
+        routing = self.routing if control is None else replace(self.routing, only=self.config.model.control)
+        return Agent(
+            memory, self.tape, routing.model, lake, self.config,
+            skills=self.skills, vectors=vectors, trained_to=str(control or ""),
+        )  # fmt: skip
+
+    def control_trained_to(self, as_of: str | datetime, lake: str | Path | None) -> date:
+        """Return the last day of the training data of the control arm's model.
+
+        Raises BadInput unless the settings name a model whose training ended before the instant.
+        """
+        from pitlake.session.api import named_model
+
+        settings = self.config.model
+        if not settings.control:
+            raise BadInput("model.control", "is not set", f'write [model] control = "openai:<id>@<url>" to {self.settings}')
+        stated = settings.control_trained_to
+        day = date.fromisoformat(stated) if stated else named_model(settings.control, lake).trained_to
+        if day is None:
+            problem = f"nobody states when the training of {settings.control} ended"
+            raise BadInput("model.control_trained_to", problem, f'write control_trained_to = "2013-12-31" to {self.settings}')
+        if exposure([str(day)], instant(as_of)) != CLEAN:
+            problem = f"{settings.control} was trained up to {day}, which is not before {as_of}"
+            raise BadInput("model.control", problem, "name a model whose training ended earlier")
+        return day
 
     def ground(self, lake: str | Path | None) -> "Ground":
         """Return the environment of walk-forward runs. lake: the market's lake."""

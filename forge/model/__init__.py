@@ -5,6 +5,7 @@ No other part of Forge imports pydantic-ai, and this package imports it only whe
 
 from forge.model.messages import (
     Answer,
+    AnswerCut,
     Call,
     Message,
     Model,
@@ -18,6 +19,7 @@ from forge.model.messages import (
 
 __all__ = [
     "Answer",
+    "AnswerCut",
     "Call",
     "Message",
     "Model",

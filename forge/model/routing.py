@@ -25,12 +25,14 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 class Routing:
     """The models by role. chosen: the configured models, which $FORGE_MODEL_<ROLE> overrides.
 
-    seconds: the time limit of a request; retries: for a busy provider. Raises BadInput for an unknown role.
+    seconds: the time limit of a request; retries: for a busy provider. only: the model of all roles, whatever the
+    environment says; "" for none. Raises BadInput for an unknown role.
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 120.0
     retries: int = 2
+    only: str = ""
 
     def __post_init__(self) -> None:
         for role in self.chosen:
@@ -39,7 +41,7 @@ class Routing:
 
     def model_name(self, role: str) -> str:
         """Return the model's name for a role: `provider:id`, with `@url` for another server."""
-        name = os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING.get(role, "")
+        name = self.only or os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING.get(role, "")
         return DEFAULTS.get(name, name)
 
     def missing(self, role: str) -> str:

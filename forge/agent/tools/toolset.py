@@ -9,10 +9,15 @@ from forge.agent.tools.compact import CompactTool
 from forge.agent.tools.fetch import Asks, FetchTool, Shelf
 from forge.agent.tools.read import ReadTool
 from forge.agent.tools.search import SearchTool
+from forge.agent.tools.typed import typed_writes
 from forge.agent.tools.write import WriteTool
 from forge.core.embedder import Meaning
 from forge.fs import ForgeFS
 from forge.model.messages import Model, ToolSpec
+
+
+PROFILES = {"small": ("read", "fetch", "write", "write_view")}
+"""The tools of each profile of the settings that does not have all of them."""
 
 
 class Writes:
@@ -36,8 +41,14 @@ def agent_tools(
     conversation: Conversation,
     shelf: Shelf,
     crew: tuple[Tool, ...],
+    profile: str = "full",
+    typed: bool = False,
 ) -> dict[str, Tool]:
-    """Return the agent's eight tools. model: returns compact's model for a call; crew: dispatch, collect, review."""
+    """Return the agent's eight tools, or those of a profile.
+
+    model: returns compact's model for a call; crew: dispatch, collect, review; typed: whether each kind of record has a
+    write of its own.
+    """
     tools: tuple[Tool, ...] = (
         ReadTool(fs),
         SearchTool(fs, meaning),
@@ -45,5 +56,7 @@ def agent_tools(
         FetchTool(partial(shelf.keep, fs), asks),
         *crew,
         CompactTool(model, fs, conversation),
+        *(typed_writes(fs) if typed else ()),
     )
-    return {tool.spec.name: tool for tool in tools}
+    named = {tool.spec.name: tool for tool in tools}
+    return {name: tool for name, tool in named.items() if name in PROFILES.get(profile, named)}

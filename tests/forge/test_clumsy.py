@@ -1,0 +1,148 @@
+"""A clumsy model in 40 modes: what it means is done, or it is told why not; nothing crashes and nothing fails silently."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from forge.agent.agent import Agent
+from forge.agent.conversation import ASK_AGAIN
+from forge.agent.tools.calls import UNREADABLE, meant_tool
+from forge.agent.tools.toolset import PROFILES
+from forge.core.tape import Tape
+from forge.memory import Memory
+from forge.model import Answer, Call, ModelFailed, Results
+from forge.model.messages import AnswerCut
+from forge.model.routing import Routing
+from forge.model.scripted import Scripted
+from forge.records import render
+from tests.forge.test_anthropic import events, text
+from tests.forge.world import NEW_VIEW, turn
+
+VIEW = render(NEW_VIEW)
+WRITE = {"path": "/memory/views/new.md", "content": VIEW}
+TEXT = json.dumps({"name": "write", "arguments": WRITE})
+DONE, TOLD = "a View is written", "the model is told"
+
+
+def call(name="write", arguments=None, **more):
+    return Answer("", (Call(name, WRITE if arguments is None else arguments, "1"),), "tools", "m", 1, 1, **more)
+
+
+def said(words):
+    return Answer(words, (), "stop", "m", 1, 1)
+
+
+MODES = {
+    "a capital letter": (call("Write"), DONE),
+    "a misspelt name": (call("wirte"), DONE),
+    "a name with its namespace": (call("functions.write"), DONE),
+    "a name with more words": (call("write_file"), DONE),
+    "a name with a hyphen": (call("write-file"), DONE),
+    "a name of two tools": (call("recall"), TOLD),
+    "no name": (call(""), TOLD),
+    "an unknown name": (call("buy_shares"), TOLD),
+    "arguments as JSON text": (call(arguments=json.dumps(WRITE)), DONE),
+    "arguments as broken JSON": (call(arguments=json.dumps(WRITE)[:-5]), TOLD),
+    "arguments as a list": (call(arguments=[WRITE]), TOLD),
+    "no arguments": (call(arguments={}), TOLD),
+    "an unknown argument": (call(arguments=WRITE | {"mode": "w"}), TOLD),
+    "an argument of null": (call(arguments=WRITE | {"content": None}), TOLD),
+    "content as an object": (call(arguments=WRITE | {"content": {"scope": "us"}}), TOLD),
+    "content as the text of JSON": (
+        call(arguments=WRITE | {"content": json.dumps({
+            "scope": "us", "category": "macro", "confidence": "60%", "status": "Draft", "summary": "Growth slows."})}),
+        DONE,
+    ),
+    "a record in a fence": (call(arguments=WRITE | {"content": f"```yaml\n{VIEW}```"}), DONE),
+    "a path without its folder": (call(arguments=WRITE | {"path": "new.md"}), TOLD),
+    "a path that escapes": (call(arguments=WRITE | {"path": "/memory/../portfolio/state.md"}), TOLD),
+    "a number of its own": (call(arguments=WRITE | {"path": "/memory/views/V-017.md"}), TOLD),
+    "half a character": (call(arguments=WRITE | {"content": f"{VIEW}\ud800"}), TOLD),
+    "a control character": (call(arguments=WRITE | {"content": f"{VIEW}\x07"}), TOLD),
+    "an empty record": (call(arguments=WRITE | {"content": ""}), TOLD),
+    "a poem": (call(arguments=WRITE | {"content": "Growth is slow\nand so am I"}), TOLD),
+    "a call as JSON": (said(TEXT), DONE),
+    "a call in a fence": (said(f"I write it.\n```json\n{TEXT}\n```"), DONE),
+    "a call in tags": (said(f"<tool_call>\n{TEXT}\n</tool_call>"), DONE),
+    "a call in an open tag": (said(f"<tool_call>{TEXT}"), DONE),
+    "a call as a function of OpenAI": (
+        said(json.dumps({"type": "function", "function": {"name": "write", "arguments": json.dumps(WRITE)}})), DONE),
+    "a call with parameters": (said(json.dumps({"tool": "write", "parameters": WRITE})), DONE),
+    "a list of calls": (said(json.dumps([json.loads(TEXT)])), DONE),
+    "a call as an expression": (said(f"write({WRITE['path']!r}, content={VIEW!r})"), DONE),
+    "a call in tags that is broken": (said("<tool_call>{'name': write</tool_call>"), TOLD),
+    "a call as text of an unknown tool": (said("<tool_call>{\"name\": \"buy\", \"arguments\": {}}</tool_call>"), TOLD),
+    "an empty answer, then a call": ([said(""), call()], DONE),
+    "an answer of spaces, then a call": ([said("  \n "), call()], DONE),
+    "the same id twice": (
+        Answer("", (Call("write", WRITE, "1"), Call("write", WRITE, "1")), "tools", "m", 1, 1), DONE),
+    "a call and words": (replace(call(), text="I write it down."), DONE),
+    "a call for all time": ([call("read", {"path": "/memory/views/"})] * 5, "repeated"),
+    "nothing but empty answers": ([said("")] * 5, "empty"),
+}  # fmt: skip
+
+
+def test_there_are_forty_modes():
+    assert len(MODES) == 40
+
+
+@pytest.mark.parametrize(("script", "due"), MODES.values(), ids=MODES)
+def test_a_clumsy_model_is_understood_or_told_and_replays(tmp_path, script, due):
+    answers = [*(script if isinstance(script, list) else [script]), *[said("Done.")] * 3]
+    model = Scripted(answers)
+    memory = Memory(tmp_path / "forge")
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
+    decided = asyncio.run(agent.ask("Write a View."))
+    is_written = turn(memory).exists("/memory/views/V-001.md")
+    results = [each for asked in model.asked for each in asked.messages if isinstance(each, Results)]
+    if due == DONE:
+        assert (decided.end, decided.answer, is_written) == ("answered", "Done.", True), results
+    elif due == TOLD:
+        assert (decided.end, decided.answer, is_written) == ("answered", "Done.", False)
+        assert results[0].returned[0].failed, results
+    else:
+        assert (decided.end, "STOPPED: " in decided.answer) == (due, True)
+    assert asyncio.run(agent.replay(decided.decision)) == decided
+    memory.close()
+
+
+def test_an_answer_in_words_is_an_answer(tmp_path):
+    words = [
+        "I would call write(path, content).", "```python\nprint(1)\n```", '{"growth": "slow"}', "read(", "[1, 2]",
+        'The file has {"name": "write"}.', "```json\n{\"name\": \"growth\", \"arguments\": {}}\n```",
+    ]  # fmt: skip
+    memory = Memory(tmp_path / "forge")
+    for number, each in enumerate(words):
+        agent = Agent(memory, Tape(tmp_path / f"{number}.sqlite"), lambda role, each=each: Scripted([said(each)]), None)
+        assert asyncio.run(agent.ask("What of growth?")).answer == each
+    memory.close()
+
+
+def test_a_name_is_corrected_only_where_one_tool_can_be_meant():
+    names = dict.fromkeys(("read", "search", "fetch", "write", "dispatch", "collect", "review", "compact"))
+    assert {name: meant_tool(name, names) for name in ("Read", "serach", "fetch_data", "re", "drop", UNREADABLE)} == {
+        "Read": "read", "serach": "search", "fetch_data": "fetch", "re": "re", "drop": "drop", UNREADABLE: UNREADABLE,
+    }  # fmt: skip
+    assert set(PROFILES["small"]) > {"read", "fetch", "write"}
+    assert ASK_AGAIN
+
+
+@pytest.mark.parametrize("cuts", [1, 2, 3])
+def test_a_stream_that_is_cut_is_asked_again(server, tmp_path, cuts):
+    cut = (200, events(text("half of"), whole=False), 0)
+    server.script = [cut] * cuts + [(200, events(text("whole")), 0)]
+    models = Routing({"agent": f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}"})
+    memory = Memory(tmp_path / "forge")
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), models.model, None)
+    if cuts < 3:
+        decided = asyncio.run(agent.ask("What of growth?", decision="D-cut"))
+        assert (decided.answer, len(server.asked)) == ("whole", cuts + 1)
+        assert asyncio.run(agent.replay("D-cut")) == decided
+    else:
+        with pytest.raises(AnswerCut, match="resume"):
+            asyncio.run(agent.ask("What of growth?", decision="D-cut"))
+        assert asyncio.run(agent.ask("", decision="D-cut")).answer == "whole"
+    assert issubclass(AnswerCut, ModelFailed)
+    memory.close()
