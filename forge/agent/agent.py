@@ -22,7 +22,7 @@ from forge.agent.session import SessionContext, Trigger
 from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.fetch import Asks, Shelf
-from forge.agent.tools.toolset import agent_tools
+from forge.agent.tools.toolset import FULL, agent_tools
 from forge.core.bundle import keep_skills
 from forge.core.config import Config
 from forge.core.embedder import Meaning, VectorCache
@@ -44,8 +44,6 @@ from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.models import exposure
 
-FULL = ("full", False)
-"""The profile of decisions that recorded none, and whether they had typed writes."""
 NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 
 
@@ -301,7 +299,7 @@ class Agent:
             if turn.lane.mode == "record":
                 crew.resume(self.tape.steps(turn.decision))
             profile = turn.inputs.get("profile", FULL)
-            tools = agent_tools(turn.fs, meaning, asks, compactor, turn.conversation, shelf, crew.tools, *profile)
+            tools = agent_tools(turn.fs, meaning, asks, compactor, turn.conversation, shelf, crew.tools, profile)
             agent_model = models.model("agent", turn.lane, turn.inputs["model"])
             model = Taped(Retrying(agent_model, None, self.config.executor.retries, AnswerCut), turn.lane)
             window = models.window(turn.lane, model.id)
@@ -335,7 +333,7 @@ class Agent:
     def _receipt(self, turn: Turn, answer: str, end: End) -> DecisionReceipt:
         at = instant(turn.inputs["as_of"])
         names = turn.conversation.models
-        models = dict.fromkeys(sorted(names), self.trained_to) if self.trained_to else cut_offs(names, self.lake)
+        models = cut_offs(names, self.lake) | dict.fromkeys(names if self.trained_to else (), self.trained_to)
         head = turn.fs.remembered.head
         return DecisionReceipt(
             decision=turn.decision,

@@ -239,7 +239,11 @@ def _signature(parameters: Iterable[catalogue.Parameter]) -> str:
 
 def agents_schema(kind: Kind) -> dict[str, dict[str, Any]]:
     """Return the JSON schema of each field of a kind that agents write."""
-    by_code = {"views": {"verdict"}, "expressions": {*RESULTS} - {"exit_reason"}, "counterfactuals": {*TRACKED, "status"}}
+    by_code = {
+        "views": {"verdict"},
+        "expressions": {*RESULTS} - {"exit_reason"},
+        "counterfactuals": {*TRACKED, "status"},
+    }
     hidden = IGNORED | by_code.get(kind.name, set())
     parts = {name: part for name, part in schema(kind.cls).items() if name not in hidden}
     if kind.cls is Expression:
@@ -257,7 +261,7 @@ def _field_line(name: str, part: Mapping[str, Any], kind: Kind | None, depth: in
     inside = part.get("items", part)
     if "properties" in inside and not is_pairs(part):
         lines[0] += f". {' '.join(inside['description'].split())}"
-        lines += [_field_line(*inner, None, depth + 1) for inner in inside["properties"].items()]
+        lines += [_field_line(inner, its, None, depth + 1) for inner, its in inside["properties"].items()]
     return "\n".join(lines)
 
 

@@ -136,10 +136,10 @@ class Price:
 class ModelSettings:
     """How models are asked.
 
-    profile: `full`, or `small` for a small local model: a short prompt, three tools and one skill. typed_writes: whether
-    each kind of record has a tool, whose schema the provider enforces. control: a model whose training ended before the
-    instants that are asked about, for the control arm. control_trained_to: the last day of its training data, as
-    YYYY-MM-DD; by default what its maker publishes.
+    profile: `full`, or `small` for a small local model: a short prompt, three tools and one skill. typed_writes:
+    whether each kind of record has a tool, whose schema the provider enforces. control: a model whose training ended
+    before the instants that are asked about, for the control arm. control_trained_to: the last day of its training
+    data, as YYYY-MM-DD; by default what its maker publishes.
     """
 
     profile: str = PROFILES[0]
@@ -285,8 +285,8 @@ class Mcp:
 class Config:
     """All settings.
 
-    model: how models are asked. models: the model of each role. prices: by `provider:id`, which extend or replace entries of the built-in list.
-    providers: sources of `fetch` in other packages, by name, each as `package.module:Class`.
+    model: how models are asked. models: the model of each role. prices: by `provider:id`, which extend or replace
+    entries of the built-in list. providers: sources of `fetch` in other packages, by name, each as `package.module:Class`.
     """
 
     model: ModelSettings = field(default_factory=ModelSettings)

@@ -141,12 +141,16 @@ class Desk:
 
         settings = self.config.model
         if not settings.control:
-            raise BadInput("model.control", "is not set", f'write [model] control = "openai:<id>@<url>" to {self.settings}')
+            raise BadInput(
+                "model.control", "is not set", f'write [model] control = "openai:<id>@<url>" to {self.settings}'
+            )
         stated = settings.control_trained_to
         day = date.fromisoformat(stated) if stated else named_model(settings.control, lake).trained_to
         if day is None:
             problem = f"nobody states when the training of {settings.control} ended"
-            raise BadInput("model.control_trained_to", problem, f'write control_trained_to = "2013-12-31" to {self.settings}')
+            raise BadInput(
+                "model.control_trained_to", problem, f'write control_trained_to = "2013-12-31" to {self.settings}'
+            )
         if exposure([str(day)], instant(as_of)) != CLEAN:
             problem = f"{settings.control} was trained up to {day}, which is not before {as_of}"
             raise BadInput("model.control", problem, "name a model whose training ended earlier")

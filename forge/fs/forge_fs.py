@@ -34,8 +34,8 @@ class Backend(Protocol):
 class Written(NamedTuple):
     """The result of a write.
 
-    path: the path with the assigned id. rows: the rows of the write and its effects. notes: what was read of the text in
-    more than one step.
+    path: the path with the assigned id. rows: the rows of the write and its effects. notes: what was read of the text
+    in more than one step.
     """
 
     path: str

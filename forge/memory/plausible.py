@@ -94,7 +94,9 @@ def is_new_trade(trade: Expression, before: Record | None) -> bool:
 
 def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
     if len(view.scenarios) == 1 and view.scenarios != getattr(before, "scenarios", None):
-        yield RecordFault(("scenarios",), "one scenario is no distribution", "give what else may happen, and how likely")
+        yield RecordFault(
+            ("scenarios",), "one scenario is no distribution", "give what else may happen, and how likely"
+        )
     settles = view.settles
     if settles is None or (isinstance(before, View) and before.settles == settles):
         return

@@ -41,7 +41,9 @@ class Routing:
 
     def model_name(self, role: str) -> str:
         """Return the model's name for a role: `provider:id`, with `@url` for another server."""
-        name = self.only or os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING.get(role, "")
+        name = (
+            self.only or os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING.get(role, "")
+        )
         return DEFAULTS.get(name, name)
 
     def missing(self, role: str) -> str:

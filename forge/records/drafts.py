@@ -1,7 +1,7 @@
 """Records as people and models write them: the layout of the text is taken apart, and `text` builds the record.
 
-Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, a table of fields,
-values over several lines, blank lines between fields, comments, a body without `---` before it, and a JSON object.
+Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, a table of
+fields, values over several lines, blank lines between fields, comments, a body without `---` before it, and JSON.
 """
 
 import re

@@ -93,7 +93,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "entry_details, target and stop: one price each; a long's stop is below its entry and target, a short's above",
         "code computes loss at the stop with a gap, factors, beta and duration from bars; the larger figure counts",
         "a spread or an option has legs; an option's leg has kind, strike and premium, a linear one its own stop",
-        "a proposed one states a stop or max_loss_pct; without a stop a long trade loses its notional, a short any amount",
+        "a proposed one states a stop or max_loss_pct; without a stop a long loses its notional, a short any amount",
         "instrument of a long or short: a ticker with daily bars, or KIND:NAME:TENOR of market_quotes",
         "a curve such as curve:USD:10Y is a zero-coupon bond that pays 100: its levels are prices in USD",
         "code follows decimal prices in USD; the PM follows a spread or an option",

@@ -269,7 +269,9 @@ class Counterfactual(Record):
     target, stop or time; problem: why the path can't be followed; answer: SHA-256 of the lake's answer.
     """
 
-    decision_type: Annotated[Literal["rejected_expression", "expired_expression", "view_without_expression", "other"], WORD]
+    decision_type: Annotated[
+        Literal["rejected_expression", "expired_expression", "view_without_expression", "other"], WORD
+    ]
     expression: Line = ""
     view: Line = ""
     status: Annotated[Literal["tracking", "completed"], WORD] = "tracking"

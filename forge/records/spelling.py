@@ -108,7 +108,9 @@ class Bounds(_Bounds, Spelling):
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         bounds = {"minimum": self.low, "maximum": self.high, "description": self.unit and f"in {self.unit}"}
-        return handler(schema) | {name: value for name, value in bounds.items() if value not in ("", math.inf, -math.inf)}
+        return handler(schema) | {
+            name: value for name, value in bounds.items() if value not in ("", math.inf, -math.inf)
+        }
 
 
 class _Line(Spelling):

@@ -75,13 +75,13 @@ def content_hash(record: Record) -> str:
 
 
 @cache
-def adapter(cls: type[Record]) -> TypeAdapter[Any]:
+def adapter(cls: Any) -> TypeAdapter[Any]:
     """Return the validator of a kind of record."""
     return TypeAdapter(cls)
 
 
 @cache
-def schema(cls: type[Record]) -> dict[str, dict[str, Any]]:
+def schema(cls: Any) -> dict[str, dict[str, Any]]:
     """Return the JSON schema of each field of a kind, in order, without id and body.
 
     Without references. optional: whether null is valid too; needed: whether the field must be given.

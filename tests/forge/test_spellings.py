@@ -1,4 +1,4 @@
-"""How a model that reads no help page writes a View and an Expression: what has one meaning is read, the rest refused."""
+"""Views and Expressions of a model that reads no help page: what has one meaning is read, the rest is refused."""
 
 import asyncio
 import json
@@ -36,7 +36,9 @@ FOLDERS = {"views": VIEW, "expressions": TRADE}
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     outcome = Lake(tmp_path_factory.mktemp("spellings") / "lake")
-    put_rows(outcome, "prices", *(bar(day, 100.0, symbol="QFH", entity_kind="index", entity_id="QFH") for day in DAYS[:5]))
+    put_rows(
+        outcome, "prices", *(bar(day, 100.0, symbol="QFH", entity_kind="index", entity_id="QFH") for day in DAYS[:5])
+    )
     put_rows(outcome, "macro_observations", gdp("2014-04-30", 17_149.6))
     return outcome
 
@@ -60,7 +62,6 @@ def lines(fields, line="{}: {}"):
     return "\n".join(line.format(name, value) for name, value in shown.items())
 
 
-
 FORMS = {
     "front matter": lambda fields: f"---\n{lines(fields)}\n---\n{BODY}",
     "front matter and a title": lambda fields: f"---\n{lines(fields)}\n---\n# Growth slows\n\n{BODY}",
@@ -70,7 +71,7 @@ FORMS = {
     "bold": lambda fields: f"# new\n{lines(fields, '**{}**: {}')}\n---\n{BODY}",
     "bullets": lambda fields: f"# new\n{lines(fields, '- {}: {}')}\n---\n{BODY}",
     "bold bullets": lambda fields: f"# new\n{lines(fields, '- **{}:** {}')}\n---\n{BODY}",
-    "capital keys": lambda fields: f"# new\n{lines({key.capitalize(): each for key, each in fields.items()})}\n\n{BODY}",
+    "capital keys": lambda fields: f"# new\n{lines({name.upper(): each for name, each in fields.items()})}\n\n{BODY}",
     "Windows line ends": lambda fields: f"# new\n{lines(fields)}\n---\n{BODY}".replace("\n", "\r\n"),
     "blank lines": lambda fields: "# new\n\n" + lines(fields, "{}: {}\n") + f"\n---\n{BODY}",
     "a table": lambda fields: f"# new\n\n| Field | Value |\n|---|:--|\n{lines(fields, '| {} | {} |')}\n\n{BODY}",
@@ -117,7 +118,6 @@ READ = [
     ("expressions", "target", "$120.50", "$120.50"),
     ("expressions", "target", "120-16", "120.5"),
 ]
-
 
 
 @pytest.mark.parametrize(("kind", "name", "text", "value"), READ, ids=[f"{name} {text}" for _, name, text, _ in READ])
@@ -199,7 +199,7 @@ REFUSED = [
     ("expressions", {"stop": "110"}, "stop: 110 is not below the entry 100"),
     ("expressions", {"stop": "-8%"}, "stop: '-8%' is a percentage; write one price in USD, such as 33.5"),
     ("expressions", {"entry_details": "98-102"}, "entry_details: '98-102' is a range; write one price"),
-    ("expressions", {"stop": "", "max_loss_pct": "", "status": "proposed"}, "stop: neither a stop nor max_loss_pct is stated"),
+    ("expressions", {"stop": "", "max_loss_pct": "", "status": "proposed"}, "stop: neither a stop nor max_loss_pct"),
 ]  # fmt: skip
 
 

@@ -54,7 +54,9 @@ def test_the_schema_accepts_the_example_and_the_example_is_written_as_by_write(m
 
 def example_of(schema, record):
     """The arguments that a provider's grammar gives for a record: every property, in the schema's own form."""
-    whole = json.loads(json.dumps(vars(record), default=lambda part: vars(part) if hasattr(part, "__dict__") else str(part)))
+    whole = json.loads(
+        json.dumps(vars(record), default=lambda part: vars(part) if hasattr(part, "__dict__") else str(part))
+    )
     return filled(schema, whole)
 
 
@@ -100,7 +102,9 @@ def objects(part):
 
 def test_the_eight_tools_stay_as_they_are_and_typed_ones_are_added(memory):
     fs = turn(memory)
-    whole, plain = (agent_tools(fs, None, {}, None, None, Shelf(fs.remembered), (), typed=typed) for typed in (True, False))
+    whole, plain = (
+        agent_tools(fs, None, {}, None, None, Shelf(fs.remembered), (), ("full", typed)) for typed in (True, False)
+    )
     assert [*whole][: len(plain)] == [*plain]
     assert [*whole][len(plain) :] == [
         "write_view", "write_expression", "write_observation", "write_linkage", "write_process_knowledge",

@@ -15,9 +15,10 @@ from forge.core.embedder import Meaning
 from forge.fs import ForgeFS
 from forge.model.messages import Model, ToolSpec
 
-
 PROFILES = {"small": ("read", "fetch", "write", "write_view")}
 """The tools of each profile of the settings that does not have all of them."""
+Profile = tuple[str, bool]
+FULL: Profile = ("full", False)
 
 
 class Writes:
@@ -41,13 +42,12 @@ def agent_tools(
     conversation: Conversation,
     shelf: Shelf,
     crew: tuple[Tool, ...],
-    profile: str = "full",
-    typed: bool = False,
+    profile: Profile = FULL,
 ) -> dict[str, Tool]:
     """Return the agent's eight tools, or those of a profile.
 
-    model: returns compact's model for a call; crew: dispatch, collect, review; typed: whether each kind of record has a
-    write of its own.
+    model: returns compact's model for a call; crew: dispatch, collect, review; profile: as in the settings,
+    and whether each kind of record has a write of its own.
     """
     tools: tuple[Tool, ...] = (
         ReadTool(fs),
@@ -56,7 +56,7 @@ def agent_tools(
         FetchTool(partial(shelf.keep, fs), asks),
         *crew,
         CompactTool(model, fs, conversation),
-        *(typed_writes(fs) if typed else ()),
+        *(typed_writes(fs) if profile[1] else ()),
     )
     named = {tool.spec.name: tool for tool in tools}
-    return {name: tool for name, tool in named.items() if name in PROFILES.get(profile, named)}
+    return {name: tool for name, tool in named.items() if name in PROFILES.get(profile[0], named)}

@@ -51,7 +51,9 @@ class WriteTool:
             write = self._fs.write_file(path, content, call_id=call_id)
             cut = _CAPPED.search(write.rows[0].content) if path.startswith("/memory/expressions/") else None
             lines = [f"Cut to the limits: notional {cut[1]}, was {cut[2]}"] if cut else []
-            return "\n".join([f"{WRITTEN}{write.path}", *lines, *([f"Read: {'; '.join(write.notes)}"] if write.notes else [])])
+            return "\n".join(
+                [f"{WRITTEN}{write.path}", *lines, *([f"Read: {'; '.join(write.notes)}"] if write.notes else [])]
+            )
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
         except PitlakeError as refused:
