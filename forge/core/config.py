@@ -286,7 +286,8 @@ class Config:
     """All settings.
 
     model: how models are asked. models: the model of each role. prices: by `provider:id`, which extend or replace
-    entries of the built-in list. providers: sources of `fetch` in other packages, by name, each as `package.module:Class`.
+    entries of the built-in list. providers: sources of `fetch` in other packages, by name, each as
+    `package.module:Class`.
     """
 
     model: ModelSettings = field(default_factory=ModelSettings)

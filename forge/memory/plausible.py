@@ -12,7 +12,7 @@ from typing import Any
 
 from forge.records import Expression, Record, View
 from forge.records.base import RecordFault
-from forge.records.spelling import TOO_LARGE, Bounds, after, price_in_32nds, read_number
+from forge.records.spelling import TOO_LARGE, after, price_in_32nds, read_number
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.errors import BadInput
 from pitlake.questions import catalogue
@@ -64,7 +64,7 @@ def wrong_terms(position: Expression, terms: Mapping[str, object], as_of: dateti
 def level_price(text: str) -> float | None:
     """Return a level in USD as code follows it, or None for any other text."""
     try:
-        level = float(read_number(text, Bounds(0)))
+        level = float(read_number(text, 0))
     except ValueError:
         return None
     return level if 0 < level < TOO_LARGE else None
@@ -78,7 +78,7 @@ def price(text: str) -> float | None:
     if (decimal := price_in_32nds(prices[0])) is not None:
         return decimal
     try:
-        return float(read_number(prices[0].rstrip(".,"), Bounds(0)))
+        return float(read_number(prices[0].rstrip(".,"), 0))
     except ValueError:
         return None
 
@@ -95,7 +95,7 @@ def is_new_trade(trade: Expression, before: Record | None) -> bool:
 def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
     if len(view.scenarios) == 1 and view.scenarios != getattr(before, "scenarios", None):
         yield RecordFault(
-            ("scenarios",), "one scenario is no distribution", "give what else may happen, and how likely"
+            ("scenarios",), "one scenario is not a distribution", "give what else may happen, and how likely"
         )
     settles = view.settles
     if settles is None or (isinstance(before, View) and before.settles == settles):
@@ -137,7 +137,7 @@ def _size(trade: Expression) -> Iterator[RecordFault]:
     """Yield what can't be right in the size and the loss of a trade."""
     loss, size, is_long = trade.max_loss_pct, trade.notional, trade.direction == "long"
     if loss == 0:
-        yield RecordFault(("max_loss_pct",), "0 is no loss", "give the loss at the stop, in percent of capital")
+        yield RecordFault(("max_loss_pct",), "0 is not a loss", "give the loss at the stop, in percent of capital")
     if size is None or trade.direction not in SIDES or trade.adjusts:
         return
     if is_long and size < 0:

@@ -1,9 +1,10 @@
 """Records of the account: purchases and sales, cash, and whether trading is halted."""
 
+from datetime import date, datetime
 from typing import Annotated, Literal
 
 from forge.records.base import Positive, Record, model
-from forge.records.spelling import WORD, Bounds, Day, Instant, Line, Names, Real
+from forge.records.spelling import Bounds
 
 Price = Annotated[float, Bounds(1e-9)]
 
@@ -17,17 +18,17 @@ class Fill(Record):
     reason: why it is void.
     """
 
-    instrument: Line
-    quantity: Real
+    instrument: str
+    quantity: float
     price: Price
-    filled_at: Instant
-    status: Annotated[Literal["booked", "void"], WORD] = "booked"
-    updated: Instant | None = None
-    links: Names = ()
+    filled_at: datetime
+    status: Literal["booked", "void"] = "booked"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
     fees: Positive = 0.0
-    expression: Line = ""
-    source: Annotated[Literal["import", "code"], WORD] = "import"
-    reason: Line = ""
+    expression: str = ""
+    source: Literal["import", "code"] = "import"
+    reason: str = ""
 
 
 @model
@@ -39,14 +40,14 @@ class Cash(Record):
     account's first day on.
     """
 
-    entry: Annotated[Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow"], WORD]
+    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow"]
     amount: Positive
-    booked_on: Day
-    status: Annotated[Literal["booked"], WORD] = "booked"
-    updated: Instant | None = None
-    links: Names = ()
-    reason: Line = ""
-    ticker: Line = ""
+    booked_on: date
+    status: Literal["booked"] = "booked"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    reason: str = ""
+    ticker: str = ""
 
 
 @model
@@ -57,10 +58,10 @@ class Halt(Record):
     percent.
     """
 
-    by: Line
-    reason: Line
-    status: Annotated[Literal["halted", "released"], WORD] = "halted"
-    lost: Real | None = None
-    limit: Real | None = None
-    updated: Instant | None = None
-    links: Names = ()
+    by: str
+    reason: str
+    status: Literal["halted", "released"] = "halted"
+    lost: float | None = None
+    limit: float | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()

@@ -3,22 +3,20 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Annotated, Literal, NamedTuple, TypeVar, dataclass_transform
+from typing import Annotated, Literal, NamedTuple, TypeVar, cast, dataclass_transform
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from forge.records.spelling import PAIRS, PERCENT, WORD, Bounds, one_line
+from forge.records.spelling import PERCENT, Bounds, one_line, spelled
 from pitlake.errors import BadInput
 
-Category = Annotated[
-    Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"], WORD
-]
+Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
 Share = Annotated[float, Bounds(0, 1)]
 Positive = Annotated[float, Bounds(0)]
 Percent = Annotated[float, Bounds(unit=PERCENT)]
 Count = Annotated[int, Bounds(0)]
-Exposures = Annotated[dict[str, Percent], PAIRS]
+Exposures = dict[str, Percent]
 MOST_BODY = 200_000
 
 Kind = TypeVar("Kind")
@@ -56,9 +54,11 @@ def read_reason(text: str, field: str = "reason") -> str:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def model(cls: type[Kind]) -> type[Kind]:
-    """Make a class a frozen dataclass that pydantic validates; its schema is built at its first use."""
+    """Make a class a frozen dataclass that pydantic validates and reads; its schema is built at its first use."""
+    hints = cls.__annotations__
+    cls.__annotations__ = {name: hint if name in ("id", "body") else spelled(hint) for name, hint in hints.items()}
     config = ConfigDict(extra="forbid", defer_build=True)
-    return dataclass(frozen=True, kw_only=True, config=config)(cls)
+    return cast("type[Kind]", dataclass(frozen=True, kw_only=True, config=config)(cls))
 
 
 @model

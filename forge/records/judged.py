@@ -4,13 +4,13 @@ import operator
 import re
 from collections.abc import Iterable
 from dataclasses import field
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from forge.records.base import Category, Count, Record, Share, model
-from forge.records.spelling import AND, PAIRS, PARTS, WORD, Bounds, Day, Instant, Line, Names, Real, Rule
+from forge.records.spelling import AND, Bounds, Rule
 
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 _RULE = re.compile(r"([a-z][a-z0-9_]*) (<|<=|>|>=|==|!=) (?:(-?[0-9]+(?:\.[0-9]+)?)|'([^']*)')")
@@ -24,10 +24,10 @@ class Settles:
     2.0`. by: the day as of which it is asked.
     """
 
-    query: Line
+    query: str
     rule: Rule
-    by: Day
-    params: Annotated[dict[str, Any], PAIRS] = field(default_factory=dict)
+    by: date
+    params: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _parts(self.rule)
@@ -85,7 +85,7 @@ class Band:
     low: Share
     high: Share
     forecasts: Count
-    bias: Real
+    bias: float
     least: Share = 0.0
     most: Share = 1.0
 
@@ -97,8 +97,8 @@ class Mark:
     value: a trade's return as a share of its entry price, or the column of a View's rule.
     """
 
-    day: Day
-    value: Real
+    day: date
+    value: float
 
 
 @model
@@ -113,28 +113,28 @@ class Settlement(Record):
     at that time.
     """
 
-    view: Line
+    view: str
     category: Category
     probability: Share
-    status: Annotated[Literal["came_true", "failed", "unanswered"], WORD]
-    by: Day
-    updated: Instant | None = None
-    links: Names = ()
-    stated_at: Instant
-    source: Line = ""
-    exposure: Annotated[Literal["clean", "partial", "exposed"], WORD] = "exposed"
-    rule: Line = ""
-    value: Line = ""
-    row_key: Line = ""
-    asked_as_of: Instant
-    public_at: Instant | None = None
-    evidence: Line = ""
-    question: Line = ""
-    answer: Line = ""
+    status: Literal["came_true", "failed", "unanswered"]
+    by: date
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    stated_at: datetime
+    source: str = ""
+    exposure: Literal["clean", "partial", "exposed"] = "exposed"
+    rule: str = ""
+    value: str = ""
+    row_key: str = ""
+    asked_as_of: datetime
+    public_at: datetime | None = None
+    evidence: str = ""
+    question: str = ""
+    answer: str = ""
     version: Count | None = None
-    restates: Line = ""
-    reason: Line = ""
-    scenario: Line = ""
+    restates: str = ""
+    reason: str = ""
+    scenario: str = ""
     scenario_probability: Share | None = None
     scenario_brier: Annotated[float, Bounds(0, 2)] | None = None
     base_rate: Share | None = None
@@ -145,16 +145,16 @@ class Settlement(Record):
 class Cell:
     """The forecasts of one horizon, source and exposure. Scores need at least 30 forecasts."""
 
-    horizon: Line
-    source: Line
-    exposure: Line
+    horizon: str
+    source: str
+    exposure: str
     forecasts: Count
     brier: Share | None = None
     base_brier: Share | None = None
-    log_score: Real | None = None
+    log_score: float | None = None
     ece: Share | None = None
     null_ece: Share | None = None
-    skill: Real | None = None
+    skill: float | None = None
 
 
 @model
@@ -169,24 +169,24 @@ class Calibration(Record):
 
     forecasts: Count
     brier: Share | None = None
-    worst_bias: Real | None = None
-    status: Annotated[Literal["measured", "insufficient"], WORD] = "insufficient"
+    worst_bias: float | None = None
+    status: Literal["measured", "insufficient"] = "insufficient"
     ece: Share | None = None
-    updated: Instant | None = None
-    links: Names = ()
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
     null_ece: Share | None = None
     base_brier: Share | None = None
-    log_score: Real | None = None
-    reliability: Real | None = None
-    resolution: Real | None = None
-    exposure: Line = ""
+    log_score: float | None = None
+    reliability: float | None = None
+    resolution: float | None = None
+    exposure: str = ""
     right_forecasts: Count = 0
-    lead_days: Real | None = None
+    lead_days: float | None = None
     repeats: Count = 0
     skill_forecasts: Count = 0
-    skill: Real | None = None
+    skill: float | None = None
     scenario_forecasts: Count = 0
-    scenario_brier: Real | None = None
-    scenario_log_score: Real | None = None
-    bands: Annotated[tuple[Band, ...], PARTS] = ()
-    cells: Annotated[tuple[Cell, ...], PARTS] = ()
+    scenario_brier: float | None = None
+    scenario_log_score: float | None = None
+    bands: tuple[Band, ...] = ()
+    cells: tuple[Cell, ...] = ()

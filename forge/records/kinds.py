@@ -8,27 +8,15 @@ reports a violation.
 import re
 from collections.abc import Iterator
 from dataclasses import field, fields, replace
+from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic_core import core_schema
+from pydantic import AfterValidator, ValidationInfo
 
 from forge.records.account import Cash, Fill, Halt
 from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share, model
 from forge.records.judged import Calibration, Mark, Settlement, Settles, cases, column_of, holds_all
-from forge.records.spelling import (
-    PARTS,
-    PERCENT,
-    STORED,
-    WORD,
-    Bounds,
-    Day,
-    Instant,
-    Level,
-    Line,
-    Names,
-    Real,
-    Rule,
-)
+from forge.records.spelling import PERCENT, STORED, Bounds, Level, Rule
 
 SUM_OF_PROBABILITIES = 1e-6
 ROUNDED = 0.005
@@ -45,33 +33,28 @@ class Scenario:
     joined by `and`, under which this scenario comes true, such as value >= 1 and value < 2. description: in words.
     """
 
-    name: Line
+    name: str
     probability: Share
     when: Rule = ""
-    description: Line = ""
+    description: str = ""
 
 
-class _Distribution:
-    """Reads probabilities that were rounded, such as thirds of 0.33, as a distribution."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        def normalise(scenarios: tuple[Scenario, ...], info: Any) -> tuple[Scenario, ...]:
-            total = sum(scenario.probability for scenario in scenarios)
-            off, reading = abs(total - 1), info.context or STORED
-            if reading.exact or not SUM_OF_PROBABILITIES < off <= ROUNDED * len(scenarios) or len(scenarios) < 3:
-                return scenarios
-            reading.notes.append(f"{info.field_name}: probabilities that sum to {total:g} as 1")
-            return tuple(replace(scenario, probability=scenario.probability / total) for scenario in scenarios)
-
-        return core_schema.with_info_after_validator_function(normalise, handler(source))
+def _normalised(scenarios: tuple[Scenario, ...], info: ValidationInfo[Any]) -> tuple[Scenario, ...]:
+    """Return scenarios whose probabilities were rounded, such as thirds of 0.33, as a distribution."""
+    total, reading = sum(scenario.probability for scenario in scenarios), info.context or STORED
+    off = abs(total - 1)
+    if reading.exact or len(scenarios) < 3 or not SUM_OF_PROBABILITIES < off <= ROUNDED * len(scenarios):
+        return scenarios
+    reading.notes.append(f"{info.field_name}: probabilities that sum to {total:g} as 1")
+    return tuple(replace(scenario, probability=scenario.probability / total) for scenario in scenarios)
 
 
 @model
 class Invalidation:
     """A condition that invalidates a View, and the figure at which it does."""
 
-    condition: Line
-    threshold: Line = ""
+    condition: str
+    threshold: str = ""
 
 
 @model
@@ -80,10 +63,10 @@ class Position:
     in years.
     """
 
-    expression: Line
+    expression: str
     notional: Percent
     factor_exposures: Exposures = field(default_factory=dict)
-    duration: Real = 0.0
+    duration: float = 0.0
 
 
 @model
@@ -94,9 +77,9 @@ class Leg:
     premium: of an option; strike and premium in USD per unit of the instrument, and all legs expire on one day.
     """
 
-    instrument: Line
+    instrument: str
     notional: Percent
-    kind: Annotated[Literal["linear", "call", "put"], WORD] = "linear"
+    kind: Literal["linear", "call", "put"] = "linear"
     strike: Positive = 0.0
     premium: Positive = 0.0
     stop: Level = ""
@@ -109,17 +92,17 @@ class View(Record):
     verdict: how its question was settled, written by code.
     """
 
-    scope: Line
+    scope: str
     category: Category
     confidence: Share
-    status: Annotated[Literal["draft", "active", "invalidated", "expired"], WORD]
-    horizon: Line = ""
-    updated: Instant | None = None
-    links: Names = ()
-    scenarios: Annotated[tuple[Scenario, ...], PARTS, _Distribution()] = ()
-    settles: Annotated[Settles, PARTS] | None = None
-    invalidation: Annotated[tuple[Invalidation, ...], PARTS] = ()
-    verdict: Annotated[Literal["", "came_true", "failed"], WORD] = ""
+    status: Literal["draft", "active", "invalidated", "expired"]
+    horizon: str = ""
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    scenarios: Annotated[tuple[Scenario, ...], AfterValidator(_normalised)] = ()
+    settles: Settles | None = None
+    invalidation: tuple[Invalidation, ...] = ()
+    verdict: Literal["", "came_true", "failed"] = ""
 
     def contradictions(self) -> Iterator[RecordFault]:
         """Yield faults between fields that are each valid."""
@@ -173,29 +156,29 @@ class Expression(Record):
     capped_from: the notional before code cut the trade to the limits.
     """
 
-    view_id: Line
+    view_id: str
     category: Category
-    instrument: Line
-    status: Annotated[Literal["draft", "proposed", "active", "review_required", "rejected", "closed", "applied"], WORD]
-    direction: Annotated[Literal["long", "short", "spread", "option"], WORD]
-    updated: Instant | None = None
-    links: Names = ()
+    instrument: str
+    status: Literal["draft", "proposed", "active", "review_required", "rejected", "closed", "applied"]
+    direction: Literal["long", "short", "spread", "option"]
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
     max_loss_pct: Annotated[float, Bounds(0, unit=PERCENT)] | None = None
     notional: Percent | None = None
-    duration_impact: Real | None = None
+    duration_impact: float | None = None
     factor_exposures: Exposures | None = None
-    entry_details: Line = ""
+    entry_details: str = ""
     target: Level = ""
     stop: Level = ""
-    expires: Day | None = None
-    exit_reason: Line = ""
-    exit_details: Line = ""
+    expires: date | None = None
+    exit_reason: str = ""
+    exit_details: str = ""
     pnl: Percent | None = None
-    rejection_reason: Line = ""
-    adjusts: Line = ""
+    rejection_reason: str = ""
+    adjusts: str = ""
     version: Count | None = None
-    answer: Line = ""
-    legs: Annotated[tuple[Leg, ...], PARTS] = ()
+    answer: str = ""
+    legs: tuple[Leg, ...] = ()
     capped_from: Percent | None = None
 
 
@@ -203,26 +186,26 @@ class Expression(Record):
 class Observation(Record):
     """An observation that may matter."""
 
-    scope: Line
-    category: Line = ""
-    source: Line = ""
-    status: Annotated[Literal["active", "retired"], WORD] = "active"
+    scope: str
+    category: str = ""
+    source: str = ""
+    status: Literal["active", "retired"] = "active"
     confidence: Share | None = None
-    updated: Instant | None = None
-    links: Names = ()
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
 
 
 @model
 class Linkage(Record):
     """The influence of one quantity on another."""
 
-    source: Line
-    target: Line
-    relation: Line
-    status: Annotated[Literal["active", "retired"], WORD] = "active"
+    source: str
+    target: str
+    relation: str
+    status: Literal["active", "retired"] = "active"
     strength: Share | None = None
-    updated: Instant | None = None
-    links: Names = ()
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
 
 
 @model
@@ -232,14 +215,14 @@ class ProcessKnowledge(Record):
     LEAST_WEIGHT: ClassVar[float] = 0.4
     """Lessons below this weight are stored but not used."""
 
-    skill: Names
-    category: Line
+    skill: tuple[str, ...]
+    category: str
     weight: Share
-    status: Annotated[Literal["active", "retired"], WORD] = "active"
-    stance: Annotated[Literal["supports", "opposes"], WORD] = "supports"
-    updated: Instant | None = None
-    links: Names = ()
-    claim: Line = ""
+    status: Literal["active", "retired"] = "active"
+    stance: Literal["supports", "opposes"] = "supports"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    claim: str = ""
 
 
 @model
@@ -249,16 +232,16 @@ class Outcome(Record):
     status: the reason it was closed; pnl: in percent of capital. version, answer: as in the Expression.
     """
 
-    view: Line
-    expression: Line
-    category: Line = ""
-    status: Line = "closed"
-    closed_at: Instant | None = None
-    updated: Instant | None = None
-    links: Names = ()
+    view: str
+    expression: str
+    category: str = ""
+    status: str = "closed"
+    closed_at: datetime | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
     pnl: Percent | None = None
     version: Count | None = None
-    answer: Line = ""
+    answer: str = ""
 
 
 @model
@@ -269,24 +252,22 @@ class Counterfactual(Record):
     target, stop or time; problem: why the path can't be followed; answer: SHA-256 of the lake's answer.
     """
 
-    decision_type: Annotated[
-        Literal["rejected_expression", "expired_expression", "view_without_expression", "other"], WORD
-    ]
-    expression: Line = ""
-    view: Line = ""
-    status: Annotated[Literal["tracking", "completed"], WORD] = "tracking"
-    reference_date: Instant | None = None
-    updated: Instant | None = None
-    links: Names = ()
-    reason: Line = ""
+    decision_type: Literal["rejected_expression", "expired_expression", "view_without_expression", "other"]
+    expression: str = ""
+    view: str = ""
+    status: Literal["tracking", "completed"] = "tracking"
+    reference_date: datetime | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    reason: str = ""
     tracking_days: Count = 90
     entry_price: Positive | None = None
-    total_return: Real | None = None
-    exit_reason: Line = ""
-    problem: Line = ""
+    total_return: float | None = None
+    exit_reason: str = ""
+    problem: str = ""
     version: Count | None = None
-    answer: Line = ""
-    marks: Annotated[tuple[Mark, ...], PARTS] = ()
+    answer: str = ""
+    marks: tuple[Mark, ...] = ()
 
 
 @model
@@ -298,16 +279,16 @@ class Proposal(Record):
     text.
     """
 
-    skill: Line
-    file: Line
-    author: Line = ""
-    status: Annotated[Literal["pending", "approved", "rejected", "applied", "failed"], WORD] = "pending"
-    sha256: Line = ""
-    updated: Instant | None = None
-    links: Names = ()
-    base: Line = ""
-    tested: Line = ""
-    why: Line = ""
+    skill: str
+    file: str
+    author: str = ""
+    status: Literal["pending", "approved", "rejected", "applied", "failed"] = "pending"
+    sha256: str = ""
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    base: str = ""
+    tested: str = ""
+    why: str = ""
 
 
 @model
@@ -315,13 +296,13 @@ class Portfolio(Record):
     """The PM's book. gross, net and exposures are in percent of capital, duration in years."""
 
     gross: Positive | None = None
-    net: Real | None = None
-    duration: Real | None = None
-    status: Annotated[Literal["current"], WORD] = "current"
+    net: float | None = None
+    duration: float | None = None
+    status: Literal["current"] = "current"
     nav: Positive | None = None
-    updated: Instant | None = None
-    links: Names = ()
-    positions: Annotated[tuple[Position, ...], PARTS] = ()
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    positions: tuple[Position, ...] = ()
     factor_exposures: Exposures | None = None
 
 
@@ -333,9 +314,9 @@ class Constraints(Record):
     max_gross: Positive | None = None
     max_duration: Positive | None = None
     max_factor_conc: Positive | None = None
-    status: Annotated[Literal["current"], WORD] = "current"
-    updated: Instant | None = None
-    links: Names = ()
+    status: Literal["current"] = "current"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
     max_single_name: Positive | None = None
     max_total_loss: Positive | None = None
     max_net: Positive | None = None
@@ -346,14 +327,14 @@ class Constraints(Record):
 class SessionRecord(Record):
     """A conversation. turn: the number of turns; last_active: the instant of the last trigger."""
 
-    user: Line
-    trigger: Annotated[Literal["query", "schedule", "alert"], WORD]
+    user: str
+    trigger: Literal["query", "schedule", "alert"]
     turn: Count
-    status: Annotated[Literal["open", "archived"], WORD]
-    last_active: Instant
-    updated: Instant | None = None
-    links: Names = ()
-    event: Line = ""
+    status: Literal["open", "archived"]
+    last_active: datetime
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    event: str = ""
 
 
 @model
@@ -364,28 +345,28 @@ class Approval(Record):
     body: the figure of each limit.
     """
 
-    subject: Line
-    sha256: Line
-    decision: Annotated[Literal["approved", "rejected", "first_approved"], WORD]
-    decided_by: Line
-    status: Annotated[Literal["valid", "withdrawn"], WORD] = "valid"
-    updated: Instant | None = None
-    links: Names = ()
-    reason: Line = ""
-    claimed: Names = ()
+    subject: str
+    sha256: str
+    decision: Literal["approved", "rejected", "first_approved"]
+    decided_by: str
+    status: Literal["valid", "withdrawn"] = "valid"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    reason: str = ""
+    claimed: tuple[str, ...] = ()
 
 
 @model
 class Review(Record):
     """A review of exactly one content. subject: its path; sha256: its hash; reviewer: the model."""
 
-    subject: Line
-    sha256: Line
-    verdict: Annotated[Literal["approve", "approve_with_notes", "revise", "escalate"], WORD]
-    reviewer: Line
-    status: Annotated[Literal["valid"], WORD] = "valid"
-    updated: Instant | None = None
-    links: Names = ()
+    subject: str
+    sha256: str
+    verdict: Literal["approve", "approve_with_notes", "revise", "escalate"]
+    reviewer: str
+    status: Literal["valid"] = "valid"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
 
 
 class Kind(NamedTuple):

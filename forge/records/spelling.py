@@ -11,13 +11,15 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, NamedTuple, get_args
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic_core import core_schema
+from pydantic import BeforeValidator, ValidationInfo
 
 from pitlake import outside_json
 from pitlake.clock import instant, start_of_new_york_day
@@ -68,163 +70,148 @@ class Reading:
 STORED = Reading(exact=True)
 
 
+Read = Callable[[Any, Any, Reading, str], Any]
+"""Reads a field: from its type, the value, how to read it, and its name. Raises ValueError saying what is wrong."""
+
+
+@dataclass(frozen=True)
 class Spelling:
-    """Marks the type of a field: reads its spellings before pydantic validates the value."""
+    """Marks a type: its spellings are read before pydantic validates the value. schema: changes its JSON schema."""
+
+    read: Read
+    schema: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        def read(value: Any, info: Any) -> Any:
+        def read(value: Any, info: ValidationInfo[Any]) -> Any:
             return self.read(source, value, info.context or STORED, info.field_name or "")
 
-        return core_schema.with_info_before_validator_function(read, handler(source))
+        return BeforeValidator(read).__get_pydantic_core_schema__(source, handler)
 
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        """Return the value of a spelling. Raises ValueError saying what is wrong."""
-        raise NotImplementedError
-
-
-class _Bounds(NamedTuple):
-    low: float = -math.inf
-    high: float = math.inf
-    unit: str = ""
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return self.schema(handler(schema))
 
 
-class Bounds(_Bounds, Spelling):
-    """The smallest and the largest allowed number, inclusive, and its unit."""
+def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Spelling:  # noqa: N802 - marks a type
+    """Return the mark of a number: the smallest and the largest one allowed, inclusive, and its unit."""
+    limits = {"minimum": low, "maximum": high, "description": unit and f"in {unit}"}
+    stated = {name: value for name, value in limits.items() if value not in ("", math.inf, -math.inf)}
 
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        """Return a number. A whole number from 2 to 100 is a share in percent."""
+    def read(kind: Any, value: Any, reading: Reading, name: str) -> Any:
         written = value
         if isinstance(value, str) and not reading.exact:
-            value = (int if kind is int and value.strip().isdigit() else float)(read_number(value, self))
+            value = (int if kind is int and value.strip().isdigit() else float)(read_number(value, low, high, unit))
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < TOO_LARGE:
             raise ValueError(f"{quote(written)} is not a number")
-        if not reading.exact and self[:2] == (0, 1) and 2 <= value <= 100 and value == int(value):
-            value = value / 100
+        if not reading.exact and (low, high) == (0, 1) and 2 <= value <= 100 and value == int(value):
+            value = value / 100  # A whole number from 2 to 100 is a share in percent.
             reading.note(name, written, f"{value:g}")
-        if not self.low <= value <= self.high:
-            limits = f"from {self.low:g} to {self.high:g}" if self.high < math.inf else f"{self.low:g} or more"
-            raise ValueError(f"{value:g} is not {limits}")
+        if not low <= value <= high:
+            raise ValueError(
+                f"{value:g} is not {f'from {low:g} to {high:g}' if high < math.inf else f'{low:g} or more'}"
+            )
         return value
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        bounds = {"minimum": self.low, "maximum": self.high, "description": self.unit and f"in {self.unit}"}
-        return handler(schema) | {
-            name: value for name, value in bounds.items() if value not in ("", math.inf, -math.inf)
-        }
+    return Spelling(read, lambda schema: schema | stated)
 
 
-class _Line(Spelling):
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if isinstance(value, int | float) and not reading.exact:
-            value = str(value)
-        one_line(value)
+def _read_line(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
+    value = str(value) if isinstance(value, int | float) and not reading.exact else value
+    one_line(value)
+    return value
+
+
+def _read_word(kind: Any, value: Any, reading: Reading, name: str) -> Any:
+    words = get_args(kind)
+    word = key(value) if isinstance(value, str) and not reading.exact else value
+    if word not in words and not reading.exact:
+        begun = [each for each in words if each.startswith(f"{word}_")]
+        word = begun[0] if len(begun) == 1 else ALIASES.get(word, word)
+        if word in words:
+            reading.note(name, value, word)
+    if word not in words:
+        raise ValueError(f"{quote(value)} is not one of {', '.join(words)}")
+    return word
+
+
+def _read_day(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
+    if not isinstance(value, str):
         return value
+    duration = _DURATION.fullmatch(value.strip().casefold())
+    if duration and reading.today and not reading.exact:
+        day = after(reading.today, int(duration[1]), duration[2][0])
+        reading.note(name, value, day)
+        return day
+    return read_day(value, _DAY_FORMS[: 1 if reading.exact else None])
 
 
-class _Word(Spelling):
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        words = get_args(kind)
-        word = key(value) if isinstance(value, str) and not reading.exact else value
-        if word not in words and not reading.exact:
-            meant = [each for each in words if isinstance(word, str) and each.startswith(f"{word}_")]
-            word = ALIASES.get(word, word) if len(meant) != 1 else meant[0]
-            if word in words:
-                reading.note(name, value, word)
-        if word not in words:
-            raise ValueError(f"{quote(value)} is not one of {', '.join(words)}")
-        return word
+def _read_instant(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
+    if isinstance(value, str) and not reading.exact:
+        with suppress(ValueError):
+            return start_of_new_york_day(read_day(value))
+    try:
+        return instant(value)
+    except (BadInput, AttributeError) as fault:
+        raise ValueError(getattr(fault, "problem", f"{quote(value)} is not an instant")) from None
 
 
-class _Day(Spelling):
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if not isinstance(value, str):
-            return value
-        duration = _DURATION.fullmatch(value.strip().casefold())
-        if duration and reading.today and not reading.exact:
-            day = after(reading.today, int(duration[1]), duration[2][0])
-            reading.note(name, value, day)
-            return day
-        return read_day(value, _DAY_FORMS[:1] if reading.exact else _DAY_FORMS)
+def _read_names(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
+    if isinstance(value, str):
+        value = structure(value) if value[:1] in "[-{" and not reading.exact else value
+        value = [unquote(part.strip()) for part in value.split(",")] if isinstance(value, str) else value
+    for item in value if isinstance(value, list | tuple | dict) else [None]:
+        if not isinstance(item, str) or not _NAME.fullmatch(item):
+            raise ValueError(f"{quote(item)} is not a name; separate names by commas")
+    return tuple(value)
 
 
-class _Instant(Spelling):
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if isinstance(value, str) and not reading.exact:
-            try:
-                return start_of_new_york_day(read_day(value))
-            except ValueError:
-                pass
-        try:
-            return instant(value)
-        except (BadInput, AttributeError) as fault:
-            raise ValueError(getattr(fault, "problem", f"{quote(value)} is not an instant")) from None
-
-
-class _Names(Spelling):
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if isinstance(value, str):
-            value = structure(value) if value[:1] in "[-{" and not reading.exact else value
-            value = [unquote(part.strip()) for part in value.split(",")] if isinstance(value, str) else value
-        for item in value if isinstance(value, list | tuple | dict) else [None]:
-            if not isinstance(item, str) or not _NAME.fullmatch(item):
-                raise ValueError(f"{quote(item)} is not a name; separate names by commas")
-        return tuple(value)
-
-
-class _Pairs(Spelling):
-    """Names with values: a mapping, or a list of pairs, which a provider can enforce."""
-
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if isinstance(value, str) and not reading.exact:
-            value = structure(value)
-        if isinstance(value, list | tuple) and not reading.exact and all(isinstance(item, dict) for item in value):
-            pairs = [{item["name"]: item["value"]} if {*item} == {"name", "value"} else item for item in value]
-            value = {name: item for pair in pairs for name, item in pair.items()}
+def _read_pairs(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
+    """Return names with values: from a mapping, or a list of pairs, which a provider can enforce."""
+    if reading.exact:
         return value
+    value = structure(value) if isinstance(value, str) else value
+    if isinstance(value, list | tuple) and all(isinstance(item, dict) for item in value):
+        pairs = [{item["name"]: item["value"]} if {*item} == {"name", "value"} else item for item in value]
+        value = {name: item for pair in pairs for name, item in pair.items()}
+    return value
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        value = handler(schema).get("additionalProperties")
+
+def _pairs_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    value = schema.get("additionalProperties")
+    if not isinstance(value, dict):
         texts = {"type": "array", "items": {"type": "string"}}
-        if not isinstance(value, dict):
-            value = {"anyOf": [{"type": "string"}, {"type": "number"}, texts]}
-        pair = {"name": {"type": "string"}, "value": value}
-        items = {"type": "object", "properties": pair, "required": [*pair], "additionalProperties": False}
-        return {"type": "array", "items": items}
+        value = {"anyOf": [{"type": "string"}, {"type": "number"}, texts]}
+    pair = {"name": {"type": "string"}, "value": value}
+    return {"type": "array", "items": {"type": "object", "properties": pair, "required": [*pair]}}
 
 
-class _Rule(Spelling):
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if not isinstance(value, str) or reading.exact:
-            return value
-        return AND.join(map(_rule, re.split(r"\s+and\s+|\s*&&\s*", value.strip())))
+def _read_rule(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
+    if not isinstance(value, str) or reading.exact:
+        return value
+    return AND.join(map(_rule, re.split(r"\s+and\s+|\s*&&\s*", value.strip())))
 
 
-class _Level(_Line):
-    """A price, or a text about one: `120 (+20%)` is 120, and 120-16 in 32nds is 120.5."""
-
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        value = super().read(kind, value, reading, name)
-        level, thirty_seconds = _LEVEL.fullmatch(value), _THIRTY_SECONDS.fullmatch(value)
-        if reading.exact or not (level or thirty_seconds):
-            return value
-        text = level[1] if level else f"{price_in_32nds(value):g}"
-        reading.note(name, value, text)
-        return text
+def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
+    """Return a price, or a text about one: `120 (+20%)` is 120, and 120-16 in 32nds is 120.5."""
+    one_line(value := str(value) if isinstance(value, int | float) else value)
+    level, decimal = _LEVEL.fullmatch(value), price_in_32nds(value)
+    if reading.exact or not (level or decimal):
+        return value
+    text = level[1] if level else f"{decimal:g}"
+    reading.note(name, value, text)
+    return text
 
 
-class _Parts(Spelling):
-    """Structures, or a list of them: written as JSON, YAML or a mapping of names to them."""
-
-    def read(self, kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        if reading.exact:
-            return value
-        value = structure(value) if isinstance(value, str) else value
-        if is_dataclass(kind):
-            return _part(kind, value)
-        inner = get_args(kind)[0]
-        if isinstance(value, dict) and not {_field_name(inner, name) for name in value} & set(_names(inner)):
-            value = [{name: item} for name, item in value.items()]
-        return [_part(inner, item) for item in (value if isinstance(value, list | tuple) else [value])]
+def _read_parts(kind: Any, value: Any, reading: Reading, _name: str) -> Any:
+    """Return a structure, or a list of them: from JSON, YAML or a mapping of names to them."""
+    if reading.exact:
+        return value
+    value = structure(value) if isinstance(value, str) else value
+    if is_dataclass(kind):
+        return _part(kind, value)
+    inner = get_args(kind)[0]
+    if isinstance(value, dict) and not {_field_name(inner, name) for name in value} & set(_names(inner)):
+        value = [{name: item} for name, item in value.items()]
+    return [_part(inner, item) for item in (value if isinstance(value, list | tuple) else [value])]
 
 
 def _part(kind: Any, value: Any) -> Any:
@@ -235,8 +222,9 @@ def _part(kind: Any, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     named = {_field_name(kind, name): item for name, item in value.items()}
-    if len(named) == 1 and not set(named) & set(_names(kind)):
-        ((name, item),) = value.items()
+    if len(named) > 1 or set(named) & set(_names(kind)):
+        return named
+    for name, item in value.items():
         if isinstance(item, dict):
             return {first: str(name), **_part(kind, item)}
         return {first: str(name), others[0]: item} if others else {first: f"{name}: {item}"}
@@ -252,14 +240,30 @@ def _field_name(kind: Any, name: Any) -> str:
     return word if word in _names(kind) else ALIASES.get(word, word)
 
 
-Line = Annotated[str, _Line()]
-Rule = Annotated[str, _Rule()]
-Level = Annotated[str, _Level()]
-Day = Annotated[date, _Day()]
-Instant = Annotated[datetime, _Instant()]
-Names = Annotated[tuple[str, ...], _Names()]
-WORD, PARTS, PAIRS = _Word(), _Parts(), _Pairs()
-Real = Annotated[float, Bounds()]
+_READERS: dict[Any, Spelling] = {
+    str: Spelling(_read_line),
+    float: Bounds(),
+    date: Spelling(_read_day),
+    datetime: Spelling(_read_instant),
+    tuple[str, ...]: Spelling(_read_names),
+    Literal: Spelling(_read_word),
+    dict: Spelling(_read_pairs, _pairs_schema),
+    tuple: Spelling(_read_parts),
+}
+Rule = Annotated[str, Spelling(_read_rule)]
+Level = Annotated[str, Spelling(_read_level)]
+
+
+def spelled(hint: Any) -> Any:
+    """Return a field's type with the mark that reads its spellings."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if NoneType in parts:
+        return spelled(next(part for part in parts if part is not NoneType)) | None
+    if origin is Annotated:
+        is_marked = any(isinstance(mark, Spelling) for mark in parts[1:])
+        return hint if is_marked else Annotated[(spelled(parts[0]), *parts[1:])]
+    mark = _READERS.get(hint) or _READERS.get(origin) or (_READERS[tuple] if is_dataclass(hint) else None)
+    return Annotated[hint, mark] if mark else hint
 
 
 def one_line(text: Any) -> None:
@@ -274,15 +278,15 @@ def one_line(text: Any) -> None:
         raise ValueError("starts or ends with a space")
 
 
-def read_number(text: str, bounds: _Bounds) -> str:
+def read_number(text: str, low: float = -math.inf, high: float = math.inf, unit: str = "") -> str:
     """Return the canonical spelling of a number. Raises ValueError."""
     match = _NUMBER.fullmatch(text.strip().replace(MINUS, "-"))
     if match is None:
         raise ValueError(f"{text[:60]!r} is not a number")
     number = Decimal(match["sign"] + match["digits"].replace(",", "") + (match["power"] or ""))
-    if not match["percent"] or bounds.unit == PERCENT:
+    if not match["percent"] or unit == PERCENT:
         return str(number)
-    if (bounds.low, bounds.high) != (0, 1):
+    if (low, high) != (0, 1):
         raise ValueError(f"{text[:60]!r} is in percent, which this number is not")
     return str(number / 100)
 
@@ -343,7 +347,7 @@ def _rule(text: str) -> str:
         value = f"'{unquote(value)}'"
     else:
         try:
-            value = read_number(value, Bounds())
+            value = read_number(value)
         except ValueError:
             return text
     return f"{match['column']} {_SIGNS.get(match['sign'], match['sign'])} {value}"

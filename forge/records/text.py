@@ -15,7 +15,7 @@ lines in any order; errors name the line.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import date, datetime
 from difflib import get_close_matches
@@ -74,18 +74,7 @@ def content_hash(record: Record) -> str:
     return sha256(render(replace(cast("Any", record), status=status, updated=None)).encode()).hexdigest()
 
 
-@cache
-def adapter(cls: Any) -> TypeAdapter[Any]:
-    """Return the validator of a kind of record."""
-    return TypeAdapter(cls)
-
-
-@cache
-def schema(cls: Any) -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each field of a kind, in order, without id and body.
-
-    Without references. optional: whether null is valid too; needed: whether the field must be given.
-    """
+def _schema(cls: Any) -> dict[str, dict[str, Any]]:
     whole = adapter(cls).json_schema()
     parts, due = whole.get("$defs", {}), whole["required"]
     return {name: _flat(whole["properties"][name], parts) | {"needed": name in due} for name in names(cls)}
@@ -107,6 +96,14 @@ def _flat(part: dict[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
             for name, inner in part["properties"].items()
         }
     return {name: value for name, value in part.items() if value not in (None, "", ()) and name not in _DROPPED}
+
+
+adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+schema: Callable[[Any], dict[str, dict[str, Any]]] = cache(_schema)
+"""Returns the JSON schema of each field of a kind's class, in order, without id and body.
+
+It has no references. optional: whether null is valid too; needed: whether the field must be given.
+"""
 
 
 def is_pairs(part: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Expression, Fill, Outcome, Record, render
-from forge.records.spelling import Bounds, read_number
+from forge.records.spelling import read_number
 from forge.tracking.bars import NotFollowable, days_text, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
 from forge.tracking.settlement import whole_memory
@@ -280,6 +280,6 @@ def active_since(remembered: Remembered, path: str) -> datetime | None:
 def parse_price(text: str, name: str) -> float | None:
     """Parse a price in USD; None for an empty text. Raises NotFollowable for any other text."""
     try:
-        return float(read_number(text, Bounds(0))) if text else None
+        return float(read_number(text, 0)) if text else None
     except ValueError:
         raise NotFollowable(f"{name} {text[:40]!r} is not a price in USD") from None

@@ -159,7 +159,7 @@ def test_further_fields_are_kept_in_the_body(write, kind):
     for text in (f"{lines(FOLDERS[kind] | more)}\n---\n{BODY}", json.dumps(FOLDERS[kind] | more | {"body": BODY})):
         answer, record = write(kind, text)
         assert record, answer
-        assert all(f"{name}: {value}" in record.body for name, value in more.items())
+        assert [name for name, value in more.items() if f"{name}: {value}" not in record.body] == []
         assert "Orders fell." in record.body
 
 
@@ -183,7 +183,7 @@ REFUSED = [
     ("views", {"confidence": "1.4"}, "confidence: 1.4 is not from 0 to 1"),
     ("views", {"confidence": "650"}, "confidence: 650 is not from 0 to 1"),
     ("views", {"scenarios": {"soft": 0.7, "hard": 0.7}}, "scenarios: their probabilities sum to 1.4, not 1"),
-    ("views", {"scenarios": {"soft": 1.0}}, "scenarios: one scenario is no distribution"),
+    ("views", {"scenarios": {"soft": 1.0}}, "scenarios: one scenario is not a distribution"),
     ("views", {"settles": SETTLES | {"query": "macro_series", "params": {"series": "GDPP"}}}, "GDPP"),
     ("views", {"settles": SETTLES | {"query": "macro_series", "params": {"series": "GDP, CPI"}}}, "one series"),
     ("views", {"settles": {"query": "entity_latest_price", "params": {"ticker": "QFHH"}, "rule": "close > 1",
@@ -192,7 +192,7 @@ REFUSED = [
     ("views", {"settles": SETTLES | {"by": "2199-01-01"}}, "by: 2199-01-01 is more than 30 years away"),
     ("views", {"confidance": 0.6}, "'confidance' is not a field; did you mean confidence?"),
     ("expressions", {"instrument": "the moon"}, "instrument: 'the moon' has neither daily bars nor quotes"),
-    ("expressions", {"max_loss_pct": 0}, "max_loss_pct: 0 is no loss"),
+    ("expressions", {"max_loss_pct": 0}, "max_loss_pct: 0 is not a loss"),
     ("expressions", {"notional": -10}, "notional: -10 is negative, and the direction is long"),
     ("expressions", {"notional": 1e-7}, "notional: 1e-07 is less than 0.01"),
     ("expressions", {"max_loss_pct": 7}, "max_loss_pct: 7 is larger than the notional of 5"),

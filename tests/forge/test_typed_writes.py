@@ -135,7 +135,7 @@ def test_a_providers_typed_call_is_a_view_and_replays(server, tmp_path, provider
     sent = server.asked[0]["tools"]
     typed = [each.get("function", each) for each in sent if each.get("function", each)["name"].startswith("write_")]
     assert len(typed) == len(EXAMPLES)
-    assert all(each["strict"] for each in typed)
+    assert [each["name"] for each in typed if not each["strict"]] == []
     assert asyncio.run(agent.replay(decided.decision)) == decided
     memory.close()
 
