@@ -8,6 +8,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from forge.agent.tools.text import headings, section
+from forge.records.spelling import Plain
 from pitlake.errors import BadInput
 
 MOST_CHARACTERS = 100_000
@@ -125,9 +126,7 @@ def _blocks(text: str, name: str, kind: type[_One]) -> tuple[_One, ...]:
 
 def _load_entries(name: str, block: str) -> list[Any]:
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(block, yaml.SafeLoader)):
-            raise OutputUnreadable(name, "uses a YAML alias", "write the values out")
-        documents = list(yaml.load_all(block, _Unique))
+        documents = list(yaml.load_all(block, Plain))  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise OutputUnreadable(name, f"is not YAML ({type(problem).__name__})", "quote texts with colons") from None
     entries = [entry for document in documents for entry in (document if isinstance(document, list) else [document])]
@@ -143,13 +142,3 @@ def _validate(name: str, fields: Any, kind: type[_One]) -> _One:
         first = problem.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the block"
         raise OutputUnreadable(name, f"{where}: {first['msg']}", "follow the template") from None
-
-
-class _Unique(yaml.SafeLoader):
-    """Refuses duplicate keys."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if len(set(map(str, keys))) < len(keys):
-            raise yaml.YAMLError("duplicate key")
-        return super().construct_mapping(node, deep)

@@ -321,11 +321,8 @@ def unquote(text: str) -> str:
     match = _QUOTED.fullmatch(text.translate(_CURLY))
     if match is None or match["quote"] in match["text"].replace(f"\\{match['quote']}", ""):
         return text
-    if match["quote"] == '"':
-        try:
-            return str(json.loads(f'"{match["text"]}"'))
-        except ValueError:
-            return match["text"]
+    with suppress(ValueError):
+        return str(json.loads(f'"{match["text"]}"')) if match["quote"] == '"' else match["text"]
     return match["text"]
 
 
@@ -382,7 +379,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-class _Plain(yaml.SafeLoader):
+class Plain(yaml.SafeLoader):
     """YAML in which days and clock times stay text; without aliases and repeated keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -397,15 +394,15 @@ class _Plain(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-setattr(_Plain, "yaml_implicit_resolvers", {})  # noqa: B010 - the library's own, which would read days as dates
+setattr(Plain, "yaml_implicit_resolvers", {})  # noqa: B010 - the library's own, which would read days as dates
 for _tag, _pattern in {
     "int": r"-?(?:0|[1-9][0-9]{0,17})",
     "float": r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]+",
     "bool": "true|false",
     "null": "null|~|",
 }.items():
-    _Plain.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), None)
+    Plain.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), None)
 
 
 def load_yaml(text: str) -> Any:
-    return yaml.load(text, _Plain)  # noqa: S506 - a safe loader
+    return yaml.load(text, Plain)  # noqa: S506 - a safe loader

@@ -22,6 +22,7 @@ from tests.forge.world import NEW_VIEW, turn
 
 VIEW = render(NEW_VIEW)
 WRITE = {"path": "/memory/views/new.md", "content": VIEW}
+FIELDS = {"scope": "us", "category": "macro", "confidence": "60%", "status": "Draft", "summary": "Growth slows."}
 TEXT = json.dumps({"name": "write", "arguments": WRITE})
 DONE, TOLD = "a View is written", "the model is told"
 
@@ -49,12 +50,8 @@ MODES = {
     "no arguments": (call(arguments={}), TOLD),
     "an unknown argument": (call(arguments=WRITE | {"mode": "w"}), TOLD),
     "an argument of null": (call(arguments=WRITE | {"content": None}), TOLD),
-    "content as an object": (call(arguments=WRITE | {"content": {"scope": "us"}}), TOLD),
-    "content as the text of JSON": (
-        call(arguments=WRITE | {"content": json.dumps({
-            "scope": "us", "category": "macro", "confidence": "60%", "status": "Draft", "summary": "Growth slows."})}),
-        DONE,
-    ),
+    "content as an object": (call(arguments=WRITE | {"content": FIELDS}), DONE),
+    "content as the text of JSON": (call(arguments=WRITE | {"content": json.dumps(FIELDS)}), DONE),
     "a record in a fence": (call(arguments=WRITE | {"content": f"```yaml\n{VIEW}```"}), DONE),
     "a path without its folder": (call(arguments=WRITE | {"path": "new.md"}), TOLD),
     "a path that escapes": (call(arguments=WRITE | {"path": "/memory/../portfolio/state.md"}), TOLD),

@@ -4,6 +4,7 @@ Unknown tools, arguments that do not match the schema and errors go back to the 
 an unexpected error is withheld, because a provider or a disk may have written it; only its type is shown.
 """
 
+import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -117,7 +118,11 @@ def natural_arguments(arguments: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _from_text(value: Any, kind: str) -> Any:
-    """Return the object, list or whole number that a text is the JSON of; any other value as it is."""
+    """Return the object, list or whole number that a text is the JSON of, and the JSON of an object in the place of a
+    text; any other value as it is.
+    """
+    if kind == "string" and isinstance(value, dict):
+        return json.dumps(value)
     if not isinstance(value, str) or kind not in ("object", "array", "integer") or len(value) > MOST_CHARACTERS:
         return value
     try:
