@@ -126,7 +126,7 @@ def _blocks(text: str, name: str, kind: type[_One]) -> tuple[_One, ...]:
 
 def _load_entries(name: str, block: str) -> list[Any]:
     try:
-        documents = list(yaml.load_all(block, Plain))  # noqa: S506 - a safe loader
+        documents = list(yaml.load_all(block, Plain))
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise OutputUnreadable(name, f"is not YAML ({type(problem).__name__})", "quote texts with colons") from None
     entries = [entry for document in documents for entry in (document if isinstance(document, list) else [document])]

@@ -117,8 +117,8 @@ NEEDED = {
     ("datasets",): {"pyarrow"},
     ("datasets", "--as-of", AFTER): {"pyarrow"},
     ("describe", "news"): {"pyarrow"},
-    ("forge", "views"): set(),
-    ("forge", "search", "/memory/views/", "growth"): {"asyncio"},
+    ("forge", "views"): {"pydantic"},
+    ("forge", "search", "/memory/views/", "growth"): {"asyncio", "pydantic"},
 }
 """What each of these commands may import of the libraries that take long to."""
 
