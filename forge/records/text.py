@@ -21,6 +21,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
+from textwrap import dedent
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -213,7 +214,7 @@ def decode(name: str, part: Mapping[str, Any], text: Any, reading: Reading) -> d
     is_line = part.get("type") == "string" and not {"enum", "format"} & part.keys()
     value = text
     if isinstance(text, str) and not reading.exact:
-        text = text.strip()
+        text = dedent(text).strip()
         if is_line or "\n" not in text:
             text = unquote(text if is_line else _COMMENT.sub("", text))
         value = "" if text.casefold() in EMPTY and not (is_line and part["needed"]) else text

@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from forge.agent.tools.toolset import Writes
+from forge.agent.tools.typed import TypedWrite
 from forge.fs import ForgeFS
 from forge.records import KINDS, parse
 from forge.tracking.followable import Followable
@@ -45,12 +46,15 @@ def lake(tmp_path_factory):
 
 @pytest.fixture
 def write(memory, lake):
-    """Writes a text as a new record: the tool's answer, and the record or None."""
+    """Writes a text, or fields by the typed tool, as a new record: the tool's answer, and the record or None."""
     now = at(memory, lake, DAYS[4])
     files = ForgeFS(memory, standing(memory).remembered, followed=Followable(now).fault)
 
     def call(kind, text):
-        answer = asyncio.run(Writes(files).execute(f"{kind} {text}", f"/memory/{kind}/new.md", text))
+        if isinstance(text, dict):
+            answer = asyncio.run(TypedWrite(files, KINDS[kind]).execute(f"typed {kind} {text}", **text))
+        else:
+            answer = asyncio.run(Writes(files).execute(f"{kind} {text}", f"/memory/{kind}/new.md", text))
         path = re.match(r"Written: (\S+)", answer)
         return answer, parse(KINDS[kind], files.read_file(path[1])) if path else None
 
@@ -123,9 +127,11 @@ READ = [
 @pytest.mark.parametrize(("kind", "name", "text", "value"), READ, ids=[f"{name} {text}" for _, name, text, _ in READ])
 def test_a_value_with_one_meaning_is_read(write, kind, name, text, value):
     plain = write(kind, FORMS["no title"](FOLDERS[kind]))[1]
-    answer, record = write(kind, FORMS["no title"](FOLDERS[kind] | {name: text}))
-    assert record, answer
-    assert getattr(record, name) == (value if value is not None else getattr(plain, name))
+    fields = FOLDERS[kind] | {name: text}
+    for spelled in (FORMS["no title"](fields), json.dumps(fields), fields):
+        answer, record = write(kind, spelled)
+        assert record, answer
+        assert getattr(record, name) == (value if value is not None else getattr(plain, name))
 
 
 def test_what_code_read_from_a_text_is_in_the_answer(write):
@@ -205,7 +211,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("kind", "changes", "line"), REFUSED, ids=[line for *_, line in REFUSED])
 def test_what_has_no_single_meaning_is_refused_with_the_right_line(write, kind, changes, line):
-    for text in (lines(FOLDERS[kind] | changes), json.dumps(FOLDERS[kind] | changes)):
+    fields = FOLDERS[kind] | changes
+    for text in (lines(fields), json.dumps(fields), fields):
         answer, record = write(kind, text)
         assert record is None, answer
         assert line in answer

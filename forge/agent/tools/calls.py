@@ -14,7 +14,7 @@ from forge.records.spelling import key, load_json
 
 UNREADABLE = "tool_call"
 """The name of a call that is written as text and can't be read. No tool has it, so the model is told."""
-_TAGGED = re.compile(r"<(tool_call|function_call|tool|function)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
 
