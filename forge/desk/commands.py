@@ -79,9 +79,7 @@ def add_fills(
     own.check_capital()
     own.open_account(memory)
     ticket, now = Ticket(order, _now(memory)) if order else None, memory.read_instant(memory.journal.clock.now())
-    new = import_fills(
-        memory, source, ticket, lambda currency, day: rates_of(currency, day, At(as_of=now, lake=lake))
-    )
+    new = import_fills(memory, source, ticket, lambda currency, day: rates_of(currency, day, At(as_of=now, lake=lake)))
     ordered = ticket.filled(fills(_now(memory))) if ticket else {}
     parts = [f"{filled:g} of {quantity} {ticker} filled" for ticker, (filled, quantity) in ordered.items()]
     return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), _update_book(own, memory, lake)

@@ -1,8 +1,8 @@
 """The account as of an instant: values fills by the lake's bars, derives the book, and executes entries and exits.
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
-whole shares or contracts, for its notional's share of the previous evening's net asset value. Its stop, target or last day closes
-it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not execute it.
+whole shares or contracts, for its notional's share of the previous evening's net asset value. Its stop, target or last
+day closes it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not execute it.
 """
 
 from collections.abc import Iterable
@@ -121,7 +121,7 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, 
 
 
 def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
-    """Return the book of an account, by notional. Fills of one Expression are one position; others are one position per ticker.
+    """Return the book of an account, by exposure. Fills of one Expression are one position; others are one per ticker.
 
     Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
     position's is neither claimed nor computed.

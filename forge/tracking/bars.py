@@ -92,16 +92,16 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
 
 
 def adjusted_bars(ticker: str, since: date, at: At) -> list[Mapping[str, Any]]:
-    """Return date, open, close, volume and split_factor of each day, adjusted for splits, oldest first.
+    """Return date, open, close, unit, volume and split_factor of each day, adjusted for splits, oldest first.
 
     close is None where the split basis is unknown, and volume for a quoted instrument. Raises BadInput for an unknown
     ticker.
     """
     if quoted := parse_quoted(ticker):
-        bars = quoted_bars(quoted, quotes_since(since, quoted, at)["rows"]).values()
-        return [
-            {"date": bar.day, "open": bar.open, "close": bar.close, "volume": None, "split_factor": 1.0} for bar in bars
-        ]
+        rows = quotes_since(since, quoted, at)["rows"]
+        same = {"unit": currency_of(quoted, rows), "volume": None, "split_factor": 1.0}
+        bars = quoted_bars(quoted, rows).values()
+        return [{"date": bar.day, "open": bar.open, "close": bar.close, **same} for bar in bars]
     rows = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": str(since)}, at)["rows"]
     return [{**row, "date": _day(row["date"])} for row in rows]
 

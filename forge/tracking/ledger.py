@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
+from forge.core.currencies import USD
 from forge.memory.instruments import contract_of
 from forge.records import Cash, Fill
 from pitlake.clock import new_york_day
@@ -60,6 +61,13 @@ class Holding:
     rate: float = 1.0
     currency: str = ""
     multiplier: float | None = None
+
+    @property
+    def terms(self) -> str:
+        """Currency, multiplier and margin as a phrase, "" for shares in USD."""
+        if self.multiplier:
+            return f"{self.multiplier:g} {self.currency or USD} a point, margin {self.margin:,.0f} USD"
+        return f"in {self.currency}" if self.currency else ""
 
     @property
     def exposure(self) -> float:
@@ -173,7 +181,7 @@ class Account:
         return {(holding.instrument, holding.expression): holding for holding in self.holdings}
 
     def sums(self) -> dict[str, float]:
-        """Return the totals of all holdings, in USD, and the drawdown from the highest value of 1 USD, in percent."""
+        """Return the totals of all holdings in USD, and the drawdown from the highest value of 1 USD in percent."""
         levels = [1.0, *(level for _, level in self.growth())]
         return {
             "closed_pnl": sum(holding.closed for holding in self.holdings),
@@ -181,6 +189,7 @@ class Account:
             "dividends": sum(holding.income for holding in self.holdings),
             "fees": self.fees + sum(holding.fees for holding in self.holdings),
             "financing": self.financing,
+            "margin": self.margin,
             "drawdown_pct": (1 - levels[-1] / max(levels)) * 100,
         }
 

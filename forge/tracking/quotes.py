@@ -2,8 +2,8 @@
 
 An instrument is named KIND:NAME or KIND:NAME:TENOR, such as `fx:EURUSD` or `future:CL:2024-12`; without a tenor it is
 spot. The close of a day is its first quote of settle, close, last and mid. Open, high and low are the close unless they
-are quoted. The unit of the newest close, such as EUR per index point, names the currency of all. A rate in percent is followed as the price of a zero-coupon bond of its tenor that pays 100, because a rate
-alone is not a price.
+are quoted. The unit of the newest close, such as EUR per index point, names the currency of all. A rate in percent is
+followed as the price of a zero-coupon bond of its tenor that pays 100, because a rate alone is not a price.
 """
 
 import re

@@ -88,13 +88,12 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
         if ticker in prices and days:
             still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
             gaps.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
-    gaps += [f"{name}: no rate {days_text(days)}; the last one counts" for name, days in account.unrated.items() if days]
+    for currency, days in account.unrated.items():
+        gaps += [f"{currency}: no rate {days_text(days)}; the last one counts"] if days else []
     return Valued(account, tuple(gaps), digest(*answers))
 
 
-def _rates(
-    traded: Iterable[Fill], at: At, gaps: list[str], answers: list[str]
-) -> dict[str, Mapping[date, float]]:
+def _rates(traded: Iterable[Fill], at: At, gaps: list[str], answers: list[str]) -> dict[str, Mapping[date, float]]:
     """Return the rates of the fills' currencies, without those that the lake does not have."""
     first_days, rates = dict[str, date](), dict[str, Mapping[date, float]]()
     for fill in traded:

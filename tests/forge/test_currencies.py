@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 import pytest
 
 from forge.core import config
-from forge.desk import desk
+from forge.desk import papers
 from forge.memory.book import remembered_book
 from forge.memory.cash import cash, open_account
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.providers.base import At
 from forge.tracking.account import advance_account
 from forge.tracking.rates import rates_of
+from forge.tracking.risk import risk
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value_account
@@ -26,6 +27,7 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_account import approved_expression
 from tests.forge.test_quotes import quote
 from tests.forge.test_untaken import DAYS, at, memory, standing
+from tests.forge.world import BOOK, wrote
 from tests.web.browsing import browsing
 
 __all__ = ["memory"]
@@ -165,10 +167,9 @@ def test_an_approved_trade_in_a_future_is_executed_in_whole_contracts(
 def test_a_future_without_a_contract_or_with_one_in_another_currency_is_not_executed_and_says_why(memory, lake):
     approved_expression(memory, lake, instrument=INDEX, stop="", target="")
     now = at(memory, lake, DAYS[6])
-    assert advance_account(memory, now, replace(SETTINGS, contracts={})) == [
-        f"E-001 is not executed: contract: {INDEX} is a future, and the account has no contract of it; write "
-        '[account.contracts."future:QIDX"] with multiplier and margin to the settings'
-    ]
+    (gap,) = advance_account(memory, now, replace(SETTINGS, contracts={}))
+    missing = f"E-001 is not executed: contract: {INDEX} is a future, and the account has no contract of it; write "
+    assert gap == f'{missing}[account.contracts."future:QIDX"] with multiplier and margin to the settings'
     wrong = {"future:QIDX": config.Contract(multiplier=10.0, margin=3000.0)}
     (gap,) = advance_account(memory, now, replace(SETTINGS, contracts=wrong))
     assert f"the contract of {INDEX} is in USD, its quotes in EUR" in gap
@@ -218,3 +219,69 @@ def test_a_file_imported_again_after_a_changed_contract_adds_no_fill(memory, lak
 def test_an_impossible_contract_in_the_settings_is_refused_by_name(settings, problem):
     with pytest.raises(BadInput, match=problem):
         config.from_mapping({"account": {"contracts": settings}})
+
+
+@pytest.fixture
+def opened(lake, tmp_path, monkeypatch):
+    """A desk of now whose settings name the contracts, with two fills."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORGE_LAKE", "FORGE_JOURNAL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
+    (tmp_path / ".pitlake").mkdir()
+    contracts = "".join(
+        f'[account.contracts."{name}"]\nmultiplier = {each.multiplier}\nmargin = {each.margin}\n'
+        f'currency = "{each.currency}"\n'
+        for name, each in CONTRACTS.items()
+    )
+    (tmp_path / ".pitlake" / "forge.toml").write_text(f"[account]\ncapital = 1000000\n{contracts}")
+    statement = HEADER + line(INDEX, 4, 4990.0, DAYS[0]) + line(OIL, -1, 80.5, DAYS[1])
+    (tmp_path / "fills.csv").write_text(statement)
+    return tmp_path / "fills.csv"
+
+
+def command(capsys, *arguments):
+    code = cli.invoke(["forge", *arguments])
+    return (code, *capsys.readouterr())
+
+
+def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened, capsys):
+    code, out, err = command(capsys, "fills", "import", str(opened))
+    assert (code, out) == (0, "2 new fills\n"), err
+    out = command(capsys, "book")[1]
+    margin, exposure = 4 * 3000 * 1.08 + 6000, 4 * 5050 * 10 * 1.08
+    assert f"margin used {margin:>22,.2f} USD" in out
+    assert f"{INDEX}, 10 EUR a point, margin 12,960 USD\n" in out
+    assert f"{4:>32}{4990:>11,.2f}{5050:>11,.2f}{exposure:>13,.0f}" in out
+    assert [row for row in out.splitlines() if len(row) > 80 and not row.startswith("gap: ")] == []
+    answer = json.loads(command(capsys, "book", "--format", "json")[1])
+    assert answer["margin"] == pytest.approx(margin)
+    (index, oil) = answer["positions"]
+    assert (index["currency"], index["multiplier"], index["value"]) == ("EUR", 10.0, 0.0)
+    assert (oil["exposure"], oil["open_pnl"], oil["margin"]) == (-85_000.0, pytest.approx(-4500.0), 6000.0)
+    risk = json.loads(command(capsys, "desk", "--format", "json")[1])["risk"]
+    assert risk["margin"] == pytest.approx(margin / answer["nav"] * 100)
+    out = command(capsys, "desk")[1]
+    assert f"margin {risk['margin']:>36.2f}\n" in out
+    assert f"long {INDEX}\n{exposure:>35,.0f}" in out
+    with browsing(lake.root, rooms=(room,)) as client:
+        page = client.get("/desk").text
+    for text in ("Margin used</dt><dd>18,960.00 USD", "10 EUR a point, margin 12,960 USD", ">218,160.00<"):
+        assert text in page
+    code, _, err = command(capsys, "cash", "contract", "5", "--reason", "x")
+    assert (code, "'contract' is not one of" in err) == (2, True)
+    opened.write_text(HEADER + line("QFH", 1, 5, DAYS[0], "CHF"))
+    code, _, err = command(capsys, "fills", "import", str(opened))
+    assert (code, f"the lake has no rate of CHF for {DAYS[0]}" in err) == (2, True)
+
+
+def test_a_waiting_trade_in_a_future_shows_its_contracts_and_its_ticket_orders_them(memory, lake):
+    open_account(memory, CAPITAL, 0.0, CONTRACTS)
+    wrote(standing(memory, "pm"), "/portfolio/state.md", replace(BOOK, nav=CAPITAL), "book of the day")
+    path = approved_expression(memory, lake, instrument=INDEX, stop="4900", target="", notional=12.0)
+    now = at(memory, lake, DAYS[3])
+    remembered = whole_memory(memory, now.as_of)
+    shown = risk(remembered.record(remembered.newest(path)), remembered, now)
+    assert shown.lines()[:3] == ["last close: 5030 EUR", "contracts: 2", f"initial margin: {2 * 3000 * 1.11:.4g} USD"]
+    rows = papers.ticket(remembered, "E-001", now).splitlines()
+    assert dict(zip(rows[0].split(","), rows[1].split(","), strict=True))["quantity"] == "2"

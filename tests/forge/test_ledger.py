@@ -94,9 +94,7 @@ def test_a_missing_price_is_told_and_the_last_one_counts():
     assert (alone.nav, alone.missing) == (100_000, {"NOG": (SESSIONS[0],)})
 
 
-OIL = Cash(
-    id="C-003", entry="contract", amount=6000.0, booked_on=SESSIONS[0], ticker="future:QOIL", multiplier=1000.0
-)
+OIL = Cash(id="C-003", entry="contract", amount=6000.0, booked_on=SESSIONS[0], ticker="future:QOIL", multiplier=1000.0)
 INDEX = replace(OIL, amount=3000.0, ticker="future:QIDX", multiplier=10.0, currency="EUR")
 QOIL, QIDX = "future:QOIL:2024-03", "future:QIDX:2024-03"
 
@@ -343,7 +341,8 @@ def differences(seed):
         group = [each for each in fills if (each.instrument, each.expression) == key]
         worth_now = worth(group, prices[key[0]], until) * usd(rates, group[0].currency, until)
         pairs.append((f"exposure {key}", exact(holding.exposure), worth_now * exact(group[0].multiplier or 1)))
-        pairs.append((f"margin {key}", exact(holding.margin), margin_of(group, prices[key[0]], until, rates, contracts)))
+        margin = margin_of(group, prices[key[0]], until, rates, contracts)
+        pairs.append((f"margin {key}", exact(holding.margin), margin))
     assert {name: days for name, days in account.unrated.items() if days} == unrated(fills, prices, until, rates)
     pairs.append(("income", exact(sum(each.income for each in account.holdings)), income))
     pairs.append(("interest", exact(account.financing), interest))
@@ -378,7 +377,8 @@ def unrated(fills, prices, until, rates):
         days[currency] = tuple(
             day
             for day in SESSIONS
-            if first <= day <= until and day not in rates[currency]
+            if first <= day <= until
+            and day not in rates[currency]
             and any(abs(shares(group, prices[group[0].instrument], day)) > Decimal("1e-9") for group in groups)
         )
     return {currency: found for currency, found in days.items() if found}
