@@ -162,7 +162,7 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
     if account.positions:
         lines += [
             "",
-            f"{'ticker':<9}{'Expression':<12}{'shares':>11}{'cost':>11}{'price':>11}{'exposure':>13}{'open':>12}",
+            f"{'ticker':<9}{'Expression':<12}{'quantity':>11}{'cost':>11}{'price':>11}{'exposure':>13}{'open':>12}",
         ]
     for holding in account.positions:
         name = holding.instrument

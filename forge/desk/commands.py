@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields as names_of
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -77,9 +78,9 @@ def add_fills(
     """
     memory.journal.require_writable()
     own.check_capital()
-    own.open_account(memory)
     ticket, now = Ticket(order, _now(memory)) if order else None, memory.read_instant(memory.journal.clock.now())
-    new = import_fills(memory, source, ticket, lambda currency, day: rates_of(currency, day, At(as_of=now, lake=lake)))
+    check_rate = partial(rates_of, at=At(as_of=now, lake=lake))
+    new = import_fills(memory, source, ticket, check_rate, own.config.account.contracts)
     ordered = ticket.filled(fills(_now(memory))) if ticket else {}
     parts = [f"{filled:g} of {quantity} {ticker} filled" for ticker, (filled, quantity) in ordered.items()]
     return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), _update_book(own, memory, lake)

@@ -4,10 +4,10 @@ Settings open the account once. Later changes of them change nothing that was re
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import date
-from typing import Any, NamedTuple, cast
+from datetime import date, datetime
+from typing import NamedTuple, cast
 
 from forge.core.config import Contract
 from forge.core.currencies import read_currency
@@ -66,19 +66,28 @@ def open_account(
         rates = [entry.amount for entry in entries if entry.entry == "rate"]
         if [financing_rate] != rates[-1:]:
             _put(writing, Cash(id=NEW, entry="rate", amount=financing_rate, booked_on=today, updated=now))
-        recorded = {entry.ticker: _terms(entry) for entry in entries if entry.entry == "contract"}
-        for name, terms in (contracts or {}).items():
-            entry = Cash(
-                id=NEW, entry="contract", amount=terms.margin, booked_on=today, ticker=name, updated=now,
-                multiplier=terms.multiplier, currency=read_currency(terms.currency),
-            )  # fmt: skip
-            if recorded.get(name) != _terms(entry):
-                _put(writing, entry)
+        for entry in unrecorded(contracts or {}, entries, now):
+            _put(writing, entry)
 
     if capital is None:
         return
     now = memory.read_instant(memory.journal.clock.now())
     _write(memory, CODE, work)
+
+
+def unrecorded(contracts: Mapping[str, Contract], entries: Iterable[Cash], now: datetime) -> list[Cash]:
+    """Return the entries of contracts whose terms differ from their last entry, or that have none."""
+    last = {entry.ticker: entry for entry in entries if entry.entry == "contract"}
+    changed = list[Cash]()
+    for name, terms in contracts.items():
+        entry = Cash(
+            id=NEW, entry="contract", amount=terms.margin, booked_on=clock.new_york_day(now), ticker=name, updated=now,
+            multiplier=terms.multiplier, currency=read_currency(terms.currency),
+        )  # fmt: skip
+        same = ("amount", "multiplier", "currency")
+        if name not in last or any(getattr(last[name], term) != getattr(entry, term) for term in same):
+            changed.append(entry)
+    return changed
 
 
 def book_cash(memory: Memory, typed: Entry) -> str:
@@ -102,10 +111,6 @@ def book_cash(memory: Memory, typed: Entry) -> str:
     entry = Cash(id=NEW, **{**typed._asdict(), "reason": reason, "ticker": ticker}, updated=now)
     _write(memory, PM, lambda writing: names.append(_put(writing, entry)))
     return names[0]
-
-
-def _terms(entry: Cash) -> tuple[Any, ...]:
-    return entry.amount, entry.multiplier, entry.currency
 
 
 def _put(writing: Writing, entry: Cash) -> str:

@@ -14,8 +14,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Protocol, cast
 
+from forge.core.config import Contract
 from forge.core.currencies import USD, read_currency
-from forge.memory.cash import cash
+from forge.memory.cash import cash, unrecorded
 from forge.memory.chain import Row
 from forge.memory.effects import CODE, PM
 from forge.memory.instruments import read_ticker, required_contract
@@ -80,16 +81,19 @@ def import_fills(
     source: Path | str,
     order: Order | None = None,
     check_rate: Callable[[str, date], object] | None = None,
+    contracts: Mapping[str, Contract] | None = None,
 ) -> int:
     """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
-    check_rate: raises BadInput if a currency has no rate on a day. Raises BadInput with the first invalid line, or if
-    they don't match an order; then nothing is booked.
+    check_rate: raises BadInput if a currency has no rate on a day. contracts: of the settings, in case the account does
+    not have them yet. Raises BadInput with the first invalid line, or if they don't match an order; then nothing is
+    booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
     expressions = {path[len(KINDS["expressions"].folder) : -3] for path in remembered.paths("/memory/expressions/")}
     entries, currencies = cash(remembered), {fill.instrument: fill.currency for fill in fills(remembered)}
+    entries += unrecorded(contracts or {}, entries, now)
     read = list[Fill]()
     for line, row in _rows(source):
         fill = _fill(line, row, now, expressions, entries)

@@ -105,6 +105,7 @@ class BookRisk:
     def figures(self) -> list[tuple[str, float | None]]:
         """Return the figures with their names."""
         names = {"volatility": "volatility a year", "loss_at_stops": "loss if every stop is hit"}
+        names |= {"margin": "margin used"}
         hidden = {"factors"} if self.margin else {"factors", "margin"}
         plain = [(names.get(name, name), number) for name, number in vars(self).items() if name not in hidden]
         return plain + [(f"factor {name}", share) for name, share in (self.factors or {}).items()]

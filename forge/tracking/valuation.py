@@ -77,7 +77,9 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
             continue
         if answer.currency != currency:
             of_lake, of_fills = answer.currency or USD, currency or USD
-            gaps.append(f"{ticker}: its prices are in {of_lake} and its fills in {of_fills}; valued at its last fill")
+            gaps.append(
+                f"{ticker}: the lake prices it in {of_lake}, its fills are in {of_fills}; valued at its last fill"
+            )
             continue
         prices[ticker] = answer.prices
         answers.append(answer.answer)

@@ -262,7 +262,7 @@ def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened
     risk = json.loads(command(capsys, "desk", "--format", "json")[1])["risk"]
     assert risk["margin"] == pytest.approx(margin / answer["nav"] * 100)
     out = command(capsys, "desk")[1]
-    assert f"margin {risk['margin']:>36.2f}\n" in out
+    assert f"margin used {risk['margin']:>31.2f}\n" in out
     assert f"long {INDEX}\n{exposure:>35,.0f}" in out
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text

@@ -11,11 +11,13 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from unittest import mock
 
 import pytest
 
 from forge.records import Cash, Fill
-from forge.tracking.ledger import Prices, keep
+from forge.tracking import ledger
+from forge.tracking.ledger import Holding, Prices, keep
 from pitlake.clock import NEW_YORK
 from pitlake.exchange import session
 
@@ -397,6 +399,18 @@ def test_the_ledger_is_that_of_an_independent_computation():
     assert wrong == []
     assert min(seen[name] for name in ("splits", "dividends", "gaps", "delisted", "half_days", "borrowed")) > 10
     assert min(seen[name] for name in ("futures", "foreign", "unrated")) > 10
+
+
+@pytest.mark.parametrize(
+    ("method", "mutant"),
+    [
+        ("mark", lambda holding, price: Holding.mark(replace(holding, rate=1.0), price)),
+        ("trade", lambda holding, *fill: Holding.trade(replace(holding, multiplier=None), *fill)),
+    ],
+)
+def test_the_campaign_finds_a_mutant(method, mutant):
+    with mock.patch.object(ledger, "Holding", type("Mutant", (Holding,), {method: mutant})):
+        assert campaign(4)[0]
 
 
 if __name__ == "__main__":
