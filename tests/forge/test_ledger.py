@@ -404,8 +404,9 @@ def test_the_ledger_is_that_of_an_independent_computation():
 @pytest.mark.parametrize(
     ("method", "mutant"),
     [
-        ("mark", lambda holding, price: Holding.mark(replace(holding, rate=1.0), price)),
-        ("trade", lambda holding, *fill: Holding.trade(replace(holding, multiplier=None), *fill)),
+        ("mark", lambda holding, price: Holding.mark(holding, price) / holding.rate),
+        ("trade", lambda holding, *fill: Holding.trade(holding, *fill) / holding.rate),
+        ("value", property(lambda holding: holding.exposure)),
     ],
 )
 def test_the_campaign_finds_a_mutant(method, mutant):
