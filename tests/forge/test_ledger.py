@@ -411,7 +411,7 @@ def test_the_ledger_is_that_of_an_independent_computation():
 )
 def test_the_campaign_finds_a_mutant(method, mutant):
     with mock.patch.object(ledger, "Holding", type("Mutant", (Holding,), {method: mutant})):
-        assert campaign(4)[0]
+        assert campaign(20)[0]
 
 
 if __name__ == "__main__":
