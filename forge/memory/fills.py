@@ -178,9 +178,9 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
         ) from None
     if filled_at > now:
         raise _wrong(line, f"filled_at {row['filled_at']} is in the future", "give a time up to now")
-    if ticker.startswith("fx:") and not ticker.split(":")[1].endswith(USD):
-        raise _wrong(line, f"{ticker} is not priced in USD", "give a currency as fx:EURUSD")
     text = (row.get("currency") or "").strip()
+    if ticker.startswith("fx:") and not (ticker.split(":")[1].endswith(USD) and text.upper() in ("", USD)):
+        raise _wrong(line, f"{ticker} is not priced in USD", "give a currency as fx:EURUSD, priced in USD")
     try:
         contract, currency = required_contract(ticker, entries, clock.new_york_day(filled_at)), read_currency(text)
     except BadInput as refused:

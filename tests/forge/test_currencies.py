@@ -129,6 +129,21 @@ def test_shares_in_another_currency_are_valued_by_their_last_fill_and_its_rate_a
     assert answer.gaps[1:] == (f"EUR: no rate on {DAYS[3]}; the last one counts",)
 
 
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        (line("fx:EURUSD", 100, 1.1, DAYS[0], "EUR"), "line 2: fx:EURUSD is not priced in USD; give a currency as"),
+        (line(INDEX, 1, 5000, DAYS[0], "USD"), f"line 2: currency of {INDEX} is USD; its contract is in EUR"),
+        (line("future:QGAS:2024-06", 1, 3, DAYS[0]), "the account has no contract of it; write"),
+    ],
+)
+def test_a_fill_that_its_instrument_cannot_have_is_refused_by_name(memory, lake, statement, problem):
+    now = at(memory, lake, DAYS[6])
+    with pytest.raises(BadInput, match=problem):
+        imported(memory, statement)
+    assert fills(whole_memory(memory, now.as_of)) == []
+
+
 def test_what_the_lake_has_no_rate_for_is_refused_when_imported_and_else_not_counted(memory, lake, tmp_path):
     now = at(memory, lake, DAYS[6])
 

@@ -408,6 +408,7 @@ def test_the_ledger_is_that_of_an_independent_computation():
         ("trade", lambda holding, *fill: Holding.trade(holding, *fill) / holding.rate),
         ("value", property(lambda holding: holding.exposure)),
     ],
+    ids=["mark", "trade", "value"],
 )
 def test_the_campaign_finds_a_mutant(method, mutant):
     with mock.patch.object(ledger, "Holding", type("Mutant", (Holding,), {method: mutant})):
