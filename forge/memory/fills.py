@@ -85,9 +85,9 @@ def import_fills(
 ) -> int:
     """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
-    check_rate: raises BadInput if a currency has no rate on a day. contracts: of the settings, in case the account does
-    not have them yet. Raises BadInput with the first invalid line, or if they don't match an order; then nothing is
-    booked.
+    check_rate: raises BadInput if a currency has no rate up to its first day. contracts: of the settings, in case the
+    account does not have them yet. Raises BadInput with the first invalid line, or if they don't match an order; then
+    nothing is booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
@@ -100,9 +100,12 @@ def import_fills(
         if fill.currency != (first := currencies.setdefault(fill.instrument, fill.currency)):
             problem = f"currency of {fill.instrument} is {fill.currency or USD}, and that of its fills {first or USD}"
             raise _wrong(line, problem, "give all fills of an instrument in one currency")
-        if fill.currency and check_rate:
-            check_rate(fill.currency, clock.new_york_day(fill.filled_at))
         read.append(fill)
+    latest_first = sorted(read, key=lambda fill: fill.filled_at, reverse=True)
+    first_days = {fill.currency: clock.new_york_day(fill.filled_at) for fill in latest_first if fill.currency}
+    if check_rate:
+        for currency, day in first_days.items():
+            check_rate(currency, day)
     if order:
         read = [order.assign(fill) for fill in read]
     # Two equal lines of one file are two fills. Importing the same file again adds none.

@@ -287,9 +287,11 @@ class _Ledger:
         if entry.entry == "rate":
             self.rate = entry.amount
             return
-        if entry.entry in ("borrow", "contract"):
-            self.borrow |= {entry.ticker: entry.amount} if entry.entry == "borrow" else {}
+        if entry.entry == "borrow":
+            self.borrow[entry.ticker] = entry.amount
             return
+        if entry.entry == "contract":
+            return  # Fills state the multiplier, and the margin is not cash.
         amount = entry.amount if entry.entry == "deposit" else -entry.amount
         self.cash += amount
         if entry.entry == "fee":
