@@ -87,43 +87,43 @@ INTERNET = {
 }  # fmt: skip
 SERVERS = {
     "git": PublicServer(
-        "mcp-server-git==2026.10.19", ("bin/mcp-server-git",),
+        "mcp-server-git==2026.10.19", ("mcp-server-git",),
         {"git_log": {"repo_path": "{folder}/repository"}},
         comments=("the answer is prose",)),
     "sqlite": PublicServer(
-        "mcp-server-sqlite==2025.4.25", ("bin/mcp-server-sqlite", "--db-path", "{folder}/news.sqlite"),
+        "mcp-server-sqlite==2025.4.25", ("mcp-server-sqlite", "--db-path", "{folder}/news.sqlite"),
         {"read_query": {"query": "SELECT * FROM news"}, "list_tables": {}}, needs=("mcp<2",),
         comments=("with a query of its own a caller can date the items", "the answer is in Python's notation")),
     "duckdb": PublicServer(
-        "mcp-server-motherduck==1.1.0", ("bin/mcp-server-motherduck", "--db-path", ":memory:", "--read-write"),
+        "mcp-server-motherduck==1.1.0", ("mcp-server-motherduck", "--db-path", ":memory:", "--read-write"),
         {"execute_query": {"sql": "SELECT 'Calm' AS title, '2024-02-14' AS published"}},
         comments=("with a sql of its own a caller can date the items", "no member of an item can be read")),
     "time": PublicServer(
-        "mcp-server-time==2026.10.19", ("bin/mcp-server-time",),
+        "mcp-server-time==2026.10.19", ("mcp-server-time",),
         {"get_current_time": {"timezone": "America/New_York"}}, {"get_current_time": []}),
     "fetch": PublicServer(
-        "mcp-server-fetch==2026.10.24", ("bin/mcp-server-fetch", "--ignore-robots-txt"),
+        "mcp-server-fetch==2026.10.24", ("mcp-server-fetch", "--ignore-robots-txt"),
         {"fetch": {"url": "http://news.example.org/feed.xml", "raw": True}},
         comments=("the answer is prose",), calls_out=True),
     "fred": PublicServer(
-        "fred-mcp-server==0.2.2", ("bin/fred-mcp-server",),
+        "fred-mcp-server==0.2.2", ("fred-mcp-server",),
         {"fred_series_observations": {"series_id": "CPIAUCSL"}}, {"fred_series_observations": ["2024-01-01"]},
         comments=("realtime_end states a later time: is it one of business_dates?",),
         review={'published = ["date"]': 'published = ["realtime_start"]\nbusiness_dates = ["date", "realtime_end"]'},
         variables={"FRED_API_KEY": "0123456789abcdef0123456789abcdef"}, calls_out=True),
     "arxiv": PublicServer(
-        "arxiv-mcp-server==0.8.2", ("bin/arxiv-mcp-server",),
+        "arxiv-mcp-server==0.8.2", ("arxiv-mcp-server",),
         {"search_papers": {"query": "markets"}}, {"search_papers": ["Calm"]}, calls_out=True),
     "wikipedia": PublicServer(
-        "wikipedia-mcp==2.0.1", ("bin/wikipedia-mcp",),
+        "wikipedia-mcp==2.0.1", ("wikipedia-mcp",),
         {"search_wikipedia": {"query": "Northwind"}}, {"search_wikipedia": ["Calm"]}, calls_out=True),
     "feeds": PublicServer(
-        "mcp-feed-reader-crunchtools==0.5.0", ("bin/mcp-feed-reader-crunchtools",),
+        "mcp-feed-reader-crunchtools==0.5.0", ("mcp-feed-reader-crunchtools",),
         {"add_feed_tool": {"url": "https://news.example.org/feed.xml"}, "list_entries_tool": {}},
         {"list_entries_tool": ["Calm"]}, ("created_at states a later time: is it one of business_dates?",),
         review={'["published", "created_at"]': '["published"]\nbusiness_dates = ["created_at"]'}, calls_out=True),
     "yahoo": PublicServer(
-        "yfinance-mcp==0.1.2", ("bin/yfinance-mcp",),
+        "yfinance-mcp==0.1.2", ("yfinance-mcp",),
         {"get_price_history": {"symbol": "QFH"}}, {"get_price_history": ["2024-02-14"]},
         needs=("mcp<2",), calls_out=True),
     "memory": PublicServer(

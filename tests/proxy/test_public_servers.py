@@ -15,7 +15,7 @@ from pitlake.proxy.policy import parse
 from tests.doors.mcp_client import ROOT
 from tests.proxy.internet import internet, through
 from tests.proxy.public_servers import INTERNET, SERVERS, made
-from tests.proxy.worlds import ask, proxied
+from tests.proxy.worlds import ask, environment, proxied
 
 CLOSED = "http://127.0.0.1:9"
 pytestmark = pytest.mark.long
@@ -31,11 +31,7 @@ def installed(server, folder):
         line = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", package, server.package]
         subprocess.run(line, check=True, timeout=600)
         return [str(package / "node_modules/.bin" / program), *arguments]
-    uv = [sys.executable, "-m", "uv"]
-    subprocess.run([*uv, "venv", "-q", "--python", sys.executable, package], check=True, timeout=600)
-    line = [*uv, "pip", "install", "-q", "--python", package / "bin/python", server.package, *server.needs]
-    subprocess.run(line, check=True, timeout=600)
-    return [str(package / program), *arguments]
+    return [str(environment(package, server.package, *server.needs) / program), *arguments]
 
 
 def drafted(server, command, folder, variables):
