@@ -32,9 +32,13 @@ def test_the_pages_record_is_one():
 
 
 def test_the_pages_settings_are_some():
-    settings, context = map(tomllib.loads, blocks("configuration.md", "toml"))
-    assert from_mapping(settings).budgets.day.dollars == 20.0
-    assert from_mapping(context).context.windows == {"openai:our-own": 32768}
+    texts = blocks("configuration.md", "toml")
+    settings, contracts, typed, small, control, context = map(from_mapping, map(tomllib.loads, texts))
+    assert contracts.account.contracts["future:FESX"].currency == "EUR"
+    assert settings.budgets.day.dollars == 20.0
+    assert context.context.windows == {"openai:our-own": 32768}
+    assert (typed.model.typed_writes, small.model.profile) == (True, "small")
+    assert control.model.control_trained_to == "2014-12-31"
 
 
 def test_the_pages_skill_is_one(tmp_path):
