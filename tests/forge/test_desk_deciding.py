@@ -54,7 +54,7 @@ def made(tmp_path_factory):
     wrote(turn(memory), "/memory/views/new.md", view, "view")
     draft = replace(
         NEW_EXPRESSION, status="proposed", instrument=HOSTILE, entry_details=HOSTILE, target=HOSTILE, stop=HOSTILE,
-        body=HOSTILE, factor_exposures={HOSTILE: 1.0},
+        body=HOSTILE, factor_exposures={"rates": 5.0, HOSTILE: 1.0},
     )  # fmt: skip
     for name in ("one", "two"):
         wrote(turn(memory), "/memory/expressions/new.md", replace(draft, entry_details=f"{HOSTILE} {name}"), name)
