@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from asofbench.generate import CLASSES, SEED, differences, freeze, worlds, write
+from asofbench.large import NAME
 from asofbench.page import badge, page, picture
 from asofbench.report import markdown, results, table
 from asofbench.run import CACHE, Plan, Progress, run
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         freeze(options.seed)
         return 0
     try:
-        _check("class", options.classes, CLASSES)
+        _check("class", options.classes, (*CLASSES, NAME))
         _check("world", options.worlds, [world.name for world in worlds(options.seed)])
         chosen = chosen_systems(options.systems)
     except BadTarget as problem:

@@ -18,6 +18,7 @@ from typing import Any
 
 from asofbench.generate import HERE, cases, worlds
 from asofbench.grading import Verdict, judge
+from asofbench.large import NAME
 from asofbench.model import Case, Reply
 from asofbench.systems import ENVIRONMENTS, System
 from asofbench.worker import slug
@@ -49,12 +50,15 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of one system: its verdicts, or why it did not run. costs: as a worker's log has them."""
+    """The outcome of one system: its verdicts, or why it did not run. costs: as a worker's log has them. large: what
+    was measured of the class `thousand_instants`.
+    """
 
     system: System
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    large: Mapping[str, Any] = field(default_factory=dict)
     versions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
 
@@ -91,7 +95,7 @@ def run(systems: Sequence[System], plan: Plan) -> list[Outcome]:
     for system in systems:
         families.setdefault(system.family, []).append(system)
     processors = os.cpu_count() or 1
-    parts = max(1, processors // len(families))
+    parts = 1 if NAME in plan.classes else max(1, processors // len(families))
     names = plan.worlds or [world.name for world in worlds(plan.seed)]
     shares = [names[part::parts] for part in range(parts) if names[part::parts]]
     link = plan.scratch / "path" / "asofbench"
@@ -135,7 +139,8 @@ def _outcome(system: System, seed: str, contents: Sequence[Content]) -> Outcome:
     costs = {name: [cost for content in contents for cost in content["costs"][name]] for name in contents[0]["costs"]}
     seconds = sum(content["seconds"] for content in contents)
     verdicts = tuple(graded(cases(seed), replies))
-    return Outcome(system=system, verdicts=verdicts, seconds=seconds, costs=costs, versions=installed)
+    apart = contents[0]["large"]
+    return Outcome(system=system, verdicts=verdicts, seconds=seconds, costs=costs, large=apart, versions=installed)
 
 
 def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[str, object]]]) -> list[Verdict]:
