@@ -110,10 +110,11 @@ _CHANGING = ("retraction", "erasure", "hostile_session")
 
 
 def _order(asked: Asked) -> tuple[int, str]:
-    """By T, and after all others the classes that change the store; last of all what may damage it."""
-    case, _, question = asked
+    """By T, and after all others the questions that change the store; last of all the class that may damage it."""
+    case, which, question = asked
     kind = case.partition("/")[0]
-    return _CHANGING.index(kind) + 1 if kind in _CHANGING else 0, question.as_of
+    is_changing = kind in _CHANGING and (which != "control" or kind == "hostile_session")
+    return _CHANGING.index(kind) + 1 if is_changing else 0, question.as_of
 
 
 def _by_the_clock(question: Question, now: str) -> Question:
