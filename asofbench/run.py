@@ -26,6 +26,8 @@ from asofbench.worker import slug
 Content = dict[str, Any]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asofbench"
 INSTALL_SECONDS = 600
+_INSTALLING = threading.Lock()
+"""A family may have several workers, of which the first installs."""
 _VERSIONS = """
 import sys, json
 from importlib.metadata import version
@@ -158,18 +160,23 @@ def environment(family: str, cache: Path) -> Path:
     name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
     place = cache / f"{family}-{name}"
     python = place / "bin" / "python"
-    if not (place / "whole").exists():
-        shutil.rmtree(place, ignore_errors=True)
-        uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-        if uv:
-            install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)]
-            _call([uv, "venv", "--quiet", "--python", sys.executable, str(place)], INSTALL_SECONDS)
-            _call([*install, *packages], INSTALL_SECONDS)
-        else:
-            _call([sys.executable, "-m", "venv", str(place)], INSTALL_SECONDS)
-            _call([str(python), "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS)
-        (place / "whole").touch()
+    with _INSTALLING:
+        if not (place / "whole").exists():
+            _install(place, python, packages)
     return python
+
+
+def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    if uv:
+        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)]
+        _call([uv, "venv", "--quiet", "--python", sys.executable, str(place)], INSTALL_SECONDS)
+        _call([*install, *packages], INSTALL_SECONDS)
+    else:
+        _call([sys.executable, "-m", "venv", str(place)], INSTALL_SECONDS)
+        _call([str(python), "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS)
+    (place / "whole").touch()
 
 
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:

@@ -67,7 +67,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "anatid": ("anatid==0.4.1", "duckdb==2.0.1"),
     "plugmem": ("plugmem==0.12.0",),
     "factblock": ("factblock==1.0.0a15", "pyarrow==26.0.0"),
-    "memvara": ("memvara==0.21.0", "pysqlite3-binary==0.5.4"),
+    "memvara": ("memvara==0.21.0", "pysqlite3-binary==0.5.4.post2"),
     "graphiti": ("graphiti-core[kuzu]==0.31.2", "httpx==0.28.1"),
     "mem0": ("mem0ai==2.2.1",),
     "langgraph": ("langgraph-checkpoint-sqlite==3.1.2", "langgraph==1.2.22"),

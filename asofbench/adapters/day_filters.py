@@ -34,10 +34,10 @@ class DayFilter(Rewritten, Visible):
         if self.options["library"] == "arkleon":
             import arkleon
 
-            return arkleon.as_of(records, day)
+            return list(arkleon.as_of(records, day))
         from vintage.envelope import visible_at
 
-        return visible_at(records, day)
+        return list(visible_at(records, day))
 
     def _fact(self, row: dict[str, Any]) -> Any:
         import arkleon

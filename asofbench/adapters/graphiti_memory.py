@@ -54,7 +54,7 @@ class Graphiti(Memory):
 
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:
         """Return the facts of a group."""
-        return self._run(self._facts([entity], *at))
+        return list(self._run(self._facts([entity], *at)))
 
     def found(self, term: str, at: datetime) -> Iterable[str]:
         """Return the facts of all groups that have a word."""

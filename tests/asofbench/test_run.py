@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -113,6 +115,21 @@ def test_what_did_not_run_stands_in_both_with_its_reason(written):
     }
     assert "- a <peer>: took too long" in markdown(document)
     assert "Not run: a &lt;peer&gt; (took too long)." in page(document)
+
+
+def test_two_workers_of_a_family_install_its_environment_once(monkeypatch, tmp_path):
+    created = []
+
+    def call(command, seconds):
+        place = Path(next(word for word in command if word.startswith(str(tmp_path))))
+        if "venv" in command:
+            time.sleep(0.1)
+            place.mkdir()  # fails if it is there, as uv does
+            created.append(place)
+
+    monkeypatch.setattr(run, "_call", call)
+    with ThreadPoolExecutor(2) as pool:
+        assert len({*pool.map(lambda _: run.environment("plugmem", tmp_path), range(2))}) == len(created) == 1
 
 
 def test_a_system_that_can_not_be_installed_is_told_and_scores_nothing(monkeypatch, tmp_path):
