@@ -46,9 +46,8 @@ class Graphiti(Memory):
             )  # fmt: skip
             await edge.save(self.driver)
             if key in current:
-                before = current[key]
-                before.invalid_at, before.expired_at = row["available_at"], row["loaded_at"]
-                await before.save(self.driver)
+                ended = {"invalid_at": row["available_at"], "expired_at": row["loaded_at"]}
+                await current[key].model_copy(update=ended).save(self.driver)
             current[key] = edge
             self.memories.append((edge, row))
 
