@@ -58,7 +58,7 @@ def _chosen(everything: list[Case], name: str, classes: Iterable[str]) -> list[C
 
 
 def write_tasks(chosen: Iterable[Case], out: Path) -> None:
-    """Write tasks.jsonl with a prompt per case, and the rows of each case to load into a store of one's own."""
+    """Write tasks.jsonl with a prompt per case, and the rows of each case, which go into the store to be scored."""
     out.mkdir(parents=True, exist_ok=True)
     with (out / "tasks.jsonl").open("w") as tasks:
         for case in chosen:

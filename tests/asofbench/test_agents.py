@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -138,3 +139,17 @@ def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_pat
     assert main(arguments) == 2
     [reply] = capsys.readouterr().err.splitlines()
     assert problem in reply
+
+
+def test_the_commands_of_the_page_run(tmp_path, found, case, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/asofbench.md").read_text()
+    tasks, grading = (
+        command.split() for command in re.findall(r"^python -m asofbench.agents (.*)$", page, re.MULTILINE)
+    )
+    assert main(tasks) == 0
+    first = json.loads(Path("tasks/tasks.jsonl").read_text().splitlines()[0])
+    Path("tape.jsonl").write_text(json.dumps({"case": first["case"], "answer": "{}"}) + "\n")
+    assert main(grading) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "withheld"
+    assert f'"{case.id}"' in page
