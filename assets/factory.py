@@ -5,9 +5,10 @@ when Dagster shows a failed blocking check, nothing was published.
 """
 
 import contextlib
+import functools
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +21,7 @@ from assets.lineage import column_lineage
 from assets.runs import RunReport, attempt_partitions
 from checks.audit import check_results, check_specs
 from checks.expectations import expected
+from checks.standing import check_lake
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, CheckFailed, NotCaptured
@@ -41,7 +43,9 @@ POOL = "source_graph"
 # If the server is briefly unreachable, the run is retried, but not if a check refused it (see `shown`).
 RETRY = dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 CELL_CHARACTERS = 80
-AssetDecorator = Callable[[Callable[..., Any]], dg.AssetsDefinition]
+AssetEvents = Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]
+Materialise = Callable[..., AssetEvents]
+AssetDecorator = Callable[[Materialise], dg.AssetsDefinition]
 
 
 def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
@@ -65,7 +69,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
     )
     def materialise(
         context: dg.AssetExecutionContext, graph: GraphResource, lake: LakeResource, settings: ExtractionSettings
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    ) -> AssetEvents:
         days = [date.fromisoformat(key) for key in context.partition_keys] if dataset.partitioned else []
         with not_retried(), graph.connect() as door:
             report = attempt_partitions(
@@ -82,21 +86,50 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
     return materialise
 
 
-def dataset_asset(dataset: Dataset, *kinds: str, **more: Any) -> AssetDecorator:
-    """Return the `dagster.asset` of a dataset, described by its contract; `more` is passed to Dagster."""
-    decorator: AssetDecorator = dg.asset(
-        name=dataset.name,
+def dataset_asset(
+    dataset: Dataset,
+    *kinds: str,
+    deps: Sequence[str | dg.AssetKey | dg.AssetDep] = (),
+    partitions_def: dg.PartitionsDefinition[str] | None = None,
+    automation_condition: dg.AutomationCondition[Any] | None = None,
+    **more: Any,
+) -> AssetDecorator:
+    """Return the decorator that makes an asset of a dataset, described by its contract; `more` is passed to Dagster.
+
+    Without the asset, its checks that need no run are made on the lake as it is.
+    """
+    spec = dg.AssetSpec(
+        dataset.name,
+        deps=deps,
         description=description(dataset),
         group_name=dataset.group,
         owners=[f"team:{dataset.owner}"],
         kinds={*kinds, "deltalake"},
         tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
         metadata={"dagster/column_schema": column_schema(dataset)},
-        check_specs=check_specs(dataset),
         freshness_policy=dg.FreshnessPolicy.time_window(dataset.freshness) if dataset.freshness else None,
-        **more,
+        automation_condition=automation_condition,
+        partitions_def=partitions_def,
+        skippable=True,  # A run of named releases reports each of them itself.
     )
-    return decorator
+
+    def decorate(materialise: Materialise) -> dg.AssetsDefinition:
+        @dg.multi_asset(
+            name=dataset.name, specs=[spec], check_specs=check_specs(dataset), partitions_def=partitions_def,
+            can_subset=True, **more,
+        )  # fmt: skip
+        @functools.wraps(materialise)
+        def run(context: dg.AssetExecutionContext, lake: LakeResource, **inputs: Any) -> AssetEvents:
+            if context.selected_asset_keys:
+                yield from materialise(context, lake=lake, **inputs)
+            else:
+                wanted = {key.name for key in context.selected_asset_check_keys}
+                results = check_results(dataset, check_lake(dataset, lake.open()))
+                yield from (result for result in results if result.check_name in wanted)
+
+        return run
+
+    return decorate
 
 
 @contextlib.contextmanager
@@ -113,7 +146,7 @@ def dagster_events(
     dataset: Dataset,
     report: RunReport,
     more: Mapping[str, Any] = MappingProxyType({}),
-) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+) -> AssetEvents:
     """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
 
     more: metadata of the run, in addition to that of the report.

@@ -29,8 +29,11 @@ def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckR
 
     A record that was staged twice counts once, as it is published once.
     """
-    expectations = rules(staged.dataset, window_of(staged.partitions, observed_at))
-    rows = once(staged)
+    return judge(once(staged), rules(staged.dataset, window_of(staged.partitions, observed_at)))
+
+
+def judge(rows: pa.Table, expectations: Sequence[Rule]) -> tuple[CheckResult, CheckResult]:
+    """Check rows by rules: return one result for blocking rules and one for warnings."""
     broken = validate(rows, expectations) if rows.num_rows else {}
     return _result(BLOCKING, expectations, rows, broken), _result(WARNING, expectations, rows, broken)
 

@@ -1,4 +1,4 @@
-"""Expectation results for the newest rows of the lake, by Great Expectations, for the report.
+"""Checks of the lake as it is: for the report, and for a check that is run alone in Dagster.
 
 The results are counts and contain no values. `checks.expectations` checks staged rows before a publish; nothing is
 refused here.
@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checks.expectations import validate
+from checks.expectations import judge, validate
+from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.audit import CheckResult, freshness
 from pitlake.lake.publishing.expectations import rules
 from pitlake.lake.publishing.stage import staged_schema
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables import compacted
+from pitlake.lake.tables.newest import newest_record
 from pitlake.report.site import ExpectationResult, ExpectationResults
 
 MOST_ROWS = 100_000
@@ -27,6 +31,20 @@ def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> ExpectationR
     return ExpectationResults(
         rows.num_rows,
         tuple(ExpectationResult(rule.name, rule.severity, broken.get(rule.name, 0)) for rule in expectations),
+    )
+
+
+def check_lake(dataset: Dataset, lake: Lake) -> tuple[CheckResult, ...]:
+    """Return the results of the checks that need no run: the expectations of the newest rows, and freshness as of now.
+
+    Raises LakeError if the lake is missing, or its files can't be read.
+    """
+    entry = lake.entry()
+    snapshot = lake.snapshot(entry.version)
+    newest = newest_record(dataset, snapshot.files(dataset.name), snapshot.fetch)
+    return (
+        *judge(newest_rows(dataset, snapshot), rules(dataset, (None, entry.committed_at))),
+        freshness(dataset, newest, lake.judged_at(clock.now()), lake.ends_at),
     )
 
 

@@ -1,7 +1,8 @@
 """Builds the wheel and the source archive and checks them as their users will meet them.
 
 `python scripts/release.py DIST` makes both in an empty folder, installs the wheel into an empty environment, runs the
-demo there, and writes the checksums and a bill of materials (CycloneDX) beside them. It publishes nothing.
+demo there, and writes the checksums, a bill of materials (CycloneDX) and the provenance (SLSA, unsigned) beside them.
+It publishes nothing.
 """
 
 import hashlib
@@ -14,6 +15,8 @@ from importlib import metadata
 from pathlib import Path
 
 LARGEST_WHEEL = 8 << 20
+ROOT = Path(__file__).resolve().parents[1]
+REPOSITORY = "https://github.com/pitlake/pitlake"
 
 
 def main(arguments: list[str]) -> int:
@@ -21,6 +24,9 @@ def main(arguments: list[str]) -> int:
     dist = Path(arguments[0]).absolute()
     if dist.exists() and any(dist.iterdir()):
         print(f"release: {dist} is not empty; remove it first", file=sys.stderr)
+        return 2
+    if changes := git("status", "--porcelain"):
+        print(f"release: {changes.splitlines()[0].split()[-1]} is not committed; commit it first", file=sys.stderr)
         return 2
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, ".")
     (wheel,) = dist.glob("*.whl")
@@ -32,7 +38,9 @@ def main(arguments: list[str]) -> int:
         run(Path(folder) / "env/bin/pitlake", "demo", "--into", Path(folder) / "lake")
         parts = bill(metadata.distributions(path=[str(site)]))
     (dist / "sbom.cdx.json").write_text(json.dumps(parts, indent=1) + "\n")
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in sorted(dist.iterdir())]
+    statement = provenance(sorted(dist.glob("pitlake-*")))
+    (dist / "provenance.intoto.json").write_text(json.dumps(statement, indent=1) + "\n")
+    sums = [f"{digest(path)}  {path.name}" for path in sorted(dist.iterdir())]
     (dist / "SHA256SUMS").write_text("\n".join(sums) + "\n")
     print(f"{dist} is ready: uv publish {dist}/pitlake-*, then mcp-publisher publish")
     return 0
@@ -54,6 +62,36 @@ def bill(distributions: Iterable[metadata.Distribution]) -> dict[str, object]:
         for name, version, licence in packages
     ]
     return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
+
+
+def provenance(files: Iterable[Path]) -> dict[str, object]:
+    """Return the statement of what the files were built from: in-toto's form, SLSA's predicate."""
+    commit, lock = git("rev-parse", "HEAD"), digest(ROOT / "requirements.lock")
+    return {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": path.name, "digest": {"sha256": digest(path)}} for path in files],
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {
+            "buildDefinition": {
+                "buildType": f"{REPOSITORY}/blob/main/scripts/release.py",
+                "externalParameters": {"command": "make release"},
+                "resolvedDependencies": [
+                    {"uri": f"git+{REPOSITORY}", "digest": {"gitCommit": commit}},
+                    {"uri": f"{REPOSITORY}/blob/{commit}/requirements.lock", "digest": {"sha256": lock}},
+                ],
+            },
+            "runDetails": {"builder": {"id": f"{REPOSITORY}/blob/main/Makefile"}},
+        },
+    }
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", "-C", ROOT, *arguments], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def run(*command: object) -> None:

@@ -4,15 +4,14 @@ The other modules of this folder make a release's rows.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import dagster as dg
 from pydantic import Field
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
-from assets.factory import dagster_events, dataset_asset, log_report, not_retried, run_metadata
+from assets.factory import AssetEvents, dagster_events, dataset_asset, log_report, not_retried, run_metadata
 from assets.runs import RunReport
 from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results
@@ -80,12 +79,9 @@ def event_asset(
         "duckdb",
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.single_run(),
-        output_required=False,
         deps=[_dep(name) for name in reads],
     )
-    def materialise(
-        context: dg.AssetExecutionContext, config: BundleConfig, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def materialise(context: dg.AssetExecutionContext, config: BundleConfig, lake: LakeResource) -> AssetEvents:
         lake_now, keys = lake.open(), config.releases or context.partition_keys
         with not_retried():
             chosen = _releases(lake_now, keys)

@@ -3,7 +3,7 @@
 The other modules of this folder derive the rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dagster as dg
@@ -12,7 +12,7 @@ from pydantic import Field
 from assets.derived import drift, earnings_events, names, text_vectors
 from assets.derived.earnings_bundles import Event, events
 from assets.external import all_feeds
-from assets.factory import dagster_events, dataset_asset
+from assets.factory import AssetEvents, dagster_events, dataset_asset
 from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
@@ -53,9 +53,7 @@ def names_asset() -> dg.AssetsDefinition:
     """Return the asset of names, downstream of every dataset that states or captures names."""
 
     @_asset(get("names"), names.READS)
-    def named(
-        context: dg.AssetExecutionContext, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def named(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:
         report = names.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
         yield from dagster_events(context, get("names"), report)
 
@@ -68,9 +66,7 @@ def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
     """
 
     @_asset(get("earnings_events"), earnings_events.READS)
-    def earnings(
-        context: dg.AssetExecutionContext, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def earnings(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:
         lake_now = lake.open()
         report = earnings_events.derive(lake_now, run_id=context.run.run_id, audits=[expected])
         yield from dagster_events(context, get("earnings_events"), report)
@@ -83,9 +79,7 @@ def text_vectors_asset() -> dg.AssetsDefinition:
     """Return the asset of text vectors, downstream of every dataset that has texts."""
 
     @_asset(get("text_vectors"), text_vectors.READS)
-    def vectors(
-        context: dg.AssetExecutionContext, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def vectors(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:
         report = text_vectors.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
         yield from dagster_events(context, get("text_vectors"), report)
 
@@ -96,9 +90,7 @@ def drift_asset() -> dg.AssetsDefinition:
     """Return the asset of drift, downstream of every dataset that a provider fills."""
 
     @_asset(get("drift"), tuple(all_feeds()), None)
-    def measured(
-        context: dg.AssetExecutionContext, config: DriftConfig, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def measured(context: dg.AssetExecutionContext, config: DriftConfig, lake: LakeResource) -> AssetEvents:
         report = drift.derive(
             lake.open(), run_id=context.run.run_id, datasets=config.datasets, mode=config.mode, audits=[expected]
         )

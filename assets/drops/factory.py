@@ -1,16 +1,14 @@
 """Makes a Dagster asset of each feed of dropped files: a run receives the files and publishes their rows."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from assets.drops import all_drops
 from assets.drops.receiving import DROPS_VARIABLE, publish, receive
-from assets.factory import dagster_events, dataset_asset, not_retried
+from assets.factory import AssetEvents, dagster_events, dataset_asset, not_retried
 from assets.feeds.feed import Feed
 from checks.expectations import expected
 from pitlake.errors import BadInput
@@ -43,9 +41,7 @@ def drop_asset(feed: Feed) -> dg.AssetsDefinition:
     dataset = feed.dataset
 
     @dataset_asset(dataset, pool=f"drop_{dataset.name}")
-    def materialise(
-        context: dg.AssetExecutionContext, config: DropConfig, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def materialise(context: dg.AssetExecutionContext, config: DropConfig, lake: LakeResource) -> AssetEvents:
         with not_retried():
             lake_now = lake.open()
             store = CaptureStore.of(lake_now.location)

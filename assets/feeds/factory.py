@@ -5,14 +5,14 @@ Dating and publishing use the same code as all other runs.
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from assets.factory import RETRY, dagster_events, dataset_asset, not_retried
+from assets.factory import RETRY, AssetEvents, dagster_events, dataset_asset, not_retried
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import nothing_asked, run_feed
 from checks.expectations import expected
@@ -102,9 +102,7 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         pool=f"source_{feed.provider.name}",
         retry_policy=RETRY,
     )
-    def materialise(
-        context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def materialise(context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource) -> AssetEvents:
         with not_retried():
             lake_now, scope, asks_nothing = lake.open(), config.scope(), config.asks_nothing
         if asks_nothing:

@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ DAY = timedelta(days=1)
 NAME = "odd_names"
 
 
+@cache
 def words() -> list[str]:
     """Every name that SQL in the code gives or mentions and a column may bear, and DuckDB's reserved words."""
     texts = (path.read_text() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -60,17 +61,15 @@ def text_of(node: ast.Constant | ast.JoinedStr) -> str:
     return " ".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
 
 
-WORDS = words()
-PLAIN = {word: f"c{number:03}" for number, word in enumerate(WORDS)}
 TYPES = {"about": "date", "value": "float", "written_at": "instant"}
 """Of the columns that are no texts: a number's history needs a day and a number, a revision its date."""
 
 
 def contract(kind: str, spelled: dict[str, str]) -> Dataset:
     """The dataset of a kind, its columns named so. in_key: all columns but the number are its key."""
-    columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in WORDS]
+    columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in words()]
     key = (
-        [word for word in WORDS if word not in ("value", "written_at")]
+        [word for word in words() if word not in ("value", "written_at")]
         if kind == "in_key"
         else ["about", "position", "order"]
     )
@@ -96,7 +95,7 @@ def record(
     number: int, at: datetime, value: float, spelled: dict[str, str], written_at: datetime | None = None
 ) -> dict:
     """One record; no two of its texts are alike."""
-    row: dict[str, Any] = {spelled[word]: f"{word} {number}" for word in WORDS}
+    row: dict[str, Any] = {spelled[word]: f"{word} {number}" for word in words()}
     row |= {
         spelled["about"]: date(2024, 1, 1) + number * DAY,
         spelled["value"]: value,
@@ -183,8 +182,8 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
 
 @pytest.mark.parametrize("kind", ["in_key", "in_content", "history"])
 def test_columns_named_like_what_sql_uses_change_no_answer(kind, tmp_path, monkeypatch):
-    odd = answers(tmp_path / "odd", kind, {word: word for word in WORDS}, monkeypatch)
-    plain = answers(tmp_path / "plain", kind, PLAIN, monkeypatch)
+    odd = answers(tmp_path / "odd", kind, {word: word for word in words()}, monkeypatch)
+    plain = answers(tmp_path / "plain", kind, {word: f"c{n:03}" for n, word in enumerate(words())}, monkeypatch)
     assert odd == plain
     assert (odd.report["rows"], odd.report["late"]["count"]) == (6, 1)
 

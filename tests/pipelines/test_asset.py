@@ -1,18 +1,21 @@
 """One asset as Dagster runs it: what is materialised and shown, and that a refusal leaves no trace in the lake."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import dagster as dg
 import pytest
 
 from assets.extraction import Place
-from assets.factory import SOURCE
+from assets.factory import SOURCE, graph_asset
 from assets.graph import all_extractors
 from assets.lineage import column_lineage
 from checks.audit import BLOCKING
+from pipelines.partitions import DAYS
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
 from tests.every import every
-from tests.toys import NOTES, TOY, between, stored
+from tests.toys import NOTES, TOY, ToyResource, between, stored
 
 
 def evaluations(result):
@@ -164,3 +167,19 @@ def test_outcomes_have_no_preview(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"x":1}')
     result = materialise("2024-03-10", "2024-03-10", replace(TOY, dataset=replace(NOTES, open_only=True)))
     assert result.asset_materializations_for_node("notes")[0].metadata["preview"].value == "none"
+
+
+def test_checks_run_alone_on_the_lake_as_it_is(materialise, toy, lake, instance):
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    assert materialise("2024-03-10", "2024-03-10").success
+    columns = (replace(NOTES.columns[0], pattern="z+"), *NOTES.columns[1:])
+    stricter = replace(TOY, dataset=replace(NOTES, columns=columns, freshness=timedelta(days=1)))
+    asset = graph_asset(stricter, DAYS)
+    resources = {"graph": ToyResource(), "lake": LakeResource(root=str(lake.root)), "settings": ExtractionSettings()}
+    job = dg.Definitions([asset], resources=resources).resolve_implicit_global_asset_job_def()
+    alone = job.get_subset(asset_selection=set(), asset_check_selection=set(asset.check_keys))
+    result = alone.execute_in_process(instance=instance)
+    assert {name: check.passed for name, check in evaluations(result).items()} == {
+        "expectations": True, "expectation_warnings": False, "freshness": False,
+    }  # fmt: skip
+    assert (lake.head(), asset.can_subset) == (1, True)
