@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     try:
         if options.command == "merge":
-            _write(merged(json.loads(Path(name).read_text()) for name in options.systems), options.out)
+            _write(merged(map(_report, options.systems)), options.out)
             return 0
         _check("class", options.classes, (*CLASSES, NAME))
         _check("world", options.worlds, [world.name for world in worlds(options.seed)])
@@ -64,6 +64,16 @@ def _write(report: Mapping[str, Any], out: Path) -> None:
         (out / f"badge-{slug(system['name'])}.svg").write_text(badge(system) + "\n")
     print("\n".join(table(report)))
     print(f"\nWritten to {out}: results.html shows every class.")
+
+
+def _report(name: str) -> Any:
+    try:
+        report = json.loads(Path(name).read_text())
+    except (OSError, ValueError) as problem:
+        raise BadTarget(f"{name} can't be read: {problem}") from None
+    if not isinstance(report, dict) or "systems" not in report:
+        raise BadTarget(f"{name} is not the results.json of a run: name such files")
+    return report
 
 
 def scored(chosen: Sequence[System], plan: Plan) -> dict[str, Any]:

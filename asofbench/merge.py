@@ -15,9 +15,12 @@ def merged(reports: Iterable[Report]) -> dict[str, Any]:
     """Return one report. What it says of the machine and of what is frozen is that of the last one; each system says
     when its classes were run, and which hashes graded them.
 
-    Raises BadTarget if two runs of a system share a class.
+    Raises BadTarget if there is no report, or two runs of a system share a class.
     """
-    return reduce(_joined, reports, dict[str, Any]())
+    report = reduce(_joined, reports, dict[str, Any]())
+    if not report:
+        raise BadTarget("there is nothing to merge: name the results.json of two runs")
+    return report
 
 
 def _joined(before: Report, after: Report) -> dict[str, Any]:

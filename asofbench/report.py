@@ -209,7 +209,8 @@ def table(report: Mapping[str, Any]) -> list[str]:
 def cells(system: Mapping[str, Any]) -> list[str]:
     """Return the cells of COLUMNS."""
     groups = (system["groups"][name] for name in GROUPS)
-    costs = (f"{system['costs'][name]:.1f}" if system["costs"] else "–" for name in ("instant", "question", "bytes"))
+    known = system["costs"]
+    costs = (f"{known[name]:.1f}" if name in known else "–" for name in ("instant", "question", "bytes"))
     histories = system["histories"]
     share = f"{histories['right']} of {histories['of']} ({histories['low']:.0%}–{histories['high']:.0%})"
     return [

@@ -9,7 +9,7 @@ import duckdb
 import duckdb_extension_ducklake
 
 from asofbench.adapters.base import Adapter, Rows, batches
-from asofbench.adapters.duck import COLUMNS, asked, shown
+from asofbench.adapters.duck import COLUMNS, asked, attacked, shown
 from asofbench.model import Question, read, written
 
 _EXTENSION = next(Path(duckdb_extension_ducklake.__file__).parent.rglob("*.duckdb_extension"))
@@ -57,6 +57,10 @@ class DuckLake(Adapter):
         moved = replace(question, spine=spine)
         if question.loaded_by and not self.options.get("attached"):
             moved = replace(moved, loaded_by=self._moment(question.loaded_by))
+        if question.kind == "hostile":
+            moved = attacked(self._sql, moved, self._names(now))
+            self._changed()
+            return self.ask(replace(moved, as_of=question.as_of))
         return asked(self._sql, moved, self._names(now) | self._bounded(question.as_of))
 
     def retract(self, loaded_at: datetime) -> None:
