@@ -38,7 +38,7 @@ def page(report: Mapping[str, Any]) -> str:
 <div class="wide">{picture(systems, list(report["classes"]))}</div>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 <p>{escape(WORDS)}
-Classes that a loader decides have a star.
+Classes that a loader decides have a star. Empty squares: the class was not run.
 Controls are systems whose score is known beforehand.{escape(_absent(report))}</p>
 </html>
 """

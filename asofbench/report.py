@@ -36,7 +36,7 @@ WORDS = (
 )
 LETTERS = (
     "L leaks, W withholds, R refuses, of all cases of the class; a dot: right; a dash: the system has nothing to ask "
-    "this of. Where fillings of a class differ, the answer depends on more than the class."
+    "this of; empty: not run. Where fillings of a class differ, the answer depends on more than the class."
 )
 
 
@@ -278,4 +278,6 @@ def _row(name: str, decided_by: str, systems: Sequence[Mapping[str, Any]]) -> st
 def _cell(counts: Mapping[str, int]) -> str:
     letters = [f"{verdict[0].upper()}{counts[verdict]}" for verdict in FAILURES if counts.get(verdict)]
     number = sum(counts.values())
-    return f"{' '.join(letters)} of {number}" if letters else "–" if counts.get(UNABLE) or not counts else "·"
+    if not counts:
+        return ""
+    return f"{' '.join(letters)} of {number}" if letters else "–" if counts.get(UNABLE) else "·"

@@ -1,5 +1,6 @@
 """Memories that filter facts by a stamp: mem0, and the store of LangGraph, in which LangMem keeps memories."""
 
+import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -20,8 +21,8 @@ class Stamped(Memory):
         """Store a fact and return its id."""
 
     @abstractmethod
-    def facts(self, entity: str, until: float | None) -> Iterable[Fact]:
-        """Return the stored facts about an entity, those stamped up to `until` if it is not None."""
+    def facts(self, entity: str, *until: float | None) -> Iterable[Fact]:
+        """Return the stored facts about an entity; those stamped up to `until` if it is stated, which may be None."""
 
     def remember(self, rows: Rows) -> None:
         """Store each row that is dated."""
@@ -37,17 +38,15 @@ class Stamped(Memory):
             self.memories.append((latest[key], row))
 
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:
-        """Return the texts about an entity, the current one of an item last."""
-        until = at[0].timestamp() if at and at[0] and not self.options.get("unbounded") else None
-        return self._texts(self.facts(entity, until))
+        """Return the current text of each item of an entity."""
+        until = () if self.options.get("unbounded") else [moment and moment.timestamp() for moment in at]
+        facts = sorted(self.facts(entity, *until), key=lambda fact: (fact["public"], fact["loaded"]))
+        return {json.loads(fact["text"])[0]: fact["text"] for fact in facts}.values()
 
     def found(self, term: str, at: datetime) -> Iterable[str]:
         """Return the texts with a word, of all entities."""
         texts = (text for entity in self.entities for text in self.about(entity, at))
         return [text for text in texts if term in text]
-
-    def _texts(self, facts: Iterable[Fact]) -> list[str]:
-        return [fact["text"] for fact in sorted(facts, key=lambda fact: (fact["public"], fact["loaded"]))]
 
 
 class LangGraph(Stamped):
@@ -68,9 +67,9 @@ class LangGraph(Stamped):
         self.store.put((entity,), key, fact)
         return entity, key
 
-    def facts(self, entity: str, until: float | None) -> Iterable[Fact]:
+    def facts(self, entity: str, *until: float | None) -> Iterable[Fact]:
         """Search the entity's namespace."""
-        bound = {} if until is None else {"filter": {"public": {"$lte": until}}}
+        bound = {"filter": {"public": {"$lte": until[0]}}} if until else {}
         return [item.value for item in self.store.search((entity,), limit=1000, **bound)]
 
     def forget(self, memories: list[Any]) -> None:
@@ -109,9 +108,9 @@ class Mem0(Stamped):
         added = self.store.add(fact["text"], user_id=entity, infer=False, metadata=stamps)
         return str(added["results"][0]["id"])
 
-    def facts(self, entity: str, until: float | None) -> Iterable[Fact]:
+    def facts(self, entity: str, *until: float | None) -> Iterable[Fact]:
         """Get all of the user's memories that the filter passes."""
-        bound = {} if until is None else {"public": {"lte": until}}
+        bound = {"public": {"lte": until[0]}} if until else {}
         results = self.store.get_all(filters={"user_id": entity, **bound}, top_k=1000)["results"]
         return [{"text": result["memory"], **result["metadata"]} for result in results]
 
