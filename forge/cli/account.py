@@ -32,8 +32,9 @@ def fills() -> None:
 def import_(file: Path, ticket: Path | None) -> None:
     """Add the fills of a CSV file to the account.
 
-    Its columns: ticker, quantity (negative for a sale), price in USD, filled_at such as 2024-02-15T10:30:00-05:00;
-    optionally fees in USD and expression. A fill that was imported before is not imported again. With a ticket, a fill
+    Its columns: ticker, quantity (negative for a sale), price, filled_at such as 2024-02-15T10:30:00-05:00; optionally
+    fees, expression, and currency, such as EUR, of price and fees [default: USD]. A future's quantity is in contracts,
+    whose terms are in the settings. A fill that was imported before is not imported again. With a ticket, a fill
     without an Expression is of the ticket's, and a fill of another ticker or side, or beyond the order, is refused.
     """
     from forge.desk.commands import add_fills
@@ -154,24 +155,28 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
         ("dividends", sums["dividends"]),
         ("fees", -sums["fees"]),
         ("financing", sums["financing"]),
+        *([("margin used", sums["margin"])] if sums["margin"] else []),
     ]
     lines = [f"as of {iso(at)}", *(f"{name:<16}{amount:>18,.2f} USD" for name, amount in amounts)]
     lines.append(f"{'drawdown':<16}{sums['drawdown_pct']:>18.2f} %")
     if account.positions:
         lines += [
             "",
-            f"{'ticker':<9}{'Expression':<12}{'shares':>11}{'cost':>11}{'price':>11}{'value':>13}{'open':>12}",
+            f"{'ticker':<9}{'Expression':<12}{'quantity':>11}{'cost':>11}{'price':>11}{'exposure':>13}{'open':>12}",
         ]
-    lines += [
-        f"{holding.instrument[: NAME_WIDTH - 1]:<9}{holding.expression[:11]:<12}"
-        f"{holding.quantity:>11,.6g}{holding.cost:>11,.2f}"
-        f"{holding.price:>11,.2f}{holding.value:>13,.0f}{holding.open:>12,.0f}"
-        for holding in account.positions
-    ]
+    for holding in account.positions:
+        name = holding.instrument
+        if holding.terms or len(name) >= NAME_WIDTH:
+            lines, name = [*lines, ", ".join(filter(None, (name, holding.terms)))], ""
+        lines.append(
+            f"{name:<{NAME_WIDTH}}{holding.expression[:11]:<12}{holding.quantity:>11,.6g}{holding.cost:>11,.2f}"
+            f"{holding.price:>11,.2f}{holding.exposure:>13,.0f}{holding.open:>12,.0f}"
+        )
     return [*lines, *(f"gap: {gap}" for gap in valued.gaps), *(f"note: {note}" for note in valued.notes)]
 
 
 def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[str, Any]:
+    from forge.core.currencies import USD
     from pitlake.clock import iso
 
     positions = [
@@ -181,6 +186,10 @@ def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[st
             "quantity": round(holding.quantity, DECIMALS),
             "cost": round(holding.cost, DECIMALS),
             "price": round(holding.price, DECIMALS),
+            "currency": holding.currency or USD,
+            "multiplier": holding.multiplier,
+            "margin": round(holding.margin, DECIMALS),
+            "exposure": round(holding.exposure, DECIMALS),
             "value": round(holding.value, DECIMALS),
             "open_pnl": round(holding.open, DECIMALS),
             "closed_pnl": round(holding.closed, DECIMALS),

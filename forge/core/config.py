@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
+from forge.core.currencies import USD, read_currency
 from pitlake.errors import BadInput, choice
 from pitlake.questions.embedding import MODEL
 
@@ -18,6 +19,7 @@ PROPOSAL = "proposal"
 SHARED = ("read", "search", "decisions")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_FUTURE = re.compile(r"future(:[\w.\-/]{1,40}){1,2}")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
@@ -66,13 +68,28 @@ class Approvers:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contract:
+    """A contract of a future. multiplier: what a point is worth; margin: of one contract; both in its currency."""
+
+    multiplier: float
+    margin: float
+    currency: str = USD
+
+    def __post_init__(self) -> None:
+        read_currency(self.currency)
+        if not self.multiplier:
+            raise ValueError("multiplier is 0; write what a point of one contract is worth, such as 1000")
+
+
+@dataclass(frozen=True, kw_only=True)
 class AccountSettings:
     """The account behind the book.
 
     capital: USD at the start, None for no account. costs_bp: costs of executions by code, in basis points of a fill's
     value. financing_rate: percent a year on borrowed cash. benchmark: the ticker that the desk compares the account
     with, "" for none. max_loss, max_drawdown: the loss since the start, and since
-    the highest net asset value, in percent, at which code halts trading; None for no limit.
+    the highest net asset value, in percent, at which code halts trading; None for no limit. contracts: of futures, by
+    name, such as future:CL.
     """
 
     capital: float | None = None
@@ -81,6 +98,11 @@ class AccountSettings:
     benchmark: str = ""
     max_loss: float | None = None
     max_drawdown: float | None = None
+    contracts: dict[str, Contract] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if wrong := [name for name in self.contracts if not _FUTURE.fullmatch(name)]:
+            raise ValueError(f"contracts {wrong[0]!r} is not a future; write future:CL or future:CL:2024-12")
 
 
 @dataclass(frozen=True, kw_only=True)

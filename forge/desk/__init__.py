@@ -82,7 +82,8 @@ class Desk:
     def open_account(self, memory: Memory) -> None:
         """Open a memory's account if it is not open and the settings state a capital."""
         if not self.run:
-            open_account(memory, self.config.account.capital, self.config.account.financing_rate)
+            settings = self.config.account
+            open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
 
     def memory(self, clock: Clock | None = None) -> Memory:
         """Return the memory of a clock (default: the desk's own). The caller closes it.

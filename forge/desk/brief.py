@@ -17,7 +17,7 @@ from pitlake.clock import iso
 from pitlake.errors import BadInput
 
 VARIABLE = "FORGE_NOTIFY"
-UNKNOWN = "not known"
+UNKNOWN, POSITION_WIDTH = "not known", 20
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,15 @@ def _figures(first: Morning) -> Iterator[str]:
     for row in first.results:
         name = "  ".join(filter(None, (row.view, row.expression)))
         yield f"{name:<29.29}" + "".join(f"{amount:>14,.0f}" for amount in row.amounts)
-    yield f"\n{'positions':<21}{'value, USD':>14}{'day, USD':>14}{'to stop':>10}{'to target':>11}"
+    yield f"\n{'positions':<21}{'exposure, USD':>14}{'day, USD':>14}{'to stop':>10}{'to target':>11}"
     for line in first.positions:
         name = " ".join(filter(None, (line.direction, line.instrument, line.expression)))
-        amounts = "".join(f"{'' if amount is None else f'{amount:,.0f}':>14}" for amount in (line.value, line.day))
+        amounts = "".join(f"{'' if amount is None else f'{amount:,.0f}':>14}" for amount in (line.exposure, line.day))
         levels = [f"{level:.2f} %" if level is not None else "none" for level in (line.to_stop, line.to_target)]
-        yield f"{name:<21.21}{amounts}{levels[0]:>10}{levels[1]:>11}"
+        if len(name) > POSITION_WIDTH:
+            yield name
+            name = ""
+        yield f"{name:<21}{amounts}{levels[0]:>10}{levels[1]:>11}"
     if not first.positions:
         yield "none"
     yield "\nrisk, percent of capital"

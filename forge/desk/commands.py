@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields as names_of
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -25,6 +26,7 @@ from forge.records.base import read_reason
 from forge.records.examples import EXAMPLES
 from forge.records.kinds import NEW
 from forge.tracking.account import advance_account
+from forge.tracking.rates import rates_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 
@@ -71,12 +73,14 @@ def add_fills(
         How many fills are new, and why the book does not show some of them.
 
     Raises:
-        BadInput: The settings state no capital, or a line is invalid or not on the ticket; nothing is booked then.
+        BadInput: The settings state no capital, a line is invalid or not on the ticket, or the lake has no rate of its
+            currency; nothing is booked then.
     """
     memory.journal.require_writable()
     own.check_capital()
-    ticket = Ticket(order, _now(memory)) if order else None
-    new = import_fills(memory, source, ticket)
+    ticket, now = Ticket(order, _now(memory)) if order else None, memory.read_instant(memory.journal.clock.now())
+    check_rate = partial(rates_of, at=At(as_of=now, lake=lake))
+    new = import_fills(memory, source, ticket, check_rate, own.config.account.contracts)
     ordered = ticket.filled(fills(_now(memory))) if ticket else {}
     parts = [f"{filled:g} of {quantity} {ticker} filled" for ticker, (filled, quantity) in ordered.items()]
     return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), _update_book(own, memory, lake)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
 from itertools import pairwise
-from math import floor
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,7 +26,7 @@ from forge.providers.base import At
 from forge.records import KINDS, Approval, Expression, Fill, Leg, Record, Review, content_hash, kind_of_path, parse
 from forge.records import values as forms
 from forge.tracking.ledger import Holding
-from forge.tracking.risk import Market, last_price
+from forge.tracking.risk import Market, last_price, quantity_of
 from forge.tracking.valuation import value_account
 from pitlake.clock import from_micros, iso
 from pitlake.errors import BadInput
@@ -37,8 +36,9 @@ TABLES = {"fills": "fills", "outcomes": "outcomes", "decisions": "approvals"}
 TICKET = {"expression", "approval", "sha256", "ticker", "quantity"}
 """The columns of a ticket that fills are compared with."""
 QUANTITY = re.compile(r"-?[0-9]{1,12}")
+COMPUTED = ("exposure", "value", "open", "result")
+"""The columns of positions that a holding computes."""
 FORMULAS = ("=", "+", "-", "@")
-PERCENT, WHOLE = 100, 1e-9
 
 
 def table(remembered: Remembered, name: str, at: At) -> str:
@@ -71,8 +71,8 @@ def _table(remembered: Remembered, name: str, at: At) -> tuple[list[dict[str, An
     """Return the rows and the columns of a table; numbers are numbers, all else is text."""
     if name == "positions":
         positions = value_account(remembered, at).account.positions
-        rows = [{**asdict(each), "value": each.value, "open": each.open, "result": each.result} for each in positions]
-        return rows, [*(field.name for field in fields(Holding)), "value", "open", "result"]
+        rows = [{**asdict(each), **{name: getattr(each, name) for name in COMPUTED}} for each in positions]
+        return rows, [*(field.name for field in fields(Holding)), *COMPUTED]
     kind = KINDS[TABLES[name]]
     columns = forms.specs(kind.cls)
     records = [remembered.record(row) for path in remembered.paths(kind.folder) if (row := remembered.newest(path))]
@@ -88,9 +88,9 @@ def _plain(spec: forms.Spec, value: Any) -> Any:
 
 
 def ticket(remembered: Remembered, name: str, at: At) -> str:
-    """Return the order of an approved Expression as CSV: whole shares for its notional at the last close.
+    """Return the order of an approved Expression as CSV: whole shares or contracts for its notional at the last close.
 
-    Raises BadInput if it is not approved, or can't be ordered in shares.
+    Raises BadInput if it is not approved, or can't be ordered in shares or contracts.
     """
     expression = {trade.id: trade for trade in held_in(remembered).values()}.get(name)
     if expression is None:
@@ -108,11 +108,11 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
         if leg.kind != "linear" or not leg.notional or not rows:
             problem = gaps[0] if gaps else f"{leg.instrument} can't be ordered in shares"
             raise BadInput("ID", f"{name}: {problem}", "write the order by hand")
-        price, sign = last_price(rows), 1 if leg.notional > 0 else -1
+        quantity, _ = quantity_of(leg.notional, nav, rows, leg.instrument, cash(remembered), at)
         lines.append({
             "expression": name, "approval": approval.id, "sha256": approval.sha256, "approved_by": approval.decided_by,
-            "ticker": leg.instrument, "last_close": price, "stop": leg.stop, "target": expression.target,
-            "quantity": sign * floor(abs(leg.notional) / PERCENT * nav / price + WHOLE),
+            "ticker": leg.instrument, "last_close": last_price(rows), "stop": leg.stop, "target": expression.target,
+            "quantity": quantity if leg.notional > 0 else -quantity,
             "expires": expression.expires or "",
         })  # fmt: skip
     return _csv(lines, [*lines[0]])

@@ -1,17 +1,19 @@
-"""The account's dated entries: its opening, deposits, withdrawals, fees, interest and the rate of borrowed cash.
+"""The account's dated entries: its opening, deposits, withdrawals, fees, interest, rates and contracts of futures.
 
 Settings open the account once. Later changes of them change nothing that was recorded before.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import NamedTuple, cast
 
+from forge.core.config import Contract
+from forge.core.currencies import read_currency
 from forge.memory.book import PORTFOLIO
 from forge.memory.effects import CODE, PM
-from forge.memory.fills import read_ticker
+from forge.memory.instruments import read_ticker
 from forge.memory.journal import WriteCall, Writing
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
@@ -43,8 +45,10 @@ def cash(remembered: Remembered) -> list[Cash]:
     return sorted(entries, key=lambda entry: entry.booked_on)
 
 
-def open_account(memory: Memory, capital: float | None, financing_rate: float) -> None:
-    """Open the account with a book of zero if there is none, and record a changed rate of borrowed cash.
+def open_account(
+    memory: Memory, capital: float | None, financing_rate: float, contracts: Mapping[str, Contract] | None = None
+) -> None:
+    """Open the account with a book of zero if there is none; record a changed rate of borrowed cash and contracts.
 
     Does nothing without a capital.
     """
@@ -52,7 +56,7 @@ def open_account(memory: Memory, capital: float | None, financing_rate: float) -
     def work(writing: Writing) -> None:
         if capital is None:
             return
-        entries = [cast("Cash", parse(KINDS["cash"], row.content)) for row in reversed(writing.all_of("cash"))]
+        entries = [cast("Cash", parse(KINDS["cash"], row.content)) for row in writing.all_of("cash")]
         today = clock.new_york_day(now)
         if not any(entry.entry == "opening" for entry in entries):
             _put(writing, Cash(id=NEW, entry="opening", amount=capital, booked_on=today, updated=now))
@@ -62,11 +66,28 @@ def open_account(memory: Memory, capital: float | None, financing_rate: float) -
         rates = [entry.amount for entry in entries if entry.entry == "rate"]
         if [financing_rate] != rates[-1:]:
             _put(writing, Cash(id=NEW, entry="rate", amount=financing_rate, booked_on=today, updated=now))
+        for entry in unrecorded(contracts or {}, entries, now):
+            _put(writing, entry)
 
     if capital is None:
         return
     now = memory.read_instant(memory.journal.clock.now())
     _write(memory, CODE, work)
+
+
+def unrecorded(contracts: Mapping[str, Contract], entries: Iterable[Cash], now: datetime) -> list[Cash]:
+    """Return the entries of contracts whose terms differ from their last entry, or that have none."""
+    last = {entry.ticker: entry for entry in entries if entry.entry == "contract"}
+    changed = list[Cash]()
+    for name, terms in contracts.items():
+        entry = Cash(
+            id=NEW, entry="contract", amount=terms.margin, booked_on=clock.new_york_day(now), ticker=name, updated=now,
+            multiplier=terms.multiplier, currency=read_currency(terms.currency),
+        )  # fmt: skip
+        same = ("amount", "multiplier", "currency")
+        if name not in last or any(getattr(last[name], term) != getattr(entry, term) for term in same):
+            changed.append(entry)
+    return changed
 
 
 def book_cash(memory: Memory, typed: Entry) -> str:

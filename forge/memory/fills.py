@@ -5,22 +5,25 @@ Each fill is booked once.
 
 import csv
 import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import Protocol, cast
 
+from forge.core.config import Contract
+from forge.core.currencies import USD, read_currency
+from forge.memory.cash import cash, unrecorded
 from forge.memory.chain import Row
 from forge.memory.effects import CODE, PM
+from forge.memory.instruments import read_ticker, required_contract
 from forge.memory.journal import WriteCall, Writing, digest
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
-from forge.records import KINDS, Fill, parse, render
+from forge.records import KINDS, Cash, Fill, parse, render
 from forge.records.base import read_reason
 from forge.records.kinds import NEW
 from pitlake import clock
@@ -28,9 +31,6 @@ from pitlake.errors import BadInput
 
 COLUMNS = ("ticker", "quantity", "price", "filled_at")
 OPTIONAL = ("fees", "expression", "currency")
-_TICKER = re.compile(r"[A-Z][A-Z0-9.\-]{0,14}")
-_QUOTED = re.compile(r"[a-z]+(:[\w.\-/]{1,40}){1,2}")
-"""The name of a quoted instrument, such as fx:EURUSD."""
 
 
 def fills(remembered: Remembered) -> list[Fill]:
@@ -76,22 +76,44 @@ class Order(Protocol):
     def check(self, booked: Iterable[Fill], new: Sequence[Fill]) -> None: ...
 
 
-def import_fills(memory: Memory, source: Path | str, order: Order | None = None) -> int:
+def import_fills(
+    memory: Memory,
+    source: Path | str,
+    order: Order | None = None,
+    check_rate: Callable[[str, date], object] | None = None,
+    contracts: Mapping[str, Contract] | None = None,
+) -> int:
     """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
-    Raises BadInput with the first invalid line, or if they don't match an order; then nothing is booked.
+    check_rate: raises BadInput if a currency has no rate up to its first day. contracts: of the settings, in case the
+    account does not have them yet. Raises BadInput with the first invalid line, or if they don't match an order; then
+    nothing is booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
     expressions = {path[len(KINDS["expressions"].folder) : -3] for path in remembered.paths("/memory/expressions/")}
-    read = [_fill(line, row, now, expressions) for line, row in _rows(source)]
+    entries, currencies = cash(remembered), {fill.instrument: fill.currency for fill in fills(remembered)}
+    entries += unrecorded(contracts or {}, entries, now)
+    read = list[Fill]()
+    for line, row in _rows(source):
+        fill = _fill(line, row, now, expressions, entries)
+        if fill.currency != (first := currencies.setdefault(fill.instrument, fill.currency)):
+            problem = f"currency of {fill.instrument} is {fill.currency or USD}, and that of its fills {first or USD}"
+            raise _wrong(line, problem, "give all fills of an instrument in one currency")
+        read.append(fill)
+    latest_first = sorted(read, key=lambda fill: fill.filled_at, reverse=True)
+    first_days = {fill.currency: clock.new_york_day(fill.filled_at) for fill in latest_first if fill.currency}
+    if check_rate:
+        for currency, day in first_days.items():
+            check_rate(currency, day)
     if order:
         read = [order.assign(fill) for fill in read]
     # Two equal lines of one file are two fills. Importing the same file again adds none.
     counted = Counter[str]()
     caused = {}
     for fill in read:
-        content = digest(render(fill))
+        # The digest is of what the file states, so that changed settings of a contract add no fill.
+        content = digest(render(replace(fill, multiplier=None, currency="" if fill.multiplier else fill.currency)))
         counted[content] += 1
         caused[f"fill:{content}:{counted[content]}"] = fill
     if order:
@@ -135,36 +157,22 @@ def _rows(source: Path | str) -> Iterable[tuple[int, Mapping[str, str]]]:
     return rows
 
 
-def read_ticker(text: str) -> str:
-    """Return a typed instrument as positions spell it, "" for any other text."""
-    ticker = text.strip()
-    if not _QUOTED.fullmatch(ticker):
-        ticker = ticker.upper()
-    return ticker if _QUOTED.fullmatch(ticker) or _TICKER.fullmatch(ticker) else ""
-
-
-def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str]) -> Fill:
+def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str], entries: Sequence[Cash]) -> Fill:
     if None in row or None in row.values():
         raise _wrong(line, "its number of values differs from the first line", "quote values that contain commas")
     ticker, expression = read_ticker(row["ticker"]), (row.get("expression") or "").strip()
     if not ticker:
         raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
-    if ticker.startswith("future:"):
-        step = "the account keeps neither multiplier nor margin; book the result of a future as cash"
-        raise _wrong(line, f"{ticker} is a future, which is not supported", step)
-    if (currency := (row.get("currency") or "").strip().upper()) not in ("", "USD"):
-        step = "the account is in USD; give price and fees in USD, and leave the currency out"
-        raise _wrong(line, f"currency {currency[:10]!r} is not supported", step)
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
     quantity, price = _number(line, row, "quantity"), _number(line, row, "price")
     fees = _number(line, row, "fees") if (row.get("fees") or "").strip() else 0.0
     if not quantity:
-        raise _wrong(line, "quantity is 0", "give shares, negative for a sale")
+        raise _wrong(line, "quantity is 0", "give shares or contracts, negative for a sale")
     if price <= 0:
-        raise _wrong(line, f"price is {price:g}", "give USD per share")
+        raise _wrong(line, f"price is {price:g}", "give an amount per share or point")
     if fees < 0:
-        raise _wrong(line, f"fees is {fees:g}", "give USD from 0")
+        raise _wrong(line, f"fees is {fees:g}", "give an amount from 0")
     try:
         filled_at = clock.instant(row["filled_at"].strip())
     except BadInput as problem:
@@ -173,9 +181,21 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
         ) from None
     if filled_at > now:
         raise _wrong(line, f"filled_at {row['filled_at']} is in the future", "give a time up to now")
+    text = (row.get("currency") or "").strip()
+    if ticker.startswith("fx:") and not (ticker.split(":")[1].endswith(USD) and text.upper() in ("", USD)):
+        raise _wrong(line, f"{ticker} is not priced in USD", "give a currency as fx:EURUSD, priced in USD")
+    try:
+        contract, currency = required_contract(ticker, entries, clock.new_york_day(filled_at)), read_currency(text)
+    except BadInput as refused:
+        raise _wrong(line, f"{refused.field} {refused.problem}", refused.next_step) from None
+    if contract and text and currency != contract.currency:
+        step = f"its contract is in {contract.currency or USD}; give price and fees in it"
+        raise _wrong(line, f"currency of {ticker} is {currency or USD}", step)
     return Fill(
-        id=NEW, instrument=ticker, quantity=quantity, price=price, filled_at=filled_at, fees=fees, expression=expression
-    )
+        id=NEW, instrument=ticker, quantity=quantity, price=price, filled_at=filled_at, fees=fees,
+        expression=expression, currency=contract.currency if contract else currency,
+        multiplier=contract.multiplier if contract else None,
+    )  # fmt: skip
 
 
 def _number(line: int, row: Mapping[str, str], name: str) -> float:

@@ -14,9 +14,10 @@ Price = Annotated[float, Bounds(1e-9)]
 class Fill(Record):
     """A purchase or sale, as traded on its day.
 
-    quantity: shares, negative for a sale; price: USD per share; fees: USD; expression: the Expression it executes, ""
-    where it executes none; source: `import` for the PM's own, `code` for an approved Expression executed by code;
-    reason: why it is void.
+    quantity: shares or contracts, negative for a sale; price: per share or point, fees: both in `currency`, "" for USD;
+    multiplier: of a future, what a point of one contract is worth; expression: the Expression it executes, "" where it
+    executes none; source: `import` for the PM's own, `code` for an approved Expression executed by code; reason: why it
+    is void.
     """
 
     instrument: str
@@ -30,6 +31,8 @@ class Fill(Record):
     expression: str = ""
     source: Literal["import", "code"] = "import"
     reason: str = ""
+    currency: str = ""
+    multiplier: Price | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +40,12 @@ class Cash(Record):
     """A change of the account's cash or of its terms, which counts from a day on.
 
     amount: USD, in the direction that the entry says; of a rate, percent a year on borrowed cash; of a borrow, percent
-    a year on the value of the shares of `ticker` that are sold short. The opening, and the first rate, count from the
-    account's first day on.
+    a year on the value of the shares of `ticker` that are sold short; of a contract, the margin of one future of
+    `ticker`, in its `currency` ("" for USD). multiplier: of a contract, what a point is worth. The opening, the first
+    rate and the first contract of a future count from the account's first day on.
     """
 
-    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow"]
+    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow", "contract"]
     amount: Positive
     booked_on: date
     status: Literal["booked"] = "booked"
@@ -49,6 +53,8 @@ class Cash(Record):
     links: tuple[str, ...] = ()
     reason: str = ""
     ticker: str = ""
+    currency: str = ""
+    multiplier: Price | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

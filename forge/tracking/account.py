@@ -1,8 +1,8 @@
 """The account as of an instant: values fills by the lake's bars, derives the book, and executes entries and exits.
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
-whole shares, for its notional's share of the previous evening's net asset value. Its stop, target or last day closes
-it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not execute it.
+whole shares or contracts, for its notional's share of the previous evening's net asset value. Its stop, target or last
+day closes it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not execute it.
 """
 
 from collections.abc import Iterable
@@ -26,6 +26,7 @@ from forge.records import Cash, Expression, Fill, Halt, Portfolio, Position, ren
 from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable
+from forge.tracking.rates import unit_of
 from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held
@@ -55,7 +56,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
     Return the reasons for trades that were not executed. Opens the account by the settings' capital, and does nothing
     without one. A book of the PM's own stays as it is until there is a fill.
     """
-    open_account(memory, settings.capital, settings.financing_rate)
+    open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
     if not cash(whole_memory(memory, at.as_of)):
         return []
     gaps = execute(memory, at, settings)
@@ -120,7 +121,7 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, 
 
 
 def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
-    """Return the book of an account. Fills of one Expression are one position; others are one position per ticker.
+    """Return the book of an account, by exposure. Fills of one Expression are one position; others are one per ticker.
 
     Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
     position's is neither claimed nor computed.
@@ -131,7 +132,7 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
     notionals = dict[str, float]()
     for holding in account.positions:
         name = holding.expression or holding.instrument
-        notionals[name] = notionals.get(name, 0.0) + holding.value / nav * PERCENT
+        notionals[name] = notionals.get(name, 0.0) + holding.exposure / nav * PERCENT
     exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
         position = Position(expression=name, notional=round(notional, 6))
@@ -181,23 +182,26 @@ def _fill(
     if item.leg == "entry":
         if expression.notional is None:
             return f"{expression.id} is not executed: its notional is missing"
-        price = cast("float", path.entry_price)
-        evening = item.day - timedelta(days=1)
+        price, evening = cast("float", path.entry_price), item.day - timedelta(days=1)
+        try:
+            unit = unit_of(expression.instrument, item.trade.currency, entries, evening, at)
+        except BadInput as problem:
+            return f"{expression.id} is not executed: {problem}"
         earlier = [fill for fill in booked if new_york_day(fill.filled_at) <= evening]
         nav = value(earlier, entries, at, evening).account.nav
         side = -1 if expression.direction == "short" else 1
-        quantity = float(side * floor(abs(expression.notional) / PERCENT * nav / price + WHOLE))
-        filled_at = hours.open
+        quantity = float(side * floor(abs(expression.notional) / PERCENT * nav / (price * unit.usd) + WHOLE))
+        currency, multiplier, filled_at = item.trade.currency, unit.multiplier, hours.open
     else:
         entry = next((fill for fill in booked if fill.expression == expression.id), None)
         if entry is None:
             return None
         price, quantity = cast("float", path.price), -entry.quantity * path.shares
-        filled_at = hours.close
+        currency, multiplier, filled_at = entry.currency, entry.multiplier, hours.close
     if not quantity:
-        return f"{expression.id} is not executed: its notional buys no whole share"
-    fees = round(abs(quantity) * price * settings.costs_bp * BASIS_POINT, 6)
+        return f"{expression.id} is not executed: its notional buys no whole {'contract' if multiplier else 'share'}"
+    fees = round(abs(quantity) * price * (multiplier or 1.0) * settings.costs_bp * BASIS_POINT, 6)
     return Fill(
         id=NEW, instrument=expression.instrument, quantity=quantity, price=price, filled_at=filled_at, fees=fees,
-        expression=expression.id, source="code",
+        expression=expression.id, source="code", currency=currency, multiplier=multiplier,
     )  # fmt: skip

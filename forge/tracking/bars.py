@@ -10,11 +10,12 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from forge.core.currencies import read_currency
 from forge.memory.journal import digest
 from forge.providers.base import At, ask
 from forge.tracking.ledger import Prices
 from forge.tracking.paths import Bar
-from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
+from forge.tracking.quotes import Quoted, currency_of, parse_quoted, quoted_bars
 from pitlake.clock import new_york_day
 from pitlake.exchange import session
 from pitlake.questions import catalogue
@@ -33,6 +34,7 @@ class Traded:
 
     bars: by day. prices: the closes, splits and dividends. unproven: the days on which the price may have moved by an
     unrecorded split. gaps: what is left out. answer: SHA-256 of the lake's answers. version: the version of the lake.
+    currency: of the prices, "" for USD.
     """
 
     bars: dict[date, Bar]
@@ -41,6 +43,7 @@ class Traded:
     version: int | None
     unproven: frozenset[date] = frozenset()
     gaps: tuple[str, ...] = ()
+    currency: str = ""
 
 
 def traded_bars(ticker: str, since: date, at: At) -> Traded:
@@ -53,10 +56,12 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
     """
     start = since - LEAD
     if quoted := parse_quoted(ticker):
-        answer = _quotes(quoted, start, at)
+        answer = quotes_since(start, quoted, at)
         bars = quoted_bars(quoted, answer["rows"])
         closes = {day: bar.close for day, bar in bars.items()}
-        return Traded(bars, Prices(closes), digest(answer["receipts"][0].result_sha256), at.version)
+        currency = read_currency(currency_of(quoted, answer["rows"]))
+        sha256 = digest(answer["receipts"][0].result_sha256)
+        return Traded(bars, Prices(closes), sha256, at.version, currency=currency)
     queries: dict[str, dict[str, Any]] = {
         "entity_price_range": {"ticker": ticker, "start_date": str(start)},
         "bars_adjusted": {"ticker": ticker, "start_date": str(start)},
@@ -87,16 +92,16 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
 
 
 def adjusted_bars(ticker: str, since: date, at: At) -> list[Mapping[str, Any]]:
-    """Return date, open, close, volume and split_factor of each day, adjusted for splits, oldest first.
+    """Return date, open, close, unit, volume and split_factor of each day, adjusted for splits, oldest first.
 
     close is None where the split basis is unknown, and volume for a quoted instrument. Raises BadInput for an unknown
     ticker.
     """
     if quoted := parse_quoted(ticker):
-        bars = quoted_bars(quoted, _quotes(quoted, since, at)["rows"]).values()
-        return [
-            {"date": bar.day, "open": bar.open, "close": bar.close, "volume": None, "split_factor": 1.0} for bar in bars
-        ]
+        rows = quotes_since(since, quoted, at)["rows"]
+        same = {"unit": currency_of(quoted, rows), "volume": None, "split_factor": 1.0}
+        bars = quoted_bars(quoted, rows).values()
+        return [{"date": bar.day, "open": bar.open, "close": bar.close, **same} for bar in bars]
     rows = ask(catalogue.get("bars_adjusted"), {"ticker": ticker, "start_date": str(since)}, at)["rows"]
     return [{**row, "date": _day(row["date"])} for row in rows]
 
@@ -113,7 +118,8 @@ def days_text(days: Sequence[date]) -> str:
     return f"on {days[0]}" if len(days) == 1 else f"on {len(days)} days, {days[0]} to {days[-1]}"
 
 
-def _quotes(quoted: Quoted, since: date, at: At) -> dict[str, Any]:
+def quotes_since(since: date, quoted: Quoted, at: At) -> dict[str, Any]:
+    """Return the lake's answer with the quotes of an instrument from a day on."""
     return ask(catalogue.get("quotes_range"), {**quoted._asdict(), "start_date": str(since)}, at)
 
 

@@ -5,6 +5,9 @@ entries, then fills, then the close. The cost is the average cost. A sale of mor
 opens a short one. A position is valued at its last close, adjusted for later splits; before the first close, at the
 price of its last fill. Borrowed cash pays interest, and a short position the fee of the borrowed shares, at the end of
 every calendar day.
+
+A future is not paid for: its gain or loss of each day is cash in the evening. Every amount in another currency becomes
+USD at the rate of its day; on a day without a rate the last one counts.
 """
 
 from collections import defaultdict
@@ -12,6 +15,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
+from forge.core.currencies import USD
+from forge.memory.instruments import contract_of
 from forge.records import Cash, Fill
 from pitlake.clock import new_york_day
 
@@ -25,7 +30,7 @@ class Prices:
     """Daily prices of one security, as traded.
 
     closes, splits and dividends: values by day. A split is the number of new shares per share; a dividend is in USD per
-    share, on its ex-day.
+    share, on its ex-day. Closes are in the currency of the fills.
     """
 
     closes: Mapping[date, float]
@@ -37,8 +42,10 @@ class Prices:
 class Holding:
     """A position.
 
-    quantity: shares; cost: average USD per share. price: the last price. closed: the P&L of sold shares. income:
-    dividends. fees: the fees. All amounts are in USD.
+    quantity: shares or contracts. cost, price: the average and the last price, in `currency`, "" for USD. multiplier:
+    of a future, what a point is worth. rate: USD per unit of the currency. The rest is in USD. paid: for the position;
+    for a future, the variation that was paid. closed: the P&L of what was sold. income: dividends. margin: initial
+    margin of the position.
     """
 
     instrument: str
@@ -49,35 +56,62 @@ class Holding:
     closed: float = 0.0
     income: float = 0.0
     fees: float = 0.0
+    paid: float = 0.0
+    margin: float = 0.0
+    rate: float = 1.0
+    currency: str = ""
+    multiplier: float | None = None
+
+    @property
+    def terms(self) -> str:
+        """Currency, multiplier and margin as a phrase, "" for shares in USD."""
+        if self.multiplier:
+            return f"{self.multiplier:g} {self.currency or USD} a point, margin {self.margin:,.0f} USD"
+        return f"in {self.currency}" if self.currency else ""
+
+    @property
+    def exposure(self) -> float:
+        """The notional in USD, negative for a short position."""
+        return self.quantity * self.price * (self.multiplier or 1.0) * self.rate
 
     @property
     def value(self) -> float:
-        """The market value in USD, negative for a short position."""
-        return self.quantity * self.price
+        """The part of the net asset value in USD, 0 for a future, whose variation is cash."""
+        return 0.0 if self.multiplier else self.exposure
 
     @property
     def open(self) -> float:
         """Return the P&L of the open position, in USD."""
-        return self.quantity * (self.price - self.cost)
+        return self.value - self.paid
 
     @property
     def result(self) -> float:
         """Return closed and open P&L plus dividends less fees, in USD."""
         return self.closed + self.open + self.income - self.fees
 
-    def trade(self, quantity: float, price: float, fees: float) -> None:
-        self.fees += fees
+    def trade(self, quantity: float, price: float, fees: float) -> float:
+        """Book a fill at today's rate, and return the cash in USD that it takes."""
+        unit = (price - (self.price if self.multiplier else 0.0)) * (self.multiplier or 1.0) * self.rate
+        self.fees += fees * self.rate
         closing = 0.0
         if self.quantity * quantity < 0:
             closing = max(-abs(self.quantity), -abs(quantity)) * (1 if self.quantity > 0 else -1)
-            self.closed += -closing * (price - self.cost)
+            sold = -closing / self.quantity * self.paid
+            self.closed, self.paid = self.closed - closing * unit - sold, self.paid - sold
         opening = quantity - closing
         rest = self.quantity + closing
-        self.quantity = rest + opening
+        self.quantity, self.paid = rest + opening, self.paid + opening * unit
         if abs(self.quantity) < DUST:
-            self.quantity = self.cost = 0.0
+            self.quantity = self.cost = self.paid = 0.0
         elif opening:
             self.cost = (rest * self.cost + opening * price) / self.quantity
+        return quantity * unit + fees * self.rate
+
+    def mark(self, price: float) -> float:
+        """Set the last price, and return the cash in USD that a future pays for it."""
+        variation = (price - self.price) * self.quantity * self.multiplier * self.rate if self.multiplier else 0.0
+        self.price, self.paid = price, self.paid - variation
+        return variation
 
     def split(self, ratio: float) -> None:
         """Turn every share into `ratio` shares."""
@@ -90,8 +124,9 @@ class Account:
 
     capital: paid in, less what was withdrawn. holdings: all holdings, including closed ones. financing: interest paid
     so far, as a negative amount. curve: the net asset value at the end of each day. missing: by ticker, the sessions on
-    which a held security had no price. flows: deposits less withdrawals by day. fees: of the account itself. results:
-    by day, the P&L of each holding so far, by instrument and Expression. Amounts in USD.
+    which a held security had no price; unrated: by currency, those on which that of a position had no rate. flows:
+    deposits less withdrawals by day. fees: of the account itself. results: by day, the P&L of each holding so far, by
+    instrument and Expression. Amounts in USD.
     """
 
     capital: float
@@ -103,6 +138,12 @@ class Account:
     flows: Mapping[date, float] = field(default_factory=dict)
     fees: float = 0.0
     results: Mapping[date, Mapping[tuple[str, str], float]] = field(default_factory=dict)
+    unrated: Mapping[str, tuple[date, ...]] = field(default_factory=dict)
+
+    @property
+    def margin(self) -> float:
+        """The initial margin of all futures."""
+        return sum(holding.margin for holding in self.positions)
 
     @property
     def nav(self) -> float:
@@ -140,7 +181,7 @@ class Account:
         return {(holding.instrument, holding.expression): holding for holding in self.holdings}
 
     def sums(self) -> dict[str, float]:
-        """Return the totals of all holdings, in USD, and the drawdown from the highest value of 1 USD, in percent."""
+        """Return the totals of all holdings in USD, and the drawdown from the highest value of 1 USD in percent."""
         levels = [1.0, *(level for _, level in self.growth())]
         return {
             "closed_pnl": sum(holding.closed for holding in self.holdings),
@@ -148,6 +189,7 @@ class Account:
             "dividends": sum(holding.income for holding in self.holdings),
             "fees": self.fees + sum(holding.fees for holding in self.holdings),
             "financing": self.financing,
+            "margin": self.margin,
             "drawdown_pct": (1 - levels[-1] / max(levels)) * 100,
         }
 
@@ -158,14 +200,16 @@ def keep(
     prices: Mapping[str, Prices],
     sessions: Collection[date],
     until: date,
+    rates: Mapping[str, Mapping[date, float]] | None = None,
 ) -> Account:
     """Return the account at the end of a day.
 
     Args: entries: The account's entries, by day. fills: The fills in any order. What is after `until` is ignored.
     prices: By ticker. sessions: The exchange's completed days, on which a price is expected. until: The last day, for
-    which no interest is due yet.
+    which no interest is due yet. rates: USD per unit of each currency of the fills, by day; the first one also counts
+    before its day.
     """
-    ledger = _Ledger(sum(entry.amount for entry in entries if entry.entry == "opening"))
+    ledger = _Ledger(sum(entry.amount for entry in entries if entry.entry == "opening"), rates or {})
     ledger.rate = next((entry.amount for entry in entries if entry.entry == "rate"), 0.0)
     by_day: dict[date, list[Fill]] = defaultdict(list)
     entries_by_day: dict[date, list[Cash]] = defaultdict(list)
@@ -175,6 +219,7 @@ def keep(
         if entry.entry != "opening":
             entries_by_day[entry.booked_on].append(entry)
     day = min([*by_day, *entries_by_day], default=until)
+    ledger.rate_before(day)
     while day <= until:
         ledger.begin(day, prices)
         for entry in entries_by_day.get(day, ()):
@@ -187,12 +232,16 @@ def keep(
         ledger.curve.append((day, ledger.nav))
         ledger.results[day] = {key: holding.result for key, holding in ledger.holdings.items()}
         day += timedelta(days=1)
-    missing = {ticker: tuple(days) for ticker, days in ledger.missing.items()}
-    holdings, curve = tuple(ledger.holdings.values()), tuple(ledger.curve)
-    flows = dict(ledger.flows)
-    return Account(
-        ledger.capital, ledger.cash, holdings, ledger.financing, curve, missing, flows, ledger.fees, ledger.results
+    for holding in ledger.holdings.values():
+        if holding.multiplier and (contract := contract_of(holding.instrument, entries, until)):
+            holding.margin = abs(holding.quantity) * contract.amount * holding.rate
+    missing, unrated = (
+        {name: tuple(days) for name, days in by_name.items()} for by_name in (ledger.missing, ledger.unrated)
     )
+    return Account(
+        ledger.capital, ledger.cash, tuple(ledger.holdings.values()), ledger.financing, tuple(ledger.curve), missing,
+        dict(ledger.flows), ledger.fees, ledger.results, unrated,
+    )  # fmt: skip
 
 
 def _order(fill: Fill) -> tuple[datetime, str]:
@@ -200,8 +249,10 @@ def _order(fill: Fill) -> tuple[datetime, str]:
 
 
 class _Ledger:
-    def __init__(self, capital: float) -> None:
+    def __init__(self, capital: float, rates: Mapping[str, Mapping[date, float]]) -> None:
         self.capital = self.cash = capital
+        self.rates, self.last_rates = rates, {"": 1.0}
+        self.unrated: dict[str, list[date]] = defaultdict(list)
         self.financing = self.fees = self.rate = 0.0
         self.borrow: dict[str, float] = {}
         self.flows: dict[date, float] = defaultdict(float)
@@ -214,8 +265,16 @@ class _Ledger:
     def nav(self) -> float:
         return self.cash + sum(holding.value for holding in self.holdings.values())
 
+    def rate_before(self, day: date) -> None:
+        """Start with each currency's last rate up to a day, or its first one."""
+        for currency, by_day in self.rates.items():
+            self.last_rates[currency] = by_day[max((on for on in by_day if on <= day), default=min(by_day))]
+
     def begin(self, day: date, prices: Mapping[str, Prices]) -> None:
+        for currency, by_day in self.rates.items():
+            self.last_rates[currency] = by_day.get(day, self.last_rates[currency])
         for holding in self.holdings.values():
+            holding.rate = self.last_rates[holding.currency]
             history = prices.get(holding.instrument)
             if history is None:
                 continue
@@ -231,6 +290,8 @@ class _Ledger:
         if entry.entry == "borrow":
             self.borrow[entry.ticker] = entry.amount
             return
+        if entry.entry == "contract":
+            return  # Fills state the multiplier, and the margin is not cash.
         amount = entry.amount if entry.entry == "deposit" else -entry.amount
         self.cash += amount
         if entry.entry == "fee":
@@ -251,22 +312,25 @@ class _Ledger:
 
     def book(self, fill: Fill, prices: Mapping[str, Prices]) -> None:
         key = fill.instrument, fill.expression
-        holding = self.holdings.setdefault(key, Holding(*key))
+        holding = self.holdings.setdefault(key, Holding(*key, currency=fill.currency, multiplier=fill.multiplier))
+        holding.rate = self.last_rates[holding.currency]
         day, history = new_york_day(fill.filled_at), prices.get(fill.instrument)
         if not holding.quantity:
-            holding.price = _last_close(history, day) or fill.price
+            holding.price, holding.multiplier = _last_close(history, day) or fill.price, fill.multiplier
         elif history is None or not any(closed_on <= day for closed_on in history.closes):
-            holding.price = fill.price
-        holding.trade(fill.quantity, fill.price, fill.fees)
-        self.cash -= fill.quantity * fill.price + fill.fees
+            self.cash += holding.mark(fill.price)
+        self.cash -= holding.trade(fill.quantity, fill.price, fill.fees)
 
     def mark(self, day: date, prices: Mapping[str, Prices], *, due: bool) -> None:
         for holding in self.holdings.values():
             history = prices.get(holding.instrument)
             if history and day in history.closes:
-                holding.price = history.closes[day]
+                self.cash += holding.mark(history.closes[day])
             elif due and holding.quantity and day not in self.missing[holding.instrument]:
                 self.missing[holding.instrument].append(day)
+            rated = not holding.currency or day in self.rates[holding.currency]
+            if due and holding.quantity and not rated and day not in self.unrated[holding.currency]:
+                self.unrated[holding.currency].append(day)
 
 
 def _last_close(history: Prices | None, day: date) -> float | None:

@@ -63,7 +63,7 @@ class ResultLine:
 
 @dataclass(frozen=True)
 class PositionLine:
-    """A position. value, day: value and P&L of the day in USD, None without an account.
+    """A position. exposure, day: notional and P&L of the day in USD, None without an account.
 
     to_stop, to_target: from the last close, in percent of it; None where it can't be followed or has no such level.
     """
@@ -71,7 +71,7 @@ class PositionLine:
     instrument: str
     expression: str
     direction: str
-    value: float | None = None
+    exposure: float | None = None
     day: float | None = None
     to_stop: float | None = None
     to_target: float | None = None
@@ -91,7 +91,7 @@ class BookRisk:
     """The risk of the whole book, in percent of capital; None if it is unknown.
 
     loss_at_stops: the loss if every stop is hit, with the largest gap of the last quarter. volatility: a year, of the
-    present positions over the last quarter.
+    present positions over the last quarter. margin: the initial margin of futures, of the net asset value.
     """
 
     gross: float | None = None
@@ -99,12 +99,15 @@ class BookRisk:
     beta: float | None = None
     volatility: float | None = None
     loss_at_stops: float | None = None
+    margin: float = 0.0
     factors: Mapping[str, float] | None = None
 
     def figures(self) -> list[tuple[str, float | None]]:
         """Return the figures with their names."""
         names = {"volatility": "volatility a year", "loss_at_stops": "loss if every stop is hit"}
-        plain = [(names.get(name, name), number) for name, number in vars(self).items() if name != "factors"]
+        names |= {"margin": "margin used"}
+        hidden = {"factors"} if self.margin else {"factors", "margin"}
+        plain = [(names.get(name, name), number) for name, number in vars(self).items() if name not in hidden]
         return plain + [(f"factor {name}", share) for name, share in (self.factors or {}).items()]
 
 
@@ -158,7 +161,7 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
         periods,
         results,
         tuple(_positions(remembered, at, account, days)),
-        _risk(totals, volatility(book_returns(remembered, market, gaps))),
+        _risk(totals, volatility(book_returns(remembered, market, gaps)), account),
         scenarios(totals, account.account.nav if isinstance(account, Valued) else book.nav if book else None),
         tuple(dict.fromkeys(gaps)),
     )
@@ -248,7 +251,7 @@ def _positions(
         levels = _distances(remembered, path, at) if trade and trade.instrument == holding.instrument else (None, None)
         direction = "long" if holding.quantity > 0 else "short"
         day = days[holding.instrument, holding.expression]
-        yield PositionLine(holding.instrument, holding.expression, direction, holding.value, day, *levels)
+        yield PositionLine(holding.instrument, holding.expression, direction, holding.exposure, day, *levels)
     for path, trade in trades.values():
         levels = _distances(remembered, path, at)
         yield PositionLine(trade.instrument, trade.id, trade.direction, None, None, *levels)
@@ -271,6 +274,8 @@ def _distances(remembered: Remembered, path: str, at: At) -> tuple[float | None,
     )
 
 
-def _risk(totals: Totals, yearly: float | None) -> BookRisk:
+def _risk(totals: Totals, yearly: float | None, account: Valued | str) -> BookRisk:
+    ledger = account.account if isinstance(account, Valued) else None
+    margin = ledger.margin / ledger.nav * PERCENT if ledger and ledger.nav > 0 else 0.0
     beta = None if totals.factors is None else totals.factors.get(EQUITY, 0.0) / PERCENT
-    return BookRisk(totals.gross, totals.net, beta, yearly, totals.loss, totals.factors)
+    return BookRisk(totals.gross, totals.net, beta, yearly, totals.loss, margin, totals.factors)

@@ -1,17 +1,18 @@
-"""Bars from the quotes of a trading desk: futures, currencies, commodities and indices in USD, and rates.
+"""Bars from the quotes of a trading desk: futures, currencies, commodities and indices in a currency, and rates.
 
 An instrument is named KIND:NAME or KIND:NAME:TENOR, such as `fx:EURUSD` or `future:CL:2024-12`; without a tenor it is
 spot. The close of a day is its first quote of settle, close, last and mid. Open, high and low are the close unless they
-are quoted. A rate in percent is followed as the price of a zero-coupon bond of its tenor that pays 100, because a rate
-alone is not a price.
+are quoted. The unit of the newest close, such as EUR per index point, names the currency of all. A rate in percent is
+followed as the price of a zero-coupon bond of its tenor that pays 100, because a rate alone is not a price.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
+from forge.core.currencies import SERIES, USD
 from forge.tracking.paths import Bar
 from pitlake.datasets.market_quotes import OUTRIGHT
 
@@ -41,13 +42,24 @@ def parse_quoted(instrument: str) -> Quoted | None:
     return Quoted(match[1], match[2], match[3] or SPOT) if match else None
 
 
-def quoted_bars(quoted: Quoted, rows: Iterable[Mapping[str, Any]]) -> dict[date, Bar]:
-    """Return the bars of quotes of one kind, instrument and tenor, by day. Days without a close are left out."""
-    days = defaultdict[date, dict[str, float]](dict)
+def quoted_bars(quoted: Quoted, rows: Sequence[Mapping[str, Any]], currency: str = "") -> dict[date, Bar]:
+    """Return the bars of quotes of one kind, instrument and tenor, by day. Days without a close are left out.
+
+    currency: of the prices [default: that of `currency_of`].
+    """
+    days, currency = defaultdict[date, dict[str, float]](dict), currency or currency_of(quoted, rows)
     for row in rows:
-        if row["tenor"] == quoted.tenor and (price := _price(quoted, row)) is not None:
+        if row["tenor"] == quoted.tenor and (price := _price(quoted, row, currency)) is not None:
             days[date.fromisoformat(str(row["quoted_on"])[:10])][row["measure"]] = price
     return {day: bar for day, prices in days.items() if (bar := _bar(day, prices))}
+
+
+def currency_of(quoted: Quoted, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the currency of the newest close; USD without one, and of a currency, which is bought for USD."""
+    if quoted.kind == "fx":
+        return USD
+    closes = [row for row in rows if row["tenor"] == quoted.tenor and row["measure"] in CLOSES and _currency(row)]
+    return max(((str(row["quoted_on"]), _currency(row)) for row in closes), default=("", USD))[1]
 
 
 def years_of(quoted: Quoted) -> float | None:
@@ -56,13 +68,18 @@ def years_of(quoted: Quoted) -> float | None:
     return float(tenor[1]) * _MONTHS[tenor[2]] / 12 if tenor else None
 
 
-def _price(quoted: Quoted, row: Mapping[str, Any]) -> float | None:
-    """Return a quote as a price in USD; None if it is not one."""
+def _currency(row: Mapping[str, Any]) -> str:
+    currency = (row["unit"] or "").split(" ")[0].upper()
+    return currency if row["point"] == OUTRIGHT and currency in (USD, *SERIES) else ""
+
+
+def _price(quoted: Quoted, row: Mapping[str, Any], currency: str) -> float | None:
+    """Return a quote as a price in a currency; None if it is not one."""
     unit, value = (row["unit"] or "").lower(), row["value"]
     if row["point"] != OUTRIGHT:
         return None
     if quoted.kind != RATED:
-        return value if unit.split(" ")[0] == "usd" and value > 0 else None
+        return value if _currency(row) == currency and value > 0 else None
     years = years_of(quoted)
     if years is None or unit != "percent" or row["measure"] not in RATES or value <= -100:
         return None

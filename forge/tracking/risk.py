@@ -1,7 +1,7 @@
 """What code computes of a trade or a position from bars and quotes as of an instant, and the risk shown with it."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import groupby, pairwise
@@ -10,14 +10,17 @@ from typing import Any, cast
 
 from forge.analytics import options
 from forge.core.config import Limits
+from forge.core.currencies import USD, read_currency
 from forge.memory.book import held_in, remembered_book
+from forge.memory.cash import cash
 from forge.memory.guardrails import Exposure, Guardrails, claimed, trade_of
 from forge.memory.plausible import SIDES, level_price
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Expression, Leg
+from forge.records import Cash, Expression, Leg
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.quotes import Quoted, parse_quoted, years_of
+from forge.tracking.rates import Unit, unit_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 
@@ -27,7 +30,7 @@ EQUITY_BARS = "prices"
 WINDOW, VOLUME_WINDOW = timedelta(days=92), 20
 LEAST_RETURNS = 20
 SESSIONS_A_YEAR = 252
-PERCENT, BASIS_POINT = 100, 1e-4
+PERCENT, BASIS_POINT, WHOLE = 100, 1e-4, 1e-9
 Rows = list[Mapping[str, Any]]
 
 
@@ -40,7 +43,7 @@ class Risk:
     percent a year. beta: the beta to the index. concentration: the trade's share of the gross exposure that includes
     it, in percent. correlation: the correlation of its returns, with the trade's sign, and the returns of the book.
     days_of_volume: the shares needed, as a multiple of an average day's volume. dv01: USD lost if rates rise by a basis
-    point. price: the last close.
+    point. price: the last close, in `unit`. contracts, margin: of a future, with its initial margin in USD.
     """
 
     price: float | None = None
@@ -52,12 +55,17 @@ class Risk:
     correlation: float | None = None
     days_of_volume: float | None = None
     dv01: float | None = None
+    contracts: int | None = None
+    margin: float | None = None
+    unit: str = USD
     gaps: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """Return the figures as texts with their units."""
         figures = (
-            ("last close", self.price, "USD"),
+            ("last close", self.price, self.unit),
+            ("contracts", self.contracts, ""),
+            ("initial margin", self.margin, "USD"),
             ("loss at stop", self.loss_at_stop, "% of capital"),
             ("loss with a gap at the stop", self.loss_with_gap, "% of capital"),
             ("volatility", self.volatility, "% a year"),
@@ -203,8 +211,17 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     own, notional, gaps = _returns(rows), abs(expression.notional), list(exposure.gaps)
     positions = [position for position in book.positions if position.expression == expression.id] if book else []
     gross = ((book.gross if book else None) or 0.0) - sum(abs(position.notional) for position in positions)
+    entries = cash(remembered)
+    if nav and entries:
+        try:
+            quantity, unit = quantity_of(notional, nav, rows, expression.instrument, entries, at)
+            if unit.multiplier:
+                shared |= {"contracts": quantity, "margin": quantity * unit.margin}
+        except BadInput as problem:
+            gaps.append(str(problem))
     return Risk(
         price=last_price(rows),
+        unit=rows[-1].get("unit", USD),
         loss_at_stop=market.at_stop(expression),
         volatility=volatility({day: change * PERCENT for day, change in own.items()}),
         beta=market.beta(expression.instrument),
@@ -215,6 +232,15 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
         gaps=tuple(dict.fromkeys(gaps)),
         **shared,
     )
+
+
+def quantity_of(
+    notional: float, nav: float, rows: Rows, instrument: str, entries: Sequence[Cash], at: At
+) -> tuple[int, Unit]:
+    """Return the whole shares or contracts for a notional in percent, at the last close. Raises as `unit_of`."""
+    currency = read_currency(rows[-1].get("unit", USD))
+    unit = unit_of(instrument, currency, entries, new_york_day(at.as_of), at)
+    return math.floor(abs(notional) / PERCENT * nav / (last_price(rows) * unit.usd) + WHOLE), unit
 
 
 def volatility(returns: Mapping[date, float]) -> float | None:

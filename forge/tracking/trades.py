@@ -41,7 +41,8 @@ class FollowedTrade:
     """A path and its source.
 
     ticker: its instrument. answer: SHA-256 of the lake's answer; version: of the lake. unpriced: the holes without a
-    bar. seen: the last hole whose split is unproven, and its close. gaps: what the lake's answer leaves out.
+    bar. seen: the last hole whose split is unproven, and its close. gaps: what the lake's answer leaves out. currency:
+    of its prices, "" for USD.
     """
 
     path: Path
@@ -51,6 +52,7 @@ class FollowedTrade:
     unpriced: tuple[date, ...] = ()
     seen: tuple[date, float] | None = None
     gaps: tuple[str, ...] = ()
+    currency: str = ""
 
     def describe_holes(self, since: date | None = None) -> str:
         """Return what is missing from a day on, as a phrase, "" if nothing is."""
@@ -112,6 +114,7 @@ def follow_trade(
         tuple(day for day in path.holes if day not in prices.bars),
         seen[-1] if seen else None,
         prices.gaps,
+        prices.currency,
     )
 
 

@@ -1,9 +1,10 @@
 """Values fills by the lake's bars: the account as of an instant, and the P&L of one Expression."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from forge.core.currencies import USD
 from forge.memory.cash import cash
 from forge.memory.fills import all_fills, fills
 from forge.memory.journal import digest
@@ -13,6 +14,7 @@ from forge.records import Cash, Fill
 from forge.tracking import ledger
 from forge.tracking.bars import days_text, sessions, traded_bars
 from forge.tracking.ledger import Holding, Prices
+from forge.tracking.rates import rates_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
 
@@ -61,24 +63,54 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
         raise BadInput("account", "is not open as of this instant", "see [account] capital in the settings")
     if not traded:
         return Valued(ledger.keep(entries, (), {}, (), until), ())
-    first = min(fill.filled_at for fill in traded)
-    prices, gaps, answers = dict[str, Prices](), list[str](), list[str]()
-    for ticker in sorted({fill.instrument for fill in traded}):
+    gaps, answers = list[str](), list[str]()
+    rates = _rates(traded, at, gaps, answers)
+    traded = [fill for fill in traded if not fill.currency or fill.currency in rates]
+    if not traded:
+        return Valued(ledger.keep(entries, (), {}, (), until), tuple(gaps))
+    first, prices = min(fill.filled_at for fill in traded), dict[str, Prices]()
+    for ticker, currency in sorted({(fill.instrument, fill.currency) for fill in traded}):
         try:
             answer = traded_bars(ticker, new_york_day(first), at)
         except BadInput as problem:
             gaps.append(f"{ticker}: {problem}")
             continue
+        if answer.currency != currency:
+            of_lake, of_fills = answer.currency or USD, currency or USD
+            gaps.append(
+                f"{ticker}: the lake prices it in {of_lake}, its fills are in {of_fills}; valued at its last fill"
+            )
+            continue
         prices[ticker] = answer.prices
         answers.append(answer.answer)
         gaps += [f"{ticker}: {gap}" for gap in answer.gaps]
     due = sessions(first, until, at.as_of)
-    account = ledger.keep(entries, traded, prices, set(due), until)
+    account = ledger.keep(entries, traded, prices, set(due), until, rates)
     for ticker, days in account.missing.items():
         if ticker in prices and days:
             still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
             gaps.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
+    for currency, days in account.unrated.items():
+        gaps += [f"{currency}: no rate {days_text(days)}; the last one counts"] if days else []
     return Valued(account, tuple(gaps), digest(*answers))
+
+
+def _rates(traded: Iterable[Fill], at: At, gaps: list[str], answers: list[str]) -> dict[str, Mapping[date, float]]:
+    """Return the rates of the fills' currencies, without those that the lake does not have."""
+    first_days, rates = dict[str, date](), dict[str, Mapping[date, float]]()
+    for fill in traded:
+        day = new_york_day(fill.filled_at)
+        first_days[fill.currency] = min(day, first_days.get(fill.currency, day))
+    for currency, day in sorted(first_days.items()):
+        try:
+            answer = rates_of(currency, day, at) if currency else None
+        except BadInput as problem:
+            gaps.append(f"{currency}: {problem}; its fills are not counted")
+            continue
+        if answer:
+            rates[currency] = answer.by_day
+            answers.append(answer.answer)
+    return rates
 
 
 @dataclass(frozen=True)

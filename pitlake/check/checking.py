@@ -146,17 +146,18 @@ class _Checking:
     def run(self) -> LookAheadReport:
         end = self._task(self.full, self.check.until)
         clocked = replace(end, clock=_CLOCK)
-        (first,), (second,), (later,) = self._run([end, end, clocked])
+        ((first,),) = self._run([end])
         base = self._usable(first)
         self.alone[self.check.until] = first
+        if first.datasets is not None:
+            self.datasets = tuple(sorted(first.datasets))
+            self.worlds = replace(self.worlds, datasets=[n for n in self.worlds.datasets if n in first.datasets])
+        (second,), (later,) = self._run([replace(task, datasets=self.datasets) for task in (end, clocked)])
         self._refuse_chance(base, self._usable(second))
         self._note_sightings(first, self.check.until)
         self._check_clock(base, later)
         time = base.time_column(self.check.time)
         self.report.history_by = time
-        if first.datasets is not None:
-            self.datasets = tuple(sorted(first.datasets))
-            self.worlds = replace(self.worlds, datasets=[n for n in self.worlds.datasets if n in first.datasets])
         instants = self.check.instants
         looks = instants[-1 :: -max(1, -(-len(instants) // LOOKS))]
         if time is not None:

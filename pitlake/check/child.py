@@ -1,7 +1,8 @@
-"""The process that runs a checked function: `python -m pitlake.check.child`. It forks a new one for each task.
+"""The processes that run a checked function. Each forks a new one for each task.
 
-A fork has imported pitlake and pandas but never the user's module, so no task sees an earlier task's caches. Tasks come
-on stdin and replies go to stdout, each pickled after its length. The function's output goes to stderr.
+A fork has imported pitlake and pandas but never the user's module, so no task sees an earlier task's caches. The
+processes are forks themselves, because the imports cost more than a task. Tasks and replies go through a pair of pipes
+for each process, each pickled after its length. The function's output goes to stderr.
 """
 
 import gc
@@ -17,6 +18,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,7 +31,7 @@ from pitlake.check.watching import Watch, clock_ahead
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
 from pitlake.session.in_process import InProcess
-from pitlake.session.sql import engine
+from pitlake.session.sql import engine, statements
 from pitlake.session.viewpoint import Viewpoint
 
 LENGTH = struct.Struct(">Q")
@@ -51,16 +53,30 @@ def read(stream: IO[bytes]) -> Any:
 
 
 def main() -> None:
-    """Run tasks until stdin ends."""
+    """Run the tasks of each pair of pipes until it ends, one process for each. The pairs are the arguments."""
     for library in ("pandas", "polars", *readers.MODULES):
         with suppress(ImportError):
             import_module(library)  # Import it before forking, because the import takes a second.
     all_datasets()
+    statements.installed()
     prepared = engine.connect()  # It has no thread, so each fork has a copy that works.
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    readers.wrap()
     gc.freeze()
-    tasks = sys.stdin.buffer
+    descriptors = [int(number) for number in sys.argv[1:]]
+    pairs = list(zip(descriptors[::2], descriptors[1::2], strict=True))
+    for number, (tasks, replies) in enumerate(pairs, start=1):
+        if os.fork() == 0:
+            for descriptor in chain.from_iterable(pairs[number:]):
+                os.close(descriptor)
+            _serve(os.fdopen(tasks, "rb"), os.fdopen(replies, "wb"), prepared)
+            os._exit(0)
+        os.close(tasks)
+        os.close(replies)
+    for _ in pairs:
+        os.wait()
+
+
+def _serve(tasks: IO[bytes], replies: IO[bytes], prepared: duckdb.DuckDBPyConnection) -> None:
     while True:
         try:
             task = read(tasks)
@@ -169,7 +185,3 @@ def _error_text(error: Exception) -> str:
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if "/pitlake/" not in frame.filename]
     place = f" ({Path(lines[-1].filename).name}:{lines[-1].lineno})" if lines else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Functions of libraries that open files in native code, where Python's audit events do not see them.
 
-`wrap` replaces them by functions that report the paths they are called with.
+`wrap` replaces them by functions that give the paths they are called with to each of `reports`.
 """
 
 import glob
@@ -39,11 +39,12 @@ _FILE_IN_SQL = re.compile(
     re.IGNORECASE,
 )
 
-Report = Callable[[str], None]
+reports: list[Callable[[str], None]] = []
+"""Called with the path of each file that a library opens."""
 
 
-def wrap(report: Report) -> None:
-    """Report the path of each file that a library opens, in this process from now on."""
+def wrap() -> None:
+    """Report the path of each file that a library opens, in this process and its forks from now on."""
     for module_name, names in _READERS.items():
         try:
             module = import_module(module_name)
@@ -52,11 +53,11 @@ def wrap(report: Report) -> None:
         for name in filter(re.compile(names).fullmatch, dir(module)):
             reader = getattr(module, name)
             if isinstance(reader, type):
-                setattr(module, name, _class(reader, report))
+                setattr(module, name, _class(reader))
             elif callable(reader):
-                setattr(module, name, _function(name, reader, report))
+                setattr(module, name, _function(name, reader))
         if module_name == "duckdb":
-            _wrap_connections(module, report)
+            _wrap_connections(module)
 
 
 class Alike(type):
@@ -69,18 +70,18 @@ class Alike(type):
         return issubclass(subclass, cls.__bases__[0])
 
 
-def _class(reader: type, report: Report) -> type:
+def _class(reader: type) -> type:
     names = _METHODS.get(reader.__name__, ("__init__",))
-    methods = {name: _function(name, getattr(reader, name), report) for name in names}
+    methods = {name: _function(name, getattr(reader, name)) for name in names}
     replaced = {name: staticmethod(each) if name == "from_uri" else each for name, each in methods.items()}
     return Alike(reader.__name__, (reader,), replaced)
 
 
-def _wrap_connections(duckdb: Any, report: Report) -> None:
+def _wrap_connections(duckdb: Any) -> None:
     """Watch the methods of DuckDB's connections too, which look for frames beyond the wrapper's own variables."""
     connection, connect = duckdb.DuckDBPyConnection, duckdb.connect
     for name in filter(re.compile(_READERS["duckdb"]).fullmatch, dir(connection)):
-        setattr(connection, name, _function(name, getattr(connection, name), report))
+        setattr(connection, name, _function(name, getattr(connection, name)))
 
     @wraps(connect)
     def scanning(*arguments: Any, **options: Any) -> Any:
@@ -92,13 +93,14 @@ def _wrap_connections(duckdb: Any, report: Report) -> None:
     duckdb.default_connection().execute("SET python_scan_all_frames=true")
 
 
-def _function(name: str, reader: Callable[..., Any], report: Report) -> Callable[..., Any]:
+def _function(name: str, reader: Callable[..., Any]) -> Callable[..., Any]:
     paths = _paths_in_sql if name in _SQL else _paths
 
     @wraps(reader, assigned=("__name__", "__doc__"))
     def reporting(*arguments: Any, **options: Any) -> Any:
-        for path in paths([*arguments, *options.values()]):
-            report(path)
+        for path in paths([*arguments, *options.values()]) if reports else ():
+            for report in reports:
+                report(path)
         return reader(*arguments, **options)
 
     return reporting

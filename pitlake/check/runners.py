@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -14,16 +14,33 @@ from pitlake.check.tasks import Task, TaskReply
 from pitlake.errors import PitlakeError
 
 _PROGRAM = "from pitlake.check.child import main; main()"
+_SECONDS_TO_END = 1.0
+
+
+class _Child:
+    """One process that runs tasks, by the pipes to and from it."""
+
+    def __init__(self) -> None:
+        tasks, to_child = os.pipe()
+        from_child, replies = os.pipe()
+        self.theirs = (tasks, replies)
+        self.tasks, self.replies = os.fdopen(to_child, "wb"), os.fdopen(from_child, "rb")
+
+    def close(self) -> None:
+        with suppress(BrokenPipeError):
+            self.tasks.close()
+        self.replies.close()
 
 
 class Runners:
-    """Child processes that are ready for tasks."""
+    """Child processes that are ready for tasks. The first imports the libraries and forks the others."""
 
     def __init__(self, count: int) -> None:
-        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
-        self._children = [_start() for _ in range(count)]
-        for process in self._children:
-            self._idle.put(process)
+        self._children = [_Child() for _ in range(count)]
+        self._process = _start([descriptor for each in self._children for descriptor in each.theirs])
+        self._idle: SimpleQueue[_Child] = SimpleQueue()
+        for each in self._children:
+            self._idle.put(each)
         self._threads = ThreadPoolExecutor(count)
 
     def run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
@@ -31,17 +48,19 @@ class Runners:
 
     def close(self) -> None:
         self._threads.shutdown(cancel_futures=True)
-        for process in self._children:
-            process.terminate()
-            process.communicate()
+        for each in self._children:
+            each.close()
+        try:
+            self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()
+            self._process.wait()
 
     def _run(self, task: Task) -> list[TaskReply]:
         process = self._idle.get()
         try:
-            if process.stdin is None or process.stdout is None:
-                raise PitlakeError("a process was started without pipes")
-            child.write(process.stdin, task)
-            replies: list[TaskReply] = child.read(process.stdout)
+            child.write(process.tasks, task)
+            replies: list[TaskReply] = child.read(process.replies)
         except (EOFError, BrokenPipeError):
             raise PitlakeError("the process that runs the function ended; its output above says why") from None
         finally:
@@ -58,12 +77,18 @@ def started(count: int) -> Iterator[Runners]:
         runners.close()
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start(descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start the processes that read tasks from and write replies to each pair of descriptors, which they now own."""
     settings = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    return subprocess.Popen(
-        [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-c", _PROGRAM],
-        env=os.environ | settings | {"PYTHONPATH": paths},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-c", _PROGRAM, *map(str, descriptors)],
+            env=os.environ | settings | {"PYTHONPATH": paths},
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            pass_fds=descriptors,
+        )
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)

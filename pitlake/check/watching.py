@@ -72,7 +72,7 @@ class Watch:
         sys.addaudithook(self._audit)
         api.open_session = self._open_another
         self._wrap_queries()
-        readers.wrap(self._note_file)
+        readers.reports.append(self._note_file)
 
     def _open_another(self, viewpoint: Viewpoint, **options: Any) -> Session:
         if self.at is None:
@@ -141,14 +141,14 @@ class Watch:
 
     def note_data_modules(self, before: Collection[str]) -> None:
         """Note the modules of the user, imported since, that hold data instead of code."""
-        for name, module in list(sys.modules.items()):
+        for name, module in [(name, module) for name, module in sys.modules.items() if name not in before]:
             path = os.path.realpath(getattr(module, "__file__", None) or "")
             own = (
                 path.endswith(".py")
                 and not path.startswith((*_LIBRARIES, _OURS))
                 and Path(path) != self.task.function.path
             )
-            if own and name not in before and _holds_data(path):
+            if own and _holds_data(path):
                 self._add(Sighting("file", path, f"{path}, imported as {name}"))
 
     def _note_file(self, path: str) -> None:

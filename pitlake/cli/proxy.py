@@ -209,7 +209,7 @@ def _replay(path: Path, address: "HttpAddress | None") -> None:
 def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable[[Path], "Link"]) -> None:
     import anyio
 
-    from pitlake.proxy.learn import draft, error_text, has_answer
+    from pitlake.proxy.learn import complaint, draft
     from pitlake.proxy.link import kept_up
 
     if path.exists():
@@ -229,8 +229,8 @@ def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable
                     )
             answers = [(tool, await link.call(tool, arguments)) for tool, arguments in samples]
             for tool, answer in answers:
-                if not has_answer(answer):
-                    render.say(f"{tool}: the sample call failed: {error_text(answer)}")
+                if problem := complaint(answer):
+                    render.say(f"{tool}: the sample call failed: {problem}")
             return draft(tools, answers)
 
     text = anyio.run(run)

@@ -3,13 +3,15 @@
 The proxy refuses a draft until `reviewed = false` at its top is changed. A draft contains no text of an answer.
 """
 
+import ast
 import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeGuard
+from typing import Any
 
 from pitlake import clock
 from pitlake.clock import NEW_YORK
@@ -36,6 +38,9 @@ _WRITTEN_FORMATS = (
     "%d.%m.%Y", "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
 )  # fmt: skip
 _DEEPEST, _SHOWN, _MOST, _REASONS, _LONGEST_COMPLAINT = 6, 50, 100, 3, 300
+_PROGRAM = re.compile(r"(?<![^\W_])(?:sql|graphql|cypher|sparql)(?![^\W_])", re.IGNORECASE)
+_ERROR_TEXT = re.compile(r"\W*(?:\w+ )?(?:error|failed|exception)\b", re.IGNORECASE)
+NO_ANSWER = "there was no answer: the server ended, or the call took longer than --timeout"
 HEAD = """\
 # A draft. Read and correct every line, above all `published`, `bind` and `fields`, and write reviewed = true.
 # Is an item's time its time of publication? Does the source change items later?
@@ -48,15 +53,17 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
 
     A tool is commented out, with the reason, if its lines would let no item of its sample pass.
     """
-    answers = {tool: answer for tool, answer in samples if has_answer(answer)}
+    answers = {tool: answer for tool, answer in samples if answer is not None and not complaint(answer)}
     lines = [HEAD, 'server = "server"', "reviewed = false"]
     for tool in tools:
         name = str(tool["name"])
         properties = (tool["schema"] or {}).get("properties") or {}
         if name in answers:
             drafted, problem = _tool(properties, answers[name])
-            problem = problem or _problem(drafted, answers[name])
-            table = [f"[tools.{_key(name)}]", *drafted]
+            problem, note = " ".join(filter(None, (_steering(properties), problem))), ""
+            if not problem:
+                problem, note = _trial(drafted, answers[name])
+            table = [f"[tools.{_key(name)}]", *([f"# {note}"] if note else []), *drafted]
             if problem:
                 table = [f"# Commented out: {problem}", *(f"# {line}" for line in table)]
             lines += ["", *table]
@@ -68,16 +75,50 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
     return "\n".join(lines) + "\n"
 
 
-def has_answer(answer: Mapping[str, Any] | None) -> TypeGuard[Mapping[str, Any]]:
-    """Return whether a sample call was answered, and not with an error."""
-    return answer is not None and not answer.get("isError")
+def complaint(answer: Mapping[str, Any] | None) -> str:
+    """Return in one line why a sample call has no answer, in the server's words; "" if it has one.
+
+    Many servers report an error of their source as an ordinary answer: a text, or an object with a member for it.
+    """
+    if answer is None:
+        return NO_ANSWER
+    blocks = [block for block in answer.get("content") or () if isinstance(block, dict)]
+    words = " ".join(str(block.get("text", "")) for block in blocks)
+    if not answer.get("isError"):
+        try:
+            document = document_of(answer, JSON)
+        except Unusable:
+            document = words
+        words = _error_of(document)
+    plain = "".join(filter(str.isprintable, " ".join(words.split())))[:_LONGEST_COMPLAINT]
+    return plain or ("it did not say why" if answer.get("isError") else "")
 
 
-def error_text(answer: Mapping[str, Any] | None) -> str:
-    """Return a failed call's own words in one line, for the person who drafts."""
-    blocks = answer.get("content") or () if answer else ()
-    words = " ".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
-    return " ".join("".join(filter(str.isprintable, words)).split())[:_LONGEST_COMPLAINT] or "there was no answer"
+def _error_of(document: Any) -> str:
+    """Return what an answer says of an error instead of an answer; "" if it says nothing."""
+    if isinstance(document, dict) and document.keys() == {"result"}:
+        document = document["result"]
+    if isinstance(document, str):
+        with suppress(ValueError, RecursionError):
+            document = json.loads(document)
+    if isinstance(document, str):
+        return document if _ERROR_TEXT.match(document) else ""
+    if not isinstance(document, dict) or any(isinstance(member, list) and member for member in document.values()):
+        return ""
+    error = document.get("error")
+    if error or document.get("success") is False or document.get("status") in ("error", "failed"):
+        texts = (error, document.get("message"), document.get("detail"))
+        return next((text for text in texts if isinstance(text, str)), json.dumps(error or document))
+    return ""
+
+
+def _steering(properties: Mapping[str, Any]) -> str:
+    """Return why a caller could date the items itself; "" if it could not."""
+    for name, schema in properties.items():
+        if _PROGRAM.search(f"{name} {schema.get('description', '') if isinstance(schema, dict) else ''}"):
+            step = f'fixed = {{ {_key(name)} = "…" }}'
+            return f"with a {name} of its own a caller can date the items as it likes. Write your own: {step}."
+    return ""
 
 
 def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -94,26 +135,31 @@ def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[lis
             if best is None or _worth(items, place != root) > _worth(*best[2:]):
                 best = form, place, items, place != root
     if best is None:
-        problem = "the answer has no JSON with objects (a text in Python's notation is not JSON): no item can be found."
-        return _arguments(properties, answer, is_list=False), problem
+        return _arguments(properties, answer, is_list=False), f"{_shape(answer)}: no item can be found."
     form, place, items, is_list = best
     lines = [*_arguments(properties, answer, is_list=is_list), *([f'answer = "{form}"'] if form != JSON else [])]
     item_lines, problem = _items(place, items)
+    if problem and not is_list and any(member == [] for member in items[0].values()):
+        problem = "the answer has an empty list: draft from a call that finds items."
     return [*lines, *item_lines], problem
 
 
-def _problem(lines: list[str], answer: Mapping[str, Any]) -> str:
-    """Return why these lines let nothing of a sample pass; "" if they let something pass."""
+def _trial(lines: list[str], answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Return why these lines let nothing of a sample pass, or what they leave out of it; "" for neither."""
     try:
         policy = from_members(tomllib.loads("\n".join(lines)))
     except (BadInput, tomllib.TOMLDecodeError) as fault:
-        return " ".join(str(fault).split())
+        return " ".join(str(fault).split()), ""
     now = clock.now()
     counts = cut_answer(answer, policy, now, name="draft").counts
+    left_out = sum(counts.values()) - counts.get(PASSED, 0)
+    if not left_out and counts:
+        return "", ""
+    reasons = [*dict.fromkeys(_obstacles(policy, answer, now))][:_REASONS] or sorted(counts.keys() - {PASSED})
+    because = f"({', '.join(reasons) or 'it has none'})."
     if counts.get(PASSED):
-        return ""
-    reasons = [*dict.fromkeys(_obstacles(policy, answer, now))][:_REASONS] or sorted(counts)
-    return f"no item of the sample would pass ({', '.join(reasons) or 'it has none'})."
+        return "", f"{left_out} of {sum(counts.values())} items of the sample would not pass {because}"
+    return f"no item of the sample would pass {because}", ""
 
 
 def _obstacles(policy: ToolPolicy, answer: Mapping[str, Any], now: datetime) -> Iterator[str]:
@@ -125,9 +171,26 @@ def _obstacles(policy: ToolPolicy, answer: Mapping[str, Any], now: datetime) -> 
                 if any(moment > now for moment in stray_instants({name: member}, policy.zone, form=policy.format)):
                     yield f"{name} states a later time: is it one of business_dates?"
                 elif names_later_day(text, now.date()) and not is_up_to(text, now, policy.zone, policy.format):
-                    yield f'the text of {name} names a later day: may texts be "as_published"?'
+                    is_prose = " " in text and any(map(str.isalpha, text))
+                    words = f'the text of {name} names a later day: may texts be "as_published"?'
+                    yield words if is_prose else f"{name} states a later time: is it one of business_dates?"
             except Undated:
                 yield f"{name} can't be read as a time"
+
+
+def _shape(answer: Mapping[str, Any]) -> str:
+    """Return what an answer is in which no item can be found."""
+    blocks = [block for block in answer.get("content") or () if isinstance(block, dict)]
+    texts = [str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block]
+    if not texts:
+        return "the answer has no text"
+    for read, words in ((json.loads, "is JSON without objects"), (ast.literal_eval, "is in Python's notation")):
+        try:
+            if isinstance(read(texts[0]), list | dict | tuple):
+                return f"the answer {words}"
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return "the answer is prose"
 
 
 def _worth(items: list[Any], is_list: bool) -> tuple[bool, int, bool]:
@@ -280,7 +343,8 @@ def _by_time(table: Any) -> list[dict[str, Any]]:
 
 
 def _is_number(schema: Any) -> bool:
-    return isinstance(schema, dict) and "integer" in json.dumps([schema.get("type"), schema.get("anyOf")])
+    kinds = json.dumps([schema.get("type"), schema.get("anyOf")]) if isinstance(schema, dict) else ""
+    return "integer" in kinds or "number" in kinds
 
 
 def _template(schema: Any) -> str:

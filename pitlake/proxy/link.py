@@ -33,6 +33,7 @@ MOST_TOOL_PAGES = 100
 SHORTEST_SECRET = 8
 LONGEST_LINE = 300
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
+_ERROR_LINE = re.compile(r"(?i:\b(?:error|fatal)\b)|\w(?:Error|Exception)\b")
 _OWN_PREFIX = "PITLAKE_"
 HEADER_NAME, _VARIABLE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compile(r"[A-Za-z_]\w*")
 
@@ -221,13 +222,14 @@ class Link:
 
 
 def _last_line(log: Path | None) -> str:
-    """Return the line of a server's stderr that says why it ended: the last one that is not part of a stack."""
+    """Return the line of a server's stderr that says why it ended: the last one outside a stack, of an error if any."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log else []
     except OSError:
         return ""
     telling = [line for line in lines if line[:1].strip() and not line.startswith(("Node.js v", "Traceback"))]
-    return "".join(filter(str.isprintable, telling[-1]))[:LONGEST_LINE] if telling else ""
+    errors = [line for line in telling if _ERROR_LINE.search(line)]
+    return "".join(filter(str.isprintable, [*telling, *errors][-1]))[:LONGEST_LINE] if telling else ""
 
 
 @asynccontextmanager

@@ -91,7 +91,12 @@ _PERIODS = (
     (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
-_DIGITS_OF_COUNTS = (13, 16, 19)
+_DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 14)
+# The most usual spelling with words has one reading.
+_MAIL = re.compile(
+    r"(?:[A-Z][a-z]{2}, )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) (\d\d):(\d\d):(\d\d)"
+    r" (?:GMT|UTC|([+-](?:0\d|1[0-4])[0-5]\d))"
+)
 _CLOCK = re.compile(
     r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
     r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
@@ -177,8 +182,11 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     """
     text = plain(text).strip(" \t\r\n'\"()[]") if len(text) <= LONGEST_TIME else ""
     word = _FIRST_WORD.match(text)
-    if not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
+    is_number = text.isdecimal() and not is_named_time and len(text) not in _DIGITS_OF_DAYS
+    if is_number or not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
         return ()
+    if (mail := _MAIL.fullmatch(text)) and (moment := _of_mail(mail)):
+        return (counted_from(moment, zone),)
     if whole := _COMPACT.fullmatch(text):
         # Milliseconds, microseconds and nanoseconds since 1970 may look like a day of the years 1001 to 1999.
         is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not (is_named_time or len(text) == 14))
@@ -232,6 +240,16 @@ def names_later_period(text: str, day: date) -> bool:
             if (year, quarter) > (day.year, (day.month + 2) // 3 if quarter else 0):
                 return True
     return False
+
+
+def _of_mail(shape: re.Match[str]) -> datetime | None:
+    """Return the instant of a time in a mail's spelling; None for a midnight, which is a day."""
+    day, month, year, hour, minute, second, ahead = shape.groups()
+    with suppress(ValueError, OverflowError):
+        clock = time(int(hour), int(minute), int(second))
+        wall = datetime.combine(date(int(year), _MONTHS[month.lower()], int(day)), clock)
+        return wall.replace(tzinfo=_offset(ahead or "Z")).astimezone(timezone.utc) if clock != time() else None
+    return None
 
 
 def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:

@@ -3,11 +3,12 @@
 import json
 from datetime import date
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from pitlake import cli
-from pitlake.check import check
+from pitlake.check import check, runners
 from pitlake.check.compare import differences
 from pitlake.check.tables import answer_of
 from pitlake.errors import BadInput
@@ -129,3 +130,25 @@ def test_a_text_that_changes_is_named_though_it_names_the_row():
     right = answer_of([{"date": "2024-01-01", "ticker": "FB", "close": 1.0}])
     (difference,) = differences(left, right).values()
     assert (difference.column, difference.left, difference.right) == ("ticker", "META", "FB")
+
+
+def test_only_the_first_run_binds_every_dataset(lake, monkeypatch):
+    children, tasks = runners.Runners(2), []
+    run = children.run
+    monkeypatch.setattr(children, "run", lambda part: tasks.extend(part) or run(part))
+    report = check(f"{HERE / 'honest.py'}::pandas_momentum_dropna", "2024-02-15", "2024-05-31", trials=1, lake=lake)
+    assert report.findings == []
+    assert [task.datasets for task in tasks[:1]] == [None]
+    assert {task.datasets for task in tasks[1:]} == {("prices",)}
+
+
+def test_one_process_imports_the_libraries_for_all():
+    children = type(runners.Runners(2))(3)
+    main = children._process.pid
+    forks = Path(f"/proc/{main}/task/{main}/children")
+    while len(forks.read_text().split()) < 3:
+        sleep(0.02)
+    programs = {Path(f"/proc/{fork}/cmdline").read_bytes() for fork in forks.read_text().split()}
+    assert programs == {Path(f"/proc/{main}/cmdline").read_bytes()}
+    children.close()
+    assert children._process.returncode == 0

@@ -11,7 +11,7 @@ from forge.desk import desk
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held, pending
 from forge.memory.book import remembered_book
-from forge.memory.cash import Entry, book_cash, open_account
+from forge.memory.cash import Entry, book_cash, cash, open_account
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import switch
@@ -108,7 +108,8 @@ def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
         ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
         ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
-        ("future:CL:2024-12,1,80,2024-03-01T12:00:00-05:00,,\n", "line 3: future:CL:2024-12 is a future, which is not"),
+        ("future:CL:2024-12,1,80,2024-03-01T12:00:00-05:00,,\n", "line 3: contract future:CL:2024-12 is a future, and"),
+        ("fx:USDJPY,1,150,2024-03-01T12:00:00-05:00,,\n", "line 3: fx:USDJPY is not priced in USD; give a currency as"),
         ("NOG,10\n", "line 3: its number of values differs"),
     ],
 )
@@ -119,16 +120,23 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
     assert fills(whole_memory(memory, now.as_of)) == []
 
 
-def test_a_fill_in_another_currency_is_refused_by_name_and_one_in_usd_is_booked(memory, lake, tmp_path):
+@pytest.mark.parametrize(
+    ("currencies", "problem"),
+    [
+        (("EUX",), "line 2: currency 'EUX' is not supported; did you mean EUR"),
+        (("GBX",), "line 2: currency 'GBX' is not supported; did you mean GBP"),
+        (("usd", "EUR"), "line 3: currency of NOG is EUR, and that of its fills USD; give all fills of an instrument"),
+    ],
+)
+def test_a_currency_that_no_rate_values_and_two_of_one_instrument_are_refused(
+    memory, lake, tmp_path, currencies, problem
+):
     now = at(memory, lake, DAYS[3])
-    head = HEADER.replace("\n", ",currency\n")
-    statement = line(DAYS[0]).replace("\n", "{}\n")
-    (tmp_path / "fills.csv").write_text(head + statement.format(",EUR"))
-    with pytest.raises(BadInput, match="line 2: currency 'EUR' is not supported; the account is in USD"):
+    lines = [line(DAYS[0]).replace("\n", f",{currency}\n") for currency in currencies]
+    (tmp_path / "fills.csv").write_text("".join((HEADER.replace("\n", ",currency\n"), *lines)))
+    with pytest.raises(BadInput, match=problem):
         import_fills(memory, tmp_path / "fills.csv")
-    (tmp_path / "fills.csv").write_text(head + statement.format(",usd"))
-    assert import_fills(memory, tmp_path / "fills.csv") == 1
-    assert len(fills(whole_memory(memory, now.as_of))) == 1
+    assert fills(whole_memory(memory, now.as_of)) == []
 
 
 def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, tmp_path):
@@ -351,6 +359,17 @@ def test_a_changed_rate_counts_from_its_day_on(memory, lake, tmp_path):
     assert night == pytest.approx(-100_001 * 0.0001 * (DAYS[1] - DAYS[0]).days, rel=1e-3)
     advance_account(memory, at(memory, lake, DAYS[1]), replace(SETTINGS, financing_rate=0.0))
     assert valued(memory, at(memory, lake, DAYS[3])).account.financing == night
+
+
+def test_a_rate_that_returns_to_an_earlier_one_is_recorded_once(memory, lake):
+    rates = (3.0, 5.0, 5.0, 3.0, 3.0)
+    for day, rate in zip(DAYS, rates, strict=False):
+        at(memory, lake, day)
+        open_account(memory, SETTINGS.capital, rate)
+    entries = cash(whole_memory(memory, memory.journal.clock.now()))
+    assert [(entry.amount, entry.booked_on) for entry in entries if entry.entry == "rate"] == [
+        (3.0, DAYS[0]), (5.0, DAYS[1]), (3.0, DAYS[3]),
+    ]  # fmt: skip
 
 
 def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys):

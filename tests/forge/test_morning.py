@@ -112,7 +112,7 @@ def test_positions_state_their_day_and_the_distance_to_stop_and_target(first):
     own, index = first.positions
     last = OWN[59]
     assert (own.instrument, own.expression, own.direction) == ("NOG", "E-001", "long")
-    assert (own.value, own.day) == (pytest.approx(2000 * last), pytest.approx(pnl(58)[0]))
+    assert (own.exposure, own.day) == (pytest.approx(2000 * last), pytest.approx(pnl(58)[0]))
     assert (own.to_stop, own.to_target) == (
         pytest.approx((last - 20) / last * 100),
         pytest.approx((300 - last) / last * 100),

@@ -32,7 +32,8 @@ def test_the_pages_record_is_one():
 
 
 def test_the_pages_settings_are_some():
-    settings, context = map(tomllib.loads, blocks("configuration.md", "toml"))
+    settings, contracts, context = map(tomllib.loads, blocks("configuration.md", "toml"))
+    assert from_mapping(contracts).account.contracts["future:FESX"].currency == "EUR"
     assert from_mapping(settings).budgets.day.dollars == 20.0
     assert from_mapping(context).context.windows == {"openai:our-own": 32768}
 

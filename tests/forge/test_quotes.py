@@ -33,7 +33,9 @@ from tests.forge.test_untaken import DAYS, HELD, START, at, memory, standing
 __all__ = ["memory"]
 
 CAPITAL = 100_000.0
-SETTINGS = config.AccountSettings(capital=CAPITAL)
+SETTINGS = config.AccountSettings(
+    capital=CAPITAL, contracts={"future:CL": config.Contract(multiplier=10.0, margin=60.0)}
+)
 EURO, OIL, RATE = "fx:EURUSD", "future:CL:2024-12", "curve:USD:10Y"
 EUROS = (1.10, 1.11, 1.12, 1.13, 1.09, 1.08)
 OILS = (80.0, 81.0, 82.0, 83.0, 84.0, 85.0)
@@ -103,17 +105,18 @@ def test_fills_stop_and_pnl_follow_quotes(memory, lake, instrument, direction, s
     assert advance_account(memory, now, SETTINGS) == []
     (outcome,), gaps = close_exits(memory, now)
     bought, sold = fills(whole_memory(memory, now.as_of))
-    side = 1 if direction == "long" else -1
-    quantity = side * (CAPITAL * 0.1 // entry)
+    side, multiplier = 1 if direction == "long" else -1, 10.0 if instrument == OIL else None
+    quantity = side * (CAPITAL * 0.1 // (entry * (multiplier or 1.0)))
     assert gaps == []
     assert (bought.quantity, sold.quantity) == (quantity, -quantity)
     assert (bought.price, sold.price) == pytest.approx((entry, leave))
+    assert (bought.multiplier, sold.multiplier) == (multiplier, multiplier)
     assert (bought.filled_at.astimezone(NEW_YORK).date(), sold.filled_at.astimezone(NEW_YORK).date()) == (
         DAYS[2],
         closed_on,
     )
     assert outcome.status == ("stop" if stop else "time")
-    assert outcome.pnl == pytest.approx(quantity * (leave - entry) / CAPITAL * 100)
+    assert outcome.pnl == pytest.approx(quantity * (leave - entry) * (multiplier or 1.0) / CAPITAL * 100)
 
 
 def test_imported_fills_of_a_quoted_instrument_are_valued(memory, lake, tmp_path):

@@ -1,4 +1,4 @@
-"""An evaluation of inspect-ai whose samples have their own cut-offs: run by test_samples.py, or with an address.
+"""An evaluation of inspect-ai whose samples have their own cut-offs: run by test_samples.py.
 
 python inspect_samples.py ADDRESS HEADER DAY=INSTANT …
 """
@@ -12,6 +12,11 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.solver import generate, solver
 from inspect_ai.tool import mcp_server_http, mcp_tools
+
+
+async def count_words(text):
+    """The tokens of a text: words, because the encoding that inspect-ai counts with is fetched from the network."""
+    return len(text.split())
 
 
 def evaluate(address, header, cut_offs):
@@ -34,10 +39,12 @@ def evaluate(address, header, cut_offs):
         for number in range(2 * len(cut_offs))
     ]
     samples = [Sample(input="What happened?", id=day, metadata={"as_of": text}) for day, text in cut_offs.items()]
+    model = get_model("mockllm/model", custom_outputs=calls)
+    model.api.count_text_tokens = count_words
     with tempfile.TemporaryDirectory() as folder:
         (log,) = inspect_ai.eval(
             inspect_ai.Task(dataset=samples, solver=[with_tools(), generate()]),
-            model=get_model("mockllm/model", custom_outputs=calls),
+            model=model,
             log_dir=folder,
             display="none",
             max_samples=1,

@@ -10,7 +10,7 @@ from pitlake.cli import invoke
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.proxy.cutting import cut_answer
-from pitlake.proxy.learn import draft
+from pitlake.proxy.learn import complaint, draft
 from pitlake.proxy.policy import parse
 from tests.proxy.test_policies import RECORDED
 from tests.proxy.worlds import AS_OF, hostile
@@ -98,6 +98,7 @@ def test_the_forms_that_servers_answer_in_are_drafted_and_let_items_pass(answer,
         ([{"name": "x", "price": 1}], "no member of an item can be read as its publication"),
         ([{"date": "2024-02-14", "daily_return": 0.1}], "no item of the sample would pass"),
         ({"found": "nothing"}, "no member of an item"),
+        ({"query": "x", "results": []}, "the answer has an empty list: draft from a call that finds items."),
         (
             [{"realtime_start": "2024-02-13", "realtime_end": "9000-01-01", "date": "2024-01-01"}],
             "no item of the sample would pass (realtime_end states a later time: is it one of business_dates?)",
@@ -121,6 +122,83 @@ def test_only_arguments_that_limit_the_time_are_bound_to_it():
     text = draft([log], [("log", text_answer([{"date": "2024-02-14"}] * 2))])
     members = tomllib.loads(text)["tools"]["log"]
     assert (members["bind"], members["limit"]["argument"]) == ({"end_timestamp": "{epoch}"}, "max_count")
+
+
+def test_a_limit_that_a_server_declares_as_any_number_is_a_limit():
+    answer = text_answer([{"date": "2024-02-14"}] * 2)
+    for kind in ({"type": "number"}, {"anyOf": [{"type": "number"}, {"type": "null"}]}):
+        text = draft([tool("search", limit=kind)], [("search", answer)])
+        assert tomllib.loads(text)["tools"]["search"]["limit"]["argument"] == "limit"
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"sql": TEXT},
+        {"query": TEXT | {"description": "SELECT SQL query to execute"}},
+        {"query": TEXT | {"description": "A GraphQL document"}},
+        {"cypher_query": TEXT},
+    ],
+)
+def test_a_caller_that_writes_the_query_could_date_the_items_itself(properties):
+    text = draft([tool("run", **properties)], [("run", text_answer([{"date": "2024-02-14"}]))])
+    (name,) = properties
+    assert f"# Commented out: with a {name} of its own a caller can date the items as it likes" in text
+    assert f'Write your own: fixed = {{ {name} = "…" }}.' in text
+    assert "tools" not in tomllib.loads(text)
+
+
+def test_a_draft_says_which_part_of_a_sample_would_not_pass():
+    vintages = [
+        {"realtime_start": "2024-02-13", "realtime_end": end, "date": "2024-01-01"}
+        for end in ("2024-02-15", "9999-12-31")
+    ]
+    text = draft([tool("observations")], [("observations", text_answer(vintages))])
+    reason = (
+        "1 of 2 items of the sample would not pass (realtime_end states a later time: is it one of business_dates?)"
+    )
+    assert f"[tools.observations]\n# {reason}.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("All is well", "the answer is prose"),
+        ("[{'date': '2024-02-14'}]", "the answer is in Python's notation"),
+        ('["a", "b"]', "the answer is JSON without objects"),
+        (None, "the answer has no text"),
+    ],
+)
+def test_an_answer_without_items_is_named(text, shape):
+    content = [{"type": "image", "data": ""} if text is None else {"type": "text", "text": text}]
+    assert f"# Commented out: {shape}: no item can be found." in draft([tool("a")], [("a", {"content": content})])
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "there was no answer: the server ended, or the call took longer than --timeout"),
+        ({"isError": True}, "it did not say why"),
+        ({"isError": True, "content": [{"type": "text", "text": "HTTP\n 503"}]}, "HTTP 503"),
+        (
+            {"content": [{"type": "text", "text": "Error: the host\ncan't be reached"}]},
+            "Error: the host can't be reached",
+        ),
+        (text_answer({"error": True, "error_type": "unknown", "message": "no such host"}), "no such host"),
+        (text_answer({"title": "Northwind", "summary": None, "error": "HTTP 503"}), "HTTP 503"),
+        (text_answer({"success": False, "error": {"code": 503}}), '{"code": 503}'),
+        (text_answer({"status": "error", "results": [], "message": "timed out"}), "timed out"),
+        (as_text("API error 429"), "API error 429"),
+        (as_text({"success": False, "error": "no key"}), "no key"),
+        (text_answer({"errors": [], "error": None, "results": [{"date": "2024-02-14"}]}), ""),
+        (text_answer({"error": "one source of two failed", "results": [{"date": "2024-02-14"}]}), ""),
+        (text_answer([{"date": "2024-02-14", "error": "none"}]), ""),
+        ({"content": [{"type": "text", "text": "Northwind sees no error"}]}, ""),
+    ],
+)
+def test_an_error_is_one_line_however_a_server_reports_it(answer, words):
+    assert complaint(answer) == words
+    assert ("because the sample call failed:\n# a" in draft([tool("a")], [("a", answer)])) == bool(words)
 
 
 def test_an_answer_that_is_one_item_has_no_pages():
@@ -175,6 +253,13 @@ def test_a_server_that_dies_at_its_start_shows_its_last_words(tmp_path, monkeypa
     output = capsys.readouterr().err
     assert "did not answer as an MCP server: no licence for [redacted NEWS_API_KEY]" in output
     assert output.count("\n") == 1
+
+
+def test_the_line_of_an_error_is_shown_and_not_the_advice_below_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    program = "raise SystemExit('Usage: server\\nError: a licence is required.\\nOptions:\\n  - buy one')"
+    assert invoke(["proxy", "--learn", "draft.toml", "--", sys.executable, "-c", program]) == 2
+    assert "did not answer as an MCP server: Error: a licence is required. (" in capsys.readouterr().err
 
 
 NOISY = """

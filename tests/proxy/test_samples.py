@@ -1,6 +1,8 @@
 """One proxy for samples with different cut-offs: each request's header names its own, and nothing else does."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import anyio
 import pytest
@@ -13,7 +15,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from pitlake.cli import invoke
 from pitlake.clock import instant
 from pitlake.proxy.samples import AsOfHeader
-from tests.proxy.worlds import proxy_process, served
+from tests.proxy.worlds import environment, proxy_process, served
 
 LATEST = "2024-02-20T16:00:00-05:00"
 HEADER = "X-As-Of"
@@ -147,9 +149,9 @@ def test_wrong_options_are_one_line(options, complaint, capsys):
 
 
 @pytest.mark.long
-def test_an_evaluation_of_inspect_gives_each_sample_its_cut_off(proxy):
-    pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
-    from tests.proxy.inspect_samples import evaluate
-
-    titles = evaluate(proxy, HEADER, {day: f"2024-02-{day}T16:00:00-05:00" for day in (11, 14, 18)})
-    assert titles == {day: [f"day {earlier}" for earlier in DAYS if earlier <= day] for day in (11, 14, 18)}
+def test_an_evaluation_of_inspect_gives_each_sample_its_cut_off(proxy, tmp_path):
+    programs = environment(tmp_path / "inspect", "inspect-ai==0.3.285", "mcp<2")
+    cut_offs = [f"{day}=2024-02-{day}T16:00:00-05:00" for day in (11, 14, 18)]
+    line = [programs / "python", Path(__file__).with_name("inspect_samples.py"), proxy, HEADER, *cut_offs]
+    titles = json.loads(subprocess.run(line, check=True, capture_output=True, text=True, timeout=600).stdout)
+    assert titles == {str(day): [f"day {early}" for early in DAYS if early <= day] for day in (11, 14, 18)}

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pitlake.clock import instant, iso
+from pitlake.proxy.spellings import instants_of
 from pitlake.proxy.times import Undated, names_later_day, published, stray_instants
 from tests.proxy.spellings import NO_TIMES, later_and_earlier, true_values
 from tests.proxy.worlds import AS_OF
@@ -212,3 +213,11 @@ def test_a_text_that_names_a_later_day_is_seen(text):
 )  # fmt: skip
 def test_a_text_that_names_no_later_day_passes(text):
     assert not names_later_day(text, datetime(2024, 2, 15, tzinfo=timezone.utc).date())
+
+
+@pytest.mark.parametrize("zone", [None, timezone.utc, ZoneInfo("Asia/Tokyo")], ids=str)
+@pytest.mark.parametrize("ahead", ["GMT", "UTC", "-0500", "+0530", "+1400", "-1500"])
+def test_a_mail_s_time_reads_alike_when_it_is_spaced_in_an_unusual_way(ahead, zone):
+    for clock in ("00:00:00", "05:00:00", "15:00:00", "15:30:01", "24:00:00"):
+        usual = f"Wed, 14 Feb 2024 {clock} {ahead}"
+        assert instants_of(usual, zone) == instants_of(usual.replace("Feb ", "Feb  "), zone)

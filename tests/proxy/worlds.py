@@ -89,6 +89,15 @@ async def ask(client, reader, tool, arguments):
     return answer
 
 
+def environment(folder, *packages):
+    """The programs of these packages, put into an environment of their own from the package index."""
+    uv = [sys.executable, "-m", "uv"]
+    subprocess.run([*uv, "venv", "-q", "--python", sys.executable, folder], check=True, timeout=600)
+    line = [*uv, "pip", "install", "-q", "--python", folder / "bin/python", *packages]
+    subprocess.run(line, check=True, timeout=600)
+    return folder / "bin"
+
+
 @contextmanager
 def served(app):
     """The address of an application on the loopback."""
