@@ -145,10 +145,10 @@ class Desk:
             raise BadInput(
                 "model.control", "is not set", f'write [model] control = "openai:<id>@<url>" to {self.settings}'
             )
-        stated = settings.control_trained_to
-        day = date.fromisoformat(stated) if stated else named_model(settings.control, lake).trained_to
+        last_day = settings.control_trained_to
+        day = date.fromisoformat(last_day) if last_day else named_model(settings.control, lake).trained_to
         if day is None:
-            problem = f"nobody states when the training of {settings.control} ended"
+            problem = f"it is not stated when the training of {settings.control} ended"
             raise BadInput(
                 "model.control_trained_to", problem, f'write control_trained_to = "2013-12-31" to {self.settings}'
             )

@@ -60,12 +60,12 @@ class _Reader:
             whole = load_json(text)
         except ValueError:
             return self.layout()
-        named: dict[str, Any] = {key(name): value for name, value in whole.items()}
-        self._set_title(str(named.pop("id", "")))
-        body = str(named.pop("body", None) or "").strip("\n")
-        if summary := named.pop("summary", None):
+        by_name: dict[str, Any] = {key(name): value for name, value in whole.items()}
+        self._set_title(str(by_name.pop("id", "")))
+        body = str(by_name.pop("body", None) or "").strip("\n")
+        if summary := by_name.pop("summary", None):
             body = f"## SUMMARY\n\n{summary}\n\n{body}".strip("\n")
-        return Layout(self._title, [(1, name, value) for name, value in named.items()], body, 1)
+        return Layout(self._title, [(1, name, value) for name, value in by_name.items()], body, 1)
 
     def layout(self) -> Layout:
         """Return the title, the fields and the body."""

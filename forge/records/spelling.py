@@ -94,24 +94,24 @@ class Spelling:
 def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Spelling:  # noqa: N802 - marks a type
     """Return the mark of a number: the smallest and the largest one allowed, inclusive, and its unit."""
     limits = {"minimum": low, "maximum": high, "description": unit and f"in {unit}"}
-    stated = {name: value for name, value in limits.items() if value not in ("", math.inf, -math.inf)}
+    bounds = {name: value for name, value in limits.items() if value not in ("", math.inf, -math.inf)}
 
     def read(kind: Any, value: Any, reading: Reading, name: str) -> Any:
-        written = value
+        spelling = value
         if isinstance(value, str) and not reading.exact:
             value = (int if kind is int and value.strip().isdigit() else float)(read_number(value, low, high, unit))
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < TOO_LARGE:
-            raise ValueError(f"{quote(written)} is not a number")
+            raise ValueError(f"{quote(spelling)} is not a number")
         if not reading.exact and (low, high) == (0, 1) and 2 <= value <= 100 and value == int(value):
             value = value / 100  # A whole number from 2 to 100 is a share in percent.
-            reading.note(name, written, f"{value:g}")
+            reading.note(name, spelling, f"{value:g}")
         if not low <= value <= high:
             raise ValueError(
                 f"{value:g} is not {f'from {low:g} to {high:g}' if high < math.inf else f'{low:g} or more'}"
             )
         return value
 
-    return Spelling(read, lambda schema: schema | stated)
+    return Spelling(read, lambda schema: schema | bounds)
 
 
 def _read_line(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
@@ -124,8 +124,8 @@ def _read_word(kind: Any, value: Any, reading: Reading, name: str) -> Any:
     words = get_args(kind)
     word = key(value) if isinstance(value, str) and not reading.exact else value
     if word not in words and not reading.exact:
-        begun = [each for each in words if each.startswith(f"{word}_")]
-        word = begun[0] if len(begun) == 1 else ALIASES.get(word, word)
+        longer_words = [each for each in words if each.startswith(f"{word}_")]
+        word = longer_words[0] if len(longer_words) == 1 else ALIASES.get(word, word)
         if word in words:
             reading.note(name, value, word)
     if word not in words:
@@ -221,14 +221,14 @@ def _part(kind: Any, value: Any) -> Any:
         return {first: str(value)}
     if not isinstance(value, dict):
         return value
-    named = {_field_name(kind, name): item for name, item in value.items()}
-    if len(named) > 1 or set(named) & set(_names(kind)):
-        return named
+    by_name = {_field_name(kind, name): item for name, item in value.items()}
+    if len(by_name) > 1 or set(by_name) & set(_names(kind)):
+        return by_name
     for name, item in value.items():
         if isinstance(item, dict):
             return {first: str(name), **_part(kind, item)}
         return {first: str(name), others[0]: item} if others else {first: f"{name}: {item}"}
-    return named
+    return by_name
 
 
 def _names(kind: Any) -> list[str]:

@@ -13,7 +13,7 @@ from forge.model.messages import Answer, Call, Message, Results
 from forge.records.spelling import key, load_json
 
 UNREADABLE = "tool_call"
-"""The name of a call that is written as text and can't be read. No tool has it, so the model is told."""
+"""The name of a call that is written as text and can't be read. No tool has it, so the call fails with a reason."""
 _TAGGED = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")

@@ -58,5 +58,5 @@ def agent_tools(
         CompactTool(model, fs, conversation),
         *(typed_writes(fs) if profile[1] else ()),
     )
-    named = {tool.spec.name: tool for tool in tools}
-    return {name: tool for name, tool in named.items() if name in PROFILES.get(profile[0], named)}
+    by_name = {tool.spec.name: tool for tool in tools}
+    return {name: tool for name, tool in by_name.items() if name in PROFILES.get(profile[0], by_name)}
