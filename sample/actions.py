@@ -79,7 +79,7 @@ def dividends(company: Company) -> Iterator[Dividend]:
             yield from (Dividend("WMT", declared, ex, amount) for ex in ex_dates)
         return
     amounts, months = PAYERS.get(company.ticker) or _habit(company)
-    random = rng("dividends", company.ticker)
+    random = rng("dividends", company.seed)
     for year, amount in zip((2023, 2024, 2025), amounts, strict=True):
         for month in months:
             declared = on_or_after(date(year, month, random.randrange(5, 24))).day

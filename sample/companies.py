@@ -61,6 +61,11 @@ LEASES = "us-gaap:OperatingLeaseLeaseIncome"
 REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
 
 
+_KEYS = "AAPL MSFT NVDA AMZN GOOGL META WMT NOG JPM XOM KO JNJ UNH CAT AAL NEE O AVGO CRM CMG ADM M FCX ORLY PX QFH"
+SEEDS = _KEYS.split()
+"""The keys of random numbers of REAL, in its order: another key would change every figure of its company."""
+
+
 @dataclass(frozen=True)
 class Company:
     """One company. Prices are in split-adjusted USD, revenue in USD million per quarter, shares and market value in
@@ -89,6 +94,11 @@ class Company:
     known_revenue: tuple[int, ...] = ()
     index: int = 0
     died: date = date.max
+
+    @property
+    def seed(self) -> str:
+        """Return the key of the company's random numbers, which stays if its name changes."""
+        return SEEDS[self.index] if self.index < len(SEEDS) else self.ticker
 
     @property
     def sector(self) -> str:

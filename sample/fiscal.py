@@ -100,7 +100,7 @@ def _year_end(year: int, month: int, rule: str) -> date:
 def figures(company: Company, position: int) -> Figures:
     """Return the figures of `quarters(company)[position]`."""
     quarter = quarters(company)[position]
-    random = rng("figures", company.ticker, quarter.end)
+    random = rng("figures", company.seed, quarter.end)
     revenue = _revenue(company, position, random.uniform(0.97, 1.03)) * 1_000_000
     margin = company.margin * random.uniform(0.85, 1.15)
     net = _millions(revenue * margin)

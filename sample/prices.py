@@ -38,9 +38,9 @@ class Bar:
 
 
 @lru_cache(maxsize=256)
-def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
+def bars(seed: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
     """Return a path from about `first` to about `last` over every session of the world; turnover is shares per day."""
-    random = rng("bars", symbol)
+    random = rng("bars", seed)
     path: dict[date, Bar] = {}
     trading = [day for day in sorted(sessions()) if FIRST_DAY <= day <= LAST_DAY]
     swing, close = 0.0, first
@@ -69,7 +69,7 @@ def company_bars(company: Company) -> Mapping[date, Bar]:
     """Return the company's path until its end; empty for the company that never had prices."""
     if company.ticker == NEVER_PRICED:
         return {}
-    path = bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
+    path = bars(company.seed, company.first_price, company.last_price, company.shares * 0.006)
     return {day: bar for day, bar in path.items() if day <= company.died}
 
 
@@ -90,7 +90,7 @@ def change(path: Mapping[date, Bar], start: date, end: date) -> float | None:
 
 def add_company_prices(graph: Graph, company: Company) -> None:
     """Add one HAS_PRICE edge per priced day."""
-    _add(graph, "Company", company.cik, company.ticker, company_bars(company))
+    _add(graph, "Company", company.cik, company.ticker, company_bars(company), company.seed)
 
 
 def add_benchmark_prices(graph: Graph) -> None:
@@ -103,8 +103,8 @@ def add_benchmark_prices(graph: Graph) -> None:
         _add(graph, "Industry", squashed(industry), etf, etf_bars(etf))
 
 
-def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date, Bar]) -> None:
-    random = rng("stored bars", symbol)
+def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date, Bar], seed: str = "") -> None:
+    random = rng("stored bars", seed or symbol)
     for day in priced_days():
         if (
             day not in path

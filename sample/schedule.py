@@ -94,7 +94,7 @@ def filings(company: Company) -> tuple[Filing, ...]:
     last = min(LAST_DAY, company.died)
     drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= last and _key(f) not in LOST]
     drafts.sort(key=lambda filing: (filing.accepted, filing.form))
-    random, numbers, numbered = rng("accessions", company.ticker), dict[int, int](), []
+    random, numbers, numbered = rng("accessions", company.seed), dict[int, int](), []
     for filing in drafts:
         year = filing.accepted.year
         numbers[year] = numbers.get(year, 10) + random.randrange(1, 4)
@@ -117,7 +117,7 @@ def _key(filing: Filing) -> tuple[str, str, date] | None:
 
 
 def _periodic(company: Company) -> Iterator[Filing]:
-    random = rng("filing lags", company.ticker)
+    random = rng("filing lags", company.seed)
     release_lag = random.randrange(19, 34)
     for quarter in quarters(company):
         form = "10-K" if quarter.number == 4 else "10-Q"
@@ -155,7 +155,7 @@ def _clock(random: Random, first: str, last: str) -> str:
 
 def _occasional(company: Company) -> Iterator[Filing]:
     """Yield four other 8-Ks per year, some of them after 17:30, when EDGAR dates a filing to the next business day."""
-    random = rng("occasions", company.ticker)
+    random = rng("occasions", company.seed)
     for year in (2023, 2024, 2025):
         for _ in range(4):
             items, exhibits = random.choice(_OCCASIONS)
