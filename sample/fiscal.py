@@ -20,11 +20,11 @@ OPERATING_INCOME = "us-gaap:OperatingIncomeLoss"
 
 # (ticker, concept, period start, period end, member) -> (filed from, value in USD), oldest first.
 STATED: dict[tuple[str, str, date, date, str], tuple[tuple[date, int], ...]] = {
-    ("M", NET_INCOME, date(2023, 1, 29), date(2024, 2, 3), ""): (
+    ("QAVN", NET_INCOME, date(2023, 1, 29), date(2024, 2, 3), ""): (
         (date.min, 105_000_000),
         (date(2025, 3, 21), 45_000_000),
     ),
-    ("ADM", OPERATING_INCOME, date(2023, 1, 1), date(2023, 12, 31), "adm:NutritionMember"): (
+    ("QADL", OPERATING_INCOME, date(2023, 1, 1), date(2023, 12, 31), "qadl:NutritionMember"): (
         (date.min, 427_000_000),
         (date(2024, 11, 18), 387_000_000),
     ),

@@ -14,11 +14,11 @@ from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, REAL, SECTOR_ETFS,
 from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
 
 # Loaded after the split of 2024-06-10, and therefore on the new basis, unlike the days around it.
-LOADED_LATE = {"NVDA": (date(2024, 6, 3), date(2024, 6, 6))}
+LOADED_LATE = {"QBRY": (date(2024, 6, 3), date(2024, 6, 6))}
 # On this day the loader stopped halfway through the symbols, and never loaded the rest.
 HALF_LOADED_DAY = date(2024, 8, 19)
 # A ticker missing on one of two consecutive days is dropped for both.
-DROPPED = {"FCX": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
+DROPPED = {"QAPT": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
 
 _PERSISTENCE = 0.97
 _SWING = 0.055

@@ -45,7 +45,7 @@ def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, cap
 
 @pytest.mark.parametrize("dataset", ["av_earnings", "yahoo_earnings"])
 def test_polls_of_splits_prove_that_figures_per_share_counted_when_they_were_reported(lake, dataset):
-    question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'AAPL' ORDER BY available_at DESC"
+    question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'QACB' ORDER BY available_at DESC"
     with connect("2024-05-29T17:00:00-04:00", lake=lake, datasets=[dataset], isolation="in_process") as session:
         assert session.sql(question).rows()[0] == (1.53,)
 
