@@ -26,9 +26,12 @@ rows.
 APPLE, BOGMARSH = "0000320193", "0009800021"
 SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "av_daily_bars": Scope(tickers=("QACB", "QBG")),
+    **dict.fromkeys(("av_earnings", "yahoo_earnings"), Scope(tickers=("AAPL", "QACB"))),
     "sec_facts": Scope(ciks=(BOGMARSH, APPLE)),
     "sec_filings": Scope(ciks=(BOGMARSH, APPLE)),
-    "polygon_splits": Scope(tickers=("AAPL", "QBRY")),  # Apple's per-share figures count from their fetch without them.
+    "polygon_splits": Scope(
+        tickers=("AAPL", "QACB", "QBRY")
+    ),  # Without them, per-share figures count from their fetch.
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("QACB guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
