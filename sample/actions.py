@@ -1,4 +1,4 @@
-"""Dividends and splits: real ratios and dates where they are well known, and modelled regular payments.
+"""Dividends and splits: given ratios and dates, and modelled regular payments.
 
 A dividend's id omits its amount and ex-date, so of several declared on one day only the last one written remains.
 The world uses it, and the prices use its split ratios.

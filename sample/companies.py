@@ -1,6 +1,6 @@
-"""The companies of the sample world and their classification: real tickers and CIKs, invented figures.
+"""The companies and funds of the sample world: invented, with tickers that no exchange uses. QFH has the oddities.
 
-A larger scale adds invented companies. The fictional QFH has the oddities that no real company should be shown with.
+The index alone keeps a real name, which the product compares with. Its bars are invented.
 """
 
 from collections.abc import Iterator
@@ -11,44 +11,44 @@ from itertools import pairwise
 from sample.shapes import Graph, rng
 
 SECTOR_ETFS = {
-    "Basic Materials": "XLB",
-    "Communication Services": "XLC",
-    "Consumer Cyclical": "XLY",
-    "Consumer Defensive": "XLP",
-    "Energy": "XLE",
-    "Financial Services": "XLF",
-    "Healthcare": "XLV",
-    "Industrials": "XLI",
-    "Real Estate": "XLRE",
-    "Technology": "XLK",
-    "Utilities": "XLU",
+    "Basic Materials": "QSBM",
+    "Communication Services": "QSCS",
+    "Consumer Cyclical": "QSCC",
+    "Consumer Defensive": "QSCD",
+    "Energy": "QSEN",
+    "Financial Services": "QSFS",
+    "Healthcare": "QSHC",
+    "Industrials": "QSIN",
+    "Real Estate": "QSRE",
+    "Technology": "QSTE",
+    "Utilities": "QSUT",
 }
 
 # Industry -> (sector, ETF). If an ETF represents several industries, only the first of them has bars in the graph.
 INDUSTRIES = {
-    "Airlines": ("Industrials", "IYJ"),
-    "Asset Management": ("Financial Services", "IAI"),
-    "Auto Parts": ("Consumer Cyclical", "XRT"),
-    "Banks - Diversified": ("Financial Services", "IAI"),
-    "Beverages - Non-Alcoholic": ("Consumer Defensive", "PBJ"),
-    "Consumer Electronics": ("Technology", "IYW"),
-    "Copper": ("Basic Materials", "XME"),
-    "Department Stores": ("Consumer Cyclical", "XRT"),
-    "Discount Stores": ("Consumer Defensive", "XRT"),
-    "Drug Manufacturers - General": ("Healthcare", "PPH"),
-    "Farm & Heavy Construction Machinery": ("Industrials", "IYJ"),
-    "Farm Products": ("Consumer Defensive", "PBJ"),
-    "Healthcare Plans": ("Healthcare", "IHF"),
-    "Internet Content & Information": ("Communication Services", "FDN"),
-    "Internet Retail": ("Consumer Cyclical", "XRT"),
-    "Oil & Gas E&P": ("Energy", "XOP"),
-    "Oil & Gas Integrated": ("Energy", "IYE"),
-    "REIT - Retail": ("Real Estate", "RTL"),
-    "Restaurants": ("Consumer Cyclical", "EATZ"),
-    "Semiconductors": ("Technology", "SOXX"),
-    "Software - Application": ("Technology", "IGV"),
-    "Software - Infrastructure": ("Technology", "IGV"),
-    "Utilities - Regulated Electric": ("Utilities", "IDU"),
+    "Airlines": ("Industrials", "QIAR"),
+    "Asset Management": ("Financial Services", "QIAM"),
+    "Auto Parts": ("Consumer Cyclical", "QIRT"),
+    "Banks - Diversified": ("Financial Services", "QIAM"),
+    "Beverages - Non-Alcoholic": ("Consumer Defensive", "QIBV"),
+    "Consumer Electronics": ("Technology", "QIEL"),
+    "Copper": ("Basic Materials", "QIMT"),
+    "Department Stores": ("Consumer Cyclical", "QIRT"),
+    "Discount Stores": ("Consumer Defensive", "QIRT"),
+    "Drug Manufacturers - General": ("Healthcare", "QIDR"),
+    "Farm & Heavy Construction Machinery": ("Industrials", "QIAR"),
+    "Farm Products": ("Consumer Defensive", "QIBV"),
+    "Healthcare Plans": ("Healthcare", "QIHP"),
+    "Internet Content & Information": ("Communication Services", "QIWB"),
+    "Internet Retail": ("Consumer Cyclical", "QIRT"),
+    "Oil & Gas E&P": ("Energy", "QIEP"),
+    "Oil & Gas Integrated": ("Energy", "QIOG"),
+    "REIT - Retail": ("Real Estate", "QIRR"),
+    "Restaurants": ("Consumer Cyclical", "QIRS"),
+    "Semiconductors": ("Technology", "QISC"),
+    "Software - Application": ("Technology", "QISW"),
+    "Software - Infrastructure": ("Technology", "QISW"),
+    "Utilities - Regulated Electric": ("Utilities", "QIUE"),
 }
 
 INDEX = "SPY"
@@ -60,10 +60,9 @@ REVENUES = "us-gaap:Revenues"
 LEASES = "us-gaap:OperatingLeaseLeaseIncome"
 REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
 
-
 _KEYS = "AAPL MSFT NVDA AMZN GOOGL META WMT NOG JPM XOM KO JNJ UNH CAT AAL NEE O AVGO CRM CMG ADM M FCX ORLY PX QFH"
 SEEDS = _KEYS.split()
-"""The keys of random numbers of REAL, in its order: another key would change every figure of its company."""
+"""The keys of random numbers of LIVING, in its order: another key would change every figure of its company."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def squashed(name: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
-REAL = (
+LIVING = (
     Company("QACB", "0009800010", "Aconby Inc.", "NAS", "Consumer Electronics", 125.07, 205.17, 14_935_826_000, 164_000,
             94_000, 0.004, 0.24, (9, "saturday"), REVENUE, True, ("ProductMember", "ServiceMember"),
             (117_154, 94_836, 81_797, 89_498, 119_575, 90_753, 85_777, 94_930, 124_300, 95_359)),
@@ -189,7 +188,7 @@ REAL = (
             41_300_000, None, 310, 0.01, 0.06, segments=("QuillsMember", "InkMember")),
 )  # fmt: skip
 
-# Fictional companies that end before the world does: one is acquired, one is delisted by its exchange, one deregisters
+# Companies that end before the world does: one is acquired, one is delisted by its exchange, one deregisters
 # by Form 15.
 ACQUIRED, STRUCK, DARK = "QWRN", "QTTH", "QCRB"
 DEAD = (
@@ -205,14 +204,12 @@ _FIRST_DEAD = 7_000  # This is above the index of any scale.
 
 
 def companies(scale: int = 1) -> Iterator[Company]:
-    """Yield the real companies and the fictional ones that end, then `(scale - 1)` invented companies for each real
-    one.
-    """
-    for index, company in enumerate(REAL):
+    """Yield LIVING and DEAD, then `(scale - 1)` further companies for each of LIVING."""
+    for index, company in enumerate(LIVING):
         yield replace(company, index=index)
     for index, company in enumerate(DEAD, start=_FIRST_DEAD):
         yield replace(company, index=index)
-    for index in range(len(REAL), len(REAL) * scale):
+    for index in range(len(LIVING), len(LIVING) * scale):
         yield _made_up(index)
 
 

@@ -1,6 +1,6 @@
 """Fiscal calendars and figures: the end of each quarter, and the results that the company states for it.
 
-The revenue of six companies follows their real figures; everything else is modelled. A figure that a later filing
+The revenue of six companies is given; everything else is modelled. A figure that a later filing
 restates is listed in STATED, by the day each value was first filed.
 """
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from sample.actions import split_factor
 from sample.calendar import FIRST_DAY, LAST_DAY, before, priced_days, sessions
-from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, REAL, SECTOR_ETFS, Company, squashed
+from sample.companies import INDEX, INDUSTRIES, LIVING, NEVER_PRICED, SECTOR_ETFS, Company, squashed
 from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
 
 # Loaded after the split of 2024-06-10, and therefore on the new basis, unlike the days around it.
@@ -109,7 +109,7 @@ def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date
         if (
             day not in path
             or day in DROPPED.get(symbol, ())
-            or (day == HALF_LOADED_DAY and not _loaded_half_way(symbol))
+            or (day == HALF_LOADED_DAY and symbol not in _first_half())
         ):
             continue
         bar = stored(symbol, day, path, fractional=random.random() < 0.05)
@@ -142,9 +142,5 @@ def _factor_at_load(symbol: str, day: date) -> float:
 @lru_cache(maxsize=1)
 def _first_half() -> frozenset[str]:
     etfs = {etf for _, etf in INDUSTRIES.values()} | set(SECTOR_ETFS.values()) | {INDEX}
-    symbols = sorted(etfs | {company.ticker for company in REAL})
+    symbols = sorted(etfs | {company.ticker for company in LIVING})
     return frozenset(symbols[: len(symbols) // 2])
-
-
-def _loaded_half_way(symbol: str) -> bool:
-    return symbol in _first_half()

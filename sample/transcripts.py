@@ -44,11 +44,6 @@ class Call:
     def id(self) -> str:
         return self.node_id or self.key
 
-    @property
-    def seed(self) -> str:
-        """Return the key of the call's random numbers."""
-        return self.key.replace(self.company.ticker, self.company.seed)
-
 
 def calls(company: Company) -> list[Call]:
     """Return a call for every earnings release: an hour later, or at 8:30 if the release is before the open."""
@@ -69,7 +64,7 @@ def _call(filing: Filing, quarter: Quarter) -> Call:
 def add_calls(graph: Graph, company: Company) -> None:
     """Add every call of the company with all its parts."""
     for call in calls(company):
-        random = rng("call", call.seed)
+        random = rng("call", call.key.replace(company.ticker, company.seed))
         add_call(graph, call)
         add_remarks(graph, call, opening(call, random))
         for sequence in range(random.randrange(4, 8)):
@@ -95,7 +90,7 @@ def add_call(graph: Graph, call: Call, **overrides: object) -> str:
     }
     graph.merged("Transcript", call.id, **(properties | overrides))
     graph.edge(("Company", "HAS_TRANSCRIPT", "Transcript"), company.cik, call.id)
-    add_influences(graph, "Transcript", call.id, company, start, event_returns(company, call.seed, call.start))
+    add_influences(graph, "Transcript", call.id, company, start, event_returns(company, call.key, call.start))
     return call.id
 
 

@@ -11,7 +11,7 @@ import pytest
 from sample import world
 from sample.actions import YARROWMART_YEARS
 from sample.calendar import FIRST_DAY, HOLE, LAST_DAY, days, sessions
-from sample.companies import DEAD, REAL, companies
+from sample.companies import DEAD, LIVING, companies
 from sample.shapes import Graph
 from tests.every import every
 
@@ -126,13 +126,13 @@ def test_a_larger_world_holds_the_smaller_one():
     small, large = list(companies()), list(companies(3))
     assert large[: len(small)] == small
     assert len({company.cik for company in large}) == len({company.ticker for company in large}) == len(large)
-    assert len(large) == 3 * len(REAL) + len(DEAD)
+    assert len(large) == 3 * len(LIVING) + len(DEAD)
 
 
 def test_a_made_up_company_s_part_depends_on_its_place_alone():
     def built(scale):
         existing = set()
-        company = list(companies(scale))[2 * len(REAL) + len(DEAD) - 1]
+        company = list(companies(scale))[2 * len(LIVING) + len(DEAD) - 1]
         return list(world._company(Graph(existing), company).records())
 
     assert built(2) == built(4)
@@ -144,7 +144,7 @@ def test_accession_numbers_name_no_real_filing(nodes):
 
 def test_what_is_missing_is_missing_by_itself(edges, nodes):
     bars = {edge[:2] for edge in edges["Date", "HAS_PRICE", "Company"]}
-    qzp, qapt = (next(each.cik for each in REAL if each.ticker == ticker) for ticker in ("QZP", "QAPT"))
+    qzp, qapt = (next(each.cik for each in LIVING if each.ticker == ticker) for ticker in ("QZP", "QAPT"))
     gone = {("2024-08-19", qzp), ("2024-02-13", qapt), ("2024-02-14", qapt)}
     assert gone.isdisjoint(bars)
     assert {("2024-08-16", qzp), ("2024-08-20", qzp), ("2024-02-12", qapt), ("2024-02-15", qapt)} <= bars
