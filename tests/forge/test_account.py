@@ -106,11 +106,11 @@ def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
         ("QBG,10,1,2024-03-01 12:00,,\n", "line 3: filled_at"),
         ("QBG,10,1,2044-03-01T12:00:00-05:00,,\n", "is in the future"),
         ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
-        ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
-        ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
+        ("QBG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
+        ("QBG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
         ("future:CL:2024-12,1,80,2024-03-01T12:00:00-05:00,,\n", "line 3: contract future:CL:2024-12 is a future, and"),
         ("fx:USDJPY,1,150,2024-03-01T12:00:00-05:00,,\n", "line 3: fx:USDJPY is not priced in USD; give a currency as"),
-        ("NOG,10\n", "line 3: its number of values differs"),
+        ("QBG,10\n", "line 3: its number of values differs"),
     ],
 )
 def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp_path, text, problem):
@@ -125,7 +125,7 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
     [
         (("EUX",), "line 2: currency 'EUX' is not supported; did you mean EUR"),
         (("GBX",), "line 2: currency 'GBX' is not supported; did you mean GBP"),
-        (("usd", "EUR"), "line 3: currency of NOG is EUR, and that of its fills USD; give all fills of an instrument"),
+        (("usd", "EUR"), "line 3: currency of QBG is EUR, and that of its fills USD; give all fills of an instrument"),
     ],
 )
 def test_a_currency_that_no_rate_values_and_two_of_one_instrument_are_refused(

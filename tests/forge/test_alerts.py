@@ -46,7 +46,7 @@ def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, a
 
 def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(memory, lake):
     held(memory, stop="100", target="")
-    held(memory, stop="95 or so", instrument="NOG")
+    held(memory, stop="95 or so", instrument="QBG")
     now = at(memory, lake, DAYS[3])
     first, second = of("stop near", alert_texts(memory, now))
     assert first == ("E-001", f"reached its stop 100 on {DAYS[0]}")

@@ -128,7 +128,7 @@ def test_a_changed_margin_counts_from_its_day_on_and_a_month_may_have_its_own():
 def test_an_amount_in_another_currency_becomes_usd_at_the_rate_of_its_day():
     rates = {"EUR": {SESSIONS[0]: 1.10, SESSIONS[1]: 1.20, SESSIONS[3]: 1.00}}
     shares = replace(fill(1, SESSIONS[0], quantity=100, price=10.0, fees=5.0), currency="EUR")
-    closes = {"NOG": Prices(flat(11.0)), QIDX: Prices(dict(zip(SESSIONS, (100.0, 101.0, 103.0, 103.0), strict=False)))}
+    closes = {"QBG": Prices(flat(11.0)), QIDX: Prices(dict(zip(SESSIONS, (100.0, 101.0, 103.0, 103.0), strict=False)))}
     account = ledger_of([shares], closes, until=SESSIONS[3], rates=rates)
     assert account.curve[0][1] == pytest.approx(100_000 + 100 * 1.0 * 1.1 - 5 * 1.1)
     assert account.nav == pytest.approx(100_000 - 1000 * 1.1 - 5 * 1.1 + 1100 * 1.0)

@@ -111,7 +111,7 @@ def test_the_pnl_is_divided_by_view_and_expression_and_the_fees_are_the_rest(mem
 def test_positions_state_their_day_and_the_distance_to_stop_and_target(first):
     own, index = first.positions
     last = OWN[59]
-    assert (own.instrument, own.expression, own.direction) == ("NOG", "E-001", "long")
+    assert (own.instrument, own.expression, own.direction) == ("QBG", "E-001", "long")
     assert (own.exposure, own.day) == (pytest.approx(2000 * last), pytest.approx(pnl(58)[0]))
     assert (own.to_stop, own.to_target) == (
         pytest.approx((last - 20) / last * 100),
