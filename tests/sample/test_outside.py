@@ -26,7 +26,7 @@ from sample.bundled import captured, find, providers
 from tests.every import every
 
 PIT = "2024-02-15T16:00:00-05:00"
-TYPED = ("alphavantage EARNINGS symbol=QACB", "yahoo consensus symbol=QACB", "bz-news-api --themes macro --limit 50")
+TYPED = ("alphavantage EARNINGS symbol=AAPL", "yahoo consensus symbol=AAPL", "bz-news-api --themes macro --limit 50")
 HOSTS = {"alphavantage": "www.alphavantage.co", "yahoo": "query2.finance.yahoo.com"}
 
 
@@ -65,7 +65,7 @@ def test_a_data_agent_s_command_for_apple_finds_real_figures_and_no_later_ones(l
     payload = json.loads(capfdbinary.readouterr().out)
     assert check_envelope(payload, PIT) is None
     assert payload["data"], payload["gaps"]
-    if "QACB" in words:
+    if "AAPL" in words:
         newest = max(payload["data"], key=lambda item: item["available_at"])
         assert (newest["reportedEPS"], newest["evidence"].split("/")[2]) == (2.18, HOSTS[words.split()[0]])
 
