@@ -17,7 +17,7 @@ from sample.schedule import EARNINGS_ITEMS, filings
 from sample.shapes import Graph, as_json, iso_new_york, rng
 from sample.texts import embedding, prose
 
-EMBEDDED = frozenset({"AAPL", "NVDA", "WMT"})
+EMBEDDED = frozenset({"QACB", "QBRY", "QYRW"})
 ARTICLES = 45
 
 _FIRST_ID, _IDS_EACH = 31_000_000, 1_000

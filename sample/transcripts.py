@@ -14,7 +14,7 @@ from sample.schedule import EARNINGS_ITEMS, Filing, filings
 from sample.shapes import Graph, as_json, iso_new_york, rng
 from sample.texts import embedding, prose
 
-EMBEDDED = frozenset({"AAPL", "NVDA", "WMT"})
+EMBEDDED = frozenset({"QACB", "QBRY", "QYRW"})
 
 _EXECUTIVES = (("Ada Merriweather", "Chief Executive Officer"), ("Jonas Okafor", "Chief Financial Officer"))
 _ANALYSTS = (
