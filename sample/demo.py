@@ -75,7 +75,7 @@ def main() -> int:
         decision = play(home, lake, partial(out.print, markup=False, highlight=False, soft_wrap=True))
         with step("playing a month on the desk"):
             month.play(home, lake)
-        out.print("\nThe figures of these companies are invented.")
+        out.print("\nThese companies and their figures are invented; the readings of GDP are real.")
         for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS[1:]):
             show(lake, demonstration)
     except PitlakeError as error:
