@@ -7,12 +7,14 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from asofbench.generate import CLASSES, SEED, differences, freeze, worlds, write
+from asofbench.large import NAME
+from asofbench.merge import merged
 from asofbench.page import badge, page, picture
 from asofbench.report import markdown, results, table
 from asofbench.run import CACHE, Plan, Progress, run
@@ -30,7 +32,10 @@ def main(arguments: list[str] | None = None) -> int:
         freeze(options.seed)
         return 0
     try:
-        _check("class", options.classes, CLASSES)
+        if options.command == "merge":
+            _write(merged(map(_report, options.systems)), options.out)
+            return 0
+        _check("class", options.classes, (*CLASSES, NAME))
         _check("world", options.worlds, [world.name for world in worlds(options.seed)])
         chosen = chosen_systems(options.systems)
     except BadTarget as problem:
@@ -44,17 +49,31 @@ def main(arguments: list[str] | None = None) -> int:
         limit=options.limit,
     )
     report = scored(chosen, plan)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
-    (options.out / "results.md").write_text(markdown(report))
-    (options.out / "results.html").write_text(page(report))
-    real = [system for system in report["systems"] if not system["control"]]
-    (options.out / "picture.svg").write_text(picture(real, list(report["classes"])) + "\n")
-    for system in real:
-        (options.out / f"badge-{slug(system['name'])}.svg").write_text(badge(system) + "\n")
-    print("\n".join(table(report)))
-    print(f"\nWritten to {options.out}: results.html shows every class.")
+    _write(report, options.out)
     return 0 if report["systems"] else 1
+
+
+def _write(report: Mapping[str, Any], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
+    (out / "results.md").write_text(markdown(report))
+    (out / "results.html").write_text(page(report))
+    real = [system for system in report["systems"] if not system["control"]]
+    (out / "picture.svg").write_text(picture(real, list(report["classes"])) + "\n")
+    for system in real:
+        (out / f"badge-{slug(system['name'])}.svg").write_text(badge(system) + "\n")
+    print("\n".join(table(report)))
+    print(f"\nWritten to {out}: results.html shows every class.")
+
+
+def _report(name: str) -> Any:
+    try:
+        report = json.loads(Path(name).read_text())
+    except (OSError, ValueError) as problem:
+        raise BadTarget(f"{name} can't be read: {problem}") from None
+    if not isinstance(report, dict) or "systems" not in report:
+        raise BadTarget(f"{name} is not the results.json of a run: name such files")
+    return report
 
 
 def scored(chosen: Sequence[System], plan: Plan) -> dict[str, Any]:
@@ -86,9 +105,14 @@ def _check(what: str, names: Sequence[str], known: Collection[str]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="asofbench", description="Who sees the future? Scores data layers.")
-    parser.add_argument("command", nargs="?", choices=("run", "cases", "freeze"), default="run", help="default: run")
     parser.add_argument(
-        "systems", nargs="*", metavar="SYSTEM", help="a part of a system's name, file.py:Class, or an entry point"
+        "command", nargs="?", choices=("run", "cases", "freeze", "merge"), default="run", help="default: run"
+    )
+    parser.add_argument(
+        "systems",
+        nargs="*",
+        metavar="SYSTEM",
+        help="a part of a system's name, file.py:Class, or an entry point; for merge, files of results",
     )
     parser.add_argument("--out", type=Path, default=Path("asofbench-results"), help="folder for the results")
     parser.add_argument("--classes", nargs="+", default=[], metavar="CLASS", help="some classes, such as restatement")

@@ -300,6 +300,65 @@ def replay(one: Setting) -> Case:
     )
 
 
+def late_split(one: Setting) -> Case:
+    """After T the source delivers a split that took effect before T. Figures at T are divided by the splits known then:
+    in half of the cases there is one.
+    """
+    days = timedelta(days=1)
+    figures = [one.public(item) for item in one.items[:3]]
+    on_time, late = (
+        one.hidden(f"split {number}", at, stated=written(one.world.at - back * days), stamp="effective", value=ratio)
+        for number, at, back, ratio in ((1, one.world.at - 12 * days, 13, 2.0), (2, one.world.future, 11, 4.0))
+    )
+    known = [replace(on_time, text=one.text("split 1", "m1"))] if one.number % 2 else []
+    then = {row.item: row.value / (2.0 if known else 1.0) for row in figures}
+    return one.case(
+        [*figures, *known],
+        [late],
+        (one.ask("adjusted", term="split"), then),
+        (one.ask("adjusted", one.world.future, term="split"), {item: value / 4.0 for item, value in then.items()}),
+    )
+
+
+def retraction(one: Setting) -> Case:
+    """A delivery was wrong, for a record that was there and for another, and is withdrawn today. It arrived before T,
+    or later as an archive. In half of the cases another delivery states the second record rightly.
+    """
+    days, apart = timedelta(days=1), timedelta(seconds=1 + one.number)
+    came = one.world.at - 20 * days + apart if one.number % 4 < 2 else BACKFILLED - apart
+    first = one.public(one.items[0])
+    wrong = [
+        one.hidden(item, came, stated=written(one.world.at - 20 * days), loaded_at=written(came))
+        for item in one.items[:2]
+    ]
+    right = [one.public(one.items[1], one.world.at - 10 * days)] if one.number % 2 else []
+    late = one.hidden(one.items[2])
+    return one.case(
+        [first, *wrong, *right],
+        [late],
+        (one.ask("retracted", statement=written(came)), answer_of([first, *right])),
+        (one.ask("retracted", one.world.future, statement=written(came)), answer_of([first, *right, late])),
+        never=tuple(wrong),
+    )
+
+
+def erasure(one: Setting) -> Case:
+    """Everything about an entity must be erased today, from answers as of any instant and from the files. Another
+    entity, whose records came with the same deliveries, stays as it was.
+    """
+    beside = one.dice.token("beside").upper()
+    mine = [one.hidden(one.items[0], one.world.base), one.hidden(one.items[0], one.world.at - timedelta(days=20))]
+    known = one.public(one.items[0], entity=beside, text=f"{beside} stays m{one.dice.token('beside', 'text')}.")
+    late = one.hidden(one.items[1], entity=beside)
+    return one.case(
+        [*mine, known],
+        [late],
+        (one.ask("erased", statement=one.entity), {}),
+        (one.ask("erased", one.world.future, entity=beside, statement=one.entity), answer_of([known, late])),
+        never=tuple(mine),
+    )
+
+
 def random_history(one: Setting) -> Case:
     """A history by chance: new records, archives, restatements, rewrites under old dates, older vintages. Each is drawn
     apart from all others, and its right answers follow from a rule: a record counts from its date, and a further

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from asofbench import attacks, classes
+from asofbench import attacks, classes, large
 from asofbench.model import Case, Dice
 from asofbench.setting import NEW_YORK, Setting, World
 from asofbench.shapes import BY_NAME, EVERYWHERE
@@ -17,7 +17,10 @@ from asofbench.shapes import BY_NAME, EVERYWHERE
 SEED = "2026-11-23"
 HERE = Path(__file__).parent
 FROZEN = HERE / "FROZEN.json"
-GRADERS = ("attacks.py", "classes.py", "generate.py", "grading.py", "model.py", "reading.py", "setting.py", "shapes.py")
+GRADERS = (
+    "attacks.py", "classes.py", "generate.py", "grading.py", "large.py", "model.py", "reading.py", "remains.py",
+    "setting.py", "shapes.py",
+)  # fmt: skip
 GAPS = (timedelta(microseconds=1), timedelta(seconds=1), timedelta(minutes=90), timedelta(hours=26))
 FILLINGS = 8
 HISTORIES = 64
@@ -26,7 +29,7 @@ _FIGURES = ("fundamentals", "filings", "macro", "estimates")
 
 LOADER = frozenset({
     "edited_text", "date_only", "naive_eastern", "start_stamped", "midnight_stamped", "relative_columns",
-    "derived_summary", "outcome_columns", "todays_universe", "todays_identifier", "snapshot_endpoint",
+    "derived_summary", "outcome_columns", "todays_universe", "todays_identifier", "snapshot_endpoint", "late_split",
 })  # fmt: skip
 """Classes that a loader decides: a store that only compares stamps is right in them if its loader reads carefully."""
 
@@ -56,6 +59,9 @@ CLASSES: dict[str, tuple[Callable[[Setting], Case], tuple[str, ...]]] = {
     "any_order": (classes.any_order, EVERYWHERE),
     "two_bounds": (classes.two_bounds, EVERYWHERE),
     "replay": (classes.replay, EVERYWHERE),
+    "late_split": (classes.late_split, ("fundamentals", "filings", "bars", "estimates")),
+    "retraction": (classes.retraction, EVERYWHERE),
+    "erasure": (classes.erasure, EVERYWHERE),
     "random_history": (classes.random_history, EVERYWHERE),
     "forgotten_cutoff": (attacks.forgotten_cutoff, EVERYWHERE),
     "missing_time": (attacks.missing_time, EVERYWHERE),
@@ -106,15 +112,17 @@ def cases(seed: str = SEED) -> list[Case]:
     return made
 
 
-def lines(found: list[Case]) -> Iterator[tuple[str, str]]:
+def lines(seed: str) -> Iterator[tuple[str, str]]:
     """Per class its name and its case.jsonl."""
+    found = cases(seed)
+    yield large.NAME, large.Large(seed).as_lines()
     for name in CLASSES:
         yield name, "".join(json.dumps(one.as_json(), sort_keys=True) + "\n" for one in found if one.kind == name)
 
 
 def hashes(seed: str = SEED) -> dict[str, dict[str, str]]:
     """SHA-256 of every class's case.jsonl, and of the files that make and grade them."""
-    made = {f"{name}/case.jsonl": _sha(text.encode()) for name, text in lines(cases(seed))}
+    made = {f"{name}/case.jsonl": _sha(text.encode()) for name, text in lines(seed)}
     return {"cases": made, "graders": {name: _sha((HERE / name).read_bytes()) for name in GRADERS}}
 
 
@@ -135,7 +143,7 @@ def freeze(seed: str = SEED) -> None:
 
 def write(folder: Path, seed: str = SEED) -> None:
     """Every class's case.jsonl into a folder of its own."""
-    for name, text in lines(cases(seed)):
+    for name, text in lines(seed):
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
         (place / "case.jsonl").write_text(text)

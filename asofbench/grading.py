@@ -15,7 +15,7 @@ from typing import Any
 from asofbench.model import DATA, Canary, Case, Question, Reply, Truth, read
 
 CAUGHT, LEAK, WITHHELD, REFUSED, UNABLE = "caught", "leak", "withheld", "refused", "n/a"
-PLACES = ("answer", "error", "log")
+PLACES = ("answer", "error", "log", "files")
 _COUNT = re.compile(r"(\d[\d,]*) [Rr]ows?\b|Rows? ?[:=] ?(\d+)")
 _Z95 = 1.959963984540054
 
@@ -63,7 +63,7 @@ def where(reply: Reply, asked: Question, canaries: Iterable[Canary]) -> tuple[st
     """The places where a reply carries something nobody could know as of the question's instant."""
     at = read(asked.as_of)
     secret = [canary.text for canary in canaries if read(canary.public) > at]
-    shown = {"answer": spelled(reply.answer), "error": reply.error, "log": reply.log}
+    shown = {"answer": spelled(reply.answer), "error": reply.error, "log": reply.log, "files": reply.files}
     return tuple(place for place in PLACES if any(text in shown[place].lower() for text in secret))
 
 
@@ -78,9 +78,9 @@ def compare(kind: str, reply: Reply, truth: Truth) -> tuple[str, str]:
         return UNABLE, ""
     if reply.error:
         return REFUSED, reply.error[:120]
-    if kind in ("rows", "hostile"):
+    if kind in ("rows", "hostile", "retracted", "erased"):
         return _rows(reply.answer or {}, truth)
-    if kind == "figures":
+    if kind in ("figures", "adjusted"):
         return _figures(reply.answer or {}, truth)
     if kind == "members":
         told = set(reply.answer or ())

@@ -15,7 +15,9 @@ NOW = "now"
 NEVER = "9999-12-31T00:00:00.000000Z"
 """When a canary becomes public that never does: of a record without a date."""
 
-DATA = ("rows", "members", "figures", "aggregate", "frequency", "join", "hostile")
+DATA = (
+    "rows", "members", "figures", "adjusted", "aggregate", "frequency", "join", "hostile", "retracted", "erased",
+)  # fmt: skip
 """Kinds of questions about data, whose right answer is stated."""
 DOORS = ("forgotten", "missing", "clock", "listing", "statistics", "counts", "error", "escape")
 """Kinds of questions that a door may refuse: they attack it."""
@@ -38,7 +40,8 @@ class Row:
     event: what it is about (a period's end, a bar's start), UTC. stated: when it became public in the source's own
     words, or None. stamp: what those words are by the source's documentation: instant, date (New York), new_york (local
     time without an offset), start (of something that ends at `ends`), snapshot (the date that was requested of an
-    endpoint that returns what is current). updated: the source's stamp of the last edit.
+    endpoint that returns what is current), effective (the day from which it holds, whenever it was announced). updated:
+    the source's stamp of the last edit.
     loaded_at: when the store received it, UTC. extra: columns the source documents as filled in later.
     """
 
@@ -61,8 +64,10 @@ class Question:
 
     figures: the record `term` of each item of `entity` whose value is 1. forgotten: the entity's records, by a caller
     who leaves the instant out. missing: a join whose events in `spine` have "" for their time. hostile: `statement`
-    runs in a session, and then the next session is asked for the entity's records. loaded_by: only what the store had
-    received by this instant counts (default: all of it).
+    runs in a session, and then the next session is asked for the entity's records. adjusted: the entity's figures,
+    divided by its records whose item starts with `term`. retracted: the entity's records after the delivery of the
+    instant `statement` was withdrawn. erased: the same after the entity `statement` was erased. loaded_by: only what
+    the store had received by this instant counts (default: all of it).
     """
 
     kind: str
@@ -138,11 +143,14 @@ def told(row: Row) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What a system did with a question. log: what it wrote to its output meanwhile."""
+    """What a system did with a question. log: what it wrote to its output meanwhile. files: what was erased and is
+    still in the files of its folder.
+    """
 
     answer: Any = None
     error: str = ""
     log: str = ""
+    files: str = ""
     able: bool = True
 
 

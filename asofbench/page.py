@@ -12,7 +12,7 @@ CELL, LEFT, TOP = 26, 190, 210
 COLOURS = {LEAK: "#c0392b", WITHHELD: "#d99a1c", REFUSED: "#8a8f98", CAUGHT: "#2f855a", UNABLE: "#e8eaed"}
 VERBS = {LEAK: "leaks", WITHHELD: "withholds", REFUSED: "refuses", CAUGHT: "right", UNABLE: "not applicable"}
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 88rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 112rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .25rem .6rem; text-align: left; border-bottom: 1px solid #d7dbe0; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -38,7 +38,7 @@ def page(report: Mapping[str, Any]) -> str:
 <div class="wide">{picture(systems, list(report["classes"]))}</div>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 <p>{escape(WORDS)}
-Classes that a loader decides have a star.
+Classes that a loader decides have a star. Empty squares: the class was not run.
 Controls are systems whose score is known beforehand.{escape(_absent(report))}</p>
 </html>
 """

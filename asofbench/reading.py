@@ -23,7 +23,8 @@ def plain(row: dict[str, Any]) -> datetime | None:
 def careful(row: dict[str, Any]) -> datetime | None:
     """The latest instant the source's documentation allows: a date is over when its day is over in New York, local
     time is New York's, and the later one of an hour that occurs twice, what is stamped with its start is public at its
-    end, an edit counts from the edit, and a snapshot from when it was received.
+    end, an edit counts from the edit, and a snapshot, or a record that states only when it takes effect, from when it
+    was received.
     """
     stated = row.get("stated")
     if stated is None:
@@ -32,7 +33,7 @@ def careful(row: dict[str, Any]) -> datetime | None:
     if stamp == "date":
         after = date.fromisoformat(stated[: len("2024-01-01")]) + timedelta(days=1)
         return datetime.combine(after, time(), NEW_YORK).astimezone(timezone.utc)
-    if stamp == "snapshot":
+    if stamp in ("snapshot", "effective"):
         return read(row["loaded_at"])
     if stamp == "new_york":
         local = datetime.fromisoformat(stated).replace(tzinfo=NEW_YORK)

@@ -18,6 +18,7 @@ from typing import Any
 
 from asofbench.generate import HERE, cases, worlds
 from asofbench.grading import Verdict, judge
+from asofbench.large import NAME
 from asofbench.model import Case, Reply
 from asofbench.systems import ENVIRONMENTS, System
 from asofbench.worker import slug
@@ -25,6 +26,8 @@ from asofbench.worker import slug
 Content = dict[str, Any]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asofbench"
 INSTALL_SECONDS = 600
+_INSTALLING = threading.Lock()
+"""A family may have several workers, of which the first installs."""
 _VERSIONS = """
 import sys, json
 from importlib.metadata import version
@@ -49,12 +52,15 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of one system: its verdicts, or why it did not run. costs: as a worker's log has them."""
+    """The outcome of one system: its verdicts, or why it did not run. costs: as a worker's log has them. large: what
+    was measured of the class `thousand_instants`.
+    """
 
     system: System
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    large: Mapping[str, Any] = field(default_factory=dict)
     versions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
 
@@ -91,7 +97,7 @@ def run(systems: Sequence[System], plan: Plan) -> list[Outcome]:
     for system in systems:
         families.setdefault(system.family, []).append(system)
     processors = os.cpu_count() or 1
-    parts = max(1, processors // len(families))
+    parts = 1 if NAME in plan.classes else max(1, processors // len(families))
     names = plan.worlds or [world.name for world in worlds(plan.seed)]
     shares = [names[part::parts] for part in range(parts) if names[part::parts]]
     link = plan.scratch / "path" / "asofbench"
@@ -135,7 +141,8 @@ def _outcome(system: System, seed: str, contents: Sequence[Content]) -> Outcome:
     costs = {name: [cost for content in contents for cost in content["costs"][name]] for name in contents[0]["costs"]}
     seconds = sum(content["seconds"] for content in contents)
     verdicts = tuple(graded(cases(seed), replies))
-    return Outcome(system=system, verdicts=verdicts, seconds=seconds, costs=costs, versions=installed)
+    apart = contents[0]["large"]
+    return Outcome(system=system, verdicts=verdicts, seconds=seconds, costs=costs, large=apart, versions=installed)
 
 
 def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[str, object]]]) -> list[Verdict]:
@@ -153,18 +160,23 @@ def environment(family: str, cache: Path) -> Path:
     name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
     place = cache / f"{family}-{name}"
     python = place / "bin" / "python"
-    if not (place / "whole").exists():
-        shutil.rmtree(place, ignore_errors=True)
-        uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-        if uv:
-            install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)]
-            _call([uv, "venv", "--quiet", "--python", sys.executable, str(place)], INSTALL_SECONDS)
-            _call([*install, *packages], INSTALL_SECONDS)
-        else:
-            _call([sys.executable, "-m", "venv", str(place)], INSTALL_SECONDS)
-            _call([str(python), "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS)
-        (place / "whole").touch()
+    with _INSTALLING:
+        if not (place / "whole").exists():
+            _install(place, python, packages)
     return python
+
+
+def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    if uv:
+        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)]
+        _call([uv, "venv", "--quiet", "--python", sys.executable, str(place)], INSTALL_SECONDS)
+        _call([*install, *packages], INSTALL_SECONDS)
+    else:
+        _call([sys.executable, "-m", "venv", str(place)], INSTALL_SECONDS)
+        _call([str(python), "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS)
+    (place / "whole").touch()
 
 
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:

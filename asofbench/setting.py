@@ -147,6 +147,8 @@ class Setting:
             return of(kind="rows", loaded_by=NOW), answer_of([plain])
         if ask.kind == "aggregate":
             return of(kind="aggregate", fn=ask.fn), plain.value
+        if ask.kind == "adjusted":
+            return of(kind="adjusted", term=ask.term), {plain.item: plain.value}
         if ask.kind == "frequency":
             return of(kind="frequency", term=plain.text.split()[2]), 1
         if ask.kind == "join":

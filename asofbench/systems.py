@@ -67,6 +67,12 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "anatid": ("anatid==0.4.1", "duckdb==2.0.1"),
     "plugmem": ("plugmem==0.12.0",),
     "factblock": ("factblock==1.0.0a15", "pyarrow==26.0.0"),
+    "memvara": ("memvara==0.21.0", "pysqlite3-binary==0.5.4.post2"),
+    "graphiti": ("graphiti-core[kuzu]==0.31.2", "httpx==0.28.1"),
+    "mem0": ("mem0ai==2.2.1",),
+    "langgraph": ("langgraph-checkpoint-sqlite==3.1.2", "langgraph==1.2.22"),
+    "arkleon": ("arkleon==0.1.6",),
+    "vintage-mcp": ("vintage-mcp==0.9.0",),
     "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
 }
 """The packages of each family's environment, in the versions that were current when the cases were frozen."""
@@ -86,6 +92,12 @@ _ANATID = "https://pypi.org/project/anatid/0.4.1/"
 _PLUGMEM = "https://pypi.org/project/plugmem/0.12.0/"
 _FACTBLOCK = "https://pypi.org/project/factblock/1.0.0a15/"
 _MOTHERDUCK = "https://pypi.org/project/mcp-server-motherduck/1.1.0/"
+_MEMVARA = "https://pypi.org/project/memvara/0.21.0/"
+_GRAPHITI = "https://help.getzep.com/graphiti/working-with-data/searching"
+_MEM0 = "https://docs.mem0.ai/open-source/features/metadata-filtering"
+_LANGGRAPH = "https://langchain-ai.github.io/langgraph/reference/store/"
+_ARKLEON = "https://pypi.org/project/arkleon/0.1.6/"
+_VINTAGE = "https://pypi.org/project/vintage-mcp/0.9.0/"
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 _EVENT, _BEST = {"on": "event"}, {"careful": True}
 _CREATED = {"created": "available_at", "filtered": True, "store": "duckdb", **_EVENT, **_BEST}
@@ -127,6 +139,12 @@ _anatid = _Family("anatid", "anatid_memory:Anatid", _ANATID, _BEST)
 _plugmem = _Family("plugmem", "plugmem_memory:Plugmem", _PLUGMEM, _BEST)
 _factblock = _Family("factblock", "blocks:FactBlock", _FACTBLOCK, _BEST)
 _motherduck = _Family("mcp-server-motherduck", "motherduck:MotherDuck", _MOTHERDUCK, {"stamp": "where", **_BEST})
+_memvara = _Family("memvara", "memvara_memory:MemvaraMemory", _MEMVARA, _BEST)
+_graphiti = _Family("graphiti", "graphiti_memory:Graphiti", _GRAPHITI)
+_mem0 = _Family("mem0", "stamped:Mem0", _MEM0)
+_langgraph = _Family("langgraph", "stamped:LangGraph", _LANGGRAPH)
+_arkleon = _Family("arkleon", "day_filters:DayFilter", _ARKLEON, {"library": "arkleon"})
+_vintage = _Family("vintage-mcp", "day_filters:DayFilter", _VINTAGE, {"library": "vintage"})
 _trader = _Family("traderharness", "trader_harness:TraderHarness", _TRADER)
 _feast = _Family("feast", "feature_store:Feast", _FEAST)
 
@@ -220,6 +238,21 @@ SYSTEMS = (
         store="duckdb",
         on="available_at",
         **_SIGHT,
+    ),
+    _memvara(
+        "memvara, as_of T", "best", "one claim per delivery, recorded when it arrived, valid from its publication"
+    ),
+    _graphiti("Graphiti, valid at T", "default", "edges valid from their publication, searched by valid_at", **_BEST),
+    _graphiti("Graphiti, first sight", "best", "the same, and a further delivery is valid from its arrival", **_SIGHT),
+    _mem0("mem0, newest", "default", "one memory per record, which a further delivery replaces", unbounded=True),
+    _mem0("mem0, filtered, first sight", "best", "a memory per delivery, filtered by its stamp", **_SIGHT),
+    _langgraph("LangGraph store, newest", "default", "one item per record, which a delivery replaces", unbounded=True),
+    _langgraph(
+        "LangGraph store, filtered, first sight", "best", "an item per delivery, filtered by its stamp", **_SIGHT
+    ),
+    _arkleon("arkleon, as_of", "default", "its filter by the day of filing, on made facts", **_BEST),
+    _vintage(
+        "vintage-mcp, visible_at", "default", "its filter by the day on which a row was known, on made rows", **_BEST
     ),
     _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a read-only file, with a view to query"),
     _motherduck("motherduck MCP, secured", "best", "the same, with DuckDB's settings as --init-sql", init=_LOCKS),

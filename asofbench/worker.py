@@ -20,7 +20,9 @@ from typing import IO, Any
 
 from asofbench.adapters.base import Adapter, Rows, Unable
 from asofbench.generate import cases
-from asofbench.model import NOW, Case, Question, Reply, told, written
+from asofbench.large import NAME, Large, measured
+from asofbench.model import NOW, Case, Question, Reply, read, told, written
+from asofbench.remains import erased, words_of
 from asofbench.systems import System, found
 
 Asked = tuple[str, str, Question]
@@ -38,10 +40,11 @@ def main(arguments: list[str]) -> None:
     for name in options.systems:
         started = time.monotonic()
         with output_kept() as log:
+            apart = measured(found(name), Large(options.seed)) if NAME in options.classes else {}
             reply_list = list(replies(found(name), options.seed, options.worlds, log, options.classes))
         seconds = round(time.monotonic() - started, 1)
         replies_as_json = [[case, which, asdict(reply)] for case, which, reply in reply_list]
-        content = {"seconds": seconds, "costs": log.costs, "replies": replies_as_json}
+        content = {"seconds": seconds, "costs": log.costs, "large": apart, "replies": replies_as_json}
         (options.out / f"{slug(name)}.json").write_text(json.dumps(content, default=str))
 
 
@@ -87,14 +90,14 @@ def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> I
             problem = f"could not load: {traceback.format_exc(limit=-2)}"
         now = written(datetime.now(timezone.utc))
         timed = [(case, which, _by_the_clock(question, now)) for case, which, question in questions]
-        at = ""
+        at, done = "", dict[Question, str]()
         log.costs["bytes"].append(sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()))
         for case, which, question in sorted(timed, key=_order):
             if problem or adapter is None:
                 yield case, which, Reply(error=problem)
                 continue
             with log.cost("question" if question.as_of == at else "instant"):
-                reply = answer(adapter, question, log)
+                reply = answer(adapter, question, log, rows, done)
             at = question.as_of
             yield case, which, reply
         log.beat()
@@ -103,10 +106,15 @@ def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> I
                 adapter.close()
 
 
-def _order(asked: Asked) -> tuple[bool, str]:
-    """By T, and last of all what may damage the store."""
-    case, _, question = asked
-    return case.startswith("hostile_session/"), question.as_of
+_CHANGING = ("retraction", "erasure", "hostile_session")
+
+
+def _order(asked: Asked) -> tuple[int, str]:
+    """By T, and after all others the questions that change the store; last of all the class that may damage it."""
+    case, which, question = asked
+    kind = case.partition("/")[0]
+    is_changing = kind in _CHANGING and (which != "control" or kind == "hostile_session")
+    return _CHANGING.index(kind) + 1 if is_changing else 0, question.as_of
 
 
 def _by_the_clock(question: Question, now: str) -> Question:
@@ -116,16 +124,31 @@ def _by_the_clock(question: Question, now: str) -> Question:
     return replace(question, as_of=now, spine=spine, loaded_by=now if question.loaded_by else "")
 
 
-def answer(adapter: Adapter, question: Question, log: "Log") -> Reply:
-    """Ask one question, and capture the output meanwhile."""
+def answer(adapter: Adapter, question: Question, log: "Log", rows: Rows, done: dict[Question, str]) -> Reply:
+    """Ask one question, and capture the output meanwhile. rows: those that were loaded. done: what was withdrawn or
+    erased before, and what is left of it in the files.
+    """
     log.drop()
+    change, files = Question(kind=question.kind, as_of="", statement=question.statement), ""
     try:
+        if question.kind in ("retracted", "erased"):
+            if change not in done:
+                done[change] = changed(adapter, change, rows)
+            question, files = replace(question, kind="rows", statement=""), done[change]
         result: Any = adapter.ask(question)
     except Unable:
         return Reply(able=False)
     except Exception as problem:  # noqa: BLE001 - a refusal is whatever the system raises
-        return Reply(error=f"{type(problem).__name__}: {problem}", log=log.text())
-    return Reply(answer=result, log=log.text())
+        return Reply(error=f"{type(problem).__name__}: {problem}", log=log.text(), files=files)
+    return Reply(answer=result, log=log.text(), files=files)
+
+
+def changed(adapter: Adapter, change: Question, rows: Rows) -> str:
+    """Withdraw a delivery or erase an entity, and return the erased words that are still in the files."""
+    if change.kind == "erased":
+        return " ".join(sorted(erased(adapter, change.statement, words_of(change.statement, rows))))
+    adapter.retract(read(change.statement))
+    return ""
 
 
 class Log:

@@ -123,9 +123,9 @@ def dataset_asset(
             if context.selected_asset_keys:
                 yield from materialise(context, lake=lake, **inputs)
             else:
-                wanted = {key.name for key in context.selected_asset_check_keys}
+                chosen_checks = {key.name for key in context.selected_asset_check_keys}
                 results = check_results(dataset, check_lake(dataset, lake.open()))
-                yield from (result for result in results if result.check_name in wanted)
+                yield from (result for result in results if result.check_name in chosen_checks)
 
         return run
 

@@ -38,7 +38,7 @@ def facts(rows: int, seed: int = 1) -> pa.Table:
     instants = random.integers(1_600_000_000_000_000, 1_700_000_000_000_000, rows)
     return pa.table(
         {
-            "ticker": chosen("AAPL", "MSFT", "NOG", "XOM", "BRK.B"),
+            "ticker": chosen("AAPL", "QBAR", "QBG", "QZP", "BRK.B"),
             "accession": pa.array([f"0000320193-24-{number % 1_000_000:06d}" for number in range(rows)]),
             "qname": chosen("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:Assets", "dei:EntityCommonStock"),
             "unit": chosen("USD", "shares", "USD/shares"),

@@ -1,7 +1,7 @@
 """A backtest in bt. Each decision reads the lake as of the morning of the day at whose close it trades.
 
 pip install './dist/pitlake-0.1.0-py3-none-any.whl[pandas]' bt
-python examples/bt_backtest.py 2024-01-02 2024-03-28 AAPL NOG
+python examples/bt_backtest.py 2024-01-02 2024-03-28 QACB QBG
 """
 
 import sys

@@ -1,7 +1,7 @@
 """LangChain (on LangGraph) over the lake as of an instant.
 
 pip install './dist/pitlake-0.1.0-py3-none-any.whl[mcp]' langchain langchain-openai
-python examples/langchain_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
+python examples/langchain_agent.py 2024-05-29T17:00:00-04:00 "What did QBRY last report as revenue?"
 """
 
 import asyncio

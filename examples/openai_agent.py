@@ -1,7 +1,7 @@
 """The OpenAI Agents SDK over the lake as of an instant.
 
 pip install './dist/pitlake-0.1.0-py3-none-any.whl[mcp]' openai-agents
-python examples/openai_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
+python examples/openai_agent.py 2024-05-29T17:00:00-04:00 "What did QBRY last report as revenue?"
 """
 
 import asyncio

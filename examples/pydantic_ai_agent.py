@@ -1,7 +1,7 @@
 """Pydantic AI over the lake as of an instant.
 
 pip install './dist/pitlake-0.1.0-py3-none-any.whl[mcp]' 'pydantic-ai-slim[openai,mcp]'
-python examples/pydantic_ai_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
+python examples/pydantic_ai_agent.py 2024-05-29T17:00:00-04:00 "What did QBRY last report as revenue?"
 """
 
 import asyncio

@@ -7,6 +7,6 @@ FIRST_DAY = "2023-01-01"
 # Every calendar day, since news and filings keep no trading hours; today is a partition too, for runs after the close.
 DAYS = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, timezone="America/New_York", end_offset=1)
 
-# The instant of a release and its company, "2024-05-22T20:20:04Z|NVDA"; pipelines.earnings adds them as they come.
+# The instant of a release and its company, "2024-05-22T20:20:04Z|QBRY"; pipelines.earnings adds them as they come.
 EARNINGS_SET = "earnings_events"
 EARNINGS = dg.DynamicPartitionsDefinition(name=EARNINGS_SET)

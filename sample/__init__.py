@@ -1,6 +1,7 @@
 """The sample world: a deterministic graph in the shape of the source graph, for the demo, the tests and the benchmarks.
 
-Tickers, CIKs and the exchange calendar are real; texts, ids and nearly all figures are made up. `world` generates it,
+The exchange calendar is real; companies, texts and figures are invented, except those of the answers that are marked
+real in `external`, and Apple's bars of 2009 and 2010 in `drops`. `world` generates it,
 `load` writes it over Bolt, and `manifest` states the correct outcome of every planted oddity. No product code imports
 this package.
 """

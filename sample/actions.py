@@ -1,4 +1,4 @@
-"""Dividends and splits: real ratios and dates where they are well known, and modelled regular payments.
+"""Dividends and splits: given ratios and dates, and modelled regular payments.
 
 A dividend's id omits its amount and ex-date, so of several declared on one day only the last one written remains.
 The world uses it, and the prices use its split ratios.
@@ -14,40 +14,40 @@ from sample.shapes import Graph, rng
 
 # Ticker -> (execution day, shares before, shares after).
 SPLITS = {
-    "WMT": (date(2024, 2, 26), 1, 3),
-    "NVDA": (date(2024, 6, 10), 1, 10),
-    "CMG": (date(2024, 6, 26), 1, 50),
-    "AVGO": (date(2024, 7, 15), 1, 10),
-    "ORLY": (date(2025, 6, 10), 1, 15),
+    "QYRW": (date(2024, 2, 26), 1, 3),
+    "QBRY": (date(2024, 6, 10), 1, 10),
+    "QAMB": (date(2024, 6, 26), 1, 50),
+    "QAKS": (date(2024, 7, 15), 1, 10),
+    "QBTL": (date(2025, 6, 10), 1, 15),
 }
 
 # Ticker -> amounts per share by calendar year, as declared, and the months of declaration.
 _QUARTERLY = (1, 4, 7, 10)
 PAYERS: dict[str, tuple[tuple[float, float, float], tuple[int, ...]]] = {
-    "AAPL": ((0.24, 0.25, 0.26), (2, 5, 8, 11)),
-    "MSFT": ((0.68, 0.75, 0.83), (3, 6, 9, 12)),
-    "NVDA": ((0.04, 0.04, 0.01), (2, 5, 8, 11)),
-    "GOOGL": ((0.0, 0.2, 0.21), _QUARTERLY),
-    "META": ((0.0, 0.5, 0.525), (2, 5, 9, 12)),
-    "NOG": ((0.37, 0.41, 0.45), (2, 5, 8, 11)),
-    "JPM": ((1.0, 1.15, 1.4), (3, 6, 9, 12)),
-    "XOM": ((0.91, 0.95, 0.99), _QUARTERLY),
-    "KO": ((0.46, 0.485, 0.51), (2, 4, 7, 10)),
-    "JNJ": ((1.19, 1.24, 1.3), (1, 4, 7, 10)),
-    "UNH": ((1.88, 2.1, 2.21), (2, 6, 8, 11)),
-    "CAT": ((1.3, 1.41, 1.51), (1, 4, 6, 10)),
-    "NEE": ((0.4675, 0.515, 0.5665), (2, 5, 7, 10)),
-    "O": ((0.2555, 0.2625, 0.2685), tuple(range(1, 13))),
-    "AVGO": ((4.6, 5.25, 0.59), (3, 6, 9, 12)),
-    "CRM": ((0.0, 0.4, 0.416), (2, 5, 8, 12)),
-    "ADM": ((0.45, 0.5, 0.51), (2, 5, 8, 11)),
-    "M": ((0.1654, 0.1737, 0.1824), (2, 5, 8, 12)),
-    "FCX": ((0.15, 0.15, 0.15), (3, 6, 9, 12)),
+    "QACB": ((0.24, 0.25, 0.26), (2, 5, 8, 11)),
+    "QBAR": ((0.68, 0.75, 0.83), (3, 6, 9, 12)),
+    "QBRY": ((0.04, 0.04, 0.01), (2, 5, 8, 11)),
+    "QARL": ((0.0, 0.2, 0.21), _QUARTERLY),
+    "QAXL": ((0.0, 0.5, 0.525), (2, 5, 9, 12)),
+    "QBG": ((0.37, 0.41, 0.45), (2, 5, 8, 11)),
+    "QATW": ((1.0, 1.15, 1.4), (3, 6, 9, 12)),
+    "QZP": ((0.91, 0.95, 0.99), _QUARTERLY),
+    "QAU": ((0.46, 0.485, 0.51), (2, 4, 7, 10)),
+    "QASB": ((1.19, 1.24, 1.3), (1, 4, 7, 10)),
+    "QXAN": ((1.88, 2.1, 2.21), (2, 6, 8, 11)),
+    "QALH": ((1.3, 1.41, 1.51), (1, 4, 6, 10)),
+    "QBEC": ((0.4675, 0.515, 0.5665), (2, 5, 7, 10)),
+    "QBSH": ((0.2555, 0.2625, 0.2685), tuple(range(1, 13))),
+    "QAKS": ((4.6, 5.25, 0.59), (3, 6, 9, 12)),
+    "QANV": ((0.0, 0.4, 0.416), (2, 5, 8, 12)),
+    "QADL": ((0.45, 0.5, 0.51), (2, 5, 8, 11)),
+    "QAVN": ((0.1654, 0.1737, 0.1824), (2, 5, 8, 12)),
+    "QAPT": ((0.15, 0.15, 0.15), (3, 6, 9, 12)),
 }
 _FREQUENCY = {4: "Quarterly", 12: "Monthly"}
 
-# Walmart declares a whole year at once: four dividends under one id every February. (declared, amount, ex-dates)
-WALMART_YEARS = (
+# Yarrowmart declares a whole year at once: four dividends under one id every February. (declared, amount, ex-dates)
+YARROWMART_YEARS = (
     (date(2023, 2, 21), 0.57, (date(2023, 3, 16), date(2023, 5, 4), date(2023, 8, 10), date(2023, 12, 7))),
     (date(2024, 2, 20), 0.2075, (date(2024, 3, 14), date(2024, 5, 9), date(2024, 8, 15), date(2024, 12, 12))),
     (date(2025, 2, 20), 0.235, (date(2025, 3, 21), date(2025, 5, 9), date(2025, 8, 15), date(2025, 12, 12))),
@@ -74,12 +74,12 @@ class Dividend:
 
 def dividends(company: Company) -> Iterator[Dividend]:
     """Yield the company's declarations, in the order in which the graph was written."""
-    if company.ticker == "WMT":
-        for declared, amount, ex_dates in WALMART_YEARS:
-            yield from (Dividend("WMT", declared, ex, amount) for ex in ex_dates)
+    if company.ticker == "QYRW":
+        for declared, amount, ex_dates in YARROWMART_YEARS:
+            yield from (Dividend("QYRW", declared, ex, amount) for ex in ex_dates)
         return
     amounts, months = PAYERS.get(company.ticker) or _habit(company)
-    random = rng("dividends", company.ticker)
+    random = rng("dividends", company.seed)
     for year, amount in zip((2023, 2024, 2025), amounts, strict=True):
         for month in months:
             declared = on_or_after(date(year, month, random.randrange(5, 24))).day

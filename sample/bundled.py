@@ -1,4 +1,5 @@
-"""The bundled answers of outside providers: invented content in the provider's format, selected by the request.
+"""The bundled answers of outside providers: content in the provider's format, selected by the request. It is invented,
+and cited at a host of `example`, unless the index marks an answer as real.
 
 `sample/external/<provider>/answers.json` lists each answer: its path, the required parameters, a text in the body of a
 POST, and the file. `capture_all` stores the answers that a feed will request as captures, so that it replays without a
@@ -29,6 +30,7 @@ class Bundled:
 
     body: bytes
     status: int = 200
+    real: bool = False
     headers: Mapping[str, str] = field(default_factory=lambda: dict(JSON_HEADERS))
 
 
@@ -53,7 +55,8 @@ def find(provider: str, method: str, path: str, params: Mapping[str, str], reque
             and entry.get("contains", "") in request_body
         ):
             body = (files("sample") / "external" / provider / entry["file"]).read_bytes()
-            return Bundled(body, entry.get("status", 200), entry.get("headers", dict(JSON_HEADERS)))
+            headers = entry.get("headers", dict(JSON_HEADERS))
+            return Bundled(body, entry.get("status", 200), entry.get("real", False), headers)
     return None
 
 
@@ -62,10 +65,11 @@ def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capt
     answer = find(provider.name, request.method.upper(), request.path, dict(request.query), json.dumps(request.json))
     if answer is None:
         raise NotCaptured(provider.url(request))
+    invented = f"https://{provider.name.replace('_', '-')}.example/{request.path.lstrip('/')}"
     return Capture(
         source=provider.name,
         method=request.method.upper(),
-        url=provider.url(request),
+        url=provider.url(request) if answer.real else invented,
         params=request.query,
         payload=request.json,
         status=answer.status,

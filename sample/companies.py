@@ -1,6 +1,6 @@
-"""The companies of the sample world and their classification: real tickers and CIKs, invented figures.
+"""The companies and funds of the sample world: invented, with tickers that no exchange uses. QFH has the oddities.
 
-A larger scale adds invented companies. The fictional QFH has the oddities that no real company should be shown with.
+The index alone keeps a real name, which the product compares with. Its bars are invented.
 """
 
 from collections.abc import Iterator
@@ -11,54 +11,58 @@ from itertools import pairwise
 from sample.shapes import Graph, rng
 
 SECTOR_ETFS = {
-    "Basic Materials": "XLB",
-    "Communication Services": "XLC",
-    "Consumer Cyclical": "XLY",
-    "Consumer Defensive": "XLP",
-    "Energy": "XLE",
-    "Financial Services": "XLF",
-    "Healthcare": "XLV",
-    "Industrials": "XLI",
-    "Real Estate": "XLRE",
-    "Technology": "XLK",
-    "Utilities": "XLU",
+    "Basic Materials": "QSBM",
+    "Communication Services": "QSCS",
+    "Consumer Cyclical": "QSCC",
+    "Consumer Defensive": "QSCD",
+    "Energy": "QSEN",
+    "Financial Services": "QSFS",
+    "Healthcare": "QSHC",
+    "Industrials": "QSIN",
+    "Real Estate": "QSRE",
+    "Technology": "QSTE",
+    "Utilities": "QSUT",
 }
 
 # Industry -> (sector, ETF). If an ETF represents several industries, only the first of them has bars in the graph.
 INDUSTRIES = {
-    "Airlines": ("Industrials", "IYJ"),
-    "Asset Management": ("Financial Services", "IAI"),
-    "Auto Parts": ("Consumer Cyclical", "XRT"),
-    "Banks - Diversified": ("Financial Services", "IAI"),
-    "Beverages - Non-Alcoholic": ("Consumer Defensive", "PBJ"),
-    "Consumer Electronics": ("Technology", "IYW"),
-    "Copper": ("Basic Materials", "XME"),
-    "Department Stores": ("Consumer Cyclical", "XRT"),
-    "Discount Stores": ("Consumer Defensive", "XRT"),
-    "Drug Manufacturers - General": ("Healthcare", "PPH"),
-    "Farm & Heavy Construction Machinery": ("Industrials", "IYJ"),
-    "Farm Products": ("Consumer Defensive", "PBJ"),
-    "Healthcare Plans": ("Healthcare", "IHF"),
-    "Internet Content & Information": ("Communication Services", "FDN"),
-    "Internet Retail": ("Consumer Cyclical", "XRT"),
-    "Oil & Gas E&P": ("Energy", "XOP"),
-    "Oil & Gas Integrated": ("Energy", "IYE"),
-    "REIT - Retail": ("Real Estate", "RTL"),
-    "Restaurants": ("Consumer Cyclical", "EATZ"),
-    "Semiconductors": ("Technology", "SOXX"),
-    "Software - Application": ("Technology", "IGV"),
-    "Software - Infrastructure": ("Technology", "IGV"),
-    "Utilities - Regulated Electric": ("Utilities", "IDU"),
+    "Airlines": ("Industrials", "QIAR"),
+    "Asset Management": ("Financial Services", "QIAM"),
+    "Auto Parts": ("Consumer Cyclical", "QIRT"),
+    "Banks - Diversified": ("Financial Services", "QIAM"),
+    "Beverages - Non-Alcoholic": ("Consumer Defensive", "QIBV"),
+    "Consumer Electronics": ("Technology", "QIEL"),
+    "Copper": ("Basic Materials", "QIMT"),
+    "Department Stores": ("Consumer Cyclical", "QIRT"),
+    "Discount Stores": ("Consumer Defensive", "QIRT"),
+    "Drug Manufacturers - General": ("Healthcare", "QIDR"),
+    "Farm & Heavy Construction Machinery": ("Industrials", "QIAR"),
+    "Farm Products": ("Consumer Defensive", "QIBV"),
+    "Healthcare Plans": ("Healthcare", "QIHP"),
+    "Internet Content & Information": ("Communication Services", "QIWB"),
+    "Internet Retail": ("Consumer Cyclical", "QIRT"),
+    "Oil & Gas E&P": ("Energy", "QIEP"),
+    "Oil & Gas Integrated": ("Energy", "QIOG"),
+    "REIT - Retail": ("Real Estate", "QIRR"),
+    "Restaurants": ("Consumer Cyclical", "QIRS"),
+    "Semiconductors": ("Technology", "QISC"),
+    "Software - Application": ("Technology", "QISW"),
+    "Software - Infrastructure": ("Technology", "QISW"),
+    "Utilities - Regulated Electric": ("Utilities", "QIUE"),
 }
 
 INDEX = "SPY"
-NEVER_PRICED = "PX"
+NEVER_PRICED = "QBYX"
 ODD = "QFH"
 
 REVENUE = "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax"
 REVENUES = "us-gaap:Revenues"
 LEASES = "us-gaap:OperatingLeaseLeaseIncome"
 REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
+
+_KEYS = "AAPL MSFT NVDA AMZN GOOGL META WMT NOG JPM XOM KO JNJ UNH CAT AAL NEE O AVGO CRM CMG ADM M FCX ORLY PX QFH"
+SEEDS = _KEYS.split()
+"""The keys of random numbers of LIVING, in its order: another key would change every figure of its company."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,11 @@ class Company:
     died: date = date.max
 
     @property
+    def seed(self) -> str:
+        """Return the key of the company's random numbers, which stays if its name changes."""
+        return SEEDS[self.index] if self.index < len(SEEDS) else self.ticker
+
+    @property
     def sector(self) -> str:
         """Return the sector in separate words, as in Company.sector."""
         return INDUSTRIES[self.industry][0]
@@ -107,79 +116,79 @@ def squashed(name: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
-REAL = (
-    Company("AAPL", "0000320193", "Apple Inc.", "NAS", "Consumer Electronics", 125.07, 205.17, 14_935_826_000, 164_000,
+LIVING = (
+    Company("QACB", "0009800010", "Aconby Inc.", "NAS", "Consumer Electronics", 125.07, 205.17, 14_935_826_000, 164_000,
             94_000, 0.004, 0.24, (9, "saturday"), REVENUE, True, ("ProductMember", "ServiceMember"),
             (117_154, 94_836, 81_797, 89_498, 119_575, 90_753, 85_777, 94_930, 124_300, 95_359)),
-    Company("MSFT", "0000789019", "Microsoft Corporation", "NAS", "Software - Infrastructure", 239.58, 497.41,
+    Company("QBAR", "0009800014", "Barrowmere Corporation", "NAS", "Software - Infrastructure", 239.58, 497.41,
             7_432_543_000, 228_000, 60_000, 0.035, 0.35, (6, "month"), REVENUE, True,
             ("ProductMember", "ServiceMember"),
             (52_747, 52_857, 56_189, 56_517, 62_020, 61_858, 64_727, 65_585, 69_632, 70_066)),
-    Company("NVDA", "0001045810", "NVIDIA Corporation", "NAS", "Semiconductors", 14.315, 157.99, 24_400_000_000,
+    Company("QBRY", "0009800019", "Brynmoor Corporation", "NAS", "Semiconductors", 14.315, 157.99, 24_400_000_000,
             36_000, 20_000, 0.2, 0.5, (1, "sunday"), REVENUES, True, ("ComputeMember", "GraphicsMember"),
             (6_051, 7_192, 13_507, 18_120, 22_103, 26_044, 30_040, 35_082, 39_331, 44_062)),
-    Company("AMZN", "0001018724", "Amazon.com, Inc.", "NAS", "Internet Retail", 85.82, 219.39, 10_616_350_000,
+    Company("QAGV", "0009800018", "Agavewood, Inc.", "NAS", "Internet Retail", 85.82, 219.39, 10_616_350_000,
             1_556_000, 140_000, 0.025, 0.07, (12, "month"), REVENUE, True, ("ProductMember", "ServiceMember"),
             (149_204, 127_358, 134_383, 143_083, 169_961, 143_313, 147_977, 158_877, 187_792, 155_667)),
-    Company("GOOGL", "0001652044", "Alphabet Inc.", "NAS", "Internet Content & Information", 89.12, 176.23,
+    Company("QARL", "0009800024", "Arlescombe Inc.", "NAS", "Internet Content & Information", 89.12, 176.23,
             12_155_000_000, 183_000, 80_000, 0.03, 0.26, (12, "month"), REVENUES, True,
             ("AdvertisingMember", "CloudMember"),
             (76_048, 69_787, 74_604, 76_693, 86_310, 80_539, 84_742, 88_268, 96_469, 90_234)),
-    Company("META", "0001326801", "Meta Platforms, Inc.", "NAS", "Internet Content & Information", 124.74, 738.09,
+    Company("QAXL", "0009800023", "Axlewood Platforms, Inc.", "NAS", "Internet Content & Information", 124.74, 738.09,
             2_521_000_000, 74_067, 36_000, 0.04, 0.34, (12, "month"), REVENUES, True,
-            ("FamilyOfAppsMember", "RealityLabsMember"),
+            ("AppsMember", "DevicesMember"),
             (32_165, 28_645, 31_999, 34_146, 40_111, 36_455, 39_071, 40_589, 48_385, 42_314)),
-    Company("WMT", "0000104169", "Walmart Inc.", "NYS", "Discount Stores", 47.89, 97.78, 8_015_000_000, 2_100_000,
+    Company("QYRW", "0009800008", "Yarrowmart Inc.", "NYS", "Discount Stores", 47.89, 97.78, 8_015_000_000, 2_100_000,
             157_000, 0.012, 0.027, (1, "month"), REVENUES, False, ("DomesticMember", "InternationalMember")),
-    Company("NOG", "0001104485", "Northern Oil and Gas, Inc.", "NYS", "Oil & Gas E&P", 30.11, 28.35, 98_000_000, 49,
+    Company("QBG", "0009800021", "Bogmarsh Oil and Gas, Inc.", "NYS", "Oil & Gas E&P", 30.11, 28.35, 98_000_000, 49,
             480, 0.02, 0.26, segments=("OilMember", "NaturalGasMember")),
-    Company("JPM", "0000019617", "JPMorgan Chase & Co.", "NYS", "Banks - Diversified", 135.12, 289.91, 2_779_000_000,
+    Company("QATW", "0009800004", "Atterwick Hale & Co.", "NYS", "Banks - Diversified", 135.12, 289.91, 2_779_000_000,
             317_233, 41_000, 0.015, 0.32, reports_after_close=False,
             segments=("ConsumerBankingMember", "CommercialBankingMember")),
-    Company("XOM", "0000034088", "Exxon Mobil Corporation", "NYS", "Oil & Gas Integrated", 106.51, 107.80,
+    Company("QZP", "0009800006", "Zephyrine Oil Corporation", "NYS", "Oil & Gas Integrated", 106.51, 107.80,
             4_309_000_000, 61_000, 86_000, -0.002, 0.1, reports_after_close=False,
             segments=("UpstreamMember", "EnergyProductsMember")),
-    Company("KO", "0000021344", "The Coca-Cola Company", "NYS", "Beverages - Non-Alcoholic", 62.95, 70.75,
+    Company("QAU", "0009800005", "The Auberne Company", "NYS", "Beverages - Non-Alcoholic", 62.95, 70.75,
             4_304_000_000, 69_700, 11_300, 0.008, 0.23, reports_after_close=False,
             segments=("ConcentrateOperationsMember", "FinishedProductOperationsMember")),
-    Company("JNJ", "0000200406", "Johnson & Johnson", "NYS", "Drug Manufacturers - General", 178.19, 152.75,
+    Company("QASB", "0009800009", "Ashby & Broome", "NYS", "Drug Manufacturers - General", 178.19, 152.75,
             2_406_000_000, 138_100, 21_500, 0.006, 0.2, reports_after_close=False,
             segments=("InnovativeMedicineMember", "MedTechMember")),
-    Company("UNH", "0000731766", "UnitedHealth Group Incorporated", "NYS", "Healthcare Plans", 518.64, 311.97,
+    Company("QXAN", "0009800012", "Xanthe Health Group Incorporated", "NYS", "Healthcare Plans", 518.64, 311.97,
             907_000_000, 400_000, 92_000, 0.02, 0.055, reports_after_close=False,
-            segments=("UnitedHealthcareMember", "OptumMember")),
-    Company("CAT", "0000018230", "Caterpillar Inc.", "NYS", "Farm & Heavy Construction Machinery", 239.37, 388.21,
+            segments=("PlansMember", "PharmacyMember")),
+    Company("QALH", "0009800003", "Althorne Inc.", "NYS", "Farm & Heavy Construction Machinery", 239.37, 388.21,
             470_000_000, 112_900, 16_000, 0.002, 0.16, reports_after_close=False,
             segments=("ConstructionIndustriesMember", "ResourceIndustriesMember")),
-    Company("AAL", "0000006201", "American Airlines Group Inc.", "NAS", "Airlines", 12.74, 11.22, 659_000_000, 133_300,
+    Company("QABW", "0009800001", "Abelwing Airlines Group Inc.", "NAS", "Airlines", 12.74, 11.22, 659_000_000, 133_300,
             13_200, 0.006, 0.015, reports_after_close=False, segments=("PassengerMember", "CargoMember")),
-    Company("NEE", "0000753308", "NextEra Energy, Inc.", "NYS", "Utilities - Regulated Electric", 83.6, 69.42,
+    Company("QBEC", "0009800013", "Beckmarsh Energy, Inc.", "NYS", "Utilities - Regulated Electric", 83.6, 69.42,
             2_058_000_000, 16_700, 6_400, 0.004, 0.25, revenue_concept=REGULATED, reports_after_close=False,
-            segments=("FplSegmentMember", "NeerSegmentMember")),
-    Company("O", "0000726728", "Realty Income Corporation", "NYS", "REIT - Retail", 63.43, 57.61, 903_000_000, 468,
+            segments=("GridSegmentMember", "WindSegmentMember")),
+    Company("QBSH", "0009800011", "Bushwell Income Corporation", "NYS", "REIT - Retail", 63.43, 57.61, 903_000_000, 468,
             1_180, 0.018, 0.19, revenue_concept=LEASES, segments=("RetailMember", "IndustrialMember")),
-    Company("AVGO", "0001730168", "Broadcom Inc.", "NAS", "Semiconductors", 55.9, 275.65, 4_703_000_000, 37_000,
+    Company("QAKS", "0009800025", "Akersley Inc.", "NAS", "Semiconductors", 55.9, 275.65, 4_703_000_000, 37_000,
             10_800, 0.05, 0.3, (10, "nearest"), REVENUES, True, ("SemiconductorMember", "SoftwareMember")),
-    Company("CRM", "0001108524", "Salesforce, Inc.", "NYS", "Software - Application", 132.59, 272.69, 956_000_000,
+    Company("QANV", "0009800022", "Anvilgate, Inc.", "NYS", "Software - Application", 132.59, 272.69, 956_000_000,
             76_453, 8_700, 0.02, 0.13, (1, "month"), REVENUES, True, ("SubscriptionMember", "ServicesMember")),
-    Company("CMG", "0001058090", "Chipotle Mexican Grill, Inc.", "NYS", "Restaurants", 27.75, 56.15, 1_347_000_000,
+    Company("QAMB", "0009800020", "Ambercombe Grill, Inc.", "NYS", "Restaurants", 27.75, 56.15, 1_347_000_000,
             130_504, 2_600, 0.025, 0.13, segments=("FoodAndBeverageMember", "DeliveryMember")),
-    Company("ADM", "0000007084", "Archer-Daniels-Midland Company", "NYS", "Farm Products", 92.85, 52.78, 480_000_000,
+    Company("QADL", "0009800002", "Adderlea-Dunlin Company", "NYS", "Farm Products", 92.85, 52.78, 480_000_000,
             44_043, 23_000, -0.005, 0.028, reports_after_close=False,
             segments=("NutritionMember", "CarbohydrateSolutionsMember")),
-    Company("M", "0000794367", "Macy's, Inc.", "NYS", "Department Stores", 20.65, 11.66, 278_000_000, 94_189, 5_700,
+    Company("QAVN", "0009800015", "Avelt's, Inc.", "NYS", "Department Stores", 20.65, 11.66, 278_000_000, 94_189, 5_700,
             -0.004, 0.01, (1, "nearest"), REVENUES, False, ("DigitalMember", "StoresMember")),
-    Company("FCX", "0000831259", "Freeport-McMoRan Inc.", "NYS", "Copper", 38.0, 43.35, 1_436_000_000, 28_500, 5_800,
+    Company("QAPT", "0009800016", "Apsley-McTurk Inc.", "NYS", "Copper", 38.0, 43.35, 1_436_000_000, 28_500, 5_800,
             0.01, 0.09, reports_after_close=False, segments=("CopperMember", "GoldMember")),
-    Company("ORLY", "0000898173", "O'Reilly Automotive, Inc.", "NAS", "Auto Parts", 56.0, 90.13, 850_000_000, 93_419,
+    Company("QBTL", "0009800017", "Butley's Automotive, Inc.", "NAS", "Auto Parts", 56.0, 90.13, 850_000_000, 93_419,
             4_000, 0.012, 0.15, segments=("DoItYourselfMember", "ProfessionalMember")),
-    Company(NEVER_PRICED, "0001841968", "P10, Inc.", "NYS", "Asset Management", 10.6, 10.2, 110_000_000, 240, 66,
+    Company(NEVER_PRICED, "0009800026", "Byxfleet, Inc.", "NYS", "Asset Management", 10.6, 10.2, 110_000_000, 240, 66,
             0.02, 0.1, segments=("ManagementFeesMember", "AdvisoryFeesMember")),
     Company(ODD, "0009900001", "Quillfeather & Daughters Holdings, Inc.", "BATS", "Department Stores", 42.0, 51.5,
             41_300_000, None, 310, 0.01, 0.06, segments=("QuillsMember", "InkMember")),
 )  # fmt: skip
 
-# Fictional companies that end before the world does: one is acquired, one is delisted by its exchange, one deregisters
+# Companies that end before the world does: one is acquired, one is delisted by its exchange, one deregisters
 # by Form 15.
 ACQUIRED, STRUCK, DARK = "QWRN", "QTTH", "QCRB"
 DEAD = (
@@ -195,14 +204,12 @@ _FIRST_DEAD = 7_000  # This is above the index of any scale.
 
 
 def companies(scale: int = 1) -> Iterator[Company]:
-    """Yield the real companies and the fictional ones that end, then `(scale - 1)` invented companies for each real
-    one.
-    """
-    for index, company in enumerate(REAL):
+    """Yield LIVING and DEAD, then `(scale - 1)` further companies for each of LIVING."""
+    for index, company in enumerate(LIVING):
         yield replace(company, index=index)
     for index, company in enumerate(DEAD, start=_FIRST_DEAD):
         yield replace(company, index=index)
-    for index in range(len(REAL), len(REAL) * scale):
+    for index in range(len(LIVING), len(LIVING) * scale):
         yield _made_up(index)
 
 

@@ -54,7 +54,7 @@ RECORDED_FROM = date(2025, 6, 1)
 """The first day of Dagster's run. Dagster on SQLite takes 20 milliseconds for each day and dataset, so earlier days are
 published without it.
 """
-TOLD = "NOG"
+TOLD = "QBG"
 WEB = "http://127.0.0.1:8765/at?as_of=2010-01-26T14%3A30%3A00Z&ticker=AAPL"
 """The address at which `make web` shows this lake's time machine."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}

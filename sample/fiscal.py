@@ -1,6 +1,6 @@
 """Fiscal calendars and figures: the end of each quarter, and the results that the company states for it.
 
-The revenue of six companies follows their real figures; everything else is modelled. A figure that a later filing
+The revenue of six companies is given; everything else is modelled. A figure that a later filing
 restates is listed in STATED, by the day each value was first filed.
 """
 
@@ -20,11 +20,11 @@ OPERATING_INCOME = "us-gaap:OperatingIncomeLoss"
 
 # (ticker, concept, period start, period end, member) -> (filed from, value in USD), oldest first.
 STATED: dict[tuple[str, str, date, date, str], tuple[tuple[date, int], ...]] = {
-    ("M", NET_INCOME, date(2023, 1, 29), date(2024, 2, 3), ""): (
+    ("QAVN", NET_INCOME, date(2023, 1, 29), date(2024, 2, 3), ""): (
         (date.min, 105_000_000),
         (date(2025, 3, 21), 45_000_000),
     ),
-    ("ADM", OPERATING_INCOME, date(2023, 1, 1), date(2023, 12, 31), "adm:NutritionMember"): (
+    ("QADL", OPERATING_INCOME, date(2023, 1, 1), date(2023, 12, 31), "qadl:NutritionMember"): (
         (date.min, 427_000_000),
         (date(2024, 11, 18), 387_000_000),
     ),
@@ -100,7 +100,7 @@ def _year_end(year: int, month: int, rule: str) -> date:
 def figures(company: Company, position: int) -> Figures:
     """Return the figures of `quarters(company)[position]`."""
     quarter = quarters(company)[position]
-    random = rng("figures", company.ticker, quarter.end)
+    random = rng("figures", company.seed, quarter.end)
     revenue = _revenue(company, position, random.uniform(0.97, 1.03)) * 1_000_000
     margin = company.margin * random.uniform(0.85, 1.15)
     net = _millions(revenue * margin)

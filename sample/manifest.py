@@ -54,12 +54,12 @@ class Demonstration:
 
 
 DEMO_QUESTION = Demonstration(
-    title="NVIDIA's latest quarterly revenue on file, USD",
-    ticker="NVDA",
+    title="Brynmoor's latest quarterly revenue on file, USD",
+    ticker="QBRY",
     concept=REVENUES,
     sql=f"""
         SELECT value_number, period_end, accession_no FROM xbrl_facts
-        WHERE ticker = 'NVDA' AND concept = '{REVENUES}' AND members = ''
+        WHERE ticker = 'QBRY' AND concept = '{REVENUES}' AND members = ''
           AND date_diff('day', period_start, period_end) < 100
         ORDER BY period_end DESC LIMIT 1
     """,
@@ -71,12 +71,12 @@ DEMO_QUESTION = Demonstration(
 )
 
 DEMO_RESTATEMENT = Demonstration(
-    title="Macy's net income of the year ended 2024-02-03, USD",
-    ticker="M",
+    title="Avelt's net income of the year ended 2024-02-03, USD",
+    ticker="QAVN",
     concept=NET_INCOME,
     sql=f"""
         SELECT value_number, period_end, accession_no FROM xbrl_facts
-        WHERE ticker = 'M' AND concept = '{NET_INCOME}' AND members = ''
+        WHERE ticker = 'QAVN' AND concept = '{NET_INCOME}' AND members = ''
           AND period_start = DATE '2023-01-29' AND period_end = DATE '2024-02-03'
     """,
     before="2025-03-20T16:00:00-04:00",

@@ -53,7 +53,7 @@ class Article:
 
 def articles(company: Company) -> Iterator[Article]:
     """Yield the company's articles: one for every earnings release, the rest spread over the whole period."""
-    random = rng("news", company.ticker)
+    random = rng("news", company.seed)
     number = _FIRST_ID + company.index * _IDS_EACH
     for filing in filings(company):
         if filing.items == EARNINGS_ITEMS and filing.quarter:

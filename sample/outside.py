@@ -23,14 +23,17 @@ AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_synt
 """Datasets that count from their observation, and are captured at a past instant here, so that past sessions have
 rows.
 """
-APPLE, NORTHERN = "0000320193", "0001104485"
+APPLE, BOGMARSH = "0000320193", "0009800021"
 SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
-    "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
-    "sec_facts": Scope(ciks=(NORTHERN, APPLE)),
-    "sec_filings": Scope(ciks=(NORTHERN, APPLE)),
-    "polygon_splits": Scope(tickers=("AAPL", "NVDA")),  # Apple's per-share figures count from their fetch without them.
+    "av_daily_bars": Scope(tickers=("QACB", "QBG")),
+    **dict.fromkeys(("av_earnings", "yahoo_earnings"), Scope(tickers=("AAPL", "QACB"))),
+    "sec_facts": Scope(ciks=(BOGMARSH, APPLE)),
+    "sec_filings": Scope(ciks=(BOGMARSH, APPLE)),
+    "polygon_splits": Scope(
+        tickers=("AAPL", "QACB", "QBRY")
+    ),  # Without them, per-share figures count from their fetch.
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
-    "web_results": Scope(queries=("AAPL guidance",)),
+    "web_results": Scope(queries=("QACB guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
 }
 
@@ -51,12 +54,12 @@ APPLE_RESTATED = Demonstration(
 )
 """The question about a real company's real figures."""
 RESTATED = Demonstration(
-    title="Northern Oil and Gas, revenue of 2023 from EDGAR's company facts, USD",
-    ticker="NOG",
+    title="Bogmarsh Oil and Gas, revenue of 2023 from EDGAR's company facts, USD",
+    ticker="QBG",
     concept="us-gaap:Revenues",
     sql=f"""
         SELECT value_number, period_end, accession_no FROM sec_facts
-        WHERE cik = '{NORTHERN}' AND concept = 'us-gaap:Revenues'
+        WHERE cik = '{BOGMARSH}' AND concept = 'us-gaap:Revenues'
           AND period_start = DATE '2023-01-01' AND period_end = DATE '2023-12-31'
     """,
     before="2024-06-03T16:00:00-04:00",

@@ -10,15 +10,15 @@ from functools import lru_cache
 
 from sample.actions import split_factor
 from sample.calendar import FIRST_DAY, LAST_DAY, before, priced_days, sessions
-from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, REAL, SECTOR_ETFS, Company, squashed
+from sample.companies import INDEX, INDUSTRIES, LIVING, NEVER_PRICED, SECTOR_ETFS, Company, squashed
 from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
 
 # Loaded after the split of 2024-06-10, and therefore on the new basis, unlike the days around it.
-LOADED_LATE = {"NVDA": (date(2024, 6, 3), date(2024, 6, 6))}
+LOADED_LATE = {"QBRY": (date(2024, 6, 3), date(2024, 6, 6))}
 # On this day the loader stopped halfway through the symbols, and never loaded the rest.
 HALF_LOADED_DAY = date(2024, 8, 19)
 # A ticker missing on one of two consecutive days is dropped for both.
-DROPPED = {"FCX": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
+DROPPED = {"QAPT": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
 
 _PERSISTENCE = 0.97
 _SWING = 0.055
@@ -38,9 +38,9 @@ class Bar:
 
 
 @lru_cache(maxsize=256)
-def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
+def bars(seed: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
     """Return a path from about `first` to about `last` over every session of the world; turnover is shares per day."""
-    random = rng("bars", symbol)
+    random = rng("bars", seed)
     path: dict[date, Bar] = {}
     trading = [day for day in sorted(sessions()) if FIRST_DAY <= day <= LAST_DAY]
     swing, close = 0.0, first
@@ -69,7 +69,7 @@ def company_bars(company: Company) -> Mapping[date, Bar]:
     """Return the company's path until its end; empty for the company that never had prices."""
     if company.ticker == NEVER_PRICED:
         return {}
-    path = bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
+    path = bars(company.seed, company.first_price, company.last_price, company.shares * 0.006)
     return {day: bar for day, bar in path.items() if day <= company.died}
 
 
@@ -90,7 +90,7 @@ def change(path: Mapping[date, Bar], start: date, end: date) -> float | None:
 
 def add_company_prices(graph: Graph, company: Company) -> None:
     """Add one HAS_PRICE edge per priced day."""
-    _add(graph, "Company", company.cik, company.ticker, company_bars(company))
+    _add(graph, "Company", company.cik, company.ticker, company_bars(company), company.seed)
 
 
 def add_benchmark_prices(graph: Graph) -> None:
@@ -103,13 +103,13 @@ def add_benchmark_prices(graph: Graph) -> None:
         _add(graph, "Industry", squashed(industry), etf, etf_bars(etf))
 
 
-def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date, Bar]) -> None:
-    random = rng("stored bars", symbol)
+def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date, Bar], seed: str = "") -> None:
+    random = rng("stored bars", seed or symbol)
     for day in priced_days():
         if (
             day not in path
             or day in DROPPED.get(symbol, ())
-            or (day == HALF_LOADED_DAY and not _loaded_half_way(symbol))
+            or (day == HALF_LOADED_DAY and symbol not in _first_half())
         ):
             continue
         bar = stored(symbol, day, path, fractional=random.random() < 0.05)
@@ -142,9 +142,5 @@ def _factor_at_load(symbol: str, day: date) -> float:
 @lru_cache(maxsize=1)
 def _first_half() -> frozenset[str]:
     etfs = {etf for _, etf in INDUSTRIES.values()} | set(SECTOR_ETFS.values()) | {INDEX}
-    symbols = sorted(etfs | {company.ticker for company in REAL})
+    symbols = sorted(etfs | {company.ticker for company in LIVING})
     return frozenset(symbols[: len(symbols) // 2])
-
-
-def _loaded_half_way(symbol: str) -> bool:
-    return symbol in _first_half()

@@ -55,7 +55,7 @@ def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:
         "sector": etf_bars(SECTOR_ETFS[company.sector]),
         "macro": etf_bars(INDEX),
     }
-    random, returns = rng("returns", event_id, company.ticker), Returns()
+    random, returns = rng("returns", event_id.replace(company.ticker, company.seed), company.seed), Returns()
     unpriced_hour, unpriced_day = random.random() < 0.02, random.random() < 0.01
     for benchmark, path in paths.items():
         daily = change(path, start, end)

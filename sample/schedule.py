@@ -40,19 +40,19 @@ EARNINGS_ITEMS = ("2.02", "9.01")
 
 # Acceptances that the manifest or the demo uses: (ticker, form, quarter's end) -> New York day and time.
 _KNOWN = {
-    ("NVDA", "8-K", date(2024, 4, 28)): (date(2024, 5, 22), "16:20:11"),
-    ("NVDA", "10-Q", date(2024, 4, 28)): (date(2024, 5, 29), "16:36:33"),
-    ("M", "10-K", date(2024, 2, 3)): (date(2024, 3, 22), "17:41:08"),
-    ("M", "10-K", date(2025, 2, 1)): (date(2025, 3, 21), "16:52:40"),
-    ("ADM", "10-K", date(2023, 12, 31)): (date(2024, 3, 12), "06:31:19"),
-    ("ADM", "10-K/A", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19"),
-    ("AAPL", "10-K", date(2023, 9, 30)): (date(2023, 11, 2), "18:08:27"),
-    ("AAPL", "10-K", date(2024, 9, 28)): (date(2024, 11, 1), "06:01:36"),
-    ("MSFT", "10-Q", date(2024, 3, 31)): (date(2024, 4, 25), "20:41:03"),
+    ("QBRY", "8-K", date(2024, 4, 28)): (date(2024, 5, 22), "16:20:11"),
+    ("QBRY", "10-Q", date(2024, 4, 28)): (date(2024, 5, 29), "16:36:33"),
+    ("QAVN", "10-K", date(2024, 2, 3)): (date(2024, 3, 22), "17:41:08"),
+    ("QAVN", "10-K", date(2025, 2, 1)): (date(2025, 3, 21), "16:52:40"),
+    ("QADL", "10-K", date(2023, 12, 31)): (date(2024, 3, 12), "06:31:19"),
+    ("QADL", "10-K/A", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19"),
+    ("QACB", "10-K", date(2023, 9, 30)): (date(2023, 11, 2), "18:08:27"),
+    ("QACB", "10-K", date(2024, 9, 28)): (date(2024, 11, 1), "06:01:36"),
+    ("QBAR", "10-Q", date(2024, 3, 31)): (date(2024, 4, 25), "20:41:03"),
 }
 # Filed, but lost on the way into the graph; its absence proves nothing.
-LOST = frozenset({("JPM", "10-Q", date(2024, 6, 30))})
-_AMENDED = {("ADM", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19")}
+LOST = frozenset({("QATW", "10-Q", date(2024, 6, 30))})
+_AMENDED = {("QADL", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19")}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def filings(company: Company) -> tuple[Filing, ...]:
     last = min(LAST_DAY, company.died)
     drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= last and _key(f) not in LOST]
     drafts.sort(key=lambda filing: (filing.accepted, filing.form))
-    random, numbers, numbered = rng("accessions", company.ticker), dict[int, int](), []
+    random, numbers, numbered = rng("accessions", company.seed), dict[int, int](), []
     for filing in drafts:
         year = filing.accepted.year
         numbers[year] = numbers.get(year, 10) + random.randrange(1, 4)
@@ -117,7 +117,7 @@ def _key(filing: Filing) -> tuple[str, str, date] | None:
 
 
 def _periodic(company: Company) -> Iterator[Filing]:
-    random = rng("filing lags", company.ticker)
+    random = rng("filing lags", company.seed)
     release_lag = random.randrange(19, 34)
     for quarter in quarters(company):
         form = "10-K" if quarter.number == 4 else "10-Q"
@@ -155,7 +155,7 @@ def _clock(random: Random, first: str, last: str) -> str:
 
 def _occasional(company: Company) -> Iterator[Filing]:
     """Yield four other 8-Ks per year, some of them after 17:30, when EDGAR dates a filing to the next business day."""
-    random = rng("occasions", company.ticker)
+    random = rng("occasions", company.seed)
     for year in (2023, 2024, 2025):
         for _ in range(4):
             items, exhibits = random.choice(_OCCASIONS)

@@ -64,7 +64,7 @@ def _call(filing: Filing, quarter: Quarter) -> Call:
 def add_calls(graph: Graph, company: Company) -> None:
     """Add every call of the company with all its parts."""
     for call in calls(company):
-        random = rng("call", call.key)
+        random = rng("call", call.key.replace(company.ticker, company.seed))
         add_call(graph, call)
         add_remarks(graph, call, opening(call, random))
         for sequence in range(random.randrange(4, 8)):

@@ -30,7 +30,7 @@ class Part:
 
 
 def parts(scale: int = 1) -> Iterator[Part]:
-    """Yield the world at a scale: 1 has the real companies, 10 adds nine invented ones for each, and so on."""
+    """Yield the world at a scale: 1 has the named companies, 10 adds nine for each, and so on."""
     node_keys: set[tuple[str, str]] = set()
     yield Part("calendar, classification and benchmarks", _shared(Graph(node_keys)))
     for company in companies(scale):

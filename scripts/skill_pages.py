@@ -18,14 +18,14 @@ PIT_FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 _HEAVY = {"json", "vector"}
 _LONG = {"body", "content", "text", "full_text", "answer", "thoughts", "qa_section"}
 _EXAMPLES = {
-    "ticker": "NOG",
+    "ticker": "QBG",
     "start_date": "2024-01-01",
     "channel": "News",
     "query": "outlook",
     "concept_qname": "us-gaap:Revenues",
-    "member_qnames": ["nog:OilMember"],
+    "member_qnames": ["qbg:OilMember"],
     "seed_id": "bzNews_31000004",
-    "pairs": [{"ticker": "NOG", "at": "2024-05-01T16:00:00-04:00"}],
+    "pairs": [{"ticker": "QBG", "at": "2024-05-01T16:00:00-04:00"}],
     "concepts": ["us-gaap:Revenues"],
     "series": ["GDP"],
     "period": "2014-01-01",
@@ -33,7 +33,7 @@ _EXAMPLES = {
     "kind": "curve",
     "instrument": "USD-SAMPLE",
 }
-_SEEDS = {"vector_qa": "AAPL_2023-01-26T17.00_qa__0"}
+_SEEDS = {"vector_qa": "QACB_2023-01-26T17.00_qa__0"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ DOMAINS = (
         name="benzinga",
         about="news as Benzinga serves it",
         datasets=("benzinga_news",),
-        fetch=("--source benzinga --tickers AAPL --limit 20",),
+        fetch=("--source benzinga --tickers QACB --limit 20",),
     ),
     Domain(
         name="alphavantage",
@@ -123,11 +123,11 @@ DOMAINS = (
             "av_intraday_bars",
         ),
         fetch=(
-            "--source alphavantage --op earnings --symbol AAPL",
-            "--source alphavantage --op estimates --symbol AAPL",
-            "--source alphavantage --op calendar --symbol AAPL --horizon 3month",
-            "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
-            "--source alphavantage TIME_SERIES_WEEKLY symbol=AAPL",
+            "--source alphavantage --op earnings --symbol QACB",
+            "--source alphavantage --op estimates --symbol QACB",
+            "--source alphavantage --op calendar --symbol QACB --horizon 3month",
+            "--source alphavantage TIME_SERIES_DAILY symbol=QACB",
+            "--source alphavantage TIME_SERIES_WEEKLY symbol=QACB",
         ),
         notes=(
             "Estimates and the calendar are available from their download, never earlier.",
@@ -142,9 +142,9 @@ DOMAINS = (
         about="earnings dates and analysts' grades of Yahoo",
         datasets=("yahoo_earnings", "yahoo_upgrades"),
         fetch=(
-            "--source yahoo --op earnings --symbol AAPL",
-            "--source yahoo --op upgrades --symbol AAPL",
-            "--source yahoo consensus symbol=AAPL",
+            "--source yahoo --op earnings --symbol QACB",
+            "--source yahoo --op upgrades --symbol QACB",
+            "--source yahoo consensus symbol=QACB",
         ),
     ),
     Domain(
@@ -153,7 +153,7 @@ DOMAINS = (
         datasets=("sec_fulltext_hits", "sec_filings", "universe_events"),
         fetch=(
             "--source sec_full_text --query hedging",
-            "--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",
+            "--source perplexity --op search --search-mode sec --query 'QACB 8-K earnings release'",
         ),
         notes=(
             "A hit locates a filing but never dates it; its release in sec_filings does.",
@@ -168,8 +168,8 @@ DOMAINS = (
         about="web search by Perplexity",
         datasets=("web_results", "web_syntheses"),
         fetch=(
-            "--source perplexity --op search --query 'AAPL guidance' --max-results 10",
-            "--source perplexity --op ask --query 'What did AAPL guide to?'",
+            "--source perplexity --op search --query 'QACB guidance' --max-results 10",
+            "--source perplexity --op ask --query 'What did QACB guide to?'",
         ),
         notes=(
             (
@@ -244,7 +244,7 @@ def _sql(dataset: Dataset) -> str:
     names = [column.name for column in dataset.columns if column.type not in _HEAVY and column.name not in _LONG]
     extra, where = {}, ""
     if dataset.entity in ("ticker", "symbol"):
-        extra, where = {"params": {"ticker": "NOG"}}, f" WHERE {dataset.entity} = $ticker"
+        extra, where = {"params": {"ticker": "QBG"}}, f" WHERE {dataset.entity} = $ticker"
     order = ", ".join(dict.fromkeys(("available_at DESC", *dataset.key)))
     columns = ", ".join(("available_at", "available_at_source", "evidence", *names))
     sql = f"SELECT {columns} FROM {dataset.name}{where} ORDER BY {order}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from anatid import Anatid as Store
 
@@ -23,6 +24,13 @@ class Anatid(Memory):
             else:
                 valid = {} if row["available_at"] is None else {"valid_from": row["available_at"]}
                 ids[key] = self.store.remember(content, entities=[row["entity"]], now=now, **valid).memory_id
+            self.memories.append((ids[key], row))
+
+    def forget(self, memories: list[Any]) -> None:
+        """Erase memories, with all of their versions."""
+        for memory in memories:
+            self.store.forget(memory, hard=True)
+        self.store.checkpoint()
 
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:
         """Return the context of an entity."""

@@ -76,6 +76,18 @@ class Arctic(Visible):
         """Return the newest row per item of the requested symbols, as of None."""
         return self._read([ReadRequest(entity, as_of=None) for entity in self.asked])
 
+    def retract(self, loaded_at: datetime) -> None:
+        """Write the symbols of the delivery without it; versions and snapshots before have it."""
+        for entity in self.library.list_symbols():
+            frame = self.library.read(entity).data
+            kept = frame[frame["loaded_at"] != naive(loaded_at)]
+            if len(kept) < len(frame):
+                self.library.write(entity, kept)
+
+    def erase(self, entity: str) -> None:
+        """Delete all versions of the symbol; a snapshot keeps it."""
+        self.library.delete(entity)
+
     def _read(self, requests: list[ReadRequest]) -> Rows:
         return newest(self._all(requests))
 

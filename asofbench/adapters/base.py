@@ -2,6 +2,7 @@
 that is visible as of an instant. Their adapters extend `Visible`, which answers questions from it.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -37,6 +38,14 @@ class Adapter(ABC):
     def ask(self, question: Question) -> Any:
         """Return the answer as JSON-compatible values. Raises Unable; any other exception is a refusal."""
 
+    def retract(self, loaded_at: datetime) -> None:
+        """Withdraw the delivery of an instant, which was wrong: as if it had never come, whatever T is."""
+        raise Unable("retract")
+
+    def erase(self, entity: str) -> None:
+        """Remove all that is stored about an entity, whatever T is, and from the files."""
+        raise Unable("erase")
+
     def close(self) -> None:  # noqa: B027 - most have no resources
         """Release resources."""
 
@@ -67,6 +76,27 @@ class Adapter(ABC):
         return kept_rows
 
 
+class Rewritten(Adapter):
+    """A table whose user has the raw rows and writes it anew from them, as often as needed."""
+
+    def load(self, rows: Rows) -> None:
+        """Write the table."""
+        self.raw = rows
+        self.write(rows)
+
+    @abstractmethod
+    def write(self, rows: Rows) -> None:
+        """Write the table from rows as their sources delivered them, in place of the one before."""
+
+    def retract(self, loaded_at: datetime) -> None:
+        """Write the table without the delivery."""
+        self.load([row for row in self.raw if read(row["loaded_at"]) != loaded_at])
+
+    def erase(self, entity: str) -> None:
+        """Write the table without the entity."""
+        self.load([row for row in self.raw if row["entity"] != entity])
+
+
 class Visible(Adapter):
     """A system that returns rows: the newest per entity and item as of an instant."""
 
@@ -90,6 +120,9 @@ class Visible(Adapter):
             return {
                 row["entity"]: row["value"] for row in rows if row["item"] == question.term and row["entity"] in names
             }
+        if question.kind == "adjusted":
+            ratio = math.prod(row["value"] for row in mine if row["item"].startswith(question.term))
+            return {row["item"]: row["value"] / ratio for row in mine if not row["item"].startswith(question.term)}
         if question.kind == "members":
             return sorted(row["item"] for row in mine if row["value"] == 1.0)
         if question.kind == "aggregate":

@@ -6,14 +6,14 @@ from typing import Any
 
 import factblock
 
-from asofbench.adapters.base import Rows, Visible
+from asofbench.adapters.base import Rewritten, Rows, Visible
 from asofbench.model import Question, read
 
 
-class FactBlock(Visible):
+class FactBlock(Rewritten, Visible):
     """options: said (whether a claim is known from when it was said, as with --backfill, or only once loaded)."""
 
-    def load(self, rows: Rows) -> None:
+    def write(self, rows: Rows) -> None:
         """Write one bundle, in which a further delivery of a record supersedes the one before."""
         self.bundle = self.folder / "facts"
         nodes, edges = [], []

@@ -1,5 +1,6 @@
 """Controls: systems whose score is known beforehand. They prove that the graders can pass and can fail."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,6 +27,18 @@ class Oracle(Visible):
                 is_first = name not in seen_items or self.options.get("off") == "stamps"
                 self.rows.append((stamp if is_first else max(stamp, loaded), row))
             seen_items.add(name)
+
+    def retract(self, loaded_at: datetime) -> None:
+        """Leave out the delivery's rows."""
+        self._keep(lambda row: row["loaded_at"] != loaded_at)
+
+    def erase(self, entity: str) -> None:
+        """Leave out the entity's rows."""
+        self._keep(lambda row: row["entity"] != entity)
+
+    def _keep(self, is_kept: Callable[[Any], bool]) -> None:
+        if self.options.get("off") != "everything":
+            self.rows = [(public, row) for public, row in self.rows if is_kept(row)]
 
     def visible(self, at: datetime, loaded_by: datetime | None = None) -> Rows:
         """Return the newest row per entity and item."""

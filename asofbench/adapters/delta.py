@@ -60,6 +60,23 @@ class Delta(Versioned):
         table.load_as_version(None)  # type: ignore[arg-type]
         return newest(table.to_pyarrow_table().to_pylist())
 
+    def retract(self, loaded_at: datetime) -> None:
+        """Delete the rows of the delivery; versions before the deletion have them."""
+        DeltaTable(str(self.folder / "facts")).delete(f"loaded_at = '{loaded_at.isoformat()}'")
+        self.cached = None
+
+    def erase(self, entity: str) -> None:
+        """Delete the entity's rows, and remove the files and the log of the versions before: the log has statistics."""
+        table = DeltaTable(str(self.folder / "facts"))
+        table.delete(f"entity = '{entity}'")
+        table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+        table.alter.set_table_properties({"delta.logRetentionDuration": "interval 0 seconds"})
+        table = DeltaTable(str(self.folder / "facts"))
+        table.create_checkpoint()
+        time.sleep(1.1)  # a log entry is removed when its age in seconds is above the retention
+        table.cleanup_metadata()
+        self.cached = None
+
     def _table(self, at: datetime) -> DeltaTable | None:
         """Return the table as of T; None if it did not exist yet."""
         moment: datetime | None = at

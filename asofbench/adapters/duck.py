@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from asofbench.adapters.base import Adapter, Rows, Unable, naive
+from asofbench.adapters.base import Rewritten, Rows, Unable, naive
 from asofbench.model import Question, read
 
 FIRST_SIGHT = """
@@ -45,14 +45,14 @@ SELECT *, {stamp} AS stamp FROM facts WHERE as_of IS NULL OR {stamp} <= as_of;
 CREATE MACRO known(as_of := NULL) AS TABLE """ + NEWEST.replace("history", "history(as_of := as_of)")
 
 
-class Duck(Adapter):
+class Duck(Rewritten):
     """options: stamp (of STAMPS), cut (copy the visible rows instead of creating a view), optional (instead of a view,
     create a macro whose instant may be left out), locked (as DuckDB's documentation says).
     """
 
     connection: duckdb.DuckDBPyConnection | None = None
 
-    def load(self, rows: Rows) -> None:
+    def write(self, rows: Rows) -> None:
         """Write one Parquet file, from which every connection creates its table."""
         self.file = self.folder / "facts.parquet"
         columns = COLUMNS if self.careful else {**COLUMNS, "extra": "VARCHAR"}
@@ -158,6 +158,12 @@ def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
         members = f"SELECT item FROM {names['view']} {where} AND value = 1"
         term = f"item = '{question.term}' AND entity IN ({members})"
         return {row[0]: row[1] for row in sql(f"SELECT entity, value FROM {names['view']} WHERE {term}")}
+    if question.kind == "adjusted":
+        ratio = (
+            f"SELECT coalesce(product(value), 1) FROM {names['view']} {where} AND starts_with(item, '{question.term}')"
+        )
+        figures = f"SELECT item, value / ({ratio}) FROM {names['view']} {where}"
+        return {row[0]: row[1] for row in sql(f"{figures} AND NOT starts_with(item, '{question.term}')")}
     if question.kind == "members":
         return sorted(row[0] for row in sql(f"SELECT item FROM {names['view']} {where} AND value = 1"))
     if question.kind == "aggregate":

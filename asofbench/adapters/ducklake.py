@@ -9,7 +9,7 @@ import duckdb
 import duckdb_extension_ducklake
 
 from asofbench.adapters.base import Adapter, Rows, batches
-from asofbench.adapters.duck import COLUMNS, asked, shown
+from asofbench.adapters.duck import COLUMNS, asked, attacked, shown
 from asofbench.model import Question, read, written
 
 _EXTENSION = next(Path(duckdb_extension_ducklake.__file__).parent.rglob("*.duckdb_extension"))
@@ -57,7 +57,30 @@ class DuckLake(Adapter):
         moved = replace(question, spine=spine)
         if question.loaded_by and not self.options.get("attached"):
             moved = replace(moved, loaded_by=self._moment(question.loaded_by))
+        if question.kind == "hostile":
+            moved = attacked(self._sql, moved, self._names(now))
+            self._changed()
+            return self.ask(replace(moved, as_of=question.as_of))
         return asked(self._sql, moved, self._names(now) | self._bounded(question.as_of))
+
+    def retract(self, loaded_at: datetime) -> None:
+        """Delete the rows of the delivery; snapshots before the deletion have them."""
+        self._changed(f"DELETE FROM lake.facts WHERE loaded_at = TIMESTAMPTZ '{written(loaded_at)}'")
+
+    def erase(self, entity: str) -> None:
+        """Delete the entity's rows, expire the snapshots before, and remove their files."""
+        self._changed(
+            f"DELETE FROM lake.facts WHERE entity = '{entity}'",
+            "CALL ducklake_expire_snapshots('lake', older_than => now())",
+            "CALL ducklake_cleanup_old_files('lake', cleanup_all => true)",
+        )
+
+    def _changed(self, *statements: str) -> None:
+        self.connection.execute("DETACH lake")
+        self._attach()
+        for statement in statements:
+            self.connection.execute(statement)
+        self.at = ""
 
     def _bounded(self, at: str) -> dict[str, str]:
         """Return the name of the rows dated up to T at another snapshot; a catalog attached at T has no later ones."""

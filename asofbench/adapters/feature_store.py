@@ -8,15 +8,15 @@ from feast import Entity, FeatureStore, FeatureView, Field, FileSource, RepoConf
 from feast.types import Float64, String
 from feast.value_type import ValueType
 
-from asofbench.adapters.base import Rows, Visible, naive
+from asofbench.adapters.base import Rewritten, Rows, Visible, naive
 
 
-class Feast(Visible):
+class Feast(Rewritten, Visible):
     """options: on and created (the two timestamp columns), filtered (by created), store (the offline store that
     joins).
     """
 
-    def load(self, rows: Rows) -> None:
+    def write(self, rows: Rows) -> None:
         """One feature view over one file; a key is an entity and an item."""
         frame = pd.DataFrame([{k: naive(v) for k, v in row.items()} for row in self.dated(rows)])
         frame["key"] = frame["entity"] + "|" + frame["item"]

@@ -4,16 +4,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from asofbench.adapters.base import Rows, Visible, naive
+from asofbench.adapters.base import Rewritten, Rows, Visible, naive
 
 KEYS = ["entity", "item"]
 
 
-class Frame(Visible):
+class Frame(Rewritten, Visible):
     """options: on (event or available_at), library (pandas or polars)."""
 
-    def load(self, rows: Rows) -> None:
-        """Load one frame, sorted by the join column; records without it can't be joined and are left out."""
+    def write(self, rows: Rows) -> None:
+        """Create one frame, sorted by the join column; records without it can't be joined and are left out."""
         on = self.options["on"]
         typed = [{name: naive(value) for name, value in row.items()} for row in self.dated(rows)]
         self.rows = sorted((row for row in typed if row[on] is not None), key=lambda row: (row[on], row["loaded_at"]))

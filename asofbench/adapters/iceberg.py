@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.expressions import EqualTo
 
 from asofbench.adapters.base import Rows, Unable, Versioned, newest
 from asofbench.model import Question, read
@@ -54,6 +55,17 @@ class Iceberg(Versioned):
         """Return the newest row per entity and item of the snapshot at a null."""
         snapshot = self.table.snapshot_as_of_timestamp(None)
         return newest(self.table.scan(snapshot_id=snapshot and snapshot.snapshot_id).to_arrow().to_pylist())
+
+    def retract(self, loaded_at: datetime) -> None:
+        """Delete the rows of the delivery; snapshots before the deletion have them."""
+        self.table.delete(EqualTo("loaded_at", loaded_at.isoformat()))
+        self.cached = None
+
+    def erase(self, entity: str) -> None:
+        """Delete the entity's rows, and expire the snapshots before."""
+        self.table.delete(EqualTo("entity", entity))
+        self.table.maintenance.expire_snapshots().older_than(datetime.now(timezone.utc)).commit()
+        self.cached = None
 
     def _snapshot(self, at: datetime) -> int | None:
         """Return the snapshot at T, or None if there was none yet."""

@@ -16,11 +16,24 @@ class Memory(Visible):
     def load(self, rows: Rows) -> None:
         """Write the deliveries in order of arrival."""
         self.entities = {row["entity"] for row in rows}
+        self.memories: list[tuple[Any, dict[str, Any]]] = []
         self.remember(self.dated(rows))
 
     @abstractmethod
     def remember(self, rows: Rows) -> None:
-        """Write rows; `content` makes the text of a row."""
+        """Write rows, and note each memory's id in `memories`; `content` makes the text of a row."""
+
+    def retract(self, loaded_at: datetime) -> None:
+        """Forget the memories of the delivery."""
+        self.forget([memory for memory, row in self.memories if row["loaded_at"] == loaded_at])
+
+    def erase(self, entity: str) -> None:
+        """Forget the memories about the entity."""
+        self.forget([memory for memory, row in self.memories if row["entity"] == entity])
+
+    def forget(self, memories: list[Any]) -> None:
+        """Remove memories by their ids, physically if the store can. Raises Unable by default."""
+        raise Unable("forget")
 
     @abstractmethod
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:

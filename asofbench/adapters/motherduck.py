@@ -54,7 +54,7 @@ class MotherDuck(Duck):
         if init not in SERVERS:
             SERVERS[init] = Server(init)
         self.server = SERVERS[init]
-        self.server.file.unlink()
+        self.server.file.unlink(missing_ok=True)
         if not self.options.get("cut"):
             self._write(f"CREATE TABLE facts AS FROM read_parquet('{self.file}')")
 

@@ -2,15 +2,17 @@
 sessions.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 
-from asofbench.adapters.base import Adapter, Rows, batches
+from asofbench.adapters.base import Adapter, Rows, Unable, batches
 from asofbench.adapters.duck import asked, attacked, shown
 from asofbench.model import Question
 from pitlake.contract import Column, Dataset, GapRule
@@ -55,13 +57,18 @@ class Pitlake(Adapter):
     at = "", ""
     catalogue: Catalogue | None = None
 
+    def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
+        super().__init__(folder, options)
+        self.runs: dict[datetime, str] = {}
+
     def load(self, rows: Rows) -> None:
         """Publish one run per batch, observed when it was loaded."""
         self.lake = Lake(self.folder / "lake", allow_drift="the worlds of AsOfBench change more than sources do")
         self.catalogue = Catalogue({FACTS.name: FACTS})
-        for number, (came, part) in enumerate(batches(rows)):
+        for came, part in batches(rows):
             with patch("pitlake.clock.now", lambda came=came: came):
-                self._publish(f"run{number}", came, part)
+                self.runs[came] = f"run{len(self.runs)}"
+                self._publish(self.runs[came], came, part)
 
     def _publish(self, run: str, came: datetime, part: Rows) -> None:
         row_values, gaps = {}, []
@@ -79,6 +86,15 @@ class Pitlake(Adapter):
             stage.poll(entities=sorted({row["entity"] for row in part}))
             stage.add(None, table, gaps, extracted=len(row_values) + len(gaps))
             self.lake.publish(stage, observed_at=came)
+
+    def retract(self, loaded_at: datetime) -> None:
+        """Retract the run of the delivery, as `pitlake retract` does."""
+        if loaded_at not in self.runs:
+            raise Unable("retract")
+        self.close()
+        contracts = {**self.lake.contracts(), FACTS.name: FACTS} if self.catalogue else self.lake.contracts()
+        with patch.object(Lake, "contracts", lambda _: contracts):  # as in the catalogue
+            self.lake.retract(self.runs[loaded_at], "a wrong delivery")
 
     def ask(self, question: Question) -> Any:
         """Run SQL in a session as of the question's instant."""
@@ -147,3 +163,4 @@ class Mounted(Pitlake):
                     timezone="America/New_York",
                     midnights="end",
                 )
+            self.runs[came] = self.lake.entry().run_id

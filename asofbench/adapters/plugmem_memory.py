@@ -30,6 +30,13 @@ class Plugmem(Memory):
             else:
                 ids[key] = self.store.remember(content, entity=row["entity"]).id
             self.written.append((row["loaded_at"], _milliseconds()))
+            self.memories.append((ids[key], row))
+
+    def forget(self, memories: list[Any]) -> None:
+        """Forget memories, and remove them physically."""
+        self.store.forget_many(memories)
+        self.store.maintain("full")
+        self.store.checkpoint()
 
     def about(self, entity: str, *at: datetime | None) -> Iterable[str]:
         """Return the memories that a recall finds about an entity."""

@@ -9,14 +9,14 @@ from traderharness.core.portfolio import Portfolio
 from traderharness.tools.fundamentals import handle_get_fundamentals
 from traderharness.tools.registry import ToolContext
 
-from asofbench.adapters.base import Rows, Visible
+from asofbench.adapters.base import Rewritten, Rows, Visible
 from asofbench.reading import NEW_YORK
 
 
-class TraderHarness(Visible):
+class TraderHarness(Rewritten, Visible):
     """A key (entity and item) is a stock; its number and text are two of the figures that the tool returns."""
 
-    def load(self, rows: Rows) -> None:
+    def write(self, rows: Rows) -> None:
         """Write fundamentals with their publication date, as in the tool's data."""
         typed = [self.typed(row) for row in rows]
         dated = [row for row in typed if row["available_at"] is not None]

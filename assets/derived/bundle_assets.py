@@ -33,7 +33,7 @@ class BundleConfig(dg.Config):
         default_factory=list,
         description=(
             "Partitions to build instead of the run's own, wherever they stand in Dagster's list, such as "
-            "2024-05-22T20:20:04Z|NVDA."
+            "2024-05-22T20:20:04Z|QBRY."
         ),
     )
 

@@ -218,7 +218,7 @@ def _value(parameter: catalogue.Parameter, contents: Contents) -> Any:
     quoted = contents.first("market_quotes", "curve USD").split(" ", 1)
     by_name: dict[str, Any] = {
         "series": contents.first("macro_observations", "GDP"),
-        "ticker": contents.first("prices", "NVDA"),
+        "ticker": contents.first("prices", "QBRY"),
         "kind": quoted[0],
         "instrument": quoted[-1],
         "channel": "Earnings",

@@ -41,7 +41,7 @@ async def loop(
             if conversation.shorten_older() or conversation.shorten_newest():
                 continue
             return conversation.stop(last, "too_long"), "too_long"
-        conversation.add_answer(answer := understood(answer, tools, len(conversation.messages)), model.id)
+        conversation.add_answer(answer := understood(answer, tools, conversation.messages), model.id)
         on_progress(window.usage(answer).describe())
         last = answer.text or last
         if why := STOPS.get(answer.finish):

@@ -83,7 +83,7 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     """Query one outside source as of an instant.
 
     \b
-    pitlake fetch --source benzinga --pit 2024-02-15T16:00:00-05:00 --tickers NOG --date-from 2024-02-01
+    pitlake fetch --source benzinga --pit 2024-02-15T16:00:00-05:00 --tickers QBG --date-from 2024-02-01
     pitlake fetch --source alphavantage --pit 2024-02-15T16:00:00-05:00 earnings symbol=AAPL
 
     The answer is the {data, gaps} envelope. Lake and captures answer first. The network is used only with --live, and

@@ -36,7 +36,7 @@ def command(context: click.Context) -> None:
     """Run a named query over what was public at an instant.
 
     \b
-    pitlake run news_latest --ticker NOG --as-of 2024-02-15T16:00:00-05:00
+    pitlake run news_latest --ticker QBG --as-of 2024-02-15T16:00:00-05:00
     """
     if context.invoked_subcommand is None:
         rows = [(query.name, query.agent, query.summary) for query in catalogue.all_queries().values()]

@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913 - its options
     A text matches if it has any of the words; "phrases" and AND narrow the search.
 
     \b
-    pitlake search '"gross margin" AND guidance' --ticker NOG --as-of 2024-02-15T16:00:00-05:00
+    pitlake search '"gross margin" AND guidance' --ticker QBG --as-of 2024-02-15T16:00:00-05:00
     """
     try:
         search_query, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)

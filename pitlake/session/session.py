@@ -109,7 +109,7 @@ class Session:
     execute = sql  # For `pl.read_database` and hands that are used to DuckDB's.
 
     def run(self, name: str, /, *places: Any, **values: Any) -> Result:
-        """Run a catalogue query by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.
+        """Run a catalogue query by name, such as run("news_latest", ticker="QBG"). See `questions.catalogue`.
 
         places: values of the first parameters, in the order of the catalogue. Raises BadInput for an unknown query,
         invalid parameters or unbound datasets, and the errors of `ask`.

@@ -39,7 +39,7 @@ def stop(output, env, agent="neo4j-news", number="a1", session="s"):
     return pit_answer.decide(json.dumps(message).encode(), env)
 
 
-def handed_back(output, env, agent="neo4j-news", prompt="NOG", tool="Agent", **more):
+def handed_back(output, env, agent="neo4j-news", prompt="QBG", tool="Agent", **more):
     response = {"status": "completed", "content": [{"type": "text", "text": output}], "agentId": "a1"} | more
     message = {
         "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": tool,
@@ -77,12 +77,12 @@ def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
 
 
 def test_the_cut_off_of_a_prompt_holds_for_what_is_handed_back(env):
-    for prompt in (f"NOG --pit {PIT}", f"NOG `--pit={PIT}`."):
+    for prompt in (f"QBG --pit {PIT}", f"QBG `--pit={PIT}`."):
         assert handed_back(LATE, env, prompt=prompt)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
         assert handed_back(SOUND, env, prompt=prompt) == {}
-    assert handed_back(SOUND, env, prompt="NOG --pit tomorrow")["reason"].startswith("PIT_INVALID_PIT")
+    assert handed_back(SOUND, env, prompt="QBG --pit tomorrow")["reason"].startswith("PIT_INVALID_PIT")
     bound = env | {"PITLAKE_AS_OF": EARLIER}
-    assert handed_back(SOUND, bound, prompt=f"NOG --pit {PIT}")["reason"].startswith("PIT_INVALID_PIT")
+    assert handed_back(SOUND, bound, prompt=f"QBG --pit {PIT}")["reason"].startswith("PIT_INVALID_PIT")
 
 
 PREAMBLE = "<tools-used-before-summary>mcp__pitlake__query, Bash</tools-used-before-summary>\n"
@@ -133,7 +133,7 @@ def test_prompts_of_the_user_and_of_other_agents_are_not_its_business(env):
 
 
 def test_the_cut_off_of_the_prompt_holds_for_what_comes_later(env):
-    handed_back("", env, prompt=f"NOG --pit {PIT}", status="async_launched")
+    handed_back("", env, prompt=f"QBG --pit {PIT}", status="async_launched")
     assert stop(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
     assert notified(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
     assert stop(SOUND, env) == notified(SOUND, env) == {}
@@ -152,7 +152,7 @@ def test_the_turn_ends_when_a_data_agent_is_left_at_work_so_that_its_answer_come
     assert resumed(env, "a1")["continue"] is False
     assert resumed(env, "a2") == resumed(env, "news") == {}
     message = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Agent",
-               "tool_input": {"subagent_type": "neo4j-news", "prompt": "NOG", "name": "news"},
+               "tool_input": {"subagent_type": "neo4j-news", "prompt": "QBG", "name": "news"},
                "tool_response": {"status": "completed", "agentId": "a3", "content": []}}  # fmt: skip
     pit_answer.decide(json.dumps(message).encode(), env)
     assert resumed(env, "news")["continue"] is resumed(env, "a3")["continue"] is False

@@ -104,7 +104,7 @@ def test_a_planted_fault_is_found(project, rule, name, old, new):
 def test_what_the_graph_s_server_answers_is_held_to_the_pit_among_the_values(env, created, verdict):
     item = {"available_at": created, "available_at_source": "neo4j_created", "id": "bzNews_1"}
     records = json.dumps([{"data": [item], "gaps": []}])
-    inputs = {"query": "MATCH (n:News) …", "params": {"ticker": "NOG", "pit": "2024-05-29T17:00:00-04:00"}}
+    inputs = {"query": "MATCH (n:News) …", "params": {"ticker": "QBG", "pit": "2024-05-29T17:00:00-04:00"}}
     answer = ask(call([{"type": "text", "text": records}], READ, **inputs), env)
     assert code(answer) == verdict
 

@@ -21,9 +21,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("*_agent.py"))
 PAGE = (ROOT / "docs/frameworks.md").read_text()
 LATER = "2024-06-20T17:00:00-04:00"
 COMPLETIONS = "/v1/chat/completions"
-MISTAKE = ("describe", {"name": "NVIDIA Corporation"})
+MISTAKE = ("describe", {"name": "Brynmoor Corporation"})
 CALLS = (
-    ("run_query", {"name": "news_latest", "params": {"ticker": "AAPL"}}),
+    ("run_query", {"name": "news_latest", "params": {"ticker": "QACB"}}),
     ("query", {"sql": "SELECT * FROM news", "pit": LATER}),
 )
 
@@ -96,12 +96,12 @@ def test_a_model_that_repeats_a_mistake_is_told_of_it_and_answers(path, model, m
     last = json.loads(model.asked[-1][-1])
     refusals = [str(message["content"]) for message in last["messages"] if message["role"] == "tool"]
     assert len(refusals) == 2
-    assert every("NVIDIA Corporation" in refusal for refusal in refusals)
+    assert every("Brynmoor Corporation" in refusal for refusal in refusals)
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, marks=pytest.mark.long, id=path.stem) for path in EXAMPLES])
 def test_a_model_that_never_answers_ends_in_one_sentence(path, model, marked_lake, tmp_path):
-    calls = [("describe", {"name": f"NVIDIA Corporation {number}"}) for number in range(200)]
+    calls = [("describe", {"name": f"Brynmoor Corporation {number}"}) for number in range(200)]
     model.plays(COMPLETIONS, *calls_by_model(calls))
     message = run_example(path, model, marked_lake, tmp_path)
     assert (message.returncode, message.stdout) == (1, "")

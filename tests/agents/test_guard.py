@@ -12,7 +12,7 @@ from tests.agents.harness import ROOT
 from tests.agents.messages import EARLIER, LATER, PIT
 from tests.agents.mutate import pit_guard
 
-FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo --op earnings --symbol AAPL"
+FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo --op earnings --symbol QACB"
 MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py docs/answers.json"
 
 
@@ -164,7 +164,7 @@ def test_tools_that_only_plan_run_while_bound(bound, tool):
     assert ask(bound, tool, subject="read the news") == {}
 
 
-AGENT = {"description": "news", "prompt": "AAPL news of the 10 days before T", "subagent_type": "neo4j-news"}
+AGENT = {"description": "news", "prompt": "QACB news of the 10 days before T", "subagent_type": "neo4j-news"}
 RESUMED = {"to": "a1b2-c3", "summary": "narrower", "message": "a narrower window", "type": "message",
            "recipient": "a1b2-c3", "content": "a narrower window"}  # fmt: skip
 
@@ -173,7 +173,7 @@ def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
     assert ask(bound, "Agent", **AGENT | {"subagent_type": "general-purpose"}, run_in_background=True) == {}
     assert ask(bound, "SendMessage", to="a1b2-c3", message="a narrower window", summary="narrower") == {}
     assert ask(bound, "SendMessage", **RESUMED) == ask(bound, "SendMessage", **RESUMED, recipient_kind="agent") == {}
-    assert ask(bound, "Skill", skill="earnings-bundle", args="AAPL") == ask(bound, "Skill", skill="news-queries") == {}
+    assert ask(bound, "Skill", skill="earnings-bundle", args="QACB") == ask(bound, "Skill", skill="news-queries") == {}
 
 
 @pytest.mark.parametrize("tool", ["Agent", "Task"])

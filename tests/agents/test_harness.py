@@ -68,7 +68,7 @@ def test_perplexity_is_clean_or_a_gap(stage):
     """The plan's second minimal test: what Perplexity's own tools answer is dated items, or a clean gap."""
     player = Player("perplexity-ask", stage.free)
     for tool in ("search", "ask", "reason", "research"):
-        call = {"tool": f"mcp__perplexity__perplexity_{tool}", "input": {"query": "AAPL", "params": {"pit": world.PIT}}}
+        call = {"tool": f"mcp__perplexity__perplexity_{tool}", "input": {"query": "QACB", "params": {"pit": world.PIT}}}
         prose = {"content": [{"type": "text", "text": f"It went up. {world.MARK}"}], "structuredContent": None}
         undated = answered({"url": "https://example.com", "snippet": world.MARK})
         for reply in (prose, undated):
@@ -88,7 +88,7 @@ def test_series_of_alpha_vantage_end_at_the_cut_off(stage):
     assert len(dates) > 2
     assert max(dates) <= "2024-05-29T21:00:00Z"
     assert not player.play(series, stage.open_server).blocked
-    question = f"--source alphavantage --pit {world.PIT} TIME_SERIES_DAILY symbol=AAPL"
+    question = f"--source alphavantage --pit {world.PIT} TIME_SERIES_DAILY symbol=QACB"
     command = f"python3 {harness.SCRIPTS / 'pit_fetch.py'} {question}"
     seen = player.play({"tool": "Bash", "input": {"command": command}}, shell(stage.free))
     assert not seen.blocked

@@ -60,11 +60,11 @@ FAULTS = [
     ("R8", "agents/neo4j-news.md", "name: neo4j-news", 'name: "neo4j-news'),
     ("R8", "skills/news-queries/SKILL.md", "\ndescription:", "\ninvocable: false\ndescription:"),
     ("R9", "agents/neo4j-news.md", '"name": "news_latest"', '"name": "news_newest"'),
-    ("R9", "agents/neo4j-news.md", '"params": {"ticker": "NOG"}', '"params": {"symbol": "NOG"}'),
+    ("R9", "agents/neo4j-news.md", '"params": {"ticker": "QBG"}', '"params": {"symbol": "QBG"}'),
     ("R9", "agents/neo4j-news.md", ', "pit": "2024-05-29T17:00:00-04:00"}}', "}}"),
     ("R10", "agents/neo4j-news.md", "## Notes", "Answer with a gap `config`.\n\n## Notes"),
     ("R10", "skills/news-queries/SKILL.md", "- gap `unverifiable`", "- gap `banana`"),
-    ("R9", "agents/yahoo-earnings.md", "--symbol AAPL --pit 2024", "--symbol AAPL --until 2024"),
+    ("R9", "agents/yahoo-earnings.md", "--symbol QACB --pit 2024", "--symbol QACB --until 2024"),
 ]
 
 

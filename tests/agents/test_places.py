@@ -296,7 +296,7 @@ def test_code_that_was_planted_is_neither_written_nor_run_by_the_wrapper(setting
     assert judged(settings, world, "Bash", command=f"python3 {FETCH} --source yahoo; cat {canary}") == "GUARD_SHELL"
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     env |= settings | {"CANARY": str(canary), "PYTHONPATH": str(world / "project"), "HOME": str(world / "home")}
-    question = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--op", "earnings", "--symbol", "AAPL"]
+    question = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--op", "earnings", "--symbol", "QACB"]
     done = subprocess.run(question, cwd=world / "project", env=env, capture_output=True, text=True, check=True)
     assert not canary.exists()
     assert json.loads(done.stdout).keys() == {"data", "gaps"}
@@ -309,6 +309,6 @@ def test_code_that_was_planted_is_neither_written_nor_run_by_the_wrapper(setting
 def test_a_bound_wrapper_takes_neither_another_lake_nor_a_file_for_a_source(settings, world, question):
     outcome = world / "project" / "scratch" / SESSION / "answers.json"
     question = [each.replace("=x", f"={outcome}") if each != "x" else str(outcome) for each in question]
-    command = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--symbol", "AAPL", *question]
+    command = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--symbol", "QACB", *question]
     done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=True)
     assert [gap["reason"].split(":")[0] for gap in json.loads(done.stdout)["gaps"]] == ["PIT_INVALID_PIT"]

@@ -23,7 +23,7 @@ PIT = "2024-05-29T17:00:00-04:00"
 LONG_AGO = "1990-01-01T00:00:00-05:00"
 MARK = "CANARYZZ"
 SEED = "bzNews_31000004"
-CALL = "AAPL_2023-01-26T17.00"
+CALL = "QACB_2023-01-26T17.00"
 _MARKED = re.compile(r"-[0-9]{9,}|\b20[789][0-9]-")
 _WORDS = ("guidance", "revenue", "margin", "buyback", "growth", "risk", "supply", "oil")
 _PLAIN = {
@@ -76,7 +76,7 @@ def unlimited(dataset: Dataset) -> Dataset:
 
 def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
     """Rows of a dataset for both tickers: public up to T, and after it with the mark in every text."""
-    for ticker in ("AAPL", "NOG"):
+    for ticker in ("QACB", "QBG"):
         for number, offset in enumerate(_OFFSETS):
             yield _row(dataset, ticker, number, T - offset, "")
             yield _row(dataset, ticker, number, T + offset + timedelta(microseconds=1), MARK)
@@ -90,7 +90,7 @@ def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) ->
     outcome |= {"available_at": at, "available_at_source": dataset.source_tag}
     outcome |= {name: ticker for name in ("ticker", "symbol") if name in outcome}
     outcome |= {
-        column.name: _own(column.type, number + 20 * (ticker == "NOG"), at, mark)
+        column.name: _own(column.type, number + 20 * (ticker == "QBG"), at, mark)
         for column in dataset.columns
         if _names(dataset, column)
     }
@@ -112,8 +112,8 @@ def _own(kind: str, number: int, at: datetime, mark: str) -> Any:
 
 def _told(dataset: Dataset, ticker: str, number: int, mark: str) -> dict[str, Any]:
     """What queries need a row to say: sound forms, concepts, and seeds that are what they are the seeds of."""
-    article = SEED if (ticker, number, mark) == ("AAPL", 2, "") else f"bzNews_{ticker}{number}{mark}"
-    call = CALL if (ticker, number, mark) == ("AAPL", 1, "") else f"{ticker}_{number}{mark}"
+    article = SEED if (ticker, number, mark) == ("QACB", 2, "") else f"bzNews_{ticker}{number}{mark}"
+    call = CALL if (ticker, number, mark) == ("QACB", 1, "") else f"{ticker}_{number}{mark}"
     if dataset.name == "news":
         return {"id": article, "title": f"guidance raised {mark}", "tickers": [ticker]}
     if dataset.name == "embeddings":

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from asofbench import generate
+from asofbench.large import Large
 from asofbench.model import DATA, DOORS, NEVER, Question, read
 from tests.every import every
 
@@ -17,7 +18,7 @@ def test_what_is_scored_is_what_was_frozen():
 
 def test_other_cases_and_other_graders_are_told_from_the_frozen_ones(monkeypatch, tmp_path):
     assert "seed is other, frozen is 2026-11-23" in generate.differences("other")
-    assert len(generate.differences("other")) == 1 + len(generate.CLASSES)
+    assert len(generate.differences("other")) == 2 + len(generate.CLASSES)
     for name in generate.GRADERS:
         (tmp_path / name).write_bytes((generate.HERE / name).read_bytes())
     with (tmp_path / "grading.py").open("a") as grader:
@@ -36,10 +37,10 @@ def test_the_files_have_the_published_hashes(tmp_path):
     assert Question.of(first["ask"]).as_json() == first["ask"]
 
 
-def test_there_are_8_fillings_of_each_of_35_classes_and_64_histories(found):
+def test_there_are_8_fillings_of_each_of_38_classes_and_64_histories(found):
     assert Counter(case.kind for case in found) == dict.fromkeys(generate.CLASSES, 8) | {"random_history": 64}
-    assert len(generate.CLASSES) == 35
-    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 336
+    assert len(generate.CLASSES) == 38
+    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 360
     assert {case.ask.kind for case in found} == {*DATA, *DOORS}
     assert len({case.source for case in found}) == 8
 
@@ -112,6 +113,32 @@ def test_histories_have_archives_older_vintages_and_restatements_and_no_two_are_
     archives = [row for case in histories for row in case.rows if read(row.loaded_at) > read(case.ask.as_of)]
     assert len(archives) > 10
     assert every(read(row.stated) < read(row.loaded_at) for row in archives)
+
+
+def test_a_wrong_delivery_has_an_instant_of_its_own_and_is_an_archive_in_half_of_the_cases(found):
+    mine = [case for case in found if case.kind == "retraction"]
+    deliveries = [row.loaded_at for case in found for row in case.rows]
+    for case in mine:
+        assert deliveries.count(case.ask.statement) == 2
+        assert {row.loaded_at for row in case.rows if row.loaded_at == case.later.statement} == {case.ask.statement}
+    assert Counter(case.ask.statement > case.ask.as_of for case in mine) == {True: 4, False: 4}
+
+
+def test_half_of_the_figures_meet_a_split_that_was_learned_in_time(found):
+    mine = [case for case in found if case.kind == "late_split"]
+    known = [[row.item for row in case.rows if row.item.startswith("split")] for case in mine]
+    assert Counter(map(len, known)) == {0: 4, 1: 4}
+    for case in mine:
+        assert read(case.plant[0].stated) < read(case.ask.as_of) < read(case.plant[0].loaded_at)
+
+
+def test_a_thousand_instants_lie_on_both_sides_of_deliveries_of_100_000_rows():
+    large = Large(generate.SEED)
+    questions = [question for question, _, _ in large.asked()]
+    assert len({question.as_of for question in questions}) == 1000
+    assert len(large.rows()) == 100_000
+    moments = {large.came(delivery) for delivery in range(large.deliveries)}
+    assert len(moments & {read(question.as_of) for question in questions}) == 50
 
 
 def test_another_seed_makes_other_cases_of_the_same_classes(found):

@@ -1,5 +1,6 @@
 """Faults planted in an adapter that would be right without them: each is found by a class or by a control."""
 
+import json
 import os
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta, timezone
@@ -22,7 +23,17 @@ class Faulty(Oracle):
 
     def load(self, rows):
         super().load(rows)
+        self.write()
         self.rows = [*filter(None, (FAULTS[self.options["fault"]].get("row", same)(pair) for pair in self.rows))]
+
+    def write(self):
+        (self.folder / "rows.json").write_text(json.dumps([row["text"] for _, row in self.rows]))
+
+    def retract(self, loaded_at):
+        FAULTS[self.options["fault"]].get("retract", Oracle.retract)(self, loaded_at)
+
+    def erase(self, entity):
+        FAULTS[self.options["fault"]].get("erase", erased_in_its_file)(self, entity)
 
     def visible(self, at, loaded_by=None):
         fault = FAULTS[self.options["fault"]]
@@ -67,6 +78,15 @@ def any_newest(choose):
     return rows_of
 
 
+def items_of(store, came):
+    return {row["item"] for _, row in store.rows if row["loaded_at"] == came}
+
+
+def erased_in_its_file(store, entity):
+    Oracle.erase(store, entity)
+    store.write()
+
+
 FAULTS = {
     "T is read as its day": {"at": lambda at: at.replace(hour=23, minute=59, second=59)},
     "T in seconds": {"at": lambda at: at.replace(microsecond=0)},
@@ -90,6 +110,16 @@ FAULTS = {
     "another entity's rows": {"rows": changed(entity=lambda row: row["entity"][::-1])},
     "one row is left out": {"rows": lambda rows, _: rows[1:]},
     "nothing after an error": {"answer": lambda answer, question, _: None if question.kind == "rows" else answer},
+    "a withdrawn delivery stays": {"retract": lambda *_: None},
+    "all later deliveries are withdrawn, too": {
+        "retract": lambda store, came: store._keep(lambda row: row["loaded_at"] < came)
+    },
+    "what a delivery replaced is gone": {
+        "retract": lambda store, came: store._keep(lambda row: row["item"] not in items_of(store, came))
+    },
+    "an erased entity is still shown": {"erase": lambda *_: None},
+    "an erased entity is still in a file": {"erase": Oracle.erase},
+    "all is erased": {"erase": lambda store, _: store._keep(lambda row: False)},
     "a log shows what is hidden": {"answer": printed},
     "an error quotes what is hidden": {"answer": quoted},
     "a count of all rows": {

@@ -26,7 +26,7 @@ def test_a_control_scores_what_it_must(scored, name, verdict):
 
 def test_two_days_early_leaks_wherever_something_becomes_public(scored):
     early = [each for each in scored("control: two days early") if each.verdict != LEAK]
-    assert {each.kind for each in early} <= {"event_time_join", "two_bounds", "replay"}
+    assert {each.kind for each in early} <= {"event_time_join", "two_bounds", "replay", "erasure"}
 
 
 def test_every_control_has_a_score_here():

@@ -26,6 +26,7 @@ def failing(verdicts, verdict=LEAK):
 
 def test_every_class_has_a_case_that_a_system_fails_and_a_control_that_they_pass(scored):
     verdicts = [each for name in HERE for each in scored(name)]
+    verdicts += scored("Iceberg, first sight", ("bars",), ("erasure",))
     assert {each.kind for each in verdicts if each.verdict in FAILURES} == set(CLASSES)
     assert every(each.control for each in verdicts)
 
@@ -54,7 +55,7 @@ def test_frames_joined_by_publication_leak_what_only_the_load_s_time_tells_and_h
 
 def test_ours_leaks_nothing_and_withholds_nothing(scored):
     verdicts = scored("pitlake, gate", ("bars", "news"))
-    assert [each for each in verdicts if each.verdict != "caught"] == []
+    assert {each.kind for each in verdicts if each.verdict != "caught"} == failing(verdicts, UNABLE) == {"erasure"}
     assert Counter(each.control for each in verdicts) == {True: len(verdicts)}
     assert {"sql_escape", "back_dated", "honest_backfill", "any_order"} <= {each.kind for each in verdicts}
 

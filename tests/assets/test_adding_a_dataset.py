@@ -20,10 +20,10 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-dataset.md").re
 PATHS = re.findall(r"\*\*\d\. The \w+\*\*, `([\w/]+)\.py`", PAGE)
 CODE = list(zip(PATHS, re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), strict=True))
 RECORDS = (
-    neo4j.Record({"programme": "b1", "ticker": "NOG", "amount": "1,000", "announced": "2024-02-14T16:00:00-05:00"}),
-    neo4j.Record({"programme": "b2", "ticker": "NOG", "amount": 5.0, "announced": "2024-02-15T09:00:00-05:00"}),
-    neo4j.Record({"programme": "b3", "ticker": "NOG", "amount": "much", "announced": "2024-02-14T16:00:00-05:00"}),
-    neo4j.Record({"programme": "b4", "ticker": "NOG", "amount": 1.0, "announced": "soon"}),
+    neo4j.Record({"programme": "b1", "ticker": "QBG", "amount": "1,000", "announced": "2024-02-14T16:00:00-05:00"}),
+    neo4j.Record({"programme": "b2", "ticker": "QBG", "amount": 5.0, "announced": "2024-02-15T09:00:00-05:00"}),
+    neo4j.Record({"programme": "b3", "ticker": "QBG", "amount": "much", "announced": "2024-02-14T16:00:00-05:00"}),
+    neo4j.Record({"programme": "b4", "ticker": "QBG", "amount": 1.0, "announced": "soon"}),
 )
 
 
@@ -60,7 +60,7 @@ def test_the_dataset_it_adds_works_from_the_graph_to_an_answer(extractor, tmp_pa
     catalogue = Catalogue({"buybacks": extractor.dataset})
     as_of = "2024-02-14T21:00:00Z"
     with open_at(lake.snapshot(), as_of, catalogue=catalogue) as session:
-        assert session.sql("SELECT programme, ticker, amount FROM buybacks").rows() == [("b1", "NOG", 1000.0)]
+        assert session.sql("SELECT programme, ticker, amount FROM buybacks").rows() == [("b1", "QBG", 1000.0)]
 
 
 def test_its_asset_is_an_asset_like_the_others(extractor):

@@ -16,7 +16,7 @@ from tests.toys import OBSERVED, between, seen, stored
 DECLARED, EXECUTED = date(2024, 2, 20), date(2024, 2, 26)
 DAYS = between("2024-02-15", "2024-03-05")
 CLOSE = datetime(2024, 2, 26, 21, tzinfo=timezone.utc)
-CIK, OTHER = "0000104169", "0001512673"
+CIK, OTHER = "0009800008", "0001512673"
 PAID = f"{CIK}_2024-02-20_Regular"
 
 
@@ -63,33 +63,33 @@ def available(lake):
 
 @pytest.mark.parametrize("order", [*permutations((dividends.EXTRACTOR, splits.EXTRACTOR))], ids=["before", "after"])
 def test_a_dividend_is_dated_by_a_later_split_whichever_is_loaded_first(lake, order):
-    load(lake, Upstream([("WMT", DECLARED)], [("WMT", EXECUTED)]), order)
+    load(lake, Upstream([("QYRW", DECLARED)], [("QYRW", EXECUTED)]), order)
     assert available(lake) == {PAID: CLOSE}
 
 
 @pytest.mark.parametrize(
     ("split", "since"),
     [
-        (("WMT", EXECUTED, (), 3.0), CLOSE),
+        (("QYRW", EXECUTED, (), 3.0), CLOSE),
         (("XYZ", EXECUTED, (CIK,), 3.0), CLOSE),
         (("XYZ", EXECUTED, (OTHER,), 3.0), None),
-        (("WMT", EXECUTED, (CIK,), None), CLOSE),
-        (("WMT", date(2024, 2, 24), (CIK,), 3.0), end_of_new_york_day(date(2024, 2, 24))),
-        (("WMT", date(2024, 2, 19), (CIK,), 3.0), None),
-        (("WMT", OBSERVED.date() + timedelta(days=5), (CIK,), 3.0), None),
+        (("QYRW", EXECUTED, (CIK,), None), CLOSE),
+        (("QYRW", date(2024, 2, 24), (CIK,), 3.0), end_of_new_york_day(date(2024, 2, 24))),
+        (("QYRW", date(2024, 2, 19), (CIK,), 3.0), None),
+        (("QYRW", OBSERVED.date() + timedelta(days=5), (CIK,), 3.0), None),
     ],
     ids=["by ticker", "by company", "another company", "no ratio", "on a Saturday", "earlier", "not executed yet"],
 )
 def test_a_split_of_the_company_or_of_its_ticker_that_was_executed_since(lake, split, since):
-    load(lake, Upstream([("WMT", DECLARED)], [split]), [dividends.EXTRACTOR])
+    load(lake, Upstream([("QYRW", DECLARED)], [split]), [dividends.EXTRACTOR])
     assert available(lake) == {PAID: since or end_of_new_york_day(DECLARED)}
 
 
 def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_dated_by_the_load(lake):
-    upstream = Upstream([("WMT", DECLARED)], [])
+    upstream = Upstream([("QYRW", DECLARED)], [])
     early = OBSERVED - timedelta(days=1)
     run_partitions(dividends.EXTRACTOR, DAYS, upstream, lake, run_id="early", observed_at=early)
-    upstream.splits = [("WMT", EXECUTED)]
+    upstream.splits = [("QYRW", EXECUTED)]
     load(lake, upstream, [dividends.EXTRACTOR])
     assert available(lake) == {PAID: end_of_new_york_day(DECLARED)}
     plain = upstream.dividend
@@ -102,8 +102,8 @@ def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_
 
 
 def test_day_by_day_makes_the_lake_that_all_days_at_once_make(tmp_path):
-    declared = [("WMT", DECLARED - timedelta(days=n)) for n in range(4)] + [("KO", DECLARED, (OTHER,))]
-    upstream = Upstream(declared, [("WMT", EXECUTED), ("KO", EXECUTED + timedelta(days=2), (OTHER,))])
+    declared = [("QYRW", DECLARED - timedelta(days=n)) for n in range(4)] + [("QAU", DECLARED, (OTHER,))]
+    upstream = Upstream(declared, [("QYRW", EXECUTED), ("QAU", EXECUTED + timedelta(days=2), (OTHER,))])
     whole, parts = Lake(tmp_path / "whole"), Lake(tmp_path / "parts")
     load(whole, upstream, [dividends.EXTRACTOR])
     for day in DAYS[::-1]:

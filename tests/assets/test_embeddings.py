@@ -20,7 +20,7 @@ def article(**changes):
         "created": "2024-05-02T17:00:00-04:00",
         "updated": "2024-05-02T18:00:00-04:00",
         "latest": "2024-05-02T18:00:00-04:00",
-        "tickers": ["XOM", None, "NOG"],
+        "tickers": ["QZP", None, "QBG"],
     } | changes
 
 
@@ -39,7 +39,7 @@ def exchange(**changes):
 
 def test_an_article_s_vector_is_dated_as_its_newest_text(run):
     row = EXTRACTOR.normalise(article(), run)
-    assert row.values == {"kind": "news", "id": "bzNews_1", "ticker": "NOG", "vector": [0.5, -1.0]}
+    assert row.values == {"kind": "news", "id": "bzNews_1", "ticker": "QBG", "vector": [0.5, -1.0]}
     assert row.available_at == datetime(2024, 5, 2, 22, tzinfo=timezone.utc)
 
 

@@ -109,7 +109,7 @@ def test_a_corrected_dividend_is_a_revision_from_when_it_was_seen(lake, change):
     assert len(rows_as_of(lake, "dividends", "FROM dividends", SEPTEMBER)) == 1
 
 
-@pytest.mark.parametrize("node", ["WMT_2024-05-01_1_3", "WMT_2024-05-01_1_4"])
+@pytest.mark.parametrize("node", ["QYRW_2024-05-01_1_3", "QYRW_2024-05-01_1_4"])
 def test_a_corrected_ratio_is_a_revision_from_when_it_was_seen(lake, node):
     look(lake, "splits", split(), at=MAY)
     look(lake, "splits", split(split_to="4", node=node), at=SEPTEMBER)
@@ -118,7 +118,7 @@ def test_a_corrected_ratio_is_a_revision_from_when_it_was_seen(lake, node):
 
 
 def test_two_ratios_of_one_day_are_a_row_and_a_gap(lake):
-    published = look(lake, "splits", split(), split(split_to="4", node="WMT_2024-05-01_1_4"), at=MAY)
+    published = look(lake, "splits", split(), split(split_to="4", node="QYRW_2024-05-01_1_4"), at=MAY)
     assert (published.total.published, published.gaps) == (1, {"unverifiable": 1})
 
 

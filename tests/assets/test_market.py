@@ -52,8 +52,8 @@ def dividend(**changes):
 
 def split(**changes):
     return {
-        "node": "WMT_2024-05-01_1_3",
-        "ticker": "WMT",
+        "node": "QYRW_2024-05-01_1_3",
+        "ticker": "QYRW",
         "execution_date": "2024-05-01",
         "split_from": "1",
         "split_to": "3",

@@ -21,7 +21,7 @@ def article(**changes):
         "market_session": "post_market",
         "created": "2024-05-02T16:30:00-04:00",
         "updated": "2024-05-02T16:30:00-04:00",
-        "tickers": ["MSFT", "AAPL", "AAPL"],
+        "tickers": ["QBAR", "AAPL", "AAPL"],
     } | changes
     texts = [text for text in (record["created"], record["updated"]) if isinstance(text, str)]
     return {"latest": max(texts, default=None)} | record
@@ -31,7 +31,7 @@ def test_an_article_is_available_when_created(run):
     row = EXTRACTOR.normalise(article(), run)
     assert row.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc)
     assert row.evidence == "neo4j:News:bzNews_123"
-    assert (row.values["ticker"], row.values["tickers"]) == ("AAPL", ["AAPL", "MSFT"])
+    assert (row.values["ticker"], row.values["tickers"]) == ("AAPL", ["AAPL", "QBAR"])
     assert row.values["tags"] == ["Software & Apps"]
     assert row.values["teaser"] is None
 

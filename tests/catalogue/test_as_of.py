@@ -20,7 +20,7 @@ def at(hours):
     return (START + timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
 
 
-def fact(hours, quarter, value, ticker="NOG", concept="a:One", months=3, accession="acc"):
+def fact(hours, quarter, value, ticker="QBG", concept="a:One", months=3, accession="acc"):
     end = date(2023, 3, 31) + timedelta(days=91 * quarter)
     return {
         "accession_no": accession,
@@ -38,7 +38,7 @@ def fact(hours, quarter, value, ticker="NOG", concept="a:One", months=3, accessi
     }
 
 
-def bar(hours, day, close, symbol="NOG", entity="1"):
+def bar(hours, day, close, symbol="QBG", entity="1"):
     day_of = (date(2023, 12, 1) + timedelta(days=day)).isoformat()
     place = {"entity_kind": "company", "entity_id": entity, "symbol": symbol}
     return place | {"date": day_of, "close": float(close), "available_at": at(hours)}
@@ -60,7 +60,7 @@ FACTS = st.lists(
         hours=st.integers(0, 20),
         quarter=st.integers(0, 2),
         value=st.integers(1, 99),
-        ticker=st.sampled_from(["NOG", "XOM"]),
+        ticker=st.sampled_from(["QBG", "QZP"]),
         concept=st.sampled_from(CONCEPTS),
     ),
     max_size=12,
@@ -78,7 +78,7 @@ SLOWLY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_s
 
 @SLOWLY
 @given(
-    facts=FACTS, asked=st.lists(st.tuples(st.sampled_from(["NOG", "XOM"]), st.integers(0, 22)), min_size=1, max_size=4)
+    facts=FACTS, asked=st.lists(st.tuples(st.sampled_from(["QBG", "QZP"]), st.integers(0, 22)), min_size=1, max_size=4)
 )
 def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked):
     outcome = world(datasets=["xbrl_facts", "sec_facts"], xbrl_facts=facts)
@@ -106,32 +106,32 @@ def test_prices_as_of_an_event_are_of_the_newest_day_known(world, bars, asked):
 def test_a_restatement_of_an_old_period_is_not_taken_for_the_newest(world):
     facts = [fact(1, quarter=0, value=10), fact(5, quarter=1, value=20), fact(9, quarter=0, value=11)]
     outcome = world(xbrl_facts=facts)
-    result = outcome.run("facts_as_of_event", pairs=[("NOG", at(10))], concepts=["a:One"])
+    result = outcome.run("facts_as_of_event", pairs=[("QBG", at(10))], concepts=["a:One"])
     assert [row["value"] for row in result] == [20.0]
 
 
 def test_a_restatement_of_the_newest_period_is_taken_once_public(world):
     outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(5, quarter=0, value=11)])
-    question = [("NOG", at(hours)) for hours in (0, 1, 4, 5)]
+    question = [("QBG", at(hours)) for hours in (0, 1, 4, 5)]
     result = outcome.run("facts_as_of_event", pairs=question, concepts=["a:One"])
     assert [row["value"] for row in result] == [10.0, 10.0, 11.0]
 
 
 def test_comparatives_in_one_filing_do_not_hide_the_period_it_is_about(world):
     outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(1, quarter=1, value=20)])
-    result = outcome.run("facts_as_of_event", pairs=[("NOG", at(1))], concepts=["a:One"])
+    result = outcome.run("facts_as_of_event", pairs=[("QBG", at(1))], concepts=["a:One"])
     assert [row["value"] for row in result] == [20.0]
 
 
 def test_a_period_that_had_not_ended_when_it_was_filed_is_left_out(world):
     outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(2, quarter=40, value=99)])
-    result = outcome.run("facts_as_of_event", pairs=[("NOG", at(3))], concepts=["a:One"])
+    result = outcome.run("facts_as_of_event", pairs=[("QBG", at(3))], concepts=["a:One"])
     assert [row["value"] for row in result] == [10.0]
 
 
 def test_quarters_and_years_are_series_of_their_own(world):
     outcome = world(xbrl_facts=[fact(1, quarter=3, value=40, months=12), fact(2, quarter=2, value=10)])
-    question = {"pairs": [("NOG", at(3))], "concepts": ["a:One"]}
+    question = {"pairs": [("QBG", at(3))], "concepts": ["a:One"]}
     assert [(row["months"], row["value"]) for row in outcome.run("facts_as_of_event", **question)] == [
         (3, 10.0),
         (12, 40.0),
@@ -203,7 +203,7 @@ def test_a_period_of_calendar_months_has_as_many(world):
         24: ("2022-01-01", "2023-12-31"),
     }
     outcome = world(xbrl_facts=[period(0, *span, 10, available_at=LATE) for span in spans.values()])
-    result = outcome.run("facts_as_of_event", pairs=[("NOG", LATE)], concepts=["a:One"])
+    result = outcome.run("facts_as_of_event", pairs=[("QBG", LATE)], concepts=["a:One"])
     assert [row["months"] for row in result] == list(spans)
 
 
@@ -230,7 +230,7 @@ def test_a_figure_of_a_periodic_report_stands_before_another_form_s(world, forms
             period(4, *YEAR, 11, **IN_AMENDMENT),
         ]
     )
-    pairs = [("NOG", at(hours)) for hours in (1, 2, 3, 4)]
+    pairs = [("QBG", at(hours)) for hours in (1, 2, 3, 4)]
     result = outcome.run("facts_as_of_event", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
     assert [(row["formType"], row["value"]) for row in result] == expected
     rows = outcome.run("panel", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
@@ -244,7 +244,7 @@ def test_a_newer_period_of_another_form_is_told_until_a_periodic_report_states_i
         period(2, *YEAR, 9, form_type="8-K"),
         period(3, *YEAR, 8, **IN_10_K),
     ]
-    question = {"pairs": [("NOG", at(hours)) for hours in (1, 2, 3)], "concepts": ["a:One"]}
+    question = {"pairs": [("QBG", at(hours)) for hours in (1, 2, 3)], "concepts": ["a:One"]}
     result = world(xbrl_facts=facts).run("facts_as_of_event", **question)
     assert [row["value"] for row in result] == [5.0, 9.0, 8.0]
     result = world(xbrl_facts=facts).run("facts_as_of_event", forms="periodic", **question)
@@ -259,7 +259,7 @@ def test_a_proxy_statement_hides_no_figure_of_the_annual_report(world, query):
         "xbrl_metric": {"concept_qname": "a:One"}, "xbrl_all_metrics": {}, "earnings_snapshot": {"concepts": ["a:One"]}
     }[query]  # fmt: skip
     outcome = world(xbrl_facts=facts)
-    (row,) = (each for each in outcome.run(query, ticker="NOG", **question) if each.get("section", "facts") == "facts")
+    (row,) = (each for each in outcome.run(query, ticker="QBG", **question) if each.get("section", "facts") == "facts")
     assert (row.get("formType", row.get("form_type")), row.get("accessionNo", row.get("stated_in"))) == (
         "10-K",
         "annual",
@@ -268,28 +268,28 @@ def test_a_proxy_statement_hides_no_figure_of_the_annual_report(world, query):
 
 def test_forms_that_mean_nothing_are_refused(world):
     with pytest.raises(BadInput, match="periodic_first, periodic, any"):
-        world().run("panel", pairs=[("NOG", at(1))], forms="10-K")
+        world().run("panel", pairs=[("QBG", at(1))], forms="10-K")
 
 
 @pytest.mark.parametrize("query", ["prices_as_of_event", "facts_as_of_event", "panel"])
 def test_an_instant_after_the_as_of_is_refused(world, query):
     concepts = {"concepts": ["a:One"]} if query == "facts_as_of_event" else {}
-    world(at(5)).run(query, pairs=[("NOG", at(5))], **concepts)
+    world(at(5)).run(query, pairs=[("QBG", at(5))], **concepts)
     with pytest.raises(duckdb.Error, match="after the as of"):
-        world(at(5)).run(query, pairs=[("NOG", at(5)), ("NOG", at(6))], **concepts)
+        world(at(5)).run(query, pairs=[("QBG", at(5)), ("QBG", at(6))], **concepts)
 
 
 def test_a_panel_has_one_row_a_pair_with_what_was_known_then(world):
     news = [
-        {"id": f"bzNews_{number}", "tickers": ["NOG"], "available_at": at(hours)} for number, hours in ((1, 2), (2, 4))
+        {"id": f"bzNews_{number}", "tickers": ["QBG"], "available_at": at(hours)} for number, hours in ((1, 2), (2, 4))
     ]
-    edited = [{"id": "bzNews_1", "tickers": ["NOG"], "available_at": at(8)}]
+    edited = [{"id": "bzNews_1", "tickers": ["QBG"], "available_at": at(8)}]
     outcome = world(
         prices=[bar(3, 1, 7)],
         xbrl_facts=[fact(1, 0, 10), fact(1, 0, 5, concept="a:Two"), fact(1, 0, 40, months=12)],
         news=news + edited,
     )
-    pairs = [("NOG", at(hours)) for hours in (9, 0, 3)] + [("ZZZ", at(9))]
+    pairs = [("QBG", at(hours)) for hours in (9, 0, 3)] + [("ZZZ", at(9))]
     result = outcome.run("panel", pairs=pairs, concepts=list(CONCEPTS), news_days=1)
     assert [(row["close"], json.loads(row["facts"]), row["news_count"]) for row in result] == [
         (7.0, {"a:One": 10.0, "a:Two": 5.0}, 2),
@@ -312,10 +312,10 @@ def test_a_panel_has_one_row_a_pair_with_what_was_known_then(world):
 
 
 def test_news_is_counted_over_the_days_asked_for(world):
-    news = [{"id": f"bzNews_{n}", "tickers": ["NOG"], "available_at": at(24 * n)} for n in range(5)]
+    news = [{"id": f"bzNews_{n}", "tickers": ["QBG"], "available_at": at(24 * n)} for n in range(5)]
     outcome = world(news=news)
     counted = {
-        days: outcome.run("panel", pairs=[("NOG", at(96))], news_days=days)[0]["news_count"] for days in (1, 2, 30)
+        days: outcome.run("panel", pairs=[("QBG", at(96))], news_days=days)[0]["news_count"] for days in (1, 2, 30)
     }
     assert counted == {1: 1, 2: 2, 30: 5}
 
@@ -326,7 +326,7 @@ def test_of_statements_of_one_instant_a_panel_takes_the_one_the_views_show(world
     reply = [{"evidence": "e", "content_hash": bytes([number])} for number in (1, 2, 3)][::order]
     bars = [bar(3, 1, each["content_hash"][0]) | each for each in reply]
     facts = [fact(1, 0, each["content_hash"][0]) | each for each in reply]
-    (row,) = world(prices=bars, xbrl_facts=facts).run("panel", pairs=[("NOG", at(9))], concepts=["a:One"])
+    (row,) = world(prices=bars, xbrl_facts=facts).run("panel", pairs=[("QBG", at(9))], concepts=["a:One"])
     assert (row["close"], json.loads(row["facts"])) == (3.0, {"a:One": 3.0})
 
 
@@ -339,7 +339,7 @@ def unrecorded(ratio, hours=4, days=8):
 @pytest.mark.parametrize("ratio", [3.0, 0.1])
 def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(world, query, ratio):
     outcome = world(prices=unrecorded(ratio))
-    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    result = outcome.run(query, pairs=[("QBG", at(hours)) for hours in range(8)])
     assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 4
     assert [row["close"] for row in result] == [row["close"] for row in unrecorded(ratio)]
 
@@ -348,14 +348,14 @@ def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(wo
 def test_a_split_told_late_joins_closes_from_then_on(world, query):
     reply = {
         "split_id": "N",
-        "ticker": "NOG",
+        "ticker": "QBG",
         "execution_date": "2023-12-05",
         "split_from": 1.0,
         "split_to": 3.0,
         "available_at": at(6),
     }
     outcome = world(prices=unrecorded(3.0), splits=[reply])
-    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    result = outcome.run(query, pairs=[("QBG", at(hours)) for hours in range(8)])
     assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 2 + [3.0] * 2
 
 
@@ -363,7 +363,7 @@ def test_a_split_told_late_joins_closes_from_then_on(world, query):
 def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world, query):
     reply = {
         "split_id": "N",
-        "ticker": "NOG",
+        "ticker": "QBG",
         "execution_date": "2023-12-05",
         "split_from": 1.0,
         "split_to": 3.0,
@@ -371,7 +371,7 @@ def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world
     }
     again = reply | {"evidence": "again", "execution_date": "2023-12-06", "available_at": at(6)}
     outcome = world(prices=unrecorded(3.0), splits=[reply | {"evidence": "first"}], polygon_splits=[again])
-    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(4, 8)])
+    result = outcome.run(query, pairs=[("QBG", at(hours)) for hours in range(4, 8)])
     assert [row["evidence_ids"][1:] for row in result] == [["first"]] * 2 + [["again", "first"]] * 2
 
 
@@ -379,12 +379,12 @@ def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world
 def test_a_split_whose_price_never_moved_joins_nothing(world, query):
     reply = {
         "split_id": "N",
-        "ticker": "NOG",
+        "ticker": "QBG",
         "execution_date": "2023-12-05",
         "split_from": 1.0,
         "split_to": 3.0,
         "available_at": at(4),
     }
     outcome = world(prices=unrecorded(1.0), splits=[reply])
-    result = outcome.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    result = outcome.run(query, pairs=[("QBG", at(hours)) for hours in range(8)])
     assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 4

@@ -144,7 +144,7 @@ def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):
     def article(number, day, title, **more):
         return {
             "id": f"bzNews_{number}",
-            "tickers": ["NOG"],
+            "tickers": ["QBG"],
             "title": title,
             "available_at": f"2024-03-{day:02d}T00:00:00Z",
             **more,
@@ -156,14 +156,14 @@ def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):
             article(2, 2, "oil price notes"),
             article(3, 3, "oil price notes"),
             article(4, 4, "gas"),
-            article(5, 5, "oil", tickers=["XOM"]),
+            article(5, 5, "oil", tickers=["QZP"]),
         ]
-    ).run("news_full_text", ticker="NOG", query="oil")
+    ).run("news_full_text", ticker="QBG", query="oil")
     assert [row["id"] for row in result] == ["bzNews_1", "bzNews_3", "bzNews_2"]
 
 
 def test_an_article_is_searched_in_its_newest_text(world):
-    row = {"id": "bzNews_1", "tickers": ["NOG"]}
+    row = {"id": "bzNews_1", "tickers": ["QBG"]}
     news = [
         row | {"body": "merger talks", "available_at": "2024-03-01T00:00:00Z"},
         row | {"body": "talks ended", "available_at": "2024-03-05T00:00:00Z"},
@@ -173,7 +173,7 @@ def test_an_article_is_searched_in_its_newest_text(world):
 
 
 def test_a_text_that_appears_later_changes_no_score(world):
-    row = {"tickers": ["NOG"], "teaser": "oil"}
+    row = {"tickers": ["QBG"], "teaser": "oil"}
     early = [
         row | {"id": f"bzNews_{n}", "title": f"oil {n}", "available_at": f"2024-03-0{n}T00:00:00Z"} for n in (1, 2)
     ]

@@ -149,7 +149,7 @@ def test_news_needs_no_ticker(world):
     news = [
         {"id": f"bzNews_{number}", "tickers": tickers, "channels": ["Macro"], "created": AT.format(3, number),
          "available_at": AT.format(3, number)}
-        for number, tickers in enumerate((["NOG"], [], ["XOM"]), 1)
+        for number, tickers in enumerate((["QBG"], [], ["QZP"]), 1)
     ]  # fmt: skip
     outcome = world(news=news)
     start = {"start_date": "2014-03-02"}
@@ -183,9 +183,9 @@ def test_pages_and_results_are_found_by_words(world):
 
 
 def test_estimates_and_grades_come_newest_first(world):
-    at = {"available_at": AT.format(3, 1), "ticker": "NOG"}
+    at = {"available_at": AT.format(3, 1), "ticker": "QBG"}
     estimates = [at | {"horizon": "fiscal year", "fiscal_date_ending": day} for day in ("2014-12-31", "2015-12-31")]
     grades = [at | {"firm": firm, "graded_at": AT.format(2, day)} for day, firm in enumerate("ab", 1)]
     outcome = world(av_estimates=estimates, yahoo_upgrades=grades)
-    assert [row["fiscal_date_ending"].year for row in outcome.run("estimates_latest", ticker="nog")] == [2015, 2014]
-    assert [row["firm"] for row in outcome.run("grades_latest", ticker="NOG", limit=1)] == ["b"]
+    assert [row["fiscal_date_ending"].year for row in outcome.run("estimates_latest", ticker="qbg")] == [2015, 2014]
+    assert [row["firm"] for row in outcome.run("grades_latest", ticker="QBG", limit=1)] == ["b"]

@@ -12,7 +12,7 @@ from pitlake.questions.parameters import spell
 @pytest.mark.parametrize(
     ("kind", "inputs", "bound"),
     [
-        ("ticker", " nog ", "NOG"),
+        ("ticker", " qbg ", "QBG"),
         ("text", " gross margin ", "gross margin"),
         ("texts", "a:B, c:D", ["a:B", "c:D"]),
         ("texts", '["a", "b,c"]', ["a", "b,c"]),
@@ -57,10 +57,10 @@ def test_a_value_is_bound_in_one_spelling(kind, inputs, bound):
         ("vector", ["1"]),
         ("vector", [True]),
         ("pairs", "[]"),
-        ("pairs", "NOG"),
-        ("pairs", [("NOG", "2024-01-01")]),
-        ("pairs", [("NOG",)]),
-        ("pairs", [{"ticker": "NOG"}]),
+        ("pairs", "QBG"),
+        ("pairs", [("QBG", "2024-01-01")]),
+        ("pairs", [("QBG",)]),
+        ("pairs", [{"ticker": "QBG"}]),
     ],
 )
 def test_a_value_that_is_none_of_its_type_is_refused_by_name(kind, inputs):
@@ -70,9 +70,9 @@ def test_a_value_that_is_none_of_its_type_is_refused_by_name(kind, inputs):
 
 def test_pairs_become_json_with_instants_in_one_spelling():
     bound = spell(
-        "pairs", "pairs", [("nog", "2024-02-15T16:00:00-05:00"), {"ticker": "A", "at": "2024-01-01T00:00:00Z"}]
+        "pairs", "pairs", [("qbg", "2024-02-15T16:00:00-05:00"), {"ticker": "A", "at": "2024-01-01T00:00:00Z"}]
     )
     assert json.loads(bound) == [
-        {"ticker": "NOG", "at": "2024-02-15T21:00:00Z"},
+        {"ticker": "QBG", "at": "2024-02-15T21:00:00Z"},
         {"ticker": "A", "at": "2024-01-01T00:00:00Z"},
     ]

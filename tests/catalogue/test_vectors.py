@@ -9,7 +9,7 @@ import pytest
 DAY = "2024-03-{:02d}T12:00:00Z"
 
 
-def text(number, vector, day=1, ticker="NOG"):
+def text(number, vector, day=1, ticker="QBG"):
     place = {"id": f"bzNews_{number}", "ticker": ticker, "available_at": DAY.format(day)}
     return place | {"tickers": [ticker], "title": str(number)}, place | {"kind": "news", "vector": vector}
 
@@ -35,8 +35,8 @@ def test_what_is_public_is_cut_before_it_is_ranked(world):
 
 
 def test_the_company_is_cut_before_it_is_ranked(world):
-    others = [text(number, [1.0, 0.0], ticker="XOM") for number in range(2, 9)]
-    assert titles(build(world, text(1, [1.0, 0.3]), *others), embedding=[1.0, 0.0], ticker="NOG") == ["1"]
+    others = [text(number, [1.0, 0.0], ticker="QZP") for number in range(2, 9)]
+    assert titles(build(world, text(1, [1.0, 0.3]), *others), embedding=[1.0, 0.0], ticker="QBG") == ["1"]
 
 
 def test_below_080_counts_only_when_nothing_reaches_it_and_below_070_never(world):
@@ -97,13 +97,13 @@ def test_many_revised_vectors_are_ranked_as_one_by_one(world, seed):
 
 
 def test_articles_and_exchanges_are_found_together(world):
-    call = {"transcript_id": "NOG_call", "ticker": "NOG", "available_at": DAY.format(1)}
+    call = {"transcript_id": "QBG_call", "ticker": "QBG", "available_at": DAY.format(1)}
     exchange = call | {"sequence": 3, "questioner": "Analyst"}
     article, vector = text(1, [1.0, 0.0])
-    spoken = {"kind": "qa_exchange", "id": "NOG_call_qa__3", "ticker": "NOG", "vector": [1.0, 0.1]}
+    spoken = {"kind": "qa_exchange", "id": "QBG_call_qa__3", "ticker": "QBG", "vector": [1.0, 0.1]}
     outcome = world(
         news=[article], qa_exchanges=[exchange], embeddings=[vector, spoken | {"available_at": DAY.format(1)}]
     )
     both = outcome.run("vector_combined", embedding=[1.0, 0.0])
-    assert [(row["result_type"], row["id"]) for row in both] == [("news", "bzNews_1"), ("qaexchange", "NOG_call_qa__3")]
-    assert [row["questioner"] for row in outcome.run("vector_qa", seed_id="bzNews_1", ticker="NOG")] == ["Analyst"]
+    assert [(row["result_type"], row["id"]) for row in both] == [("news", "bzNews_1"), ("qaexchange", "QBG_call_qa__3")]
+    assert [row["questioner"] for row in outcome.run("vector_qa", seed_id="bzNews_1", ticker="QBG")] == ["Analyst"]

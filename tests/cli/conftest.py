@@ -23,8 +23,8 @@ BEFORE, BETWEEN, AFTER = "2024-02-14T16:00:00-05:00", "2024-02-14T20:00:00-05:00
 def article(number: int, title: str, created: datetime, updated: datetime | None = None) -> dict:
     return {
         "id": f"bzNews_{number}",
-        "ticker": "NOG",
-        "tickers": ["NOG"],
+        "ticker": "QBG",
+        "tickers": ["QBG"],
         "title": title,
         "channels": ["Earnings"],
         "created": created,

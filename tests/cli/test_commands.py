@@ -251,8 +251,8 @@ def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
             "none of 2 texts of news and benzinga_news matches; try other words, --by meaning, or another --in",
         ),
         (
-            ("zebra", "--ticker", "NOG"),
-            "none of 2 texts of news and benzinga_news matches for NOG; try other words, --by meaning, without",
+            ("zebra", "--ticker", "QBG"),
+            "none of 2 texts of news and benzinga_news matches for QBG; try other words, --by meaning, without",
         ),
         (("zebra", "--in", "calls"), "there was nothing to search, 0 texts of qa_exchanges and call_transcripts;"),
     ],

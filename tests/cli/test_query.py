@@ -65,7 +65,7 @@ def test_csv_keeps_instants_lists_and_nulls(pitlake):
     )
     assert list(csv.reader(io.StringIO(message.out))) == [
         ["created", "tickers", "n", "b"],
-        ["2024-02-14T21:30:00Z", '["NOG"]', "", "true"],
+        ["2024-02-14T21:30:00Z", '["QBG"]', "", "true"],
     ]
 
 
@@ -217,7 +217,7 @@ def test_what_is_not_there_is_a_failure(pitlake, arguments):
         ("SELECT count(*) FROM news, gaps", []),
         ("SELECT count(*) FROM news, duckdb_views()", []),
         ("FROM news; SHOW TABLES", []),
-        ("SELECT * FROM prices_of('NOG'), news", []),
+        ("SELECT * FROM prices_of('QBG'), news", []),
         ("SELECT 1", []),
     ],
 )

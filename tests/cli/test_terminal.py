@@ -61,7 +61,7 @@ def titled_lake(tmp_path_factory):
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_a_table_names_its_rows_and_fits_the_terminal(titled_lake, columns):
     lake, remaining = titled_lake
-    latest = ("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG")
+    latest = ("run", "news_latest", "--as-of", AFTER, "--ticker", "QBG")
     for arguments, *whole in (
         (("datasets",), "av_earnings_calendar"),
         (("versions",), "\n1         20"),
@@ -81,7 +81,7 @@ def test_a_search_shows_title_and_score_before_what_proves_them(titled_lake):
 
 
 def test_columns_that_do_not_fit_are_named(titled_lake):
-    lines, message = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, titled_lake[0])
+    lines, message = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "QBG"), 80, titled_lake[0])
     dropped = message.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
     assert {"available_at_source", "evidence"} <= {*dropped}
     assert "title" not in dropped

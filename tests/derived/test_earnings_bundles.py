@@ -29,7 +29,7 @@ MAY = datetime(2024, 5, 14, 22, tzinfo=timezone.utc)
 
 def fill(root) -> Lake:
     lake = build(root)
-    reported = {"ticker": "NOG", "period_type": "quarter", "reported_eps": 1.5, "estimated_eps": 1.25, "surprise": 0.25}
+    reported = {"ticker": "QBG", "period_type": "quarter", "reported_eps": 1.5, "estimated_eps": 1.25, "surprise": 0.25}
     for number, at in enumerate((datetime(2024, 2, 16, 5, tzinfo=timezone.utc), MAY + timedelta(hours=6))):
         row = reported | {"fiscal_date_ending": date(2023, 12, 31) + timedelta(days=91 * number), "available_at": at}
         publish(lake, "av_earnings", [row | {"reported_date": at.date(), "evidence": f"av:{number}"}], f"av-{number}")
@@ -57,7 +57,7 @@ def cited_by_receipts(lake):
 
 def publish_late_article(lake):
     """One that was public before the release in May and is loaded after its snapshot was built."""
-    late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
+    late = {"id": "bzNews_late", "ticker": "QBG", "tickers": ["QBG"], "title": "Late", "channels": []}
     at = MAY - timedelta(days=1)
     publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
 
@@ -95,7 +95,7 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
         rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
     assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
     assert every(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
-    assert not {row["name"] for row in rows if "NOG" in row["name"]}  # a name is known then: no ticker of later
+    assert not {row["name"] for row in rows if "QBG" in row["name"]}  # a name is known then: no ticker of later
     assert {row["evidence"] for row in rows} <= cited_by_receipts(lake)
     answer = receipts.replay(receipts.find(rows[0]["evidence"].removeprefix("receipt:"), lake.location), lake)
     assert f"receipt:{answer.receipt.result_sha256}" == rows[0]["evidence"]
@@ -104,7 +104,7 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
 def test_what_was_published_of_the_future_before_a_snapshot_changes_nothing_of_it(lake, tmp_path):
     other = Lake(shutil.copytree(lake.location, tmp_path / "other"))
     for day in range(3):
-        later = {"id": f"bzNews_{day}", "ticker": "NOG", "tickers": ["NOG"], "title": "Later", "channels": []}
+        later = {"id": f"bzNews_{day}", "ticker": "QBG", "tickers": ["QBG"], "title": "Later", "channels": []}
         at = MAY + timedelta(days=30 + day)
         publish(
             other, "news", [later | {"created": at, "available_at": at, "evidence": f"neo4j:{day}"}], f"later-{day}"
@@ -136,10 +136,10 @@ def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
     at = datetime(2024, 4, 2, 20, 5, tzinfo=timezone.utc)
     more = {"accepted_at": at, "acceptance_rule": "offset", "available_at": at, "evidence": "edgar:9"}
     publish(lake, "sec_filings", [filing | reply | more], "edgar")
-    borne = {"cik": "0000000001", "kind": "ticker", "name": "NOG", "all_names": ["NOG"], "source": "dei"}
+    borne = {"cik": "0000000001", "kind": "ticker", "name": "QBG", "all_names": ["QBG"], "source": "dei"}
     publish(lake, "names", [borne | {"statement": "x", "available_at": at, "evidence": "xbrl"}], "names")
     with connect(at, lake=lake) as session:
-        ours, theirs = quick(session, "NOG"), slow(session, "NOG")
+        ours, theirs = quick(session, "QBG"), slow(session, "QBG")
     assert ours["filings", "0000000009-24-000009"] == (None, "8-K: 2.02, 9.01", ("edgar:9",), at)
     assert same(ours, theirs)
 
@@ -178,9 +178,9 @@ def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
     earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     with connect(MAY, lake=lake) as session:
         before = session.sql("FROM earnings_snapshots").rows()
-    late = {"accession_no": "0000000003-24-000001", "form_type": "8-K", "cik": "0000000001", "ticker": "NOG"}
+    late = {"accession_no": "0000000003-24-000001", "form_type": "8-K", "cik": "0000000001", "ticker": "QBG"}
     at = MAY - timedelta(days=1)
-    filed = {"role": "primary_filer", "tickers": ["NOG"], "created": at, "available_at": at, "evidence": "neo4j:late"}
+    filed = {"role": "primary_filer", "tickers": ["QBG"], "created": at, "available_at": at, "evidence": "neo4j:late"}
     publish(lake, "reports", [late | filed], "late")
     report = earnings_bundles.build(lake, expected, run_id="second", anchors=["at_release"])
     assert [(check.name, check.facts) for check in report.checks if not check.passed] == [("frozen", {"changed": 1})]
@@ -260,7 +260,7 @@ def test_a_bar_corrected_later_moves_no_window_and_changes_no_outcome(lake):
     expected = earnings_bundles.events(lake)
     earnings_outcomes.build(lake, expected, run_id="first")
     day = date(2024, 5, 14)
-    bar = {"entity_kind": "company", "entity_id": "0000000001", "symbol": "NOG", "date": day, "volume": 1000.0}
+    bar = {"entity_kind": "company", "entity_id": "0000000001", "symbol": "QBG", "date": day, "volume": 1000.0}
     reply = dict.fromkeys(("open", "high", "low", "close", "vwap"), 999.0)
     at = datetime(2024, 5, 14, 21, tzinfo=timezone.utc)
     publish(lake, "prices", [bar | reply | {"available_at": at, "evidence": "neo4j:HAS_PRICE:corrected"}], "corrected")
@@ -273,7 +273,7 @@ def bar(day, close, available_at=None):
 
 
 def outcomes(event_at, bars, splits=()):
-    event = Event(clock.instant(event_at), "NOG", "0000000002-24-000001")
+    event = Event(clock.instant(event_at), "QBG", "0000000002-24-000001")
     series = earnings_outcomes.Series({each["date"]: each for each in bars}, list(splits))
     market = earnings_outcomes.Series({}, [])
     result = [
@@ -316,7 +316,7 @@ def test_an_outcome_is_not_public_before_its_window_ends():
 
 
 def test_missing_bars_are_a_gap_a_week_after_the_windows_end_and_not_before(tmp_path):
-    lake, event = Lake(tmp_path / "lake"), Event(MAY, "NOG", "0000000002-24-000001")
+    lake, event = Lake(tmp_path / "lake"), Event(MAY, "QBG", "0000000002-24-000001")
     lake.start()
     report = earnings_outcomes.build(lake, [event], run_id="early", observed_at=MAY + timedelta(days=8))
     assert (report.outcome.gaps, report.outcome.total.extracted) == ({"no_data": 1}, 1)
@@ -327,8 +327,8 @@ def test_missing_bars_are_a_gap_a_week_after_the_windows_end_and_not_before(tmp_
 def test_an_evening_release_is_snapped_and_told_when_edgar_shows_it(tmp_path):
     lake = Lake(tmp_path / "lake")
     accepted, released = clock.instant("2024-10-11T18:00:00-04:00"), clock.instant("2024-10-15T07:30:00-04:00")
-    filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K", "ticker": "NOG"}
-    reply = {"tickers": ["NOG"], "items": ["Item 2.02: Results"], "created": accepted, "release_rule": "form_and_clock"}
+    filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K", "ticker": "QBG"}
+    reply = {"tickers": ["QBG"], "items": ["Item 2.02: Results"], "created": accepted, "release_rule": "form_and_clock"}
     publish(lake, "reports", [filing | reply | {"available_at": released, "evidence": "neo4j:Report:9"}], "late")
     earnings_events.derive(lake, run_id="events")
     (event,) = earnings_bundles.events(lake)
@@ -384,7 +384,7 @@ def test_releases_are_few_runs_of_dagster(lake, tmp_path):
 
 def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    question = ["backfill", "earnings", "--lake", lake.location, "--tickers", "nog", "--from", "2024-05-01"]
+    question = ["backfill", "earnings", "--lake", lake.location, "--tickers", "qbg", "--from", "2024-05-01"]
     assert invoke([*question, "--anchors", "at_release"]) == 0
     assert capfd.readouterr().out.split("\n")[1:] != []
     with connect(lake=lake, open_mode=True) as session:

@@ -38,10 +38,10 @@ def release(day, ticker, **more):
 
 
 def test_the_releases_of_a_month_are_one_range_whoever_made_them(instance):
-    spring = [release(day, ticker) for ticker in ("NVDA", "AAPL", "MSFT") for day in ((4, 30), (5, 22), (6, 3))]
-    assert register(instance, spring)[:3] == [f"2024-04-30T20:20:04Z|{name}" for name in ("AAPL", "MSFT", "NVDA")]
+    spring = [release(day, ticker) for ticker in ("QBRY", "AAPL", "QBAR") for day in ((4, 30), (5, 22), (6, 3))]
+    assert register(instance, spring)[:3] == [f"2024-04-30T20:20:04Z|{name}" for name in ("AAPL", "QBAR", "QBRY")]
     may = [event.key for event in spring if event.event_at.month == 5]
-    request = {"tags": tags("2024-05-22T20:20:04Z|AAPL", "2024-05-22T20:20:04Z|NVDA"), "run_config": {}}
+    request = {"tags": tags("2024-05-22T20:20:04Z|AAPL", "2024-05-22T20:20:04Z|QBRY"), "run_config": {}}
     assert one_run(instance, may) == request
 
 
@@ -90,11 +90,11 @@ def test_a_run_by_name_fills_the_partitions_that_it_names_and_no_others(lake, in
 def test_typed_keys_that_name_no_release_fail_before_anything_is_read(earnings_lake, instance, monkeypatch):
     for module in ("earnings_bundles", "earnings_outcomes"):
         monkeypatch.setattr(f"assets.derived.bundle_assets.{module}.build", None)
-    instance.add_dynamic_partitions("earnings_events", ["2024-05-22|NVDA", "NOG|2024-05-14T22:00:00Z"])
-    result = materialised(instance, earnings_lake, tags=tags("2024-05-22|NVDA", "NOG|2024-05-14T22:00:00Z"))
+    instance.add_dynamic_partitions("earnings_events", ["2024-05-22|QBRY", "QBG|2024-05-14T22:00:00Z"])
+    result = materialised(instance, earnings_lake, tags=tags("2024-05-22|QBRY", "QBG|2024-05-14T22:00:00Z"))
     message = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
     assert message == {
-        "partition: '2024-05-22|NVDA', 'NOG|2024-05-14T22:00:00Z': this lake has no such release; pick others"
+        "partition: '2024-05-22|QBRY', 'QBG|2024-05-14T22:00:00Z': this lake has no such release; pick others"
     }
 
 

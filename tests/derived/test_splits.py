@@ -16,7 +16,7 @@ from tests.partitions import run_partitions
 
 START = date(2024, 5, 1)
 DAYS = [day for day in (START + timedelta(days=n) for n in range(75)) if day.weekday() < 5 and day != date(2024, 5, 27)]
-CIK = "0001045810"
+CIK = "0009800019"
 
 
 class Upstream:
@@ -43,19 +43,19 @@ class Upstream:
             yield rows
 
     def answer(self, cypher, params):
-        entity = {"label": "Company", "entity_id": CIK, "symbol": "NVDA"}
+        entity = {"label": "Company", "entity_id": CIK, "symbol": "QBRY"}
         if cypher == _traded.ENTITIES:
             yield entity
         elif cypher == _traded.SPLITS:
             for day, ratio in self.recorded.items():
-                yield {"ticker": "NVDA", "day": str(day), "before": 1.0, "after": ratio, "companies": [CIK]}
+                yield {"ticker": "QBRY", "day": str(day), "before": 1.0, "after": ratio, "companies": [CIK]}
         elif cypher == splits.WINDOW:
             for day, ratio in self.recorded.items():
                 if not params["lo"] <= str(day) < params["hi"]:
                     continue
                 close = f"{day} 16:00:00-0400" if day.weekday() < 5 else None
-                reply = {"ticker": "NVDA", "execution_date": str(day), "split_from": 1.0, "split_to": ratio}
-                yield reply | {"node": f"NVDA_{day}", "date_nodes": [[str(day), close]], "cik": [CIK]}
+                reply = {"ticker": "QBRY", "execution_date": str(day), "split_from": 1.0, "split_to": ratio}
+                yield reply | {"node": f"QBRY_{day}", "date_nodes": [[str(day), close]], "cik": [CIK]}
         elif cypher in (prices.WINDOW, _traded.SERIES):
             for day in DAYS:
                 if params["lo"] <= str(day) < params.get("hi", "9"):
@@ -88,7 +88,7 @@ def answers(lake, day):
     """As of the close of a day: levels by day, and the bars adjusted."""
     reads = catalogue.get("bars_adjusted").reads
     with connect(close_of(day), lake=lake, datasets=reads) as session:
-        bars = session.run("bars_adjusted", ticker="NVDA").arrow().to_pylist()
+        bars = session.run("bars_adjusted", ticker="QBRY").arrow().to_pylist()
         return dict(session.sql("SELECT date, close FROM prices").rows()), bars
 
 
@@ -100,15 +100,15 @@ def adjusted(lake, day):
     return answers(lake, day)[1]
 
 
-NVDA = (date(2024, 6, 3), date(2024, 6, 6))
+QBRY = (date(2024, 6, 3), date(2024, 6, 6))
 KINDS = [
-    (Upstream(s0610=10.0).late(*NVDA), "a stretch loaded late"),
+    (Upstream(s0610=10.0).late(*QBRY), "a stretch loaded late"),
     (Upstream(s0610=10.0).late(DAYS[0], DAYS[-1]), "all of it loaded late"),
-    (Upstream(s0610=0.05).late(*NVDA), "a reverse split"),
+    (Upstream(s0610=0.05).late(*QBRY), "a reverse split"),
     (Upstream(s0604=3.0, s0607=2.0).late(DAYS[0], date(2024, 6, 5)), "two splits in a week"),
     (Upstream(s0604=3.0, s0607=2.0).late(date(2024, 5, 20), date(2024, 5, 29), date(2024, 6, 5)), "between two splits"),
-    (Upstream(s0608=2.0).late(*NVDA), "a split on a Saturday"),
-    (Upstream(s0610=1.5).late(*NVDA), "three for two"),
+    (Upstream(s0608=2.0).late(*QBRY), "a split on a Saturday"),
+    (Upstream(s0610=1.5).late(*QBRY), "three for two"),
 ]
 
 
@@ -131,7 +131,7 @@ def test_no_level_and_no_return_as_of_any_day_knows_a_later_split(lake, upstream
 @pytest.mark.parametrize(("upstream", "_kind"), KINDS, ids=[kind for _, kind in KINDS])
 def test_an_outcome_across_a_split_is_what_the_holder_had(lake, upstream, _kind):
     upstream.extract(lake)
-    event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "NVDA", "0000000002-24-000001")
+    event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "QBRY", "0000000002-24-000001")
     earnings_outcomes.build(lake, [event], run_id="outcomes", observed_at=datetime(2025, 1, 1, tzinfo=timezone.utc))
     with connect(lake=lake, open_mode=True, datasets=["earnings_outcomes"]) as session:
         rows = session.sql("FROM earnings_outcomes").arrow().to_pylist()
@@ -180,11 +180,11 @@ def test_what_a_split_too_small_to_be_seen_has_followed_is_not_proven(lake, rati
 
 
 def test_a_source_of_bars_as_traded_proves_them(lake, put):
-    upstream = Upstream(s0610=1.047).late(*NVDA)
+    upstream = Upstream(s0610=1.047).late(*QBRY)
     bars = []
     for day in DAYS:
         bar = dict.fromkeys(("open", "high", "low", "close"), upstream.traded[day] * 1.001)
-        bars.append({"ticker": "NVDA", "date": day, "volume": 1, "available_at": close_of(day), **bar})
+        bars.append({"ticker": "QBRY", "date": day, "volume": 1, "available_at": close_of(day), **bar})
     put("av_daily_bars", *bars)
     upstream.extract(lake)
     assert levels(lake, DAYS[-1]) == pytest.approx(upstream.traded)
@@ -211,7 +211,7 @@ def test_a_bar_read_on_the_morning_of_a_split_is_proven_by_the_day_before(lake):
 
 
 def test_a_split_recorded_late_revises_bars_when_that_is_seen(lake):
-    upstream = Upstream(s0610=10.0).late(*NVDA)
+    upstream = Upstream(s0610=10.0).late(*QBRY)
     upstream.recorded = {}
     upstream.extract(lake, "2025-01-01")
     first = levels(lake, date(2024, 6, 5))
@@ -228,7 +228,7 @@ def test_an_unrecorded_split_makes_gaps_of_what_crosses_it(lake):
     rows = adjusted(lake, DAYS[-1])
     assert {row["basis"] for row in rows if row["date"] < date(2024, 6, 10)} == {"unproven"}
     assert every((row["close"] is None) == (row["basis"] == "unproven") for row in rows)
-    event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "NVDA", "0000000002-24-000001")
+    event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "QBRY", "0000000002-24-000001")
     at = datetime(2025, 1, 1, tzinfo=timezone.utc)
     report = earnings_outcomes.build(lake, [event], run_id="outcomes", observed_at=at)
     assert report.gaps == {("unverifiable", "closes cannot be compared"): 3}
@@ -236,9 +236,9 @@ def test_an_unrecorded_split_makes_gaps_of_what_crosses_it(lake):
 
 @pytest.mark.parametrize("other", [{"split_to": 20.0}, {"execution_date": date(2024, 6, 12)}])
 def test_where_two_sources_disagree_nothing_between_them_is_proven(lake, put, other):
-    reply = {"ticker": "NVDA", "execution_date": date(2024, 6, 10), "ordinal": 0, "split_from": 1.0, "split_to": 10.0}
+    reply = {"ticker": "QBRY", "execution_date": date(2024, 6, 10), "ordinal": 0, "split_from": 1.0, "split_to": 10.0}
     put("polygon_splits", reply | {"available_at": datetime(2024, 6, 13, tzinfo=timezone.utc)} | other)
-    upstream = Upstream(s0610=10.0).late(*NVDA)
+    upstream = Upstream(s0610=10.0).late(*QBRY)
     upstream.extract(lake)
     existing = levels(lake, DAYS[-1])
     assert existing == pytest.approx({day: upstream.traded[day] for day in existing})

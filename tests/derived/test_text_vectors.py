@@ -15,13 +15,13 @@ EARLY, LATE = utc("2024-03-01T12:00:00Z"), utc("2024-03-05T12:00:00Z")
 
 
 def article(number, title, at=EARLY, **more):
-    row = {"id": f"bzNews_{number}", "ticker": "NOG", "tickers": ["NOG"], "title": title, "created": EARLY}
+    row = {"id": f"bzNews_{number}", "ticker": "QBG", "tickers": ["QBG"], "title": title, "created": EARLY}
     return row | {"updated": at, "available_at": at} | more
 
 
 def spoken(text, at=EARLY):
     reply = json.dumps([{"role": "question", "text": text}, {"role": "answer", "text": "Yes."}])
-    place = {"transcript_id": "NOG_call", "ticker": "NOG", "sequence": 3, "conference_datetime": at}
+    place = {"transcript_id": "QBG_call", "ticker": "QBG", "sequence": 3, "conference_datetime": at}
     return place | {"exchanges": reply, "available_at": at}
 
 
@@ -51,7 +51,7 @@ def test_every_revision_of_a_text_has_a_vector_dated_as_it(lake, put):
     assert ask(lake, DATED) == [
         ("news", "bzNews_1", EARLY),
         ("news", "bzNews_1", LATE),
-        ("qa_exchange", "NOG_call_qa__3", EARLY),
+        ("qa_exchange", "QBG_call_qa__3", EARLY),
         ("research_note", "a.md", LATE),
     ]
     display = "SELECT vector FROM text_vectors WHERE id = 'bzNews_1'"
@@ -63,7 +63,7 @@ def test_every_revision_of_a_text_has_a_vector_dated_as_it(lake, put):
 
 def test_texts_of_every_source_have_vectors(lake, put):
     turns = [{"speaker": "spk0", "name": "A", "title": None, "text": text} for text in ("Oil falls", "Gold climbs")]
-    call = {"exchange": "NYSE", "ticker": "NOG", "fiscal_year": 2024, "available_at": EARLY, "text": "Oil rises"}
+    call = {"exchange": "NYSE", "ticker": "QBG", "fiscal_year": 2024, "available_at": EARLY, "text": "Oil rises"}
     put("benzinga_news", article(1, "Oil falls", LATE) | {"id": "1", "channels": [], "tags": []})
     put(
         "call_transcripts",
@@ -72,8 +72,8 @@ def test_texts_of_every_source_have_vectors(lake, put):
     )
     derive(lake)
     result = ask(lake, "SELECT kind, id, available_at, vector FROM text_vectors ORDER BY id")
-    message = {"1": "Oil falls", "NYSE:NOG 2024Q1_qa__0": "Oil falls", "NYSE:NOG 2024Q1_qa__1": "Gold climbs"}
-    message["NYSE:NOG 2024Q2_qa__0"] = "Oil rises"
+    message = {"1": "Oil falls", "NYSE:QBG 2024Q1_qa__0": "Oil falls", "NYSE:QBG 2024Q1_qa__1": "Gold climbs"}
+    message["NYSE:QBG 2024Q2_qa__0"] = "Oil rises"
     assert [(kind, at) for kind, _, at, _ in result] == [("benzinga_news", LATE), *[("call_transcripts", EARLY)] * 3]
     assert {name: vector for _, name, _, vector in result} == {
         name: pytest.approx(own(text), abs=1e-6) for name, text in message.items()

@@ -24,7 +24,7 @@ CONCEPT = "us-gaap:Revenues"
 def news() -> Iterator[dict[str, Any]]:
     for number in range(150):
         at = START + timedelta(days=number)
-        ticker = ("NOG", "XOM")[number % 2]
+        ticker = ("QBG", "QZP")[number % 2]
         yield {
             "id": f"bzNews_{number}",
             "ticker": ticker,
@@ -49,7 +49,7 @@ def prices() -> Iterator[dict[str, Any]]:
     for number in range(150):
         day = date(2024, 1, 2) + timedelta(days=number)
         if day.weekday() < 5:
-            for cik, ticker in (("0000000001", "NOG"), ("0000000002", "XOM")):
+            for cik, ticker in (("0000000001", "QBG"), ("0000000002", "QZP")):
                 yield {
                     "entity_kind": "company",
                     "entity_id": cik,
@@ -74,7 +74,7 @@ def filings(
             "accession_no": f"000000000{series}-24-00000{number}",
             "form_type": form,
             "cik": "0000000001",
-            "ticker": "NOG",
+            "ticker": "QBG",
             "available_at": accepted,
             "evidence": f"neo4j:{dataset}:{series}-{number}",
         } | {name: value(number, accepted) if callable(value) else value for name, value in more.items()}
@@ -100,7 +100,7 @@ def facts() -> Iterator[dict[str, Any]]:
 
 
 def reports() -> Iterator[dict[str, Any]]:
-    company = {"role": "primary_filer", "tickers": ["NOG"], "created": lambda _, accepted: accepted}
+    company = {"role": "primary_filer", "tickers": ["QBG"], "created": lambda _, accepted: accepted}
     yield from filings("Report", **company)
     announced = (date(2024, 2, 15), date(2024, 5, 14))
     yield from filings("Report", announced, "8-K", 2, items=["Item 2.02: Results of Operations"], **company)

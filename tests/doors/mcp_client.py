@@ -26,8 +26,8 @@ SETTINGS = {"PYTHONPATH": str(ROOT), "PITLAKE_CURSOR_KEY": KEY.decode()}
 ALL_NEWS = "SELECT available_at, available_at_source, id FROM news ORDER BY id"
 EVERY_TOOL = (
     ("query", {"sql": ALL_NEWS, "max_rows": 5}),
-    ("run_query", {"name": "news_latest", "params": {"ticker": "NOG"}}),
-    ("search", {"query": "guidance", "ticker": "NOG"}),
+    ("run_query", {"name": "news_latest", "params": {"ticker": "QBG"}}),
+    ("search", {"query": "guidance", "ticker": "QBG"}),
     ("gaps", {"dataset": "news"}),
     ("describe", {}),
 )

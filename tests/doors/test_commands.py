@@ -14,9 +14,9 @@ from pitlake.questions import catalogue
 from tests.doors.conftest import AS_OF
 from tests.every import every
 
-PAIRS = '[{"ticker": "NOG", "at": "2024-03-01T00:00:00Z"}]'
+PAIRS = '[{"ticker": "QBG", "at": "2024-03-01T00:00:00Z"}]'
 VALUES = {
-    "ticker": "NOG",
+    "ticker": "QBG",
     "start_date": "2024-01-01",
     "query": "oil",
     "channel": "Earnings",
@@ -80,13 +80,13 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
         (("describe", "nws"), "there is no dataset 'nws'; did you mean news?"),
         (("describe", "zzzz"), "there is no dataset 'zzzz'; choose one of av_daily_bars, av_earnings"),
         (("run", "entity_company", "--as-of", AS_OF), "ticker"),
-        (("run", "news_latest", "--ticker", "NOG"), "--as-of"),
-        (("run", "news_latest", "--ticker", "NOG", "--as-of", "2024-05-01"), "a date without time and offset"),
-        (("run", "news_latest", "--ticker", "NOG", "--limit", "few", "--as-of", AS_OF), "limit"),
+        (("run", "news_latest", "--ticker", "QBG"), "--as-of"),
+        (("run", "news_latest", "--ticker", "QBG", "--as-of", "2024-05-01"), "a date without time and offset"),
+        (("run", "news_latest", "--ticker", "QBG", "--limit", "few", "--as-of", AS_OF), "limit"),
         (("run", "vector_news", "--as-of", AS_OF), "exactly one"),
         (("run", "vector_news", "--seed-id", "bzNews_9999", "--as-of", AS_OF), "seed_id"),
-        (("run", "panel", "--pairs", '[["NOG", "2025-01-01T00:00:00Z"]]', "--as-of", AS_OF), "after the as of"),
-        (("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--open"), "--open"),
+        (("run", "panel", "--pairs", '[["QBG", "2025-01-01T00:00:00Z"]]', "--as-of", AS_OF), "after the as of"),
+        (("run", "news_latest", "--ticker", "QBG", "--as-of", AS_OF, "--open"), "--open"),
         (("search", " ", "--as-of", AS_OF), "query"),
         (("search", "oil", "--in", "dreams", "--as-of", AS_OF), "--in"),
         (("search", "oil", "--in", "concepts", "--as-of", AS_OF), "ticker"),
@@ -106,7 +106,7 @@ def test_bad_input_is_one_line_and_exit_code_2(pitlake, monkeypatch, arguments, 
 
 def test_search_finds_what_was_public_best_first(pitlake):
     code, out, _ = pitlake(
-        "search", '"gross margin"', "--ticker", "XOM", "--limit", "3", "--as-of", AS_OF, "--format", "json"
+        "search", '"gross margin"', "--ticker", "QZP", "--limit", "3", "--as-of", AS_OF, "--format", "json"
     )
     assert code == 0
     document = json.loads(out)
@@ -128,7 +128,7 @@ def margin(text):
 def test_the_envelope_is_one_json_text_that_passes_the_gate(pitlake):
     from pitlake.gate.rules import check_text
 
-    _, out, _ = pitlake("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--format", "envelope")
+    _, out, _ = pitlake("run", "news_latest", "--ticker", "QBG", "--as-of", AS_OF, "--format", "envelope")
     assert check_text(out, AS_OF) is None
     assert len(json.loads(out)["data"]) == 10
 
@@ -159,8 +159,8 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
 
     outcome = [
         kept("query", "SELECT count(*) FROM news"),
-        kept("run", "earnings_snapshot", "--ticker", "NOG"),
-        kept("run", "news_latest", "--ticker", "XOM"),
+        kept("run", "earnings_snapshot", "--ticker", "QBG"),
+        kept("run", "news_latest", "--ticker", "QZP"),
     ]
     for second, name in enumerate(outcome):  # as if they were kept a second apart
         (path,) = Path(os.environ["PITLAKE_LAKE"]).glob(f"_lake/receipts/{name}.json")
@@ -169,8 +169,8 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
     assert [each for each in display if each in outcome] == [outcome[2], outcome[0]]
     assert "not listed: 1 receipts that the dataset earnings_snapshots cites" in err
     assert [each for each in listed("--all")[0] if each in outcome] == outcome[::-1]
-    assert [each for each in listed("--matching", "xom")[0] if each in outcome] == [outcome[2]]
-    assert "run news_latest company=0000000002 XOM limit=10" in pitlake("receipts")[1]
+    assert [each for each in listed("--matching", "qzp")[0] if each in outcome] == [outcome[2]]
+    assert "run news_latest company=0000000002 QZP limit=10" in pitlake("receipts")[1]
     for name in outcome:
         pitlake("receipts", "--forget", name)
 
@@ -186,7 +186,7 @@ def test_a_reference_that_names_no_receipt_says_why(pitlake, reference, complain
 
 
 def test_a_kept_receipt_is_listed_replayed_and_forgotten(pitlake):
-    _, first, err = pitlake("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--format", "csv", "--receipt")
+    _, first, err = pitlake("run", "news_latest", "--ticker", "QBG", "--as-of", AS_OF, "--format", "csv", "--receipt")
     receipt = err.split()[-1]
     assert receipt in pitlake("receipts")[1]
     assert receipt in [remaining["id"] for remaining in json.loads(pitlake("receipts", "--format", "json")[1])]
@@ -250,7 +250,7 @@ def test_a_pipe_reads_nothing_but_the_rows(lake):
         "run",
         "entity_latest_price",
         "--ticker",
-        "NOG",
+        "QBG",
     ]
     line += ["--as-of", AS_OF, "--lake", str(lake), "--format", "json"]
     done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=240)

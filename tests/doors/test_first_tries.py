@@ -15,7 +15,7 @@ from pitlake.errors import PitlakeError
 from pitlake.lake.lake import Lake
 
 T = "2024-05-29T17:00:00-04:00"
-MINE = pd.DataFrame({"symbol": ["NOG"], "weight": [0.5]})
+MINE = pd.DataFrame({"symbol": ["QBG"], "weight": [0.5]})
 DAYS = pd.DataFrame({"date": pd.to_datetime(["2024-05-21"])})
 
 
@@ -28,7 +28,7 @@ def s(market_lake):
 
 @pytest.fixture(scope="module")
 def r(s):
-    return s.sql("SELECT symbol, date, close, available_at FROM prices WHERE symbol = 'NOG' ORDER BY date")
+    return s.sql("SELECT symbol, date, close, available_at FROM prices WHERE symbol = 'QBG' ORDER BY date")
 
 
 WORKS = {
@@ -52,17 +52,17 @@ def test_rows_and_columns_are_those_of_the_table(r, capsys):
     first = r.rows()[0]
     assert (r[0], r[0].symbol, r["close"][0], r.fetchone(), r.fetchone()) == (
         first,
-        "NOG",
+        "QBG",
         first[2],
         first,
         r.rows()[1],
     )
     assert pd.DataFrame(r)["close"].tolist() == pl.DataFrame(r)["close"].to_list() == r.close
     assert (r[-1], r[1:3]) == (r.rows()[-1], r.rows()[1:3])
-    assert r.head(2)["symbol"].tolist() == ["NOG", "NOG"]
+    assert r.head(2)["symbol"].tolist() == ["QBG", "QBG"]
     assert "<table>" in r._repr_html_()
     r.show()
-    assert "NOG" in capsys.readouterr().out
+    assert "QBG" in capsys.readouterr().out
 
 
 def test_days_are_timestamps_in_a_frame(r):
@@ -109,7 +109,7 @@ def test_a_view_is_a_result(s):
     assert len(s["prices"]) == len(s.prices) == rows
     assert {"prices", "news"} <= set(s.datasets)
     assert repr(s).startswith("Session(as_of=2024-05-29T21:00:00Z")
-    assert s.run("news_latest", "NOG").rows() == s.run("news_latest", ticker="NOG").rows()
+    assert s.run("news_latest", "QBG").rows() == s.run("news_latest", ticker="QBG").rows()
 
 
 SAYS = [
@@ -120,11 +120,11 @@ SAYS = [
     ("s.register('mine', None)", r"session\.load"),
     ("s.from_df(None)", r"session\.load"),
     ("s.tables()", r"session\.datasets"),
-    ("s.panel(['NOG'], ['close'])", r"pitlake panel"),
+    ("s.panel(['QBG'], ['close'])", r"pitlake panel"),
     ("s.cursor()", r"session\.sql"),
     ("s['price']", r"did you mean prices"),
     ("s.run('news')", r"choose one of"),
-    ("s.run('news_latest', 'NOG', ticker='NOG')", r"once, by its name"),
+    ("s.run('news_latest', 'QBG', ticker='QBG')", r"once, by its name"),
     ("r['closed']", r"the columns are symbol, date, close"),
     ("r.plot()", r"df\(\) is a pandas DataFrame"),
     ("r.to_csv('x.csv')", r"df\(\) is a pandas DataFrame"),

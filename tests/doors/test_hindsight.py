@@ -25,15 +25,15 @@ SHOWN = [name for name, dataset in all_datasets().items() if not dataset.open_on
 def lake(tmp_path_factory):
     lake = build(tmp_path_factory.mktemp("hindsight") / "lake")
     seen = datetime(2025, 1, 1, tzinfo=timezone.utc)
-    company = {"cik": "0000000001", "ticker": "NOG", "name": "Later Name", "sector": "Energy", "available_at": seen}
+    company = {"cik": "0000000001", "ticker": "QBG", "name": "Later Name", "sector": "Energy", "available_at": seen}
     publish(lake, "companies", [company | {"evidence": "neo4j:Company:1"}], "companies")
-    cover_page = {"cik": "0000000001", "kind": "ticker", "name": "NOG", "all_names": ["NOG"], "source": "dei"}
+    cover_page = {"cik": "0000000001", "kind": "ticker", "name": "QBG", "all_names": ["QBG"], "source": "dei"}
     publish(lake, "names", [cover_page | {"statement": "1", "available_at": START, "evidence": "x"}], "names")
     events = ({"source": "reports"}, {"source": "yahoo_earnings", "yahoo_date": START.date()})
-    event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "NOG", "event_at": START}
+    event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "QBG", "event_at": START}
     more = {"event_day": START.date(), "session": "during", "available_at": START}
-    rows = [event | more | each | {"statement": f"NOG/{number}", "evidence": "x"} for number, each in enumerate(events)]
-    lost = StagedGap("unverifiable", "no release near the stated day", "earnings:NOG/2024-02-15", START)
+    rows = [event | more | each | {"statement": f"QBG/{number}", "evidence": "x"} for number, each in enumerate(events)]
+    lost = StagedGap("unverifiable", "no release near the stated day", "earnings:QBG/2024-02-15", START)
     publish(lake, "earnings_events", rows, "events", (lost,))
     return lake
 
@@ -69,7 +69,7 @@ def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
             assert session.sql(sql).rows() == display.sql(sql).rows(), name
 
 
-@pytest.mark.parametrize("sql", ["SELECT ticker FROM news", "SELECT symbol FROM prices", "FROM news_of('NOG')"])
+@pytest.mark.parametrize("sql", ["SELECT ticker FROM news", "SELECT symbol FROM prices", "FROM news_of('QBG')"])
 def test_asking_for_it_is_an_error_that_says_what_to_do(session, sql):
     with pytest.raises(QueryFailed, match="known only with hindsight, which this session leaves out"):
         session.sql(sql)
@@ -78,11 +78,11 @@ def test_asking_for_it_is_an_error_that_says_what_to_do(session, sql):
 def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
     with connect(T, lake=lake) as display:
         for name, values in {
-            "news_latest": {"ticker": "NOG"},
-            "entity_price_series": {"ticker": "NOG"},
-            "report_latest": {"ticker": "NOG"},
-            "transcript_latest": {"ticker": "NOG"},
-            "earnings_snapshot": {"ticker": "NOG"},
+            "news_latest": {"ticker": "QBG"},
+            "entity_price_series": {"ticker": "QBG"},
+            "report_latest": {"ticker": "QBG"},
+            "transcript_latest": {"ticker": "QBG"},
+            "earnings_snapshot": {"ticker": "QBG"},
         }.items():
             left = set(catalogue.get(name).hindsight)
             reply = display.run(name, **values).arrow()
@@ -93,12 +93,12 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
 
 def test_what_rests_on_nothing_else_is_refused(session):
     with pytest.raises(BadInput, match="hindsight: vector_news needs columns that are known only with hindsight"):
-        session.run("vector_news", embedding=[1.0], ticker="NOG")
+        session.run("vector_news", embedding=[1.0], ticker="QBG")
 
 
 def test_a_receipt_says_what_was_left_out_and_replays(lake):
     with connect(T, lake=lake, hindsight="omit") as session:
-        remaining = [session.sql("SELECT * FROM news ORDER BY id"), session.run("news_latest", ticker="NOG")]
+        remaining = [session.sql("SELECT * FROM news ORDER BY id"), session.run("news_latest", ticker="QBG")]
     for result in remaining:
         assert result.receipt.question.hindsight == "omit"
         assert len(result)
@@ -120,22 +120,22 @@ def test_the_reference_data_of_a_company_is_answered_under_its_own_name(lake, ca
     question = ["--as-of", SEEN, "--lake", str(lake.location)]
     for name in ("entity_company", "company_today"):
         options = [*question, "--hindsight", "omit", "--format", "json", "--receipt"]
-        assert invoke(["run", name, "--ticker", "NOG", *options]) == 0
+        assert invoke(["run", name, "--ticker", "QBG", *options]) == 0
         [row] = json.loads(capfdbinary.readouterr().out)
         assert (row["cik"], row["name"]) == ("0000000001", "Later Name")
     assert invoke(["receipts", "--matching", "entity_company", "--lake", str(lake.location)]) == 0
     assert b"run entity_company company=0000000001" in capfdbinary.readouterr().out
     serving = Toolbox(QueryService(viewpoint=Viewpoint.parse(SEEN, lake=lake.location, hindsight="omit")))
-    reply = serving.run_query("entity_company", {"ticker": "NOG"})
+    reply = serving.run_query("entity_company", {"ticker": "QBG"})
     assert not reply.is_error
     assert reply.structured_content["data"][0]["name"] == "Later Name"
 
 
 def test_what_is_known_of_a_company_later_is_no_row_before(lake):
     with connect(T, lake=lake) as session:
-        assert len(session.run("company_today", ticker="NOG")) == 0
+        assert len(session.run("company_today", ticker="QBG")) == 0
     with connect(lake=lake, open_mode=True) as session:
-        assert session.run("company_today", ticker="NOG").arrow()["name"].to_pylist() == ["Later Name"]
+        assert session.run("company_today", ticker="QBG").arrow()["name"].to_pylist() == ["Later Name"]
 
 
 def test_a_gap_names_no_record_by_its_source_s_word_of_today(session):
@@ -146,5 +146,5 @@ def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
     question = ["--as-of", T, "--lake", str(lake.location), "--hindsight", "omit"]
     assert invoke(["query", "SELECT ticker FROM news", *question]) == 2
     assert b"known only with hindsight" in capfdbinary.readouterr().err
-    assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *question]) == 0
+    assert invoke(["run", "news_latest", "--ticker", "QBG", "--format", "json", *question]) == 0
     assert json.loads(capfdbinary.readouterr().out)

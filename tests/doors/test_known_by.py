@@ -198,8 +198,8 @@ def pitlake(grown, capfdbinary, monkeypatch):
 
 ASKING = (
     ("query", COUNT),
-    ("run", "news_latest", "--ticker", "NOG"),
-    ("search", "guidance", "--ticker", "NOG"),
+    ("run", "news_latest", "--ticker", "QBG"),
+    ("search", "guidance", "--ticker", "QBG"),
     ("gaps", "--each"),
 )
 
@@ -262,8 +262,8 @@ def test_the_notebook_takes_it(grown, middle):
 
 TOOLS = (
     ("query", {"sql": "SELECT count(*) AS n FROM news"}),
-    ("run_query", {"name": "news_latest", "params": {"ticker": "NOG"}}),
-    ("search", {"query": "guidance", "ticker": "NOG"}),
+    ("run_query", {"name": "news_latest", "params": {"ticker": "QBG"}}),
+    ("search", {"query": "guidance", "ticker": "QBG"}),
     ("gaps", {}),
 )
 

@@ -26,7 +26,7 @@ FAILING = (
     ("query", {"sql": "SELECT 1", "cursor": "x"}),
     ("run_query", {"name": "news_newest"}),
     ("run_query", {"name": "entity_company"}),
-    ("search", {"query": "", "ticker": "NOG"}),
+    ("search", {"query": "", "ticker": "QBG"}),
     ("gaps", {"dataset": "sunspots"}),
     ("describe", {"name": "sunspots"}),
 )
@@ -95,8 +95,8 @@ def test_every_named_query_answers_the_same(twins, name):
         ("query", "FROM lake_info ORDER BY ALL"),
         ("query", "SELECT version FROM lake_info"),
         ("query", "SELECT id FROM news ORDER BY id", "--format", "envelope"),
-        ("run", "news_latest", "--ticker", "NOG"),
-        ("search", "guidance", "--ticker", "NOG"),
+        ("run", "news_latest", "--ticker", "QBG"),
+        ("search", "guidance", "--ticker", "QBG"),
         ("datasets",),
         ("datasets", "--format", "json"),
         ("describe", "news"),
@@ -114,7 +114,7 @@ def test_the_command_line_says_the_same(twins, line, capfdbinary):
     assert b"version" not in message[0][2] or line[1] == "SELECT version FROM lake_info"
 
 
-@pytest.mark.parametrize("about", [(), ("--ticker", "NOG")], ids=["all", "a company"])
+@pytest.mark.parametrize("about", [(), ("--ticker", "QBG")], ids=["all", "a company"])
 def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
     message = []
     for root in twins:
@@ -142,13 +142,13 @@ PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_memb
 @pytest.mark.parametrize(
     "page",
     [
-        f"/at?as_of={AS_OF}&ticker=NOG",
-        f"/at?as_of={AS_OF}&ticker=XOM",
+        f"/at?as_of={AS_OF}&ticker=QBG",
+        f"/at?as_of={AS_OF}&ticker=QZP",
         f"/at?as_of={AS_OF}&ticker=LATER",
-        f"/compare?as_of=2024-02-01T00:00:00Z&with={AS_OF}&ticker=NOG",
-        f"/history?as_of={AS_OF}&ticker=NOG&{REVENUE}&{PERIOD}",
-        f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_entity_kind=company&k_entity_id=0000000001&k_date=2024-04-30",
-        *(f"/ask?as_of={AS_OF}&ticker=NOG&question={name}" for name in all_questions()),
+        f"/compare?as_of=2024-02-01T00:00:00Z&with={AS_OF}&ticker=QBG",
+        f"/history?as_of={AS_OF}&ticker=QBG&{REVENUE}&{PERIOD}",
+        f"/history?as_of={AS_OF}&ticker=QBG&of=prices.close&k_entity_kind=company&k_entity_id=0000000001&k_date=2024-04-30",
+        *(f"/ask?as_of={AS_OF}&ticker=QBG&question={name}" for name in all_questions()),
     ],
 )
 def test_a_page_is_the_same_to_the_byte(twins, page):
@@ -178,7 +178,7 @@ def damage(root, table, *, after):
 
 
 def test_a_damaged_file_of_after_t_changes_no_page(damaged):
-    for page in (f"/at?as_of={AS_OF}&ticker=NOG", f"/ask?as_of={AS_OF}&ticker=NOG&question=bars"):
+    for page in (f"/at?as_of={AS_OF}&ticker=QBG", f"/ask?as_of={AS_OF}&ticker=QBG&question=bars"):
         reply = []
         for root in damaged:
             with browsing(root) as client:
@@ -192,7 +192,7 @@ def test_an_error_s_page_tells_nothing_of_files_and_versions(tmp_path, capsys):
     for root in build_twins(tmp_path):
         damage(root, "prices", after=False)
         with browsing(root) as client:
-            reply.append(client.get(f"/at?as_of={AS_OF}&ticker=NOG"))
+            reply.append(client.get(f"/at?as_of={AS_OF}&ticker=QBG"))
         output = capsys.readouterr().err
         assert "damaged" in output, "the operator is told"
         assert str(root) in output
@@ -206,7 +206,7 @@ def test_a_receipt_s_page_counts_nothing_of_after_t(twins):
     reply = []
     for root in twins:
         with browsing(root) as client:
-            form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
+            form = {"as_of": AS_OF, "ticker": "QBG", "question": "bars"}
             headers = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
             response = client.post("/receipts", data=form, headers=headers).headers["location"]
             reply.append(client.get(response).text.replace(response.removeprefix("/r/"), "ID"))

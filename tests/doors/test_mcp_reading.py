@@ -67,7 +67,7 @@ def test_each_prompt_names_calls_that_this_server_answers(lake):
     listing = spoken_to(lake, Client.list_prompts).prompts
     assert {each.name for each in listing} == {*PROMPTS}
     for name, more in PROMPTS.items():
-        inputs = spoken_to(lake, lambda client, n=name, m=more: client.get_prompt(n, {"ticker": "nog", **m}))
+        inputs = spoken_to(lake, lambda client, n=name, m=more: client.get_prompt(n, {"ticker": "qbg", **m}))
         text = inputs.messages[0].content.text
         assert f"as of {AS_OF}" in text
         calls = [(tool, json.loads(reply)) for tool, reply in re.findall(r"^\d+\. (\w+) (\{.*\})$", text, re.MULTILINE)]
@@ -81,7 +81,7 @@ def test_each_prompt_names_calls_that_this_server_answers(lake):
     ("arguments", "reply"),
     [
         ({}, "ticker: missing; A ticker, such as AAPL."),
-        ({"ticker": "NOG", "day": "x"}, "day: company_brief takes no such argument; it takes ticker"),
+        ({"ticker": "QBG", "day": "x"}, "day: company_brief takes no such argument; it takes ticker"),
         ({"ticker": " "}, "ticker: "),
     ],
 )
@@ -138,7 +138,7 @@ def test_names_people_use_name_datasets_and_shadow_none(lake):
     assert ask(lake, "gaps", dataset="headlines") == ask(lake, "gaps", dataset="news")
     assert ask(lake, "gaps", dataset="headlines")["gaps"]
     for spoken, own in (("transcripts", "calls"), ("filings", "sections"), ("headlines", "news"), ("xbrl", "concepts")):
-        query = {"query": "margin", "ticker": "NOG"}
+        query = {"query": "margin", "ticker": "QBG"}
         assert ask(lake, "search", within=spoken, **query) == ask(lake, "search", within=own, **query)
     with connect(AS_OF, lake=lake, datasets=["headlines"]) as session:
         assert session.datasets == ("news",)
@@ -219,7 +219,7 @@ def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, reply):
     [
         (["tools/list"], [name for name, _ in EVERY_TOOL]),
         (["resources/list"], ["pitlake://datasets/news"]),
-        (["prompts/get", "--prompt-name", "company_brief", "--prompt-args", "ticker=NOG"], ["report_latest"]),
+        (["prompts/get", "--prompt-name", "company_brief", "--prompt-args", "ticker=QBG"], ["report_latest"]),
         (["tools/call", "--tool-name", "query", "--tool-arg", "sql=SELECT 41+1 AS n"], ["42"]),
     ],
     ids=lambda value: value[0],

@@ -17,13 +17,13 @@ def test_a_named_query_answers_as_its_sql_does(session):
     from pitlake.questions import catalogue
 
     query = catalogue.get("news_latest")
-    question = session.run("news_latest", ticker="nog", limit=3)
-    assert question.arrow() == session.ask(query, query.bind({"ticker": "NOG", "limit": 3})).arrow()
+    question = session.run("news_latest", ticker="qbg", limit=3)
+    assert question.arrow() == session.ask(query, query.bind({"ticker": "QBG", "limit": 3})).arrow()
     assert list(question.df().columns) == [field.name for field in query.columns]
 
 
 def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
-    frame = session.sql("SELECT 'NOG' AS ticker, TIMESTAMPTZ '2024-03-01 00:00:00+00' AS at").df()
+    frame = session.sql("SELECT 'QBG' AS ticker, TIMESTAMPTZ '2024-03-01 00:00:00+00' AS at").df()
     pairs = list(zip(frame.ticker, frame["at"], strict=True))
     (row,) = session.run("panel", pairs=pairs, concepts=["us-gaap:Revenues"]).rows()
     assert row[6:] == (
@@ -37,7 +37,7 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
             '"period_start":"2023-10-01","period_end":"2023-12-31"}}'
         ),
         "prices",
-        ["neo4j:HAS_PRICE:2024-02-29:NOG", "neo4j:Fact:1-0"],
+        ["neo4j:HAS_PRICE:2024-02-29:QBG", "neo4j:Fact:1-0"],
     )
 
 
@@ -46,7 +46,7 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
     [
         ("news_newest", {}, "there is no query"),
         ("entity_company", {}, "ticker"),
-        ("news_latest", {"ticker": "NOG", "pit": AS_OF}, "no such parameter"),
+        ("news_latest", {"ticker": "QBG", "pit": AS_OF}, "no such parameter"),
     ],
 )
 def test_what_does_not_fit_is_refused(session, name, values, complaint):

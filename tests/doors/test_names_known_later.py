@@ -23,8 +23,8 @@ from tests.every import every
 
 T = instant(AS_OF)
 LATER = datetime(2025, 3, 1, tzinfo=timezone.utc)
-RENAMED, REUSED, NEW, NEVER = "NEWN", "XOM", "ZZZ", "QQQQ"
-TICKERS = ("NOG", REUSED, RENAMED, NEW, NEVER)
+RENAMED, REUSED, NEW, NEVER = "NEWN", "QZP", "ZZZ", "QQQQ"
+TICKERS = ("QBG", REUSED, RENAMED, NEW, NEVER)
 
 
 def ticker(cik, *tickers, at=START, source="dei"):
@@ -39,9 +39,9 @@ def twins(tmp_path_factory):
     folder = tmp_path_factory.mktemp("names")
     ends, goes_on = folder / "ends", folder / "goes on"
     lake = build(ends)
-    publish(lake, "names", [ticker("1", "NOG"), ticker("2", "XOM")], "names")
+    publish(lake, "names", [ticker("1", "QBG"), ticker("2", "QZP")], "names")
     backfilled = {"symbol": RENAMED, "entity_id": "0000000007", "evidence": "neo4j:HAS_PRICE:7"}
-    publish(lake, "prices", [*prices(), *({**row, **backfilled} for row in prices() if row["symbol"] == "NOG")], "bars")
+    publish(lake, "prices", [*prices(), *({**row, **backfilled} for row in prices() if row["symbol"] == "QBG")], "bars")
     dividend = {
         "ticker": RENAMED, "declaration_date": date(2024, 2, 1), "dividend_type": "Regular", "cash_amount": 0.4,
         "dividend_id": f"{RENAMED}_2024-02-01_Regular", "available_at": START + timedelta(days=30), "evidence": "d",
@@ -50,7 +50,7 @@ def twins(tmp_path_factory):
     publish(lake, "dividends", [dividend], "dividends", (lost,))
     shutil.copytree(ends, goes_on)
     later = Lake(goes_on)
-    existing = [ticker("1", "NOG"), ticker("2", "XOM"), ticker("1", RENAMED, at=LATER), ticker("2", NEW, at=LATER)]
+    existing = [ticker("1", "QBG"), ticker("2", "QZP"), ticker("1", RENAMED, at=LATER), ticker("2", NEW, at=LATER)]
     publish(later, "names", [*existing, ticker("9", REUSED, at=LATER)], "later")
     companies = [("1", RENAMED), ("2", NEW), ("9", REUSED)]
     seen = [{"cik": cik.zfill(10), "ticker": name, "available_at": LATER, "evidence": cik} for cik, name in companies]
@@ -120,7 +120,7 @@ def test_what_became_public_of_a_company_is_counted_by_the_names_of_then(twins, 
     assert b"read as CIK 0000000001, with hindsight" in counted(twins[1], RENAMED, "show")[2]
     assert b"no company is known by it as of" in counted(twins[1], RENAMED, "omit")[2]
     assert json.loads(counted(twins[1], RENAMED, "omit")[1]) == []
-    assert json.loads(counted(twins[1], "NOG", "omit")[1]) != []
+    assert json.loads(counted(twins[1], "QBG", "omit")[1]) != []
 
 
 BY_TICKER = [
@@ -142,14 +142,14 @@ def test_every_query_says_how_it_read_a_ticker(twins, name):
         notes = [note for note in message[1] if words in note]
         assert notes == list(dict.fromkeys(notes)) != []
         assert every(note.startswith(f"{question}: ") for note in notes)
-    assert [note for note in answer_text(twins[0], name, "NOG", "show")[1] if " days before, " not in note] == []
+    assert [note for note in answer_text(twins[0], name, "QBG", "show")[1] if " days before, " not in note] == []
 
 
 def test_bars_of_a_reused_ticker_are_one_company_s(twins):
     with connect(T, lake=twins[1], isolation="in_process") as session:
         for sql in (f"FROM bars_of('{RENAMED}')", f"FROM adjusted_bars('{RENAMED}')"):
             assert {row[0] for row in session.sql(f"SELECT entity_id {sql}").rows()} == {"0000000007"}
-        assert {row[0] for row in session.sql("SELECT entity_id FROM bars_of('NOG')").rows()} == {"0000000001"}
+        assert {row[0] for row in session.sql("SELECT entity_id FROM bars_of('QBG')").rows()} == {"0000000001"}
         by_cik = session.run("bars_adjusted", ticker=RENAMED)
         assert set(by_cik.arrow()["entity_id"].to_pylist()) == {"0000000001"}
 

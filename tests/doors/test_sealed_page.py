@@ -15,7 +15,7 @@ from tests.every import every
 from tests.house.test_docs import blocks
 
 PAGE = ROOT / "docs/sealed.md"
-SHOWN = {"sh": [["Ada", "13.0"]], "python": [["[(2,)]"], ["[('NOG', 0.41)]"]]}
+SHOWN = {"sh": [["Ada", "13.0"]], "python": [["[(2,)]"], ["[('QBG', 0.41)]"]]}
 ENV = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 HARM = [
     "FROM read_csv('/etc/passwd')",

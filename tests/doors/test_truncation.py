@@ -66,9 +66,9 @@ def whole(tmp_path_factory):
 def question(rng, as_of):
     """A query of the catalogue with values that hit something now and then."""
     query = catalogue.get(rng.choice(list(catalogue.all_queries())))
-    pairs = [(rng.choice(("NOG", "XOM")), as_of - timedelta(hours=rng.randrange(2000))) for _ in range(3)]
+    pairs = [(rng.choice(("QBG", "QZP")), as_of - timedelta(hours=rng.randrange(2000))) for _ in range(3)]
     pool = {
-        "ticker": rng.choice(("NOG", "XOM")),
+        "ticker": rng.choice(("QBG", "QZP")),
         "start_date": "2024-01-20",
         "query": rng.choice(WORDS),
         "channel": "earn",

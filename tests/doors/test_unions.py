@@ -29,8 +29,8 @@ def test_every_union_has_the_columns_that_it_is_described_with(session):
 
 @pytest.mark.parametrize(("view", "query"), [("articles", "news_latest"), ("bars", "entity_price_series")])
 def test_a_union_shows_the_rows_of_the_named_query(session, view, query):
-    names = session.run(query, "NOG")
-    owner = "symbol = 'NOG'" if view == "bars" else "list_contains(tickers, 'NOG')"
+    names = session.run(query, "QBG")
+    owner = "symbol = 'QBG'" if view == "bars" else "list_contains(tickers, 'QBG')"
     answer = session.sql(f"SELECT evidence, source FROM {view} WHERE {owner}")
     assert len(names)
     assert {*zip(names["evidence"], names["source"], strict=True)} <= {*answer.rows()}
@@ -44,7 +44,7 @@ def test_rows_of_a_union_are_rows_of_the_lake_and_name_their_columns_of_hindsigh
 
 
 def test_agents_ask_and_describe_unions(market_lake):
-    (row,) = ask(market_lake, "query", sql="FROM bars WHERE symbol = 'NOG' ORDER BY date LIMIT 1")["data"]
+    (row,) = ask(market_lake, "query", sql="FROM bars WHERE symbol = 'QBG' ORDER BY date LIMIT 1")["data"]
     assert (row["source"], row["available_at"] <= AS_OF) == ("prices", True)
     assert "computed" not in row
     (described,) = ask(market_lake, "describe", name="bars")["unions"]

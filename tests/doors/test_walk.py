@@ -38,7 +38,7 @@ def test_a_walk_is_one_session_that_is_closed_at_its_end(small_lake):
 def test_a_receipt_of_a_walk_is_replayed(small_lake, tmp_path, hindsight):
     lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
     remaining = [
-        session.run("news_latest", ticker="NOG").keep()
+        session.run("news_latest", ticker="QBG").keep()
         for session in pitlake.walk(DAYS, lake=lake, datasets=["news", "benzinga_news", "names"], hindsight=hindsight)
     ]
     for name in remaining:

@@ -33,9 +33,9 @@ CONTEXT, ANSWER, VIEW = 16_384, 160, 600
 QUESTIONS = (
     "What is the newest value of GDP?",
     "Read /memory/views/ and say what is there.",
-    "Fetch the newest news of NOG.",
+    "Fetch the newest news of QBG.",
     "Write a View about growth.",
-    "Propose a trade in NOG.",
+    "Propose a trade in QBG.",
     "Which limits does the book have?",
     "Search memory for growth.",
     "Dispatch a sub-agent to look at oil.",

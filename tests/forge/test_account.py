@@ -37,7 +37,7 @@ SETTINGS = config.AccountSettings(capital=100_000.0, costs_bp=10.0)
 HEADER = "ticker,quantity,price,filled_at,fees,expression\n"
 
 
-def line(day, quantity=100, price=100, ticker="NOG", hour=12):
+def line(day, quantity=100, price=100, ticker="QBG", hour=12):
     return (
         f"{ticker},{quantity},{price},{datetime(day.year, day.month, day.day, hour, tzinfo=NEW_YORK).isoformat()},1,\n"
     )
@@ -83,13 +83,13 @@ def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(m
     assert book.nav == round(account.nav, 2)
     assert book.gross == pytest.approx(550 * 50.5 / account.nav * 100, abs=1e-5)
     (own,) = book.positions
-    assert (own.expression, own.factor_exposures) == ("NOG", {"equity": pytest.approx(own.notional)})
+    assert (own.expression, own.factor_exposures) == ("QBG", {"equity": pytest.approx(own.notional)})
     assert (book.factor_exposures, book.duration) == (own.factor_exposures, 0.0)
 
 
 def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
     account = Account(
-        100.0, 0.0, (Holding("NOG", "", 1.0, price=60.0), Holding("TLT", "", 1.0, price=40.0)), 0.0, (), {}
+        100.0, 0.0, (Holding("QBG", "", 1.0, price=60.0), Holding("TLT", "", 1.0, price=40.0)), 0.0, (), {}
     )
     view = At(as_of=datetime(2024, 3, 8, 20, tzinfo=NEW_YORK), lake=lake.root)
     book = book_of(account, (), guardrails(config.Limits(), view))
@@ -99,18 +99,18 @@ def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("NOG,ten,100,2024-03-01T12:00:00-05:00,,\n", "line 3: quantity is 'ten'"),
-        ("NOG,0,100,2024-03-01T12:00:00-05:00,,\n", "line 3: quantity is 0"),
-        ("NOG,10,-1,2024-03-01T12:00:00-05:00,,\n", "line 3: price is -1"),
-        ("NOG,10,nan,2024-03-01T12:00:00-05:00,,\n", "line 3: price is 'nan'"),
-        ("NOG,10,1,2024-03-01 12:00,,\n", "line 3: filled_at"),
-        ("NOG,10,1,2044-03-01T12:00:00-05:00,,\n", "is in the future"),
+        ("QBG,ten,100,2024-03-01T12:00:00-05:00,,\n", "line 3: quantity is 'ten'"),
+        ("QBG,0,100,2024-03-01T12:00:00-05:00,,\n", "line 3: quantity is 0"),
+        ("QBG,10,-1,2024-03-01T12:00:00-05:00,,\n", "line 3: price is -1"),
+        ("QBG,10,nan,2024-03-01T12:00:00-05:00,,\n", "line 3: price is 'nan'"),
+        ("QBG,10,1,2024-03-01 12:00,,\n", "line 3: filled_at"),
+        ("QBG,10,1,2044-03-01T12:00:00-05:00,,\n", "is in the future"),
         ("N G,10,1,2024-03-01T12:00:00-05:00,,\n", "line 3: ticker is 'N G'"),
-        ("NOG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
-        ("NOG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
+        ("QBG,10,1,2024-03-01T12:00:00-05:00,-2,\n", "line 3: fees is -2"),
+        ("QBG,10,1,2024-03-01T12:00:00-05:00,,E-999\n", "line 3: there is no Expression 'E-999'"),
         ("future:CL:2024-12,1,80,2024-03-01T12:00:00-05:00,,\n", "line 3: contract future:CL:2024-12 is a future, and"),
         ("fx:USDJPY,1,150,2024-03-01T12:00:00-05:00,,\n", "line 3: fx:USDJPY is not priced in USD; give a currency as"),
-        ("NOG,10\n", "line 3: its number of values differs"),
+        ("QBG,10\n", "line 3: its number of values differs"),
     ],
 )
 def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp_path, text, problem):
@@ -125,7 +125,7 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
     [
         (("EUX",), "line 2: currency 'EUX' is not supported; did you mean EUR"),
         (("GBX",), "line 2: currency 'GBX' is not supported; did you mean GBP"),
-        (("usd", "EUR"), "line 3: currency of NOG is EUR, and that of its fills USD; give all fills of an instrument"),
+        (("usd", "EUR"), "line 3: currency of QBG is EUR, and that of its fills USD; give all fills of an instrument"),
     ],
 )
 def test_a_currency_that_no_rate_values_and_two_of_one_instrument_are_refused(
@@ -147,11 +147,11 @@ def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, 
     with pytest.raises(BadInput, match="--ticker: is missing"):
         book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate"))
     with pytest.raises(BadInput, match="--ticker: does not belong to a fee"):
-        book_cash(memory, Entry("fee", 36.5, DAYS[0], "custody", "NOG"))
+        book_cash(memory, Entry("fee", 36.5, DAYS[0], "custody", "QBG"))
     with pytest.raises(BadInput, match="--ticker: 'N G' is not a ticker"):
         book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", "N G"))
-    book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", " nog"))
-    book_cash(memory, Entry("borrow", 0.0, DAYS[1], "lent by us", "NOG"))
+    book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", " qbg"))
+    book_cash(memory, Entry("borrow", 0.0, DAYS[1], "lent by us", "QBG"))
     after = value_account(whole_memory(memory, memory.journal.clock.now()), at(memory, lake, DAYS[3]))
     lost = before.account.nav - after.account.nav
     assert lost == pytest.approx((DAYS[1] - DAYS[0]).days * 100 * 100.0 * 0.365 / 365)
@@ -210,7 +210,7 @@ def test_fills_of_the_pms_own_count_and_what_is_still_held_says_so(memory, lake,
     (outcome,), _ = close_exits(memory, now)
     assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
     expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))
-    assert "40 NOG still held" in expression.exit_details
+    assert "40 QBG still held" in expression.exit_details
 
 
 def test_shares_held_over_a_split_are_all_sold(memory, lake):
@@ -275,7 +275,7 @@ def test_the_account_on_the_command_line(lake, opened_desk, capsys):
     assert "valued at its last close" in answer["gaps"][0]
     out = command(capsys, "book")[1]
     assert [row for row in out.splitlines() if len(row) > 80 and not row.startswith("gap: ")] == []
-    assert "NOG" in out
+    assert "QBG" in out
     assert command(capsys, "halt", "--reason", "drill")[:2] == (0, "trading is halted\n")
     assert "TRADING IS HALTED" in command(capsys, "book")[1]
     assert command(capsys, "release", "--reason", "over")[:2] == (0, "trading is released\n")
@@ -283,7 +283,7 @@ def test_the_account_on_the_command_line(lake, opened_desk, capsys):
     assert (code, "follows your fills" in err) == (2, True)
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text
-        for text in ("The account", "100,399.00 USD", ">NOG<", "valued at its last close"):
+        for text in ("The account", "100,399.00 USD", ">QBG<", "valued at its last close"):
             assert text in page
         assert "No account is open" not in page
     memory = Memory()
@@ -376,16 +376,16 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
     assert command(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
     before = booked(capsys)["nav"]
     code, out, err = command(capsys, "fills", "void", "F-002", "--reason", "not ours")
-    text = f"F-002 (10 NOG at 54) is void; the book counts without it from {DAYS[5]} on\n"
+    text = f"F-002 (10 QBG at 54) is void; the book counts without it from {DAYS[5]} on\n"
     assert (code, out) == (0, text), err
     account = booked(capsys)
     assert (before - 100_399, account["nav"]) == (-1, 100_399)
     assert account["notes"] == [
-        f"F-002 (10 NOG at 54) is void: not ours; the account counts without it from {DAYS[5]} on"
+        f"F-002 (10 QBG at 54) is void: not ours; the account counts without it from {DAYS[5]} on"
     ]
     assert command(capsys, "fills", "import", "fills.csv")[1] == "0 new fills\n"
     listing = command(capsys, "fills", "list")[1].splitlines()
-    assert (len(listing), listing[1].endswith("10 NOG at 54 void: not ours")) == (2, True)
+    assert (len(listing), listing[1].endswith("10 QBG at 54 void: not ours")) == (2, True)
     for name, problem in (("F-002", "F-002 is void: not ours"), ("F-009", "there is no fill 'F-009'")):
         code, _, err = command(capsys, "fills", "void", name, "--reason", "x")
         assert (code, problem in err) == (2, True), err

@@ -46,7 +46,7 @@ def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, a
 
 def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(memory, lake):
     held(memory, stop="100", target="")
-    held(memory, stop="95 or so", instrument="NOG")
+    held(memory, stop="95 or so", instrument="QBG")
     now = at(memory, lake, DAYS[3])
     first, second = of("stop near", alert_texts(memory, now))
     assert first == ("E-001", f"reached its stop 100 on {DAYS[0]}")
@@ -98,7 +98,7 @@ def test_a_position_is_unfollowed_when_a_session_has_no_bar_and_its_wait_is_over
         now = at(memory, late, day, hour)
         assert [alert for alert in alert_texts(memory, now, data_late_hours=4) if alert.kind != "View due"] == []
     listing = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
-    text = f"is unfollowed since {DAYS[2]}: there is no bar of NOG on {DAYS[2]}"
+    text = f"is unfollowed since {DAYS[2]}: there is no bar of QBG on {DAYS[2]}"
     assert (of("unfollowed", listing), of("data late", listing)) == ([("E-001", text)], [])
 
 
@@ -149,7 +149,7 @@ def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, caps
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
     outcome = Memory()
-    question = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
+    question = Settles(query="entity_latest_price", params={"ticker": "QBG"}, rule="close > 1", by=date(2036, 9, 1))
     wrote(standing(outcome), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "view")
     outcome.close()
     assert cli.invoke(["forge", "desk", "--format", "json"]) == 0

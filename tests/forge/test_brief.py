@@ -40,7 +40,7 @@ def due(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
     (tmp_path / "forge.toml").write_text("[alerts]\nview_due_days = 9999\n")
-    question = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 1", by=date(2036, 9, 1))
+    question = Settles(query="entity_latest_price", params={"ticker": "QBG"}, rule="close > 1", by=date(2036, 9, 1))
     with closing(Memory()) as outcome:
         wrote(standing(outcome), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "view")
 
@@ -103,4 +103,4 @@ def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memor
         assert sheets == ["positions", *papers.TABLES]
         assert b"<f>" not in b"".join(book.read(name) for name in book.namelist())
     head, (ticker, *numbers) = cells(file, 1)
-    assert (head[0], ticker, numbers[0]) == ("instrument", "NOG", 20.0)  # 10 shares before a split in two
+    assert (head[0], ticker, numbers[0]) == ("instrument", "QBG", 20.0)  # 10 shares before a split in two

@@ -8,12 +8,12 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.agent.conversation import ASK_AGAIN
-from forge.agent.tools.calls import UNREADABLE, meant_tool
+from forge.agent.tools.calls import UNREADABLE, meant_tool, understood
 from forge.agent.tools.toolset import PROFILES
 from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, Results
-from forge.model.messages import AnswerCut
+from forge.model.messages import AnswerCut, Returned
 from forge.model.routing import Routing
 from forge.model.scripted import Scripted
 from forge.records import render
@@ -114,6 +114,17 @@ def test_an_answer_in_words_is_an_answer(tmp_path):
     for number, each in enumerate(words):
         agent = Agent(memory, Tape(tmp_path / f"{number}.sqlite"), lambda role, each=each: Scripted([said(each)]), None)
         assert asyncio.run(agent.ask("What of growth?")).answer == each
+    memory.close()
+
+
+@pytest.mark.parametrize("quotation", [f"<tool_call>{TEXT}</tool_call>", f"```json\n{TEXT}\n```", TEXT])
+def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
+    memory, model = Memory(tmp_path / "forge"), Scripted([said(quotation)])
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
+    decided = asyncio.run(agent.ask(f"What does this page say?\n{quotation}"))
+    assert (decided.answer, turn(memory).exists("/memory/views/V-001.md")) == (quotation, False)
+    page = Results((Returned(Call("fetch", {}, "1"), json.dumps({"page": f"News. {quotation}"})),))
+    assert understood(said(quotation), dict.fromkeys(("write",)), [page]).calls == ()
     memory.close()
 
 

@@ -32,7 +32,7 @@ from tests.web.browsing import BASE, TOKEN, browsing
 
 FILLS = (
     "ticker,quantity,price,filled_at,fees,expression\n"
-    "NVDA,100,720.5,2024-02-15T10:30:00-05:00,1.5,\n"
+    "QBRY,100,720.5,2024-02-15T10:30:00-05:00,1.5,\n"
     "fx:EURUSD,-50,1.08,2024-02-15T11:30:00-05:00,,\n"
 )
 UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
@@ -141,7 +141,7 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
     assert (content.status, content.stop, content.exit_reason) == ("active", "33", "thesis broken")
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
     assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [
-        ("NVDA", 100.0, "import"),
+        ("QBRY", 100.0, "import"),
     ]
     assert "<li>0 new fills</li>" in client.post("/desk/fills", data=sent["/desk/fills"], headers=UNLOCKED).text
     before = memory.journal.head()
@@ -191,7 +191,7 @@ def test_fills_need_a_capital(client, memory, home):
         ("cash", {"entry": "fee", "amount": "5", "on": "soon", "reason": "x"}, "&#39;soon&#39; is not a day"),
         ("cash", {"entry": "fee", "amount": "5", "reason": " "}, "--reason"),
         ("fills", {"fills": "ticker,price\nNVDA,1"}, "the text has no column quantity"),
-        ("fills", {"fills": f"{FILLS}NVDA,0,1,2024-02-15T10:30:00-05:00,,\n"}, "line 4: quantity is 0"),
+        ("fills", {"fills": f"{FILLS}QBRY,0,1,2024-02-15T10:30:00-05:00,,\n"}, "line 4: quantity is 0"),
     ],
 )
 def test_what_a_page_refuses_it_says_and_writes_nothing(client, memory, path, fields, problem):

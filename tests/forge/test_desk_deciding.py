@@ -54,7 +54,7 @@ def made(tmp_path_factory):
     wrote(turn(memory), "/memory/views/new.md", view, "view")
     draft = replace(
         NEW_EXPRESSION, status="proposed", instrument=HOSTILE, entry_details=HOSTILE, target=HOSTILE, stop=HOSTILE,
-        body=HOSTILE, factor_exposures={HOSTILE: 1.0},
+        body=HOSTILE, factor_exposures={"rates": 5.0, HOSTILE: 1.0},
     )  # fmt: skip
     for name in ("one", "two"):
         wrote(turn(memory), "/memory/expressions/new.md", replace(draft, entry_details=f"{HOSTILE} {name}"), name)
@@ -255,7 +255,7 @@ def test_every_page_shows_the_day_that_is_asked_for_and_keeps_to_it(desk, path):
 
 def test_a_trade_is_drawn_beside_its_stop_and_target_up_to_the_day(desk, tmp_path):
     lake = build(tmp_path / "priced")
-    content = replace(NEW_EXPRESSION, id="E-001", instrument="NOG", target="60", stop="50", direction="long")
+    content = replace(NEW_EXPRESSION, id="E-001", instrument="QBG", target="60", stop="50", direction="long")
     texts = [Text(instant("2024-02-12T12:00:00Z"), content)]
 
     def drawn(at):

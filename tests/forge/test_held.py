@@ -54,7 +54,7 @@ def at_hour(day, hour):
 def market(root):
     """A lake with one bar a day, each of one price."""
     rows = [
-        {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+        {"entity_kind": "company", "entity_id": "1", "symbol": "QBG", "date": day, "volume": 1.0}
         | dict.fromkeys(("open", "high", "low", "close"), float(price))
         | {"available_at": session(day).close}
         for day, price in CLOSES.items()
@@ -104,7 +104,7 @@ class Room:
         direction, low, high = self.rng.choice((("long", "stop", "target"), ("short", "target", "stop")))
         levels = {low: self.rng.choice(("30", "94", "98", "900")), high: self.rng.choice(("103", "107", "140"))}
         return replace(
-            NEW_EXPRESSION, instrument="NOG", status=self.rng.choice(STATUSES), direction=direction,
+            NEW_EXPRESSION, instrument="QBG", status=self.rng.choice(STATUSES), direction=direction,
             notional=self.rng.choice((20.0, 60.0, 90.0)), **levels,
             factor_exposures={"rates": self.rng.choice((1.0, 12.0))}, pnl=self.rng.choice((None, None, 500.0)),
             exit_reason=self.rng.choice(("", "", "target")), adjusts=self.rng.choice(("", "", "", "E-001")),
@@ -301,7 +301,7 @@ def prepared(root):
         wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
         for number, (notional, target) in enumerate(((60.0, "107"), (90.0, "103")), start=1):
             proposal = replace(
-                NEW_EXPRESSION, status="proposed", notional=notional, stop="94", target=target, instrument="NOG"
+                NEW_EXPRESSION, status="proposed", notional=notional, stop="94", target=target, instrument="QBG"
             )
             wrote(fs, "/memory/expressions/new.md", proposal, f"e{number}")
             reviewed(memory, replace(proposal, id=f"E-{number:03d}"))

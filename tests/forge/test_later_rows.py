@@ -22,9 +22,9 @@ from tests.doors.conftest import AS_OF, build_twins
 from tests.forge.test_agent import say
 from tests.forge.world import NEW_VIEW
 
-NEWS = ("fetch", {"source": "news", "params": {"ticker": "NOG"}})
+NEWS = ("fetch", {"source": "news", "params": {"ticker": "QBG"}})
 SCRIPT = [
-    say("", NEWS, ("fetch", {"source": "market", "params": {"op": "price", "ticker": "NOG"}})),
+    say("", NEWS, ("fetch", {"source": "market", "params": {"op": "price", "ticker": "QBG"}})),
     say("", ("read", {"path": "/session/context/ctx_001.md", "depth": "full"})),
     say(
         "",
@@ -45,7 +45,7 @@ def requests_and_answers(root, folder, script):
     memory, tape, scripted = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape"), Scripted(script)
     try:
         agent = Agent(memory, tape, lambda role: scripted, root)
-        asyncio.run(agent.ask("What of NOG?", AS_OF, decision="d"))
+        asyncio.run(agent.ask("What of QBG?", AS_OF, decision="d"))
         return tape.steps("d")
     finally:
         memory.close()
@@ -60,9 +60,9 @@ def test_a_turn_is_told_nothing_of_later_rows(twins, tmp_path):
 
 CREW = {
     "agent": [
-        say("", ("dispatch", {"id": "one", "skill": "event-analysis", "objective": "NOG"})),
+        say("", ("dispatch", {"id": "one", "skill": "event-analysis", "objective": "QBG"})),
         say("", ("collect", {"target": "all"})),
-        say("", ("review", {"output": "NOG rises", "focus": "news"})),
+        say("", ("review", {"output": "QBG rises", "focus": "news"})),
         say("Nothing new."),
     ],
     "subagent": [say("", NEWS), say("### SUMMARY\nNothing new.")],
@@ -75,7 +75,7 @@ def crew_requests_and_answers(root, folder):
     memory, tape = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape")
     try:
         models = {role: Scripted(script, role) for role, script in CREW.items()}
-        asyncio.run(Agent(memory, tape, models.__getitem__, root).ask("What of NOG?", AS_OF, decision="d"))
+        asyncio.run(Agent(memory, tape, models.__getitem__, root).ask("What of QBG?", AS_OF, decision="d"))
         return tape.steps("d")
     finally:
         memory.close()

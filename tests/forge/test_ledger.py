@@ -28,7 +28,7 @@ HALF_DAY = date(2023, 11, 24)
 TOLERANCE = Decimal("1e-6")
 
 
-def fill(number, day, ticker="NOG", quantity=100, price=10.0, fees=0.0, expression="", hour=10):
+def fill(number, day, ticker="QBG", quantity=100, price=10.0, fees=0.0, expression="", hour=10):
     at = datetime(day.year, day.month, day.day, hour, 30, tzinfo=NEW_YORK)
     return Fill(
         id=f"F-{number:03d}", instrument=ticker, quantity=quantity, price=price, filled_at=at, fees=fees,
@@ -54,7 +54,7 @@ def test_average_cost_a_partial_sale_and_a_flip():
         fill(3, SESSIONS[2], quantity=-50, price=15.0),
         fill(4, SESSIONS[3], quantity=-250, price=11.0),
     ]
-    account = ledger_of(fills, {"NOG": Prices(flat(11.0))})
+    account = ledger_of(fills, {"QBG": Prices(flat(11.0))})
     (position,) = account.positions
     assert (position.quantity, position.cost, position.closed, position.open) == (-100, 11.0, 150 - 150, 0.0)
     assert account.nav == 100_000 - 1.0
@@ -65,35 +65,35 @@ def test_a_split_and_a_dividend_reach_what_was_held_the_evening_before():
         flat(10.0, SESSIONS[:2]) | flat(5.0, SESSIONS[2:]), {SESSIONS[2]: 2.0}, {SESSIONS[2]: 0.1, SESSIONS[0]: 9.0}
     )
     fills = [fill(1, SESSIONS[0]), fill(2, SESSIONS[2], quantity=10, price=5.0)]
-    account = ledger_of(fills, {"NOG": prices})
+    account = ledger_of(fills, {"QBG": prices})
     (position,) = account.positions
     assert (position.quantity, position.income, account.nav) == (210, pytest.approx(20.0), pytest.approx(100_020.0))
 
 
 def test_borrowed_cash_pays_for_every_night_and_own_cash_for_none():
     (day, next_day) = SESSIONS[0], SESSIONS[0] + timedelta(days=1)
-    lent = ledger_of([fill(1, day, quantity=20_000)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65)
+    lent = ledger_of([fill(1, day, quantity=20_000)], {"QBG": Prices(flat(10.0))}, until=next_day, rate=3.65)
     assert lent.financing == pytest.approx(-10.0)
-    assert ledger_of([fill(1, day)], {"NOG": Prices(flat(10.0))}, until=next_day, rate=3.65).financing == 0.0
+    assert ledger_of([fill(1, day)], {"QBG": Prices(flat(10.0))}, until=next_day, rate=3.65).financing == 0.0
 
 
 def test_borrowed_shares_cost_the_position_its_fee_every_night_from_its_day_on():
     day, next_day = SESSIONS[0], SESSIONS[0] + timedelta(days=1)
-    fee = Cash(id="C-003", entry="borrow", amount=3.65, booked_on=next_day, ticker="NOG")
+    fee = Cash(id="C-003", entry="borrow", amount=3.65, booked_on=next_day, ticker="QBG")
     short = [fill(1, day, quantity=-10_000)]
-    account = ledger_of(short, {"NOG": Prices(flat(10.0))}, until=next_day + timedelta(days=2), rate=5.0, cash=(fee,))
+    account = ledger_of(short, {"QBG": Prices(flat(10.0))}, until=next_day + timedelta(days=2), rate=5.0, cash=(fee,))
     assert account.holdings[0].fees == pytest.approx(20.0)
     assert account.nav == pytest.approx(100_000 - 20.0)
-    assert ledger_of([fill(1, day)], {"NOG": Prices(flat(10.0))}, cash=(fee,)).holdings[0].fees == 0.0
+    assert ledger_of([fill(1, day)], {"QBG": Prices(flat(10.0))}, cash=(fee,)).holdings[0].fees == 0.0
 
 
 def test_a_missing_price_is_told_and_the_last_one_counts():
     prices = Prices(flat(12.0, SESSIONS[:3]))
-    account = ledger_of([fill(1, SESSIONS[0])], {"NOG": prices}, until=SESSIONS[5])
-    assert account.missing == {"NOG": tuple(SESSIONS[3:6])}
+    account = ledger_of([fill(1, SESSIONS[0])], {"QBG": prices}, until=SESSIONS[5])
+    assert account.missing == {"QBG": tuple(SESSIONS[3:6])}
     assert account.nav == 100_000 + 200
     alone = ledger_of([fill(1, SESSIONS[0], price=11.0)], {}, until=SESSIONS[0])
-    assert (alone.nav, alone.missing) == (100_000, {"NOG": (SESSIONS[0],)})
+    assert (alone.nav, alone.missing) == (100_000, {"QBG": (SESSIONS[0],)})
 
 
 OIL = Cash(id="C-003", entry="contract", amount=6000.0, booked_on=SESSIONS[0], ticker="future:QOIL", multiplier=1000.0)
@@ -128,7 +128,7 @@ def test_a_changed_margin_counts_from_its_day_on_and_a_month_may_have_its_own():
 def test_an_amount_in_another_currency_becomes_usd_at_the_rate_of_its_day():
     rates = {"EUR": {SESSIONS[0]: 1.10, SESSIONS[1]: 1.20, SESSIONS[3]: 1.00}}
     shares = replace(fill(1, SESSIONS[0], quantity=100, price=10.0, fees=5.0), currency="EUR")
-    closes = {"NOG": Prices(flat(11.0)), QIDX: Prices(dict(zip(SESSIONS, (100.0, 101.0, 103.0, 103.0), strict=False)))}
+    closes = {"QBG": Prices(flat(11.0)), QIDX: Prices(dict(zip(SESSIONS, (100.0, 101.0, 103.0, 103.0), strict=False)))}
     account = ledger_of([shares], closes, until=SESSIONS[3], rates=rates)
     assert account.curve[0][1] == pytest.approx(100_000 + 100 * 1.0 * 1.1 - 5 * 1.1)
     assert account.nav == pytest.approx(100_000 - 1000 * 1.1 - 5 * 1.1 + 1100 * 1.0)

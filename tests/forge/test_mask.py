@@ -15,12 +15,12 @@ MASK = mask_for(
     [
         Company(("AAPL",), ("Apple Inc.", "Apple Computer Inc"), "0000320193"),
         Company(("F",), ("Ford Motor Company",), "0000037996"),
-        Company(("NOG",), ("Northern Oil and Gas, Inc.",), "0001104485"),
+        Company(("QBG",), ("Bogmarsh Oil and Gas, Inc.",), "0009800021"),
         Company(("QABZ",), ("Q",)),
     ]
 )
 WORDS = st.sampled_from((
-    "AAPL", '"F"', "NOG", "Apple", "Apple Inc.", "Ford Motor", "Northern Oil and Gas", "A", "QABZ", "1999", "2071",
+    "AAPL", '"F"', "QBG", "Apple", "Apple Inc.", "Ford Motor", "Bogmarsh Oil and Gas", "A", "QABZ", "1999", "2071",
     "2014-05-01", "20140501T110000Z", "FY2014", "2014Q1", "2,014", "2014.5", "12014", "value 17149.6",
     "2000-02-29T00:00:00Z", "FY24", "'24", "Q1'24", "1Q24", "2H24E", "3/5/24", "3/5/2024", "Feb-24", "2024E",
     "20240305", "2023/24", "2024_report", "APPLE INC.", "Apple Computer", "0000320193", "CIK 320193",
@@ -65,10 +65,10 @@ def test_years_move_in_every_spelling_and_plain_numbers_stay(text, hidden):
 
 
 @pytest.mark.parametrize(
-    "text", ["Northern Oil an", "of Northern Oil and G…", "name=Northern Oil, close=3", '"Ford Mo"']
+    "text", ["Bogmarsh Oil an", "of Bogmarsh Oil and G…", "name=Bogmarsh Oil, close=3", '"Ford Mo"']
 )
 def test_a_name_that_a_tool_cut_is_hidden_too(text):
-    assert not {"Northern", "Oil", "Ford"} & set(MASK.hide(text).replace(",", " ").replace("=", " ").split())
+    assert not {"Bogmarsh", "Oil", "Ford"} & set(MASK.hide(text).replace(",", " ").replace("=", " ").split())
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from tests.forge.test_providers import article
 from tests.forge.walks import DAYS, SINCE, UNTIL, brain, scripted, transcript, world
 
 COMPANIES = (
-    ("0000320193", "NOG", "Quorvane Petroleum Holdings Inc", ("Old Quorvane Mining Corp",)),
-    ("0001104485", "ZZTP", "Tessaly Piping & Valve Company", ()),
+    ("0000320193", "QBG", "Quorvane Petroleum Holdings Inc", ("Old Quorvane Mining Corp",)),
+    ("0009800021", "ZZTP", "Tessaly Piping & Valve Company", ()),
     ("0000000777", "V", "Vantrix Group", ("Vantrix Ltd",)),
 )
 SPELLINGS = (
@@ -143,7 +143,7 @@ def test_a_masked_model_reads_no_name_id_or_date_of_the_lake_in_any_spelling(tmp
     walk = replace(DAYS, name="masked", masked=True, until=SINCE, triggers=("morning",))
     run(walk, replace(ground, models=lambda role: Reading(texts, ticker="QAAAZ")))
     real = json.dumps(transcript(ground.place(walk)), ensure_ascii=False)
-    assert {"NOG", "0000320193", "2014"} <= {*leaks(lake, real)}, "the scanner finds what the tools really returned"
+    assert {"QBG", "0000320193", "2014"} <= {*leaks(lake, real)}, "the scanner finds what the tools really returned"
     assert [text for text in texts if "Firm 000" in text]
     assert [(result, text[:200]) for text in texts if (result := leaks(lake, text))] == []
 

@@ -48,7 +48,7 @@ def memory(market, tmp_path_factory):
     wrote(standing(outcome), "/memory/views/new.md", NEW_VIEW, "view")
     held(outcome, stop="20", target="300")
     outcome.journal.clock.move(NOW)
-    import_fills(outcome, HEADER + fill_line(10, "NOG", 2000, OWN[10], "E-001") + fill_line(40, "SPY", -100, INDEX[40]))
+    import_fills(outcome, HEADER + fill_line(10, "QBG", 2000, OWN[10], "E-001") + fill_line(40, "SPY", -100, INDEX[40]))
     advance_account(outcome, market, SETTINGS.account)
     book_cash(outcome, Entry("deposit", 50_000.0, DAYS[57], "second tranche"))
     advance_account(outcome, market, SETTINGS.account)
@@ -66,7 +66,7 @@ def of(memory, market, settings=SETTINGS):
 
 
 def pnl(since):
-    """The P&L in USD since a session, by what was held: NOG's and SPY's fees count in their first sessions."""
+    """The P&L in USD since a session, by what was held: QBG's and SPY's fees count in their first sessions."""
     own = 2000 * (OWN[59] - OWN[max(since, 10)]) - (2 if since < 10 else 0)
     return own, -100 * (INDEX[59] - INDEX[max(since, 40)]) - (2 if since < 40 else 0)
 
@@ -111,7 +111,7 @@ def test_the_pnl_is_divided_by_view_and_expression_and_the_fees_are_the_rest(mem
 def test_positions_state_their_day_and_the_distance_to_stop_and_target(first):
     own, index = first.positions
     last = OWN[59]
-    assert (own.instrument, own.expression, own.direction) == ("NOG", "E-001", "long")
+    assert (own.instrument, own.expression, own.direction) == ("QBG", "E-001", "long")
     assert (own.exposure, own.day) == (pytest.approx(2000 * last), pytest.approx(pnl(58)[0]))
     assert (own.to_stop, own.to_target) == (
         pytest.approx((last - 20) / last * 100),
@@ -131,7 +131,7 @@ def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
     assert risk.beta == pytest.approx((own * beta + index) / 100)
     assert risk.volatility == pytest.approx(np.std(own * mine + index * theirs, ddof=1) * np.sqrt(252))
     assert risk.loss_at_stops > own * (OWN[59] - 20) / OWN[59]
-    name, equities, single = "rates +100 bp", "equities −10 %", "NOG −20 %"
+    name, equities, single = "rates +100 bp", "equities −10 %", "QBG −20 %"
     assert [(each.name, each.percent) for each in first.scenarios] == [
         (name, 0.0), (equities, pytest.approx(-0.1 * (own * beta + index))), (single, pytest.approx(-0.2 * own)),
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
 
 
 def test_a_scenario_without_its_figure_is_unknown_and_a_short_name_loses_nothing():
-    totals = Totals(50.0, -50.0, None, None, {"NOG": -50.0}, 0.0)
+    totals = Totals(50.0, -50.0, None, None, {"QBG": -50.0}, 0.0)
     assert scenarios(totals, 1000.0) == (
         Scenario("rates +100 bp", None, None),
         Scenario("equities −10 %", None, None),
@@ -153,7 +153,7 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "live"))
     monkeypatch.setenv("PITLAKE_LAKE", str(market.lake))
     (tmp_path / "live.toml").write_text('[account]\ncapital = 1000000\nbenchmark = "SPY"\n')
-    (tmp_path / "fills.csv").write_text(HEADER + fill_line(10, "NOG", 2000, OWN[10]))
+    (tmp_path / "fills.csv").write_text(HEADER + fill_line(10, "QBG", 2000, OWN[10]))
     assert cli.invoke(["forge", "fills", "import", str(tmp_path / "fills.csv")]) == 0
     capsys.readouterr()
     assert cli.invoke(["forge", "desk"]) == 0

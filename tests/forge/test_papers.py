@@ -52,7 +52,7 @@ def test_a_ticket_orders_whole_shares_for_the_notional_and_names_its_approval(me
     (order,) = read(ordered.read_text())
     assert len(order.pop("sha256")) == 64
     assert order == {
-        "expression": "E-001", "approval": "A-001", "approved_by": "pm", "ticker": "NOG", "quantity": "99",
+        "expression": "E-001", "approval": "A-001", "approved_by": "pm", "ticker": "QBG", "quantity": "99",
         "last_close": "101.0", "stop": "$95", "target": "110", "expires": "",
     }  # fmt: skip
     book = whole_memory(memory, memory.journal.clock.now())
@@ -71,14 +71,14 @@ def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ord
     assert {fill.expression for fill in fills(whole_memory(memory, memory.journal.clock.now()))} == {"E-001"}
     for text, problem in (
         (line(DAYS[3], 10, 50, "SPY"), "10 SPY of E-001 is not on the ticket"),
-        (line(DAYS[3], -10, 50), "-10 NOG of E-001 is not on the ticket"),
-        (line(DAYS[3], expected, 50), f"{expected + 60} NOG would be filled of {expected} ordered"),
+        (line(DAYS[3], -10, 50), "-10 QBG of E-001 is not on the ticket"),
+        (line(DAYS[3], expected, 50), f"{expected + 60} QBG would be filled of {expected} ordered"),
     ):
         with pytest.raises(BadInput, match=problem):
             import_fills(memory, HEADER + text, ticket)
     assert import_fills(memory, HEADER + first + rest, ticket) == 1
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
-    assert ticket.filled(booked) == {"NOG": (expected, expected)}
+    assert ticket.filled(booked) == {"QBG": (expected, expected)}
     changed = ordered.with_name("changed.csv")
     changed.write_text(ordered.read_text().replace("A-001", "A-007"))
     with pytest.raises(BadInput, match="its approval 'A-007' is not in this memory"):
@@ -96,12 +96,12 @@ def test_the_commands_of_a_ticket_need_prices_and_count_what_is_filled(tmp_path,
         trade = fs.remembered.record(fs.remembered.newest(wrote(fs, "/memory/expressions/new.md", HELD, "trade")))
         activated(memory)
     assert cli.invoke(["forge", "ticket", "E-001"]) == 2
-    assert "ID: E-001: NOG: there is no lake; write the order by hand" in capsys.readouterr().err
-    order = f"expression,approval,sha256,ticker,quantity\nE-001,A-001,{content_hash(trade)},NOG,200\n"
+    assert "ID: E-001: QBG: there is no lake; write the order by hand" in capsys.readouterr().err
+    order = f"expression,approval,sha256,ticker,quantity\nE-001,A-001,{content_hash(trade)},QBG,200\n"
     (tmp_path / "ticket.csv").write_text(order)
     (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[0], 60, 50))
     ordered = ["forge", "fills", "import", str(tmp_path / "fills.csv"), "--ticket", str(tmp_path / "ticket.csv")]
-    assert (cli.invoke(ordered), capsys.readouterr().out) == (0, "1 new fill; 60 of 200 NOG filled\n")
+    assert (cli.invoke(ordered), capsys.readouterr().out) == (0, "1 new fill; 60 of 200 QBG filled\n")
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
     remembered = whole_memory(memory, now.as_of)
     tables = {name: read(papers.table(remembered, name, now)) for name in ("positions", "outcomes", *papers.TABLES)}
     assert [(row["id"], row["instrument"], float(row["quantity"])) for row in tables["fills"]] == [
-        ("F-001", "NOG", 100.0)
+        ("F-001", "QBG", 100.0)
     ]
     (position,) = tables["positions"]
-    assert (position["instrument"], float(position["quantity"]), float(position["price"])) == ("NOG", 200.0, 50.5)
+    assert (position["instrument"], float(position["quantity"]), float(position["price"])) == ("QBG", 200.0, 50.5)
     assert [(row["decision"], row["decided_by"]) for row in tables["decisions"]] == [("approved", "pm")]
     assert tables["outcomes"] == []
     assert [papers._cell(text) for text in ("=1+1", "@x", "-5", "+1e3", "-x", 4.0)] == [
@@ -154,7 +154,7 @@ def bundled(tmp_path, monkeypatch):
     expression = fs.remembered.record(fs.remembered.newest("/memory/expressions/E-001.md"))
     reviewed(memory, expression)
     approve(memory, "E-001", content_hash(expression), "anna", Guardrails(), confirmed=True)
-    import_fills(memory, HEADER + "NOG,100,50,2024-03-01T12:00:00-05:00,1,E-001\n")
+    import_fills(memory, HEADER + "QBG,100,50,2024-03-01T12:00:00-05:00,1,E-001\n")
     yield json.loads(papers.bundle(desk(), memory, decision))
     memory.close()
 
@@ -174,7 +174,7 @@ def test_a_bundle_states_who_approved_what_and_verifies_without_lake_and_memory(
     for part in (
         "question: What of growth?",
         "A-001 approved by anna: /memory/expressions/E-001.md",
-        "F-001 100 NOG at 50, booked",
+        "F-001 100 QBG at 50, booked",
     ):
         assert part in output
     file.write_text(json.dumps(bundled).replace("anna", "carl"))

@@ -31,7 +31,7 @@ def quote(tenor, value, at=T):
     return names | {"quoted_on": date(2014, 5, 30), "value": value, "unit": "percent", "available_at": at}
 
 
-def article(number, title, at=T, ticker="NOG"):
+def article(number, title, at=T, ticker="QBG"):
     names = {"id": f"bzNews_{number}", "ticker": ticker, "tickers": [ticker], "title": title}
     return names | {"created": at, "updated": at, "available_at": at, "channels": ["Macro"]}
 
@@ -97,12 +97,12 @@ def test_t3_a_receipt_is_the_answer_s(lake):
 @pytest.mark.parametrize(
     ("source", "params", "empty"),
     [
-        ("market", {"op": "price", "ticker": "NOG"}, "prices"),
-        ("research", {"op": "estimates", "ticker": "NOG"}, "av_estimates"),
-        ("research", {"op": "grades", "ticker": "NOG"}, "yahoo_upgrades"),
+        ("market", {"op": "price", "ticker": "QBG"}, "prices"),
+        ("research", {"op": "estimates", "ticker": "QBG"}, "av_estimates"),
+        ("research", {"op": "grades", "ticker": "QBG"}, "yahoo_upgrades"),
         (
             "analytics",
-            {"op": "option", "ticker": "NOG", "strike": 1, "years": 1, "volatility": 0.2},
+            {"op": "option", "ticker": "QBG", "strike": 1, "years": 1, "volatility": 0.2},
             "prices",
         ),
     ],
@@ -198,7 +198,7 @@ def test_k2_a_z_score_needs_a_history(lake):
 
 def test_a_backtest_moves_its_sessions_and_its_answers_are_those_of_sessions_opened_anew(lake):
     instants = [utc("2014-05-01T12:00:00Z"), T, LATER]
-    question = [("economic", {"op": "series", "series": "GDP"}), ("news", {"op": "latest", "ticker": "NOG"})]
+    question = [("economic", {"op": "series", "series": "GDP"}), ("news", {"op": "latest", "ticker": "QBG"})]
     handle = [fetch(lake, source, at, **params) for at in instants for source, params in question]
     with moving_sessions():
         moved = [fetch(lake, source, at, **params) for at in instants for source, params in question]

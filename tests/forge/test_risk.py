@@ -83,7 +83,7 @@ def test_what_bars_cannot_say_is_a_gap(market, memory):
     remembered = memory.hydrate(memory.read_instant(NOW))
     unstopped = risk(trade(stop=""), remembered, market)
     assert (unstopped.loss_at_stop, unstopped.loss_with_gap) == (None, 10.0)
-    assert unstopped.gaps == ("NOG: has no stop that code can follow, so its whole value can be lost",)
+    assert unstopped.gaps == ("QBG: has no stop that code can follow, so its whole value can be lost",)
     result = risk(trade(direction="option"), remembered, market)
     assert (result.loss_with_gap, "option" in result.gaps[0]) == (None, True)
     assert risk(trade(instrument="TY"), remembered, market).gaps[0].startswith("TY: ")
@@ -128,10 +128,10 @@ NEVER = {
         {"factor_exposures": {}, "instrument": "TY"}, "max_factor_concentration", "missing"),
     "a loss of 0": ({"instrument": "TY", "stop": "", "max_loss_pct": 0.0}, "max_single_risk", "missing"),
     "a spread whose legs are larger than its notional": (
-        {"direction": "spread", "notional": 1.0, "legs": legs(("NOG", 70.0), ("SPY", -140.0))},
+        {"direction": "spread", "notional": 1.0, "legs": legs(("QBG", 70.0), ("SPY", -140.0))},
         "max_gross_exposure", "computed"),
     "a sold call": (
-        {"direction": "option", "notional": 1.0, "legs": legs(("NOG", -1.0), kind="call", strike=120.0, premium=9.0)},
+        {"direction": "option", "notional": 1.0, "legs": legs(("QBG", -1.0), kind="call", strike=120.0, premium=9.0)},
         "max_single_risk", "computed"),
     "many days of volume": ({"notional": 80.0}, "max_days_of_volume", "computed"),
 }  # fmt: skip
@@ -148,12 +148,12 @@ def test_what_only_claims_to_be_within_the_limits_is_refused(market, changed, ru
 
 def test_a_bought_option_loses_its_premium_and_a_covered_call_the_stock(market):
     price, compute = OWN[59], Market(market).compute
-    bought = trade(direction="option", notional=10.0, legs=legs(("NOG", 10.0), kind="call", strike=price, premium=4.0))
+    bought = trade(direction="option", notional=10.0, legs=legs(("QBG", 10.0), kind="call", strike=price, premium=4.0))
     assert compute(bought, None).loss == pytest.approx(10 / price * 4.0)
-    sold = Leg(instrument="NOG", notional=-10.0, kind="call", strike=price * 1.1, premium=2.0)
-    covered = trade(direction="option", notional=10.0, legs=(*legs(("NOG", 10.0)), sold))
+    sold = Leg(instrument="QBG", notional=-10.0, kind="call", strike=price * 1.1, premium=2.0)
+    covered = trade(direction="option", notional=10.0, legs=(*legs(("QBG", 10.0)), sold))
     assert compute(covered, None).loss == pytest.approx(10 - 10 / price * 2.0)
-    assert compute(covered, None).names == {"NOG": 0.0}
+    assert compute(covered, None).names == {"QBG": 0.0}
 
 
 def test_a_trade_beyond_the_limits_is_cut_where_the_settings_say_so(market, memory):
@@ -176,7 +176,7 @@ def test_a_trade_beyond_the_limits_is_cut_where_the_settings_say_so(market, memo
 
 
 def test_the_pms_own_positions_are_computed_and_what_is_over_a_limit_needs_the_pm(market, memory):
-    own = (Position(expression="NOG", notional=85.0), Position(expression="SPY", notional=85.0))
+    own = (Position(expression="QBG", notional=85.0), Position(expression="SPY", notional=85.0))
     book = replace(BOOK, gross=170.0, net=170.0, duration=0.0, nav=1_000_000.0, positions=own, factor_exposures={})
     wrote(turn(memory, "pm", at=memory.read_instant(NOW), actor="pm"), "/portfolio/state.md", book, "fills")
     listing = alerts(memory.hydrate(memory.read_instant(NOW)), market, Config())

@@ -27,7 +27,7 @@ VIEW = {
     "horizon": "3m", "links": [], "invalidation": [], "body": "## SUMMARY\n\nGrowth slows.",
     "scenarios": [{"name": "soft", "probability": 0.7, "when": "", "description": ""},
                   {"name": "hard", "probability": 0.3, "when": "", "description": ""}],
-    "settles": {"query": "entity_latest_price", "params": [{"name": "ticker", "value": "NOG"}],
+    "settles": {"query": "entity_latest_price", "params": [{"name": "ticker", "value": "QBG"}],
                 "rule": "close < 2.0", "by": "2036-09-01"},
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ def lake(tmp_path_factory):
 @pytest.mark.parametrize(
     ("query", "params", "rule", "refused"),
     [
-        (PRICE, {"ticker": "NOG"}, "close > 110", ""),
+        (PRICE, {"ticker": "QBG"}, "close > 110", ""),
         (SERIES, {"series": "GDP"}, "value > 17000", ""),
         (PRICE, {"ticker": "NOGG"}, "close > 110", "'NOGG' has neither daily bars nor quotes"),
         (SERIES, {"series": "GDPP"}, "value > 17000", "series: 'GDPP' has no value as of "),

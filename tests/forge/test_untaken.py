@@ -26,16 +26,16 @@ from tests.forge.world import BOOK, NEW_VIEW, reviewed, turn, wrote
 START = datetime(2024, 3, 1, 8, tzinfo=NEW_YORK)
 DAYS = [day for number in range(150) if session(day := date(2024, 3, 1) + timedelta(days=number))]
 HELD = Expression(
-    id="new", view_id="V-001", category="macro_regime", instrument="NOG", status="proposed", direction="long",
+    id="new", view_id="V-001", category="macro_regime", instrument="QBG", status="proposed", direction="long",
     max_loss_pct=1.0, notional=10.0, duration_impact=0.0, factor_exposures={"rates": 5.0}, target="110", stop="$95",
 )  # fmt: skip
-ASKED = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 100", by=date(2024, 12, 1))
+ASKED = Settles(query="entity_latest_price", params={"ticker": "QBG"}, rule="close > 100", by=date(2024, 12, 1))
 
 SHORT = Counterfactuals(default_tracking_days=11)
 
 
 def bar(day, price, **more):
-    reply = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+    reply = {"entity_kind": "company", "entity_id": "1", "symbol": "QBG", "date": day, "volume": 1.0}
     return reply | dict.fromkeys(("open", "high", "low", "close"), price) | {"available_at": session(day).close} | more
 
 
@@ -46,9 +46,9 @@ def lake(tmp_path_factory):
     prices = [100.0, 101.0, 50.0, 50.5, 51.0, 54.0] + [54.0] * (len(DAYS) - 6)
     rows = [bar(day, price, **({"high": 56.0} if price == 54 else {})) for day, price in zip(DAYS, prices, strict=True)]
     put_rows(outcome, "prices", *rows)
-    split = {"split_id": "s", "ticker": "NOG", "execution_date": DAYS[2], "split_from": 1.0, "split_to": 2.0}
+    split = {"split_id": "s", "ticker": "QBG", "execution_date": DAYS[2], "split_from": 1.0, "split_to": 2.0}
     put_rows(outcome, "splits", split | {"available_at": session(DAYS[2]).close})
-    dividend = {"ticker": "NOG", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
+    dividend = {"ticker": "QBG", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
     dividend |= {"dividend_id": "d", "dividend_type": "Regular", "currency": "USD"}
     put_rows(outcome, "dividends", dividend | {"available_at": end_of_new_york_day(DAYS[0])})
     return outcome

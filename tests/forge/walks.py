@@ -34,7 +34,7 @@ KILLS = (6, 17)
 """Before which of a killed run's answers its process dies."""
 CANARY = re.compile(r"canary(\d+)")
 TRADE = Expression(
-    id="new", view_id="V-001", category="macro_regime", instrument="NOG", status="proposed", direction="long",
+    id="new", view_id="V-001", category="macro_regime", instrument="QBG", status="proposed", direction="long",
     max_loss_pct=1.0, notional=10.0, duration_impact=0.0, factor_exposures={"energy": 5.0}, target="102", stop="99",
 )  # fmt: skip
 
@@ -56,7 +56,7 @@ def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
             rows["macro_observations"].append(gdp(str(day), 17000.0 + number))
         if content := session(day):
             price = 100.0 + number % 7
-            reply = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1e6}
+            reply = {"entity_kind": "company", "entity_id": "1", "symbol": "QBG", "date": day, "volume": 1e6}
             reply |= dict.fromkeys(("open", "high", "low", "close"), price)
             rows["prices"].append(reply | {"available_at": content.close})
             if index and day in index:
@@ -90,7 +90,7 @@ def _morning(occasion):
     judged = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 17010", by=day)
     view = replace(NEW_VIEW, settles=judged, confidence=0.55 + day.day / 100)
     return (
-        [("fetch", {"source": "news", "params": {"op": "latest", "ticker": "NOG"}})],
+        [("fetch", {"source": "news", "params": {"op": "latest", "ticker": "QBG"}})],
         [
             ("fetch", {"source": "economic", "params": {"op": "series", "series": "GDP"}}),
             ("read", {"path": "/session/context/ctx_001.md", "depth": "full"}),
@@ -102,7 +102,7 @@ def _morning(occasion):
 def _evening(_occasion):
     return (
         [("read", {"path": "/memory/views/"}), ("search", {"scope": "/memory/", "query": "growth"})],
-        [("fetch", {"source": "market", "params": {"op": "price", "ticker": "NOG"}})],
+        [("fetch", {"source": "market", "params": {"op": "price", "ticker": "QBG"}})],
         [("write", {"path": "/memory/expressions/new.md", "content": render(TRADE)})],
         [("review", {"output": "E-001", "focus": "risk"})],
     )

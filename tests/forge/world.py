@@ -36,7 +36,7 @@ NEW_VIEW = View(
     status="active",
     horizon="3m",
     scenarios=(Scenario(name="soft", probability=0.7), Scenario(name="hard", probability=0.3)),
-    settles=Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close < 2.0", by=date(2036, 9, 1)),
+    settles=Settles(query="entity_latest_price", params={"ticker": "QBG"}, rule="close < 2.0", by=date(2036, 9, 1)),
     body="## SUMMARY\n\nGrowth slows.",
 )
 NEW_EXPRESSION = Expression(

@@ -76,7 +76,7 @@ COMMANDS = {
     ("vacuum",): (),
     ("doctor",): (),
     ("demo",): ("--into", "public"),
-    ("backfill", "earnings"): ("--tickers", "NOG", "--from", "2024-01-01", "--to", "2024-03-31"),
+    ("backfill", "earnings"): ("--tickers", "QBG", "--from", "2024-01-01", "--to", "2024-03-31"),
     ("fetch",): ("--source", "fred", "--op", "series", "--query", "GDP", "--pit", T),
     ("reparse",): (),
     ("forge", "approvals"): (),
@@ -143,9 +143,9 @@ RUNNING = {
     ("web",): ((*AS_OF, "--port", "0"), "http://127.0.0.1:"),
 }
 VALUES = {
-    "ticker": "NVDA", "start_date": "2024-01-01", "end_date": "2024-05-01", "concepts": "us-gaap:Revenues",
+    "ticker": "QBRY", "start_date": "2024-01-01", "end_date": "2024-05-01", "concepts": "us-gaap:Revenues",
     "concept_qname": "us-gaap:Revenues", "query": "growth", "series": "GDP", "day": "2024-05-29", "channel": "Earnings",
-    "pairs": '[{"ticker": "NVDA", "at": "2024-05-29T16:00:00-04:00"}]', "member_qnames": "us-gaap:ProductMember",
+    "pairs": '[{"ticker": "QBRY", "at": "2024-05-29T16:00:00-04:00"}]', "member_qnames": "us-gaap:ProductMember",
     "model": "claude-opus-4-1", "kind": "index", "instrument": "SPX", "period": "2014-01-01",
 }  # fmt: skip
 
@@ -244,7 +244,7 @@ def test_a_command_that_runs_on_begins_and_ends(path, place):
 
 def test_every_page_is_shown_and_every_form_is_taken(place):
     unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
-    home = Address(instant(T), "NVDA")
+    home = Address(instant(T), "QBRY")
     with browsing(place / "lake", rooms=(room,), home=home) as client:
         routes = [route for route in client.app._app._app._app.routes if hasattr(route, "methods")]
         display: dict[str, list[int]] = {}
@@ -363,7 +363,7 @@ def test_a_job_runs(name, wired, place, monkeypatch):
         everything = definitions.resolve_implicit_global_asset_job_def()
         assert everything.execute_in_process(instance=instance, run_config=QUIET, asset_selection=derived).success
         key = next(
-            partition for partition in instance.get_dynamic_partitions(EARNINGS_SET) if partition.endswith("|NOG")
+            partition for partition in instance.get_dynamic_partitions(EARNINGS_SET) if partition.endswith("|QBG")
         )
         tags = {"dagster/partition": key}
     expected = {node.name for node in job.nodes}
@@ -387,7 +387,7 @@ def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
     definitions, instance = wired
     for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY", "FORGE_NOTIFY"):
         monkeypatch.setenv(name, "0000320193")
-    LakeResource().open().watch(WatchList(companies={"0001104485": ("NOG",)}, series=("GDP",)))
+    LakeResource().open().watch(WatchList(companies={"0009800021": ("QBG",)}, series=("GDP",)))
     at = datetime(2024, 5, 31, 17, tzinfo=ZoneInfo("America/New_York"))  # a Friday, for the weekly one
     repository = definitions.get_repository_def()
     for schedule in repository.schedule_defs:

@@ -109,12 +109,12 @@ LATER = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
 def test_bars_of_outside_sources_count_by_the_rule_of_their_lake(tmp_path, monkeypatch, capfd, rule):
     monkeypatch.setenv(BARS_VARIABLE, rule)
     lake = LakeResource(root=str(tmp_path / "lake")).open()
-    bar, own = "2024-07-03,1,1,1,1,5\n", "date,ticker,open,high,low,close,volume\n2024-07-03,KO,1,1,1,1,5\n"
+    bar, own = "2024-07-03,1,1,1,1,5\n", "date,ticker,open,high,low,close,volume\n2024-07-03,QAU,1,1,1,1,5\n"
     late = OVER + (COUNTED[rule] - CLOSES) if rule != "next day" else datetime(2024, 7, 6, 4, tzinfo=timezone.utc)
-    assert publish_bars(lake, DAILY, AV_HEAD + bar, LATER, tickers=("KO",)) == COUNTED[rule]
-    assert publish_bars(lake, DROP, own, LATER, queries=("ko.csv",)) == COUNTED[rule]
+    assert publish_bars(lake, DAILY, AV_HEAD + bar, LATER, tickers=("QAU",)) == COUNTED[rule]
+    assert publish_bars(lake, DROP, own, LATER, queries=("qau.csv",)) == COUNTED[rule]
     week = AV_HEAD + bar.replace("07-03", "07-05")
-    assert publish_bars(lake, PERIODS, week, LATER, tickers=("KO",), options={"period": "week"}) == late
+    assert publish_bars(lake, PERIODS, week, LATER, tickers=("QAU",), options={"period": "week"}) == late
     with connect(COUNTED[rule], lake=lake, datasets=["own_bars"]) as session:
         answer = session.sql("SELECT count(*) FROM own_bars")
         assert (answer.rows(), answer.receipt.question.bars_count_from) == ([(1,)], rule)
@@ -129,7 +129,7 @@ def test_a_lake_with_bars_keeps_the_close_and_no_other_rule_exists(tmp_path):
     lake = Lake(tmp_path / "lake")
     with pytest.raises(BadInput, match="give close, close \\+ 15 minutes or next day"):
         lake.count_bars_from("open")
-    assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", LATER, tickers=("KO",)) == CLOSES
+    assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", LATER, tickers=("QAU",)) == CLOSES
     with pytest.raises(BadInput, match="count from their close on"):
         lake.count_bars_from("next day")
     assert lake.bars_count_from == "close"
@@ -141,7 +141,7 @@ def test_a_lake_with_bars_keeps_the_close_and_no_other_rule_exists(tmp_path):
 def test_a_bar_fetched_before_it_counts_is_unfinished(tmp_path, fetched_at, expected):
     lake = Lake(tmp_path / "lake")
     lake.count_bars_from(RULES[1])
-    assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", fetched_at, tickers=("KO",)) == expected
+    assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", fetched_at, tickers=("QAU",)) == expected
 
 
 FUND, SHARE = "2024-07-03,1,1,1,1,0\n", "2024-07-02,1,1,1,1,7\n"
@@ -168,12 +168,12 @@ def test_bars_without_any_volume_count_at_the_end_of_their_day(tmp_path, before,
 
 def test_a_file_of_funds_and_shares_dates_each_by_its_own_history(tmp_path):
     lake = Lake(tmp_path / "lake")
-    bars = ("2024-07-03,VFINX,1,1,1,1,0", "2024-07-03,ko,1,1,1,1,0", "2024-07-02,ko,1,1,1,1,9")
+    bars = ("2024-07-03,VFINX,1,1,1,1,0", "2024-07-03,qau,1,1,1,1,0", "2024-07-02,qau,1,1,1,1,9")
     lines = "\n".join(("date,ticker,open,high,low,close,volume", *bars, ""))
     publish_bars(lake, DROP, lines, LATER, queries=("mine.csv",))
     with connect(lake=lake, open_mode=True, datasets=["own_bars"]) as session:
         counted = dict(session.sql("SELECT ticker, max(available_at) FROM own_bars GROUP BY ticker").rows())
-    assert counted == {"VFINX": ENDS, "KO": CLOSES}
+    assert counted == {"VFINX": ENDS, "QAU": CLOSES}
 
 
 @pytest.mark.parametrize(("after", "fresh"), [(None, False), (timedelta(days=2), True), (timedelta(days=4), False)])

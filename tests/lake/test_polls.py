@@ -50,8 +50,8 @@ def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store
     polls.write(store, "toys", poll(9))
     result = Polls(store, "toys", at(4))
     assert result.last() == poll(3).observed
-    assert result.last(day="2024-03-03", entity="MSFT") == poll(2).observed
-    assert result.last(day="2024-03-04", entity="MSFT") == poll(1).observed
+    assert result.last(day="2024-03-03", entity="QBAR") == poll(2).observed
+    assert result.last(day="2024-03-04", entity="QBAR") == poll(1).observed
     assert Polls(store, "other", at(4)).last() == NEVER
 
 
@@ -172,10 +172,10 @@ def test_a_damaged_poll_is_an_error_and_not_an_earlier_date(lake, store):
 def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, store):
     with lake.stage("companies", "run") as stage:
         stage.poll((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
-        stage.poll(entities=["0000789019"])
+        stage.poll(entities=["0009800014"])
         lake.publish(stage, at(1))
     [item] = read_all(store, "companies")
-    assert (item.days, item.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
+    assert (item.days, item.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0009800014"}))
 
 
 @pytest.mark.parametrize("dataset", [WHEN_OBSERVED, BY_COLUMN], ids=["observed", "column"])

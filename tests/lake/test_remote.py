@@ -167,7 +167,7 @@ def test_a_url_that_is_no_bucket_and_prefix_is_refused_without_its_secrets(bad):
 
 
 def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp_path, monkeypatch):
-    feed, scope, lake = all_feeds()["polygon_splits"], Scope(tickers=("NVDA",)), Lake(url)
+    feed, scope, lake = all_feeds()["polygon_splits"], Scope(tickers=("QBRY",)), Lake(url)
     played, store = Played(feed.provider), CaptureStore.of(lake.location)
     happened(feed, scope, played.fetch)
     played.keep(store)

@@ -20,7 +20,7 @@ from tests.doors.conftest import build
 T = "2024-03-02T15:00:00Z"
 SOME = ["news", "xbrl_facts", "prices"]
 SCORES = pa.table({
-    "ticker": ["AAPL", "NOG"],
+    "ticker": ["QACB", "QBG"],
     "score": [1.5, None],
     "seen": pa.array([datetime(2024, 1, day, 15, tzinfo=timezone.utc) for day in (2, 3)], pa.timestamp("us", "UTC")),
 })  # fmt: skip
@@ -55,7 +55,7 @@ def test_a_table_of_a_catalog_is_mounted_and_watched(own, tmp_path, capfd):
     mount = ["mount", "iceberg://own", "--table", "desk.scores", "--name", "scores", "--lake", lake.location]
     assert invoke([*mount, "--available-at", "seen", "--key", "ticker"]) == 0
     with connect(T, lake=lake) as session:
-        assert session.sql("SELECT ticker, score FROM scores ORDER BY ticker").rows() == [("AAPL", 1.5), ("NOG", None)]
+        assert session.sql("SELECT ticker, score FROM scores ORDER BY ticker").rows() == [("QACB", 1.5), ("QBG", None)]
     origin = find_origin("iceberg://own", "desk.scores")
     before = origin.state()
     own.load_table("desk.scores").append(SCORES.slice(0, 1).set_column(1, "score", pa.array([2.5])))

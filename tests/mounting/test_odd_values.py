@@ -25,7 +25,7 @@ def in_duckdb(folder, seen, value="1"):
     with duckdb.connect(folder / "own.duckdb") as database:
         database.execute("SET TimeZone = 'UTC'")
         database.execute(f"CREATE TABLE own AS SELECT 'ODD' AS ticker, {seen} AS seen, {value} AS value")
-        database.execute("INSERT INTO own VALUES ('NOG', '2024-01-01', NULL)")
+        database.execute("INSERT INTO own VALUES ('QBG', '2024-01-01', NULL)")
     return folder / "own.duckdb", "own"
 
 
@@ -63,7 +63,7 @@ VALUES = [
 def test_a_day_that_no_calendar_of_python_has_is_a_gap_and_no_error_of_each_answer(lake, tmp_path, value, expected):
     done = mounted(lake, in_duckdb(tmp_path, "'2024-01-01'", value), timezone="UTC")
     assert done.gaps == ({} if expected else {"value is unreadable": 1})
-    assert rows(lake, None, "ticker, value") == [("NOG", None), *([("ODD", expected)] if expected else [])]
+    assert rows(lake, None, "ticker, value") == [("QBG", None), *([("ODD", expected)] if expected else [])]
 
 
 NANOSECONDS = {
@@ -87,7 +87,7 @@ def test_timestamps_in_nanoseconds_are_rounded_up(lake, tmp_path, zone, outcome)
 
 
 def test_days_of_a_contract_may_come_as_nanoseconds(lake):
-    day = pa.table({"ticker": ["NOG"], "seen": ["2024-01-01"], "value": [date(2024, 1, 1)]})
+    day = pa.table({"ticker": ["QBG"], "seen": ["2024-01-01"], "value": [date(2024, 1, 1)]})
     mounted(lake, day)
     at_midnight = pa.array([1_704_067_200 * 10**9], pa.timestamp("ns", "UTC"))
     assert lake.mount(day.set_column(2, "value", at_midnight), "estimates").unchanged == 1
@@ -128,20 +128,20 @@ def test_identifiers_of_whole_decimals_stay_apart(lake):
 
 def test_a_key_is_not_a_list(lake):
     with pytest.raises(BadInput, match="key: ticker holds lists; name columns of texts, numbers or days"):
-        mounted(lake, pa.table({"ticker": [["NOG"]], "seen": ["2024-01-01"]}))
+        mounted(lake, pa.table({"ticker": [["QBG"]], "seen": ["2024-01-01"]}))
     assert not lake.root.exists()
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["content", "statement", "suspect", "position", "day", "name", "select", "a b", "📈"])
 def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
-    table = pa.table({key: ["NOG", "NOG"], "seen": ["2024-01-01"] * 2, "value": [1, 2]})
+    table = pa.table({key: ["QBG", "QBG"], "seen": ["2024-01-01"] * 2, "value": [1, 2]})
     with pytest.raises(BadInput, match="rows with the same key and known at the same time differ, such as estimates#"):
         mounted(lake, table, key=[key])
 
 
 def test_the_name_of_a_renamed_column_may_be_taken(lake):
-    table = pa.table({"source_available_at": ["x"], "ticker": ["NOG"], "available_at": ["2024-01-01"]})
+    table = pa.table({"source_available_at": ["x"], "ticker": ["QBG"], "available_at": ["2024-01-01"]})
     with pytest.raises(BadInput, match="columns: two columns would be called source_available_at; rename one of them"):
         mounted(lake, table, available_at="available_at")
 
@@ -175,7 +175,7 @@ def test_identifiers_that_look_like_fractions_stay_texts(lake, tmp_path):
 
 @pytest.mark.parametrize("later", ["007", "T", "1.10", "12E3", "true", "2024-2-5", "10:00"])
 def test_a_later_file_of_other_looks_has_the_texts_of_the_contract(lake, tmp_path, later):
-    mounted(lake, as_csv(tmp_path, ["NOG,2024-01-01,x,a"]), partial=True)
+    mounted(lake, as_csv(tmp_path, ["QBG,2024-01-01,x,a"]), partial=True)
     lake.mount(as_csv(tmp_path, [f"{later},2024-01-01,{later},{later}"]), "estimates")
     assert (later, later, later) in rows(lake, None, "ticker, value, note")
 
@@ -189,10 +189,10 @@ def test_identifiers_of_json_lines_keep_their_spelling(lake, tmp_path):
 
 def test_fields_of_json_lines_that_differ_only_in_case_lose_no_value(lake, tmp_path):
     place = tmp_path / "own.jsonl"
-    place.write_text('{"ticker": "NOG", "seen": "2024-01-01", "eps": 1, "eps_1": 2}\n')
+    place.write_text('{"ticker": "QBG", "seen": "2024-01-01", "eps": 1, "eps_1": 2}\n')
     mounted(lake, place)
     assert rows(lake, None, "eps, eps_1") == [(1, 2)]
-    place.write_text('{"ticker": "NOG", "seen": "2024-01-01", "eps": 1, "EPS": 2}\n')
+    place.write_text('{"ticker": "QBG", "seen": "2024-01-01", "eps": 1, "EPS": 2}\n')
     with pytest.raises(BadInput, match="columns: fields called EPS differ only in case; rename one of them"):
         lake.mount(place, "others", key=["ticker"], available_at="seen")
 

@@ -20,8 +20,8 @@ from tests.mounting.test_mount import estimates
 from tests.object_store import object_store, settings
 
 SHOWN = {
-    1: ["NOG", "0.44", "3 new"],
-    2: ["[('NOG', 1)]"],
+    1: ["QBG", "0.44", "3 new"],
+    2: ["[('QBG', 1)]"],
     3: [],
     4: ["of_duckdb: 3 rows read", "of_delta: 3 rows read", "of_iceberg: 3 rows read"],
     5: ["of_postgres: 3 rows read"],
@@ -63,7 +63,7 @@ def database(server):
     execute(
         server,
         "CREATE TABLE estimates (ticker text, period date, eps numeric, published_at timestamptz)",
-        "INSERT INTO estimates SELECT 'NOG', '2024-03-31', n, '2024-01-30'::timestamptz + n * INTERVAL '1 day'"
+        "INSERT INTO estimates SELECT 'QBG', '2024-03-31', n, '2024-01-30'::timestamptz + n * INTERVAL '1 day'"
         " FROM generate_series(1, 3) n",
         "GRANT SELECT ON estimates TO analyst",
         database="research",

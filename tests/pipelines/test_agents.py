@@ -36,9 +36,9 @@ BY_DESIGN = {
 }
 """Documented calls that may find nothing, and why."""
 UNLIKE_THE_PAGES = {
-    "entity_splits": {"ticker": "NVDA"},
-    "estimates_latest": {"ticker": "AAPL"},
-    "grades_latest": {"ticker": "AAPL"},
+    "entity_splits": {"ticker": "QBRY"},
+    "estimates_latest": {"ticker": "QACB"},
+    "grades_latest": {"ticker": "QACB"},
     "research_search": {"query": "growth"},
     "xbrl_concept_search": {"query": "revenues"},
     "web_search": {"query": "phones"},

@@ -29,7 +29,7 @@ def test_before_the_open_needs_a_session(day, runs):
 def watching(tmp_path):
     """A lake that watches two companies and a series."""
     lake = LakeResource(root=str(tmp_path / "lake"))
-    companies = {"0000320193": ("AAPL",), "0001045810": ("NVDA",)}
+    companies = {"0000320193": ("AAPL",), "0009800019": ("QBRY",)}
     lake.open().watch(WatchList(companies=companies, series=("GDP",), since=date(2015, 1, 1)))
     return lake
 
@@ -39,7 +39,7 @@ def test_a_watch_asks_for_the_lakes_watch_list_and_says_when_it_is_empty(watchin
         assert isinstance(schedules.edgar(context, lake=LakeResource(root=str(tmp_path / "other"))), dg.SkipReason)
         question = schedules.edgar(context, lake=watching)
     config = question.run_config["ops"]["sec_filings"]["config"]
-    assert config == {"mode": "refresh", "ciks": ["0000320193", "0001045810"]}
+    assert config == {"mode": "refresh", "ciks": ["0000320193", "0009800019"]}
 
 
 def test_the_run_config_of_a_watch_is_one_the_job_takes(watching, monkeypatch):

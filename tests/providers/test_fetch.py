@@ -32,22 +32,22 @@ ASKED = {
     ("benzinga", ""): {"date_from": "2024-02-01", "date_to": "2024-02-01"},
     ("perplexity", "search"): {"query": ["phones results"]},
     ("perplexity", "ask"): {"query": ["what did phones earn?"]},
-    **{("alphavantage", op): {"symbol": "AAPL"} for op in VANTAGE},
-    **{("yahoo", op): {"symbol": "AAPL"} for op in ("earnings", "upgrades")},
-    ("polygon", "dividends"): {"symbol": "KO"},
+    **{("alphavantage", op): {"symbol": "QACB"} for op in VANTAGE},
+    **{("yahoo", op): {"symbol": "QACB"} for op in ("earnings", "upgrades")},
+    ("polygon", "dividends"): {"symbol": "QAU"},
     ("alfred", ""): {"symbol": "GDP"},
-    ("earningscall", "slides"): {"symbol": "NASDAQ:AAPL", "quarters": "2024Q1"},
+    ("earningscall", "slides"): {"symbol": "NASDAQ:QACB", "quarters": "2024Q1"},
     ("sec_full_text", ""): {"query": ["hedging"], "headers": "all"},
 }
 VERBATIM = (
-    "--source alphavantage EARNINGS symbol=AAPL",
-    *(f"--source alphavantage TIME_SERIES_{period} symbol=AAPL" for period in ("DAILY", "WEEKLY", "MONTHLY")),
-    "--source alphavantage EARNINGS_ESTIMATES symbol=AAPL",
-    "--source alphavantage EARNINGS_CALENDAR symbol=AAPL",
-    "--source yahoo consensus symbol=AAPL",
+    "--source alphavantage EARNINGS symbol=QACB",
+    *(f"--source alphavantage TIME_SERIES_{period} symbol=QACB" for period in ("DAILY", "WEEKLY", "MONTHLY")),
+    "--source alphavantage EARNINGS_ESTIMATES symbol=QACB",
+    "--source alphavantage EARNINGS_CALENDAR symbol=QACB",
+    "--source yahoo consensus symbol=QACB",
     "--source bz-news-api --date-from 2024-02-01 --limit 50",
     "--source sec_full_text --query hedging",
-    "--source earningscall slides symbol=NASDAQ:AAPL quarters=2024Q1",
+    "--source earningscall slides symbol=NASDAQ:QACB quarters=2024Q1",
 )
 """Commands as the sources' users and the agents' first plan spell them."""
 INVALID = ("", " ", "junk", "2024-02-15", "2024-02-15T16:00:00", "2024-13-01T00:00:00Z", "null", "None", "now", "0")
@@ -62,7 +62,7 @@ def filled(loopback, tmp_path_factory) -> Lake:
     """A lake that every question was put to once, over the network."""
     loopback.behave()
     lake = Lake(tmp_path_factory.mktemp("filled") / "lake")
-    poll_without_splits(lake, "AAPL", at=clock.now())
+    poll_without_splits(lake, "QACB", at=clock.now())
     for source, op in ASKED:
         payload, metadata = answer(given_for(source, op, live=True), lake=lake)
         assert payload["data"], (source, op, payload, metadata)
@@ -142,7 +142,7 @@ def test_a_source_that_fails_is_asked_three_times_and_is_a_gap(tmp_path, server,
 def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, monkeypatch):
     for variable in ("BENZINGANEWS_API_KEY", "BENZINGA_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    question = given_for("benzinga", "", pit="2025-01-01T00:00:00Z", live=True, tickers="AAPL")
+    question = given_for("benzinga", "", pit="2025-01-01T00:00:00Z", live=True, tickers="QACB")
     payload, _ = answer(question, lake=filled)
     assert payload["data"]
     assert payload["gaps"][0]["type"] == "upstream_error"
@@ -195,7 +195,7 @@ def test_prose_is_shown_in_open_mode_alone(filled):
 @pytest.mark.parametrize(
     ("more", "ids"),
     [
-        ({"tickers": "aapl"}, {"41000001"}),
+        ({"tickers": "qacb"}, {"41000001"}),
         ({"keywords": "three numbers"}, {"41000001"}),
         ({"themes": "macro"}, {"41000003"}),
         ({"themes": "oil"}, {"41000003"}),
@@ -285,7 +285,7 @@ def test_stdout_is_the_envelope_and_the_exit_code_0_whatever_is_asked(filled, ca
 @pytest.mark.parametrize("pit", [[], ["--pit", "2024-05-29T17:00:00-04:00"]], ids=["open", "pit"])
 def test_adjusted_prices_are_a_gap_that_says_why(filled, capfdbinary, series, pit):
     """A split of tomorrow divides every adjusted price of yesterday, so none is what was public then."""
-    words = ["--source", "alphavantage", f"TIME_SERIES_{series}_ADJUSTED", "symbol=AAPL", *pit]
+    words = ["--source", "alphavantage", f"TIME_SERIES_{series}_ADJUSTED", "symbol=QACB", *pit]
     assert cli.invoke(["fetch", "--lake", str(filled.root), *words]) == 0
     payload = json.loads(capfdbinary.readouterr().out)
     assert payload["data"] == []
@@ -322,14 +322,14 @@ def test_the_wrapper_speaks_for_the_command(filled):
         "--pit",
         "2026-11-01T00:00:00Z",
         "earnings",
-        "symbol=AAPL",
+        "symbol=QACB",
         "--lake",
         filled.root,
     ]
     command = [sys.executable, script, *arguments]
     process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     payload = json.loads(process.stdout)
-    assert {item["symbol"] for item in payload["data"]} == {"AAPL"}
+    assert {item["symbol"] for item in payload["data"]} == {"QACB"}
     assert check_envelope(payload, "2026-11-01T00:00:00Z") is None
 
 

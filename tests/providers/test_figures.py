@@ -12,7 +12,7 @@ from tests.providers.conftest import run_once
 from tests.providers.server import Reply
 
 
-@pytest.mark.parametrize(("tickers", "polled"), [(("AAPL",), {"AAPL"}), ((), None)], ids=["one", "every company"])
+@pytest.mark.parametrize(("tickers", "polled"), [(("QACB",), {"QACB"}), ((), None)], ids=["one", "every company"])
 def test_a_poll_of_one_company_s_calendar_is_none_of_the_others(server, lake, tickers, polled):
     run_once("av_earnings_calendar", lake, tickers=tickers)
     [poll] = polls.read_all(Store(lake.root), "av_earnings_calendar")
@@ -20,7 +20,7 @@ def test_a_poll_of_one_company_s_calendar_is_none_of_the_others(server, lake, ti
 
 
 def test_bars_are_there_at_their_close_and_not_before(server, lake):
-    run_once("av_daily_bars", lake, tickers=("AAPL",))
+    run_once("av_daily_bars", lake, tickers=("QACB",))
     newest = "SELECT max(date) AS day FROM av_daily_bars"
     for as_of, day in (("2024-07-03T16:59:59Z", "2024-07-02"), ("2024-07-03T17:00:00Z", "2024-07-03")):
         with connect(as_of, lake=lake, datasets=["av_daily_bars"]) as session:
@@ -36,7 +36,7 @@ def test_yahoo_is_asked_with_the_cookie_and_the_crumb_it_gave(server, lake, tmp_
         return reply if ask.number > 2 else Reply(200, b'{"quoteSummary": {"result": [], "crumb": "crumb/of-tests"}}')
 
     server.behave(grants)
-    run_once("yahoo_upgrades", lake, tickers=("AAPL",))
+    run_once("yahoo_upgrades", lake, tickers=("QACB",))
     assert [ask.path for ask in server.asked[:2]] == ["", "v1/test/getcrumb"]
     assert len(server.asked) == 4
     assert every(ask.params["crumb"] == "crumb/of-tests" for ask in server.asked[2:])
@@ -49,7 +49,7 @@ def test_another_page_is_never_asked_of_another_host(server, lake):
     page = {"status": "OK", "results": [split], "next_url": "https://elsewhere.example/v3/reference/splits?cursor=abc"}
     pages = iter([page, {"status": "OK", "results": []}])
     server.behave(lambda ask, reply: Reply(200, json.dumps(next(pages)).encode()))
-    run_once("polygon_splits", lake, tickers=("NVDA",))
+    run_once("polygon_splits", lake, tickers=("QBRY",))
     assert (server.asked[1].path, server.asked[1].params["cursor"]) == ("v3/reference/splits", "abc")
 
 

@@ -19,7 +19,7 @@ from tests.toys import NOTES
 
 NEW_YORK = ZoneInfo("America/New_York")
 DAYS = [date(2024, 3, 8) + timedelta(days=offset) for offset in range(5)]  # the clocks change on the third
-ENTITIES = ("AAPL", "MSFT", "XOM")
+ENTITIES = ("AAPL", "QBAR", "QZP")
 BY_DAY = replace(NOTES, columns=(*NOTES.columns, Column(name="ticker", type="string", meaning="Ticker.")),
                  entity="ticker")  # fmt: skip
 BY_ENTITY = replace(BY_DAY, partitioned=False)

@@ -20,7 +20,7 @@ from tests.kit import publish
 
 COUNT = Demonstration(
     title="Articles",
-    ticker="NOG",
+    ticker="QBG",
     concept="",
     sql="SELECT count(*)::DOUBLE, NULL, coalesce(max(id), 'none') FROM news",
     before=BEFORE,

@@ -1,8 +1,18 @@
-"""Addresses in the sample name hosts of `example`, unless what they name is real."""
+"""Records of the sample name invented companies and cite hosts of `example`, unless what they state is real."""
 
+import csv
+import json
 import re
+from urllib.parse import urlsplit
 
+import pytest
+
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from sample import outside
+from sample.companies import INDEX, companies
 from tests.agents.harness import ROOT
+from tests.every import every
 
 ADDRESS = re.compile(r"https?://(?P<host>[\w.-]*)[\w./-]*")
 INVENTED = re.compile(r"(.*\.)?example(\.com|\.org|\.net)?")
@@ -12,6 +22,68 @@ REAL = {
     "http://fasb.org/us-gaap/", "http://xbrl.sec.gov/dei/", "https://schema.org",  # names of vocabularies
     "http://127.0.0.1",
 }  # fmt: skip
+SAMPLE = ROOT / "sample"
+APPLE = {"AAPL", "320193"}
+OURS = re.compile(r"Q[A-Z]{2,4}|OWN[A-Z]|0*9[89]\d{5}|")
+CIKS = re.compile(r"(?:(?<=<cik>)|(?<= ))\d{4,10}(?=</cik>| +\d{4}-?\d\d-?\d\d +edgar/)")
+KEYS = {"ticker", "tickers", "symbol", "Symbol", "2. Symbol", "cik", "ciks", "stocks"}
+RECORDS = {".json", ".csv", ".xml", ".idx"}
+KEPT = {"$BTC", INDEX}
+"""A currency, and the index that the product compares with: its bars are invented."""
+EXCHANGES = {"1354457", "876661"}  # they notify EDGAR of others' listings
+TRUE_FILES = {SAMPLE / "drops/own_bars/apple.csv"} | {
+    index.with_name(entry["file"])
+    for index in SAMPLE.glob("external/*/answers.json")
+    for entry in json.loads(index.read_text())
+    if entry.get("real")
+}
+
+
+def named_by(path):
+    """The tickers and CIKs that a file of the sample states."""
+    text, values = path.read_text(errors="replace"), []
+    if path.suffix == ".json" and text.strip():
+        json.loads(text, object_pairs_hook=lambda pairs: values.extend(v for k, v in pairs if k in KEYS) or dict(pairs))
+    names = [name for value in values for name in (value if isinstance(value, list) else [value])]
+    rows = csv.DictReader(text.splitlines() if path.suffix == ".csv" else [])
+    names += [row[name] for row in rows for name in ("ticker", "symbol") if name in row]
+    return [str(name["name"] if isinstance(name, dict) else name) for name in names] + CIKS.findall(text)
+
+
+def strangers(names):
+    return {name.lstrip("0") for name in names if not OURS.fullmatch(name)} - EXCHANGES - KEPT
+
+
+def answers():
+    return sorted(path for path in SAMPLE.rglob("*.*") if path.suffix in RECORDS and path.name != "answers.json")
+
+
+def test_a_record_of_the_graph_names_an_invented_company(nodes):
+    rows = [row for label in ("Company", "Dividend", "Split", "Sector", "Industry") for row in nodes[label].values()]
+    assert not strangers(str(row.get(key, "")) for row in rows for key in ("ticker", "cik", "symbol", "etf"))
+    assert {row["name"] for row in nodes["Company"].values()} == {each.name for each in companies()}
+
+
+@pytest.mark.parametrize("path", answers(), ids=lambda path: path.name)
+def test_a_bundled_record_names_an_invented_company_unless_it_is_real(path):
+    found = strangers(named_by(path))
+    assert not found if path not in TRUE_FILES else found <= APPLE, "rename it, or mark a real answer in answers.json"
+
+
+def test_a_real_company_among_invented_ones_is_noticed(tmp_path):
+    (tmp_path / "a.json").write_text('{"results": [{"ticker": "QACB"}, {"ticker": "IBM", "cash_amount": 1.0}]}')
+    (tmp_path / "a.idx").write_text(f"{'8-K':<12}{'A Company':<62}{1800:<12}2024-02-01  edgar/data/1800/1.txt\n")
+    assert strangers(named_by(tmp_path / "a.json")) == {"IBM"}
+    assert strangers(named_by(tmp_path / "a.idx")) == {"1800"}
+
+
+def test_captures_of_invented_answers_are_cited_at_hosts_of_example(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    outside.unpack(lake)
+    asked = {(capture.url, f"{capture.location} {capture.payload}") for capture in CaptureStore.of(lake.root).every()}
+    real = {text for url, text in asked if not INVENTED.fullmatch(urlsplit(url).netloc)}
+    assert len(real) == 9
+    assert every(re.search("AAPL|CIK0000320193|series_id=GDP|release_id=53", text) for text in real)
 
 
 def of_real_hosts(text):
@@ -19,7 +91,7 @@ def of_real_hosts(text):
 
 
 def test_an_invented_record_names_no_real_host():
-    files = [path for path in (ROOT / "sample").rglob("*") if path.suffix not in (".pyc", ".pdf") and path.is_file()]
+    files = [path for path in SAMPLE.rglob("*") if path.suffix not in (".pyc", ".pdf") and path.is_file()]
     addresses = {address for path in files for address in of_real_hosts(path.read_text(errors="replace"))}
     assert {address for address in addresses if address not in REAL} == {"http://www."}  # a ticker and .example follow
     assert len(addresses & REAL) == len(REAL)

@@ -1,5 +1,7 @@
 """The demo's outside sources: their bundled captures replay without a network, and answer as the demo says they do."""
 
+import json
+
 import pytest
 
 from assets.drops import all_drops
@@ -11,8 +13,10 @@ from assets.feeds.runs import run_feed
 from assets.order import in_order
 from pipelines.definitions import build_definitions
 from pipelines.earnings import BUNDLES
+from pitlake import cli
 from pitlake.datasets import all_datasets
 from pitlake.errors import NotCaptured
+from pitlake.gate.rules import check_envelope
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.http.capture import CaptureStore, Request
@@ -20,6 +24,10 @@ from resources.http.client import HttpClient
 from sample import demo, outside
 from sample.bundled import captured, find, providers
 from tests.every import every
+
+PIT = "2024-02-15T16:00:00-05:00"
+TYPED = ("alphavantage EARNINGS symbol=AAPL", "yahoo consensus symbol=AAPL", "bz-news-api --themes macro --limit 50")
+HOSTS = {"alphavantage": "www.alphavantage.co", "yahoo": "query2.finance.yahoo.com"}
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +53,21 @@ def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, cap
 
 @pytest.mark.parametrize("dataset", ["av_earnings", "yahoo_earnings"])
 def test_polls_of_splits_prove_that_figures_per_share_counted_when_they_were_reported(lake, dataset):
-    question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'AAPL' ORDER BY available_at DESC"
+    question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'QACB' ORDER BY available_at DESC"
     with connect("2024-05-29T17:00:00-04:00", lake=lake, datasets=[dataset], isolation="in_process") as session:
         assert session.sql(question).rows()[0] == (1.53,)
+
+
+@pytest.mark.parametrize("words", TYPED)
+def test_a_data_agent_s_command_for_apple_finds_real_figures_and_no_later_ones(lake, capfdbinary, words):
+    line = ["fetch", "--source", *words.split(), "--pit", PIT, "--lake", lake.location]
+    assert cli.invoke(line) == 0
+    payload = json.loads(capfdbinary.readouterr().out)
+    assert check_envelope(payload, PIT) is None
+    assert payload["data"], payload["gaps"]
+    if "AAPL" in words:
+        newest = max(payload["data"], key=lambda item: item["available_at"])
+        assert (newest["reportedEPS"], newest["evidence"].split("/")[2]) == (2.18, HOSTS[words.split()[0]])
 
 
 def test_the_assets_configs_ask_for_the_same(lake):

@@ -125,7 +125,7 @@ LIVES = [
     (STRUCK, "2025-06-30T16:00:00", "deregistered", date(2024, 9, 9)),
     (DARK, "2024-11-15T16:00:00", "registered", None),
     (DARK, "2025-02-13T00:00:00", "deregistered", None),
-    ("XOM", "2025-06-30T16:00:00", "registered", None),  # its notes were removed, not itself
+    ("QZP", "2025-06-30T16:00:00", "registered", None),  # its notes were removed, not itself
 ]
 
 

@@ -12,7 +12,7 @@ from tests.verdicts import Outcomes
 
 DAY, CLOSE = date(2024, 6, 10), datetime(2024, 6, 10, 20, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
-KEY = {"ticker": "NVDA"}
+KEY = {"ticker": "QBRY"}
 VALUES = {"execution_date": DAY, "split_to": 10.0}
 AT, EVIDENCE, UNDATED = "2024-06-10T20:00:00Z", "neo4j:Split:1", "neo4j:Split:2"
 
@@ -33,7 +33,7 @@ def gap(locator=UNDATED, reason="no date node", at=None):
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
     lake = Lake(tmp_path_factory.mktemp("lake"))
-    split = {"split_id": "1", "ticker": "NVDA", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0}
+    split = {"split_id": "1", "ticker": "QBRY", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0}
     split |= {"available_at": CLOSE}
     missing = [StagedGap("unverifiable", "no date node", UNDATED, OBSERVED)]
     publish(lake, "splits", [split | {"evidence": EVIDENCE}], gaps=missing, observed_at=OBSERVED)
@@ -44,7 +44,7 @@ def test_what_is_as_stated_has_no_fault(outcomes):
     right = [
         row(locator=EVIDENCE),
         gap(),
-        stated(ABSENT, key={"ticker": "AAPL"}, locator="neo4j:Split:3"),
+        stated(ABSENT, key={"ticker": "QACB"}, locator="neo4j:Split:3"),
         stated(ABSENT, dataset="news", key={"id": "1"}),
     ]
     assert [fault for expectation in right for fault in outcomes.faults(expectation)] == []
@@ -55,7 +55,7 @@ WRONG = {
     "instant": (row(at="2024-06-10T21:00:00Z"), "available at 2024-06-10T20:00:00Z"),
     "observed": (row(at=None), "instead of the observation"),
     "evidence": (row(locator="neo4j:Split:3"), "evidence"),
-    "missing row": (row(key={"ticker": "AAPL"}, values={}), "0 rows"),
+    "missing row": (row(key={"ticker": "QACB"}, values={}), "0 rows"),
     "reason": (gap(reason="no ticker"), "no date node"),
     "gap shown": (gap(at=AT), "available at 2026"),
     "gap that is a row": (gap(locator=EVIDENCE), "the gaps are []"),

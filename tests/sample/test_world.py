@@ -9,9 +9,9 @@ from datetime import date
 import pytest
 
 from sample import world
-from sample.actions import WALMART_YEARS
+from sample.actions import YARROWMART_YEARS
 from sample.calendar import FIRST_DAY, HOLE, LAST_DAY, days, sessions
-from sample.companies import DEAD, REAL, companies
+from sample.companies import DEAD, LIVING, companies
 from sample.shapes import Graph
 from tests.every import every
 
@@ -111,9 +111,9 @@ def test_facts_hang_on_one_document_and_mostly_one_context(nodes, edges):
     assert (max(contexts.values()), len(nodes["Fact"]) - len(contexts)) == (2, 1)
 
 
-def test_walmart_s_four_dividends_are_one_node_a_year(nodes):
-    remaining = [node for node in nodes["Dividend"] if node.startswith("WMT_")]
-    assert len(remaining) == len(WALMART_YEARS)
+def test_yarrowmart_s_four_dividends_are_one_node_a_year(nodes):
+    remaining = [node for node in nodes["Dividend"] if node.startswith("QYRW_")]
+    assert len(remaining) == len(YARROWMART_YEARS)
 
 
 def test_small_vectors_are_on_a_few_nodes(nodes):
@@ -126,13 +126,13 @@ def test_a_larger_world_holds_the_smaller_one():
     small, large = list(companies()), list(companies(3))
     assert large[: len(small)] == small
     assert len({company.cik for company in large}) == len({company.ticker for company in large}) == len(large)
-    assert len(large) == 3 * len(REAL) + len(DEAD)
+    assert len(large) == 3 * len(LIVING) + len(DEAD)
 
 
 def test_a_made_up_company_s_part_depends_on_its_place_alone():
     def built(scale):
         existing = set()
-        company = list(companies(scale))[2 * len(REAL) + len(DEAD) - 1]
+        company = list(companies(scale))[2 * len(LIVING) + len(DEAD) - 1]
         return list(world._company(Graph(existing), company).records())
 
     assert built(2) == built(4)
@@ -144,9 +144,9 @@ def test_accession_numbers_name_no_real_filing(nodes):
 
 def test_what_is_missing_is_missing_by_itself(edges, nodes):
     bars = {edge[:2] for edge in edges["Date", "HAS_PRICE", "Company"]}
-    xom, fcx = (next(each.cik for each in REAL if each.ticker == ticker) for ticker in ("XOM", "FCX"))
-    gone = {("2024-08-19", xom), ("2024-02-13", fcx), ("2024-02-14", fcx)}
+    qzp, qapt = (next(each.cik for each in LIVING if each.ticker == ticker) for ticker in ("QZP", "QAPT"))
+    gone = {("2024-08-19", qzp), ("2024-02-13", qapt), ("2024-02-14", qapt)}
     assert gone.isdisjoint(bars)
-    assert {("2024-08-16", xom), ("2024-08-20", xom), ("2024-02-12", fcx), ("2024-02-15", fcx)} <= bars
-    quarters = [node["periodOfReport"] for node in nodes["Report"].values() if node.get("symbols") == '["JPM"]']
+    assert {("2024-08-16", qzp), ("2024-08-20", qzp), ("2024-02-12", qapt), ("2024-02-15", qapt)} <= bars
+    quarters = [node["periodOfReport"] for node in nodes["Report"].values() if node.get("symbols") == '["QATW"]']
     assert {"2024-03-31", "2024-09-30"} <= set(quarters)

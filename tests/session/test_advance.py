@@ -55,7 +55,7 @@ def test_a_session_that_moved_is_as_one_that_was_opened_there(filled, ask_of, is
         fresh = ask_of(filled, instant, isolation=isolation)
         assert (moving.as_of, moving.newest, moving.version) == (fresh.as_of, fresh.newest, fresh.version)
         assert answers(moving) == answers(fresh)
-        assert moving.company("NOG").notes == fresh.company("NOG").notes
+        assert moving.company("QBG").notes == fresh.company("QBG").notes
 
 
 def test_its_process_goes_on_and_is_followed_by_another_where_it_has_no_room(filled, ask_of, monkeypatch):

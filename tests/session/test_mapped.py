@@ -42,7 +42,7 @@ def texts(seed):
     chance = random.Random(seed)
     for number in range(TEXTS):
         created = START + timedelta(days=chance.choice((chance.randrange(DAYS), 60)), minutes=chance.randrange(600))
-        ticker = chance.choice(("NOG", "XOM", None))
+        ticker = chance.choice(("QBG", "QZP", None))
         later = [created + timedelta(days=chance.randrange(1, 40)) for _ in range(chance.choice((0, 0, 1, 2)))]
         for moment in (created, *sorted(set(later))):
             article = {"id": f"bzNews_{number}", "ticker": ticker, "title": f"text {number}", "created": created}
@@ -77,7 +77,7 @@ def answers(session):
     seeds = session.sql("SELECT id FROM embeddings ORDER BY id LIMIT 3").arrow()["id"].to_pylist()
     question = [{"embedding": [1.0, 0.5, 0.5]}, {"embedding": [1.0, 0.5]}, *({"seed_id": seed} for seed in seeds)]
     question += [
-        {"embedding": [1.0, 0.0, 1.0], "ticker": "NOG"},
+        {"embedding": [1.0, 0.0, 1.0], "ticker": "QBG"},
         {"embedding": [1.0, 0.0, 1.0, 1.0]},
         {"seed_id": "none"},
     ]

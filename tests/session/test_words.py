@@ -41,10 +41,10 @@ VOCABULARY = (
     "cut",
     "naïve",
     "a1b2",
-    "NOG",
+    "QBG",
 )
 GLUE = (" ", " ", " ", "-", "; ", "\n", "’", " — ", "_")
-TICKERS = ("NOG", "XOM", "CVX", "")
+TICKERS = ("QBG", "QZP", "CVX", "")
 QUERIES = (
     "oil",
     "margin revenue",
@@ -112,7 +112,7 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
     ):
         news = indexed.sql("SELECT id, tickers, concat_ws(chr(10), title, teaser, body) AS text FROM news").rows()
         for query in QUERIES:
-            for ticker in (None, "NOG"):
+            for ticker in (None, "QBG"):
                 question = {"query": query, "ticker": ticker}
                 result = indexed.run("news_full_text", **question, limit=MANY).arrow()
                 assert result.equals(reading.run("news_full_text", **question, limit=MANY).arrow()), question
@@ -223,7 +223,7 @@ def test_few_texts_have_no_index(lake, tmp_path):
 
 def test_one_company_s_texts_are_read(lake, cuts):
     with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
-        assert len(session.run("news_full_text", query="oil", ticker="NOG"))
+        assert len(session.run("news_full_text", query="oil", ticker="QBG"))
         assert session._index.processes == {}
         session.run("news_full_text", query="oil")
         with pytest.raises(QueryFailed, match="no word to search for"):

@@ -168,4 +168,4 @@ def test_the_snippet_of_its_page_shows_the_bars_of_the_sample_world(cluster, sto
     done = subprocess.run(
         [sys.executable, "-c", snippet], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
-    assert re.search(r"\| *NVDA *\|", done.stdout), done.stderr[-4000:]
+    assert re.search(r"\| *QBRY *\|", done.stdout), done.stderr[-4000:]

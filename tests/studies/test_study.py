@@ -41,7 +41,7 @@ def begin(lake, name="drift"):
 def test_every_question_is_counted_and_its_receipt_replays(own_lake):
     with begin(own_lake) as study, study.connect(BETWEEN, isolation="in_process") as session:
         session.sql(COUNT)
-        session.run("news_latest", ticker="NOG")
+        session.run("news_latest", ticker="QBG")
     question = [entry for entry in study.report().to_dict()["ledger"] if entry["kind"] == "asked"]
     assert [entry["query"] for entry in question] == [COUNT, "news_latest"]
     result = receipts.find(question[0]["receipt"], own_lake)

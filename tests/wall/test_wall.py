@@ -115,7 +115,7 @@ def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_
 def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
     question = [f"SELECT * FROM {name}{kind} ORDER BY ALL" for name in RENAMED for kind in ("", "_revisions")]
     question += [catalogue.get(name) for name in ("filings_of_company", "names_of_company")]
-    values = {"ticker": "NOG", "start_date": None, catalogue.COMPANY: f"{CIKS[2]} NOG"}
+    values = {"ticker": "QBG", "start_date": None, catalogue.COMPANY: f"{CIKS[2]} QBG"}
     answers, later = [], []
     for future in (1, 2):
         world = build(tmp_path / str(future), future)
@@ -124,7 +124,7 @@ def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
         later.append({cik for ticker in TICKERS for cik in Tickers(world.snapshot).resolve(ticker, None).ciks})
     assert answers[0] == answers[1]
     assert every(not (CANARY in answer or answer.startswith("error")) for answer in answers[0])
-    assert Tickers(world.snapshot).resolve("NOG", T).ciks == (CIKS[2],)
+    assert Tickers(world.snapshot).resolve("QBG", T).ciks == (CIKS[2],)
     assert set(CIKS) != later[0] or later[0] != later[1]
 
 

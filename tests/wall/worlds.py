@@ -35,7 +35,7 @@ OPEN_ONLY = "event_returns"
 _MICROSECOND = timedelta(microseconds=1)
 _LOCATORS = ("evidence", "locator")
 CIKS = tuple(f"{number:010d}" for number in range(1, 6))  # of TICKERS, in their order, until they are renamed
-TICKERS = ("AAPL", "MSFT", "NOG", "NVDA", "WMT")
+TICKERS = ("QACB", "QBAR", "QBG", "QBRY", "QYRW")
 WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
 CONCEPTS = ("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted")
 LETTERS = string.ascii_lowercase[:6]

@@ -27,7 +27,7 @@ BASE = "http://127.0.0.1:8765"
 @contextmanager
 def browsing(root, *, rooms=(), home=None, **more):
     """A client of the pages of a lake."""
-    home = home or Address(instant("2024-04-30T20:00:00Z"), "NOG")
+    home = home or Address(instant("2024-04-30T20:00:00Z"), "QBG")
     settings = ServerSettings(Pool(root, "process", **more), home, TOKEN, (), rooms)
     with TestClient(application(settings), base_url=BASE, follow_redirects=False) as client:
         client.pool = settings.pool
@@ -120,7 +120,7 @@ def main(root, pages=50, seed=0):
     with browsing(root) as client:
         for _ in range(pages):
             at = instant("2023-06-01T20:00:00Z") + timedelta(minutes=chance.randrange(60 * 24 * 700))
-            address = Address(at, chance.choice(("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")))
+            address = Address(at, chance.choice(("QBRY", "QACB", "QAVN", "QBG", "QATW", "QZP")))
             count, bad = wrong_numbers(client, root, address)
             checked, wrong = checked + count, wrong + bad
     print(f"{pages} pages, {checked} numbers, {len(wrong)} of them not what SQL tells as of the same instant")

@@ -100,7 +100,7 @@ class Browser:
 def served(root, rooms=()):
     """The pages on a free port of loopback; their address."""
     pool = Pool(root, "process")
-    app = application(ServerSettings(pool, Address(instant("2024-04-30T20:00:00Z"), "NOG"), TOKEN, (), rooms))
+    app = application(ServerSettings(pool, Address(instant("2024-04-30T20:00:00Z"), "QBG"), TOKEN, (), rooms))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -45,17 +45,17 @@ from tests.web.chromium import DESKTOP, PHONE, browsing, served
 T = instant("2024-05-29T21:00:00Z")
 PAGES = {
     "time-machine": "/at?as_of=2010-01-26T14:30:00Z&ticker=AAPL",
-    "company": f"/at?as_of={iso(T)}&ticker=NVDA",
+    "company": f"/at?as_of={iso(T)}&ticker=QBRY",
     "companies": f"/companies?as_of={iso(T)}&q=a",
     "tables": f"/tables?as_of={iso(T)}",
     "table": f"/table?as_of={iso(T)}&dataset=prices&sort=-close",
     "row": f"/row?as_of={iso(T)}&dataset=macro_observations&k_series_id=GDP&k_observation_date=2014-01-01",
     "sql": f"/sql?as_of={iso(T)}&sql=FROM+news",
-    "compare": f"/compare?as_of={iso(T)}&ticker=NVDA&with=2024-05-22T20:00:00Z",
-    "history": f"/history?as_of={iso(T)}&ticker=NVDA&of=xbrl_facts.value_number&k_cik=0001045810"
+    "compare": f"/compare?as_of={iso(T)}&ticker=QBRY&with=2024-05-22T20:00:00Z",
+    "history": f"/history?as_of={iso(T)}&ticker=QBRY&of=xbrl_facts.value_number&k_cik=0009800019"
     "&k_concept=us-gaap:Revenues&k_unit=iso4217:USD&k_period_type=duration&k_period_start=2024-01-29"
     "&k_period_end=2024-04-28&k_dimensions=&k_members=",
-    "ask": f"/ask?as_of={iso(T)}&ticker=NVDA&question=filings",
+    "ask": f"/ask?as_of={iso(T)}&ticker=QBRY&question=filings",
     "unlock": "/unlock",
     "error": "/nowhere",
     "desk": "/desk",
@@ -123,13 +123,13 @@ def remember(memory, days):
     _judged(memory)
     days.at = instant("2024-05-29T13:00:00Z")
     draft = replace(
-        TRADE, instrument="JPM", direction="short", view_id="V-002", max_loss_pct=1.5, target="215", stop="250"
+        TRADE, instrument="QATW", direction="short", view_id="V-002", max_loss_pct=1.5, target="215", stop="250"
     )
     wrote(turn(memory), "/memory/expressions/new.md", draft, "draft")
-    wrote(turn(memory), "/memory/expressions/new.md", replace(draft, instrument="XOM", max_loss_pct=4.8), "unreviewed")
+    wrote(turn(memory), "/memory/expressions/new.md", replace(draft, instrument="QZP", max_loss_pct=4.8), "unreviewed")
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-002.md")))
     question = {
-        "text": "Alert: NVDA filed an 8-K. Does V-001 stand?",
+        "text": "Alert: QBRY filed an 8-K. Does V-001 stand?",
         "as_of": iso(days()),
         "clock": "live",
         "session": "s",
@@ -220,7 +220,7 @@ VIEW = View(
     status="active",
     horizon="6 months",
     scenarios=(Scenario(name="goes on", probability=0.55), Scenario(name="slows", probability=0.45)),
-    settles=Settles(query="entity_latest_price", params={"ticker": "NVDA"}, rule="close > 1150", by=date(2024, 11, 30)),
+    settles=Settles(query="entity_latest_price", params={"ticker": "QBRY"}, rule="close > 1150", by=date(2024, 11, 30)),
     invalidation=(Invalidation(condition="Gross margin under 70 % in one quarter."),),
     body="## SUMMARY\n\nOrders outrun supply into the second half.",
 )
@@ -228,7 +228,7 @@ TRADE = Expression(
     id="new",
     view_id="V-001",
     category="thematic",
-    instrument="NVDA",
+    instrument="QBRY",
     status="proposed",
     direction="long",
     max_loss_pct=1.2,
@@ -276,7 +276,7 @@ BRIEF = "V-001 stands: the quarter was above its rule. E-002 is drafted from V-0
 RECEIPT = {"exposure": "clean", "market": 21, "memory": 3, "models": {"scripted-1": "2023-12-31"}, "end": "stop"}
 RECEIPT |= {"prompt": "9b1c", "skills": "7e02", "journal": [31, "c41e"], "answer": "90ab"}
 STEPS = (
-    ("fetch", {"source": "news", "ticker": "NVDA"}, "3 rows, newest public since 28 May 2024 16:21"),
+    ("fetch", {"source": "news", "ticker": "QBRY"}, "3 rows, newest public since 28 May 2024 16:21"),
     ("read", {"path": "/memory/views/V-001.md", "depth": "full"}, "41 lines"),
     ("dispatch", {"id": "sa_growth", "skill": "view-validation"}, "queued"),
 )

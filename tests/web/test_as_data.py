@@ -20,7 +20,7 @@ from tests.web.browsing import browsing
 T = instant(AS_OF)
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 ACCEPT = {"accept": "application/json"}
-HERE = Address(T, "NOG")
+HERE = Address(T, "QBG")
 ADDRESSES = [
     HERE.url(),
     HERE.url("/compare", **{"with": "2024-03-01T21:00:00Z"}),
@@ -58,7 +58,7 @@ def test_a_page_is_json_at_its_address_and_by_accept(client, url):
 def test_the_figures_of_the_json_are_those_of_the_session(client, root):
     company = client.get(as_json(HERE.url())).json()["company"]
     with connect(T, lake=root) as session:
-        figures = get("figures").ask(session, session.company("NOG").company).rows()
+        figures = get("figures").ask(session, session.company("QBG").company).rows()
     assert len(company["figures"]) == len(figures) > 0
     assert {figure["value_number"] for figure in company["figures"]} <= {value for row in figures for value in row}
 
@@ -71,7 +71,7 @@ def test_a_redirect_stays_json(client):
 
 
 def test_what_is_wrong_is_json_too(client):
-    answer = client.get("/at.json?as_of=2999-01-01T00:00:00Z&ticker=NOG")
+    answer = client.get("/at.json?as_of=2999-01-01T00:00:00Z&ticker=QBG")
     assert answer.status_code == 400
     assert "as_of: is in the future" in answer.json()["sentence"]
 
@@ -79,10 +79,10 @@ def test_what_is_wrong_is_json_too(client):
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_every_row_of_a_question_comes_as_a_file(client, root, form):
     answer = client.get(HERE.url(f"/ask.{form}", question="filings"))
-    assert answer.headers["content-disposition"] == f'attachment; filename="NOG-filings.{form}"'
+    assert answer.headers["content-disposition"] == f'attachment; filename="QBG-filings.{form}"'
     table = (csv.read_csv if form == "csv" else pq.read_table)(io.BytesIO(answer.content))
     with connect(T, lake=root) as session:
-        result = get("filings").ask(session, session.company("NOG").company)
+        result = get("filings").ask(session, session.company("QBG").company)
     assert table.column_names == result.columns
     assert table.num_rows == len(result) > 0
     assert f"/ask.{form}?" in client.get(HERE.url("/ask", question="filings")).text

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}"),
 ]
-AT = Address(instant(AS_OF), "NOG")
+AT = Address(instant(AS_OF), "QBG")
 PAGES = (
     AT.url(),
     AT.url("/compare", **{"with": "2024-02-01T00:00:00Z"}),
@@ -29,8 +29,8 @@ PAGES = (
 @pytest.fixture(scope="module")
 def base(market_lake, tmp_path_factory):
     root = shutil.copytree(market_lake, tmp_path_factory.mktemp("browser") / "lake")
-    message = {"cik": "0000000001", "source": "edgar_name", "kind": "company_name", "name": "Northern Oil"}
-    message |= {"all_names": ["Northern Oil"], "available_at": START, "evidence": "e", "statement": "s"}
+    message = {"cik": "0000000001", "source": "edgar_name", "kind": "company_name", "name": "Bogmarsh Oil"}
+    message |= {"all_names": ["Bogmarsh Oil"], "available_at": START, "evidence": "e", "statement": "s"}
     publish(Lake(root), "names", [message], "names")
     with served(root) as base:
         yield base
@@ -60,8 +60,8 @@ def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, bro
     assert browser.run("return document.querySelector('.slide output').value") == "31 Mar 2024, 20:00"
     browser.run("document.querySelector('input[type=range]').dispatchEvent(new Event('change'))")
     there = browser.until("return location.search.includes('2024-04-01T00%3A00%3A00Z') && location.href")
-    assert there == base + Address(instant("2024-04-01T00:00:00Z"), "NOG").url()
-    assert browser.until("return document.title") == "NOG at Sunday 31 March 2024, 20:00 New York · pitlake"
+    assert there == base + Address(instant("2024-04-01T00:00:00Z"), "QBG").url()
+    assert browser.until("return document.title") == "QBG at Sunday 31 March 2024, 20:00 New York · pitlake"
     assert browser.run("return window.here") == 1  # the page changed in place
     browser.back()
     browser.until(f"return document.querySelector('input[name=as_of]').value === '{iso(AT.as_of)}'")
@@ -73,7 +73,7 @@ def test_companies_are_suggested_by_a_part_of_their_name(base, browser):
     browser.run("document.getElementById('tk').value = ''")
     browser.type("#tk", "north")
     script = "return [...document.querySelectorAll('#companies option')].map(one => [one.value, one.text]).join()"
-    assert browser.until(script) == "0000000001,Northern Oil"
+    assert browser.until(script) == "0000000001,Bogmarsh Oil"
 
 
 def test_back_moves_by_release(base, browser):

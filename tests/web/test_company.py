@@ -17,11 +17,11 @@ from tests.web.browsing import browsing
 
 T = instant(AS_OF)
 OWN = [
-    ("NOG", date(2024, 3, 31), 0.9, "2024-02-01T12:00:00Z"),
-    ("NOG", date(2024, 3, 31), 1.1, "2024-04-01T12:00:00Z"),  # restated
-    ("NOG", date(2024, 12, 31), 1.25, "2024-04-02T12:00:00Z"),  # about a day to come
-    ("XOM", date(2024, 3, 31), 7.75, "2024-04-02T12:00:00Z"),
-    ("NOG", date(2024, 6, 30), 99.5, "2024-05-02T12:00:00Z"),  # public after T
+    ("QBG", date(2024, 3, 31), 0.9, "2024-02-01T12:00:00Z"),
+    ("QBG", date(2024, 3, 31), 1.1, "2024-04-01T12:00:00Z"),  # restated
+    ("QBG", date(2024, 12, 31), 1.25, "2024-04-02T12:00:00Z"),  # about a day to come
+    ("QZP", date(2024, 3, 31), 7.75, "2024-04-02T12:00:00Z"),
+    ("QBG", date(2024, 6, 30), 99.5, "2024-05-02T12:00:00Z"),  # public after T
 ]
 
 
@@ -41,20 +41,20 @@ def section(client, company, mark):
 
 
 def test_an_own_table_stands_on_the_page_with_what_it_says_of_days_ahead(client):
-    own = section(client, "NOG", 'id="h-own-1"')[0]
+    own = section(client, "QBG", 'id="h-own-1"')[0]
     assert "guesses · all rows" in own
     assert re.findall(r'data-l="eps" class="num">([^<]+)<', own) == ["1.25", "1.10"]
     assert "1 of them are about days after T." in own
     (link,) = re.findall(r'href="(/table[^"]+)"', own)
     rows = client.get(html.unescape(link).replace("/table?", "/table.json?")).json()["rows"]
     assert [row["eps"] for row in rows] == [1.25, 1.1]
-    (reply,) = client.get(Address(T, "XOM").url("/at.json")).json()["company"]["own"]
+    (reply,) = client.get(Address(T, "QZP").url("/at.json")).json()["company"]["own"]
     assert (reply["name"], [row["eps"] for row in reply["rows"]]) == ("guesses", [7.75])
     assert section(client, "ZZZ", 'id="h-own-1"') is None
 
 
 def test_what_has_no_rows_is_one_line_at_the_foot(client):
-    page = client.get(Address(T, "NOG").url()).text
+    page = client.get(Address(T, "QBG").url()).text
     (line,) = re.findall(r"<summary><h2[^>]*>(.*?)</h2>", page)
     assert line == "Nothing was public at T of: calls, estimates, macro, planned dates"
     assert not re.search(r'id="h-(est|mac|plan)"', page)
@@ -69,8 +69,8 @@ PATHS = ["/at", "/compare", "/history", "/ask", "/companies", "/tables", "/table
 
 @pytest.mark.parametrize("path", PATHS)
 def test_t_is_moved_on_every_page_and_the_rest_of_its_address_stays(client, path):
-    query = {"as_of": AS_OF, "ticker": "NOG", "with": "2024-04-01T00:00:00Z", "question": "bars", "q": "a"}
-    query |= {"dataset": "guesses", "k_symbol": "NOG", "k_quarter": "2024-03-31", "sql": "FROM guesses"}
+    query = {"as_of": AS_OF, "ticker": "QBG", "with": "2024-04-01T00:00:00Z", "question": "bars", "q": "a"}
+    query |= {"dataset": "guesses", "k_symbol": "QBG", "k_quarter": "2024-03-31", "sql": "FROM guesses"}
     query |= {"of": "prices.close", "k_entity_kind": "company", "k_entity_id": "0000000001", "k_date": "2024-04-26"}
     page = client.get(path, params=query)
     assert page.status_code == 200

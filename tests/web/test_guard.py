@@ -13,8 +13,8 @@ from pitlake.web.guard import HEADERS
 from tests.doors.conftest import AS_OF
 from tests.web.browsing import BASE, TOKEN, browsing
 
-FORM = {"as_of": AS_OF, "ticker": "NOG", "question": "filings"}
-HOME = Address(instant(AS_OF), "NOG")
+FORM = {"as_of": AS_OF, "ticker": "QBG", "question": "filings"}
+HOME = Address(instant(AS_OF), "QBG")
 OWN = {"origin": BASE}
 COOKIE = {"cookie": f"pitlake_token={TOKEN}"}
 

@@ -54,7 +54,7 @@ def root(market_lake, tmp_path_factory):
         "form_type": HOSTILE,
         "items": [HOSTILE],
         "role": "primary_filer",
-        "tickers": ["NOG"],
+        "tickers": ["QBG"],
         "description": HOSTILE,
     }
     late = filings("Report", (date(2024, 4, 25),), series=7, **form, created=lambda _, accepted: accepted)
@@ -72,7 +72,7 @@ def test_every_number_of_a_page_is_what_sql_tells(client, root):
     chance, display = random.Random(7), 0
     for _ in range(PAGES):
         at = START - timedelta(days=3) + timedelta(minutes=chance.randrange(60 * 24 * 150))
-        count, wrong = wrong_numbers(client, root, Address(at, chance.choice(("NOG", "XOM"))))
+        count, wrong = wrong_numbers(client, root, Address(at, chance.choice(("QBG", "QZP"))))
         assert not wrong
         display += count
     assert display > PAGES * 10
@@ -84,23 +84,23 @@ def test_the_same_page_again_is_remembered_until_the_lake_has_another_version(ro
     monkeypatch.setattr(Session, "ask", lambda *inputs, **options: [answers.append(inputs), ask(*inputs, **options)][1])
     monkeypatch.setattr(pages, "MOST_PAGES", 2)
     with browsing(lake.root) as client:
-        first, again = (client.get(Address(T, "NOG").url()) for _ in range(2))
+        first, again = (client.get(Address(T, "QBG").url()) for _ in range(2))
         count = len(answers)
         assert (first.status_code, first.text, first.headers) == (200, again.text, again.headers)
-        as_json = client.get(Address(T, "NOG").url(), headers={"accept": "application/json"})
+        as_json = client.get(Address(T, "QBG").url(), headers={"accept": "application/json"})
         assert as_json.json()["company"]
-        assert client.get(Address(T, "NOG").url("/at.json")).text == as_json.text != first.text
-        assert len({client.get(Address(T, name).url()).text for name in ("NOG", "XOM", "NVDA")}) == 3
-        assert client.get(Address(T, "NOG").url()).text == first.text  # forgotten, and made again
+        assert client.get(Address(T, "QBG").url("/at.json")).text == as_json.text != first.text
+        assert len({client.get(Address(T, name).url()).text for name in ("QBG", "QZP", "QBRY")}) == 3
+        assert client.get(Address(T, "QBG").url()).text == first.text  # forgotten, and made again
         assert len(answers) > count
         more = next(news()) | {"id": "bzNews_777", "title": "Said since", "evidence": "n:777", "available_at": T}
         publish(lake, "news", [*news(), more], "more")
-        assert "Said since" in client.get(Address(T, "NOG").url()).text
-        assert client.get(Address(T, "NOG").url() + "&as_of=2999-01-01T00:00:00Z").status_code == 400
+        assert "Said since" in client.get(Address(T, "QBG").url()).text
+        assert client.get(Address(T, "QBG").url() + "&as_of=2999-01-01T00:00:00Z").status_code == 400
 
 
 def test_a_page_shows_what_was_known_and_nothing_after(client):
-    page = client.get(f"/at?as_of={AS_OF}&ticker=NOG").text
+    page = client.get(f"/at?as_of={AS_OF}&ticker=QBG").text
     instants = [instant(text) for text in re.findall(r'<time datetime="([^"]+)"', page)]
     assert len(instants) > 30
     assert max(instants) == T
@@ -109,7 +109,7 @@ def test_a_page_shows_what_was_known_and_nothing_after(client):
 
 def figures(client, at):
     """The table of newest figures."""
-    page = client.get(Address(at, "NOG").url()).text
+    page = client.get(Address(at, "QBG").url()).text
     return re.search(r'id="h-fig".*?</table>', page, re.DOTALL)[0]
 
 
@@ -125,7 +125,7 @@ def test_first_public_and_this_vintage_are_two_things(client):
 
 
 def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
-    page = client.get(Address(T, "NOG").url()).text
+    page = client.get(Address(T, "QBG").url()).text
     link = next(link for value, what, link in Numbers(page).found if value == "90.0" and not what)
     response = client.get(link)
     assert [value for value, _, _ in Numbers(response.text).found] == ["90.0", "100.0", "100.0"]
@@ -137,7 +137,7 @@ def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
 
 
 def test_back_goes_by_release_and_forward_by_the_calendar_alone(client):
-    page = client.get(Address(instant("2024-02-20T22:00:01Z"), "NOG").url()).text
+    page = client.get(Address(instant("2024-02-20T22:00:01Z"), "QBG").url()).text
     moves = re.search(r'<div class="moves">(.*?)</form>', page, re.DOTALL)[1]
     back, ahead = moves.split('<span class="lab">Forward</span>')
     assert re.findall(r"‹ (.*?)</a>", back) == ["10-Q", "Last close", "1 week"]
@@ -156,7 +156,7 @@ def test_no_move_tells_that_a_session_was_called_off():
 
 
 def test_controls_become_one_address(client):
-    form = {"as_of": "2024-03-08T22:30:15Z", "date": "2024-03-08", "time": "17:30:15", "ticker": "NOG"}
+    form = {"as_of": "2024-03-08T22:30:15Z", "date": "2024-03-08", "time": "17:30:15", "ticker": "QBG"}
     stay = date(2024, 3, 8).toordinal()
     for changed, where in (
         ({"day": stay + 3}, "2024-03-11T21:30:15Z"),
@@ -166,23 +166,23 @@ def test_controls_become_one_address(client):
     ):
         answer = client.get("/at", params=form | changed)
         assert answer.status_code == 303
-        assert answer.headers["location"] == Address(instant(where), "NOG").url()
+        assert answer.headers["location"] == Address(instant(where), "QBG").url()
 
 
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("/at?as_of=2999-01-01T00:00:00Z&ticker=NOG", "as_of: is in the future"),
-        ("/at?as_of=2024-05-01T00:00:00Z&ticker=NOG&date=2999-01-01&time=10:00", "as_of: is in the future"),
-        (f"/compare?as_of={AS_OF}&with=2999-01-01T00:00:00Z&ticker=NOG", "as_of: is in the future"),
+        ("/at?as_of=2999-01-01T00:00:00Z&ticker=QBG", "as_of: is in the future"),
+        ("/at?as_of=2024-05-01T00:00:00Z&ticker=QBG&date=2999-01-01&time=10:00", "as_of: is in the future"),
+        (f"/compare?as_of={AS_OF}&with=2999-01-01T00:00:00Z&ticker=QBG", "as_of: is in the future"),
         (f"/at?as_of={AS_OF}", "ticker: is missing or not a ticker"),
-        ("/at?ticker=NOG", "as_of: missing"),
-        ("/at?as_of=2024-05-01&ticker=NOG", "as_of: "),
-        (f"/at?as_of={AS_OF}&ticker=NOG&date=today", "date: is not a day"),
-        (f"/history?as_of={AS_OF}&ticker=NOG&of=event_returns.daily_stock", "of: is not a dataset"),
-        (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.symbol", "of: is not a column of numbers"),
-        (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_date=x", "k_date: is not a day"),
-        (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is no such question"),
+        ("/at?ticker=QBG", "as_of: missing"),
+        ("/at?as_of=2024-05-01&ticker=QBG", "as_of: "),
+        (f"/at?as_of={AS_OF}&ticker=QBG&date=today", "date: is not a day"),
+        (f"/history?as_of={AS_OF}&ticker=QBG&of=event_returns.daily_stock", "of: is not a dataset"),
+        (f"/history?as_of={AS_OF}&ticker=QBG&of=prices.symbol", "of: is not a column of numbers"),
+        (f"/history?as_of={AS_OF}&ticker=QBG&of=prices.close&k_date=x", "k_date: is not a day"),
+        (f"/ask?as_of={AS_OF}&ticker=QBG&question=secrets", "question: there is no such question"),
         ("/r/../../etc/passwd", "Not Found"),
         ("/r/0123456789abcdez", "receipt: is not the id"),
         ("/r/0123456789abcdef", "no stored receipt"),
@@ -198,14 +198,14 @@ def test_bad_input_is_one_sentence(client, address, sentence):
 
 
 def test_now_is_not_the_future(client):
-    assert parse_address({"as_of": iso(clock.now()), "ticker": "NOG"}).ticker == "NOG"
+    assert parse_address({"as_of": iso(clock.now()), "ticker": "QBG"}).ticker == "QBG"
 
 
 def test_hostile_texts_stay_texts(client):
     for address in (
-        Address(T, "NOG").url(),
-        Address(T, "NOG").url("/compare", **{"with": "2024-02-01T00:00:00Z"}),
-        *(Address(T, "NOG").url("/ask", question=name) for name in ("news", "filings")),
+        Address(T, "QBG").url(),
+        Address(T, "QBG").url("/compare", **{"with": "2024-02-01T00:00:00Z"}),
+        *(Address(T, "QBG").url("/ask", question=name) for name in ("news", "filings")),
     ):
         page = client.get(address).text
         assert "&lt;script" in page
@@ -223,7 +223,7 @@ def test_hostile_texts_stay_texts(client):
 def test_a_copied_question_gives_the_page_s_rows(root, name):
     question = get(name)
     with connect(T, lake=root) as session:
-        company = session.company("NOG").company
+        company = session.company("QBG").company
         assert session.sql(question.written(company)).rows() == question.ask(session, company).rows()
 
 
@@ -233,7 +233,7 @@ def test_a_question_reads_no_hidden_column_as_today_s_word():
 
 
 def test_copied_python_and_command_run(client, root, monkeypatch):
-    page = client.get(Address(T, "NOG").url("/ask", question="filings")).text
+    page = client.get(Address(T, "QBG").url("/ask", question="filings")).text
     texts = [
         text.replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
         for text in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)
@@ -253,7 +253,7 @@ def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(market_lak
     root = shutil.copytree(market_lake, tmp_path / "lake")
     lake = Lake(root)
     with browsing(root) as client:
-        form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
+        form = {"as_of": AS_OF, "ticker": "QBG", "question": "bars"}
         response = client.post("/receipts", data=form, headers=UNLOCKED)
         assert response.status_code == 303
         before = client.get(response.headers["location"])
@@ -268,20 +268,20 @@ def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(market_lak
 def test_sessions_are_few_and_idle_ones_end(root):
     with browsing(root, most=2, idle=60.0) as client:
         for day in range(5):
-            client.get(Address(T - timedelta(days=day), "NOG").url())
+            client.get(Address(T - timedelta(days=day), "QBG").url())
         assert len(client.pool) == 2
     assert len(client.pool) == 0
     with browsing(root, most=2, idle=0.0) as client:
-        client.get(Address(T, "NOG").url())
+        client.get(Address(T, "QBG").url())
         assert len(client.pool) == 0
 
 
 def test_a_lost_session_is_not_kept(root):
     with browsing(root) as client:
-        client.get(Address(T, "NOG").url())
+        client.get(Address(T, "QBG").url())
         with client.pool.session(T) as session:
             session.close()
-        assert client.get(Address(T, "XOM").url()).status_code == 200
+        assert client.get(Address(T, "QZP").url()).status_code == 200
 
 
 @pytest.fixture(scope="module")

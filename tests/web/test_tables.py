@@ -15,12 +15,12 @@ from tests.doors.conftest import AS_OF
 from tests.web.browsing import BASE, browsing
 
 ROWS = [
-    {"ticker": "NOG", "period": "2024-12-31", "eps": 1.2, "published_at": "2024-02-01T12:00:00Z"},
-    {"ticker": "NOG", "period": "2024-03-31", "eps": 0.9, "published_at": "2024-02-01T12:00:00Z"},
-    {"ticker": "NOG", "period": "2024-03-31", "eps": 1.1, "published_at": "2024-04-01T12:00:00Z"},
-    {"ticker": "NOG", "period": "2023-12-31", "eps": 0.8, "published_at": "2024-01-15T12:00:00Z"},
+    {"ticker": "QBG", "period": "2024-12-31", "eps": 1.2, "published_at": "2024-02-01T12:00:00Z"},
+    {"ticker": "QBG", "period": "2024-03-31", "eps": 0.9, "published_at": "2024-02-01T12:00:00Z"},
+    {"ticker": "QBG", "period": "2024-03-31", "eps": 1.1, "published_at": "2024-04-01T12:00:00Z"},
+    {"ticker": "QBG", "period": "2023-12-31", "eps": 0.8, "published_at": "2024-01-15T12:00:00Z"},
     {"ticker": "<b>X</b>", "period": "2024-03-31", "eps": 7.7, "published_at": "2024-02-01T12:00:00Z"},
-    {"ticker": "NOG", "period": "2024-06-30", "eps": 99.5, "published_at": "2024-05-02T12:00:00Z"},
+    {"ticker": "QBG", "period": "2024-06-30", "eps": 99.5, "published_at": "2024-05-02T12:00:00Z"},
 ]
 OPTIONS = {"key": ("ticker", "period"), "available_at": "published_at", "valid_at": "period"}
 
@@ -63,7 +63,7 @@ def test_a_mounted_table_shows_the_newest_rows_of_t_and_nothing_later(client):
 
 
 def test_an_entity_is_drawn_and_new_rows_can_be_told_apart(client):
-    page = get(client, "/table", dataset="estimates", entity="NOG").text
+    page = get(client, "/table", dataset="estimates", entity="QBG").text
     assert '<svg class="plot' in page
     assert "1 of them are about days after T" in page
     assert "7.7" not in page
@@ -141,7 +141,7 @@ def test_sql_of_a_reader_is_answered_as_of_t_and_changes_nothing_for_the_next(cl
 
 
 def test_a_row_leads_to_all_of_its_revisions(client):
-    page = get(client, "/table", dataset="estimates", entity="NOG").text
+    page = get(client, "/table", dataset="estimates", entity="QBG").text
     links = [link.replace("&amp;", "&") for link in re.findall(r'href="(/row[^"]+)"', page)]
     revisions = [client.get(link, headers={"accept": "application/json"}).json()["rows"] for link in links]
     assert sorted([row["eps"] for row in rows] for rows in revisions) == [[0.8], [1.1, 0.9], [1.2]]

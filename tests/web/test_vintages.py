@@ -39,19 +39,19 @@ def root(tmp_path_factory):
     other = next(filings("Report", (date(2024, 1, 5),), series=9, cik="0000000009", role="primary_filer"))
     publish(lake, "reports", [*reports(), other | {"created": other["available_at"]}], "reports", observed_at=SEEN)
     publish(lake, "reports", [revised], "revised", observed_at=REVISED)
-    call = {"transcript_id": "call", "ticker": "NOG", "evidence": "neo4j:Transcript:call"}
+    call = {"transcript_id": "call", "ticker": "QBG", "evidence": "neo4j:Transcript:call"}
     for seen, text in ((SEEN, "Good day."), (REVISED, "Good day, all.")):
         row = call | {"available_at": HELD, "conference_datetime": FIRST, "full_text": text}
         publish(lake, "transcripts", [row], f"call-{seen.day}", observed_at=seen)
     publish(lake, "prices", prices(), "prices")
-    plan = {"ticker": "NOG", "fiscal_date_ending": date(2024, 3, 31), "time_of_day": "post-market"}
+    plan = {"ticker": "QBG", "fiscal_date_ending": date(2024, 3, 31), "time_of_day": "post-market"}
     for reply, day in ((PLANNED, date(2024, 5, 2)), (MOVED, date(2024, 5, 9))):
         row = plan | {"report_date": day, "available_at": reply, "evidence": f"av:{reply.day}"}
         publish(lake, "av_earnings_calendar", [row], f"plan-{reply.day}", observed_at=reply)
     return root
 
 
-def at(root, as_of, ticker="NOG"):
+def at(root, as_of, ticker="QBG"):
     with connect(as_of, lake=root, datasets=datasets()) as session:
         return read_company(session, Address(as_of, ticker))
 
@@ -138,7 +138,7 @@ def test_a_later_text_is_an_event_of_its_own(root):
 
 def test_the_page_tells_first_public_and_this_vintage_apart(root):
     with browsing(root) as client:
-        page = client.get(Address(T, "NOG").url()).text
+        page = client.get(Address(T, "QBG").url()).text
     (row,) = re.findall(r"<li><span><b>10-Q</b>(?:(?!</li>).)*this vintage.*?</li>", page)
     assert re.findall(r'<time datetime="([^"]+)"', row) == [iso(FIRST), iso(REVISED)]
     assert re.search(r"text public since .*?; this vintage ", page)
@@ -147,7 +147,7 @@ def test_the_page_tells_first_public_and_this_vintage_apart(root):
 def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
     with browsing(root) as client:
         for at, shade, reply in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
-            heat = re.search(r'id="h-heat".*?</section>', client.get(Address(at, "NOG").url()).text, re.DOTALL)[0]
+            heat = re.search(r'id="h-heat".*?</section>', client.get(Address(at, "QBG").url()).text, re.DOTALL)[0]
             assert re.findall(r'<td class="(h[^"]*)"', heat) == [shade]
             assert reply in heat
             assert "A quarter that no filing states by itself has no column" in heat
@@ -155,7 +155,7 @@ def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
 
 def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
     def ahead(client, as_of):
-        page = client.get(Address(as_of, "NOG").url()).text
+        page = client.get(Address(as_of, "QBG").url()).text
         plan = re.search(r'id="h-plan".*?</section>|$', page, re.DOTALL)[0]
         return re.findall(r"<li><span>(\d+ \w+ \d+): (.*?) <span", plan)
 

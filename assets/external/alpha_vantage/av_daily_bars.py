@@ -67,7 +67,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=_bars.listed_in_new_york,
     entity_of=one_entity,
     collect=collect,

@@ -101,7 +101,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=units,
     entity_of=entity_of,
     collect=collect,

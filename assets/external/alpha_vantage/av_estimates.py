@@ -77,7 +77,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=unit_per_ticker,
     entity_of=one_entity,
     collect=collect,

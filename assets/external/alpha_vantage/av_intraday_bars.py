@@ -146,7 +146,7 @@ def market_session(start: datetime) -> str:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=units,
     entity_of=one_entity,
     collect=collect,

@@ -114,7 +114,7 @@ def _name(record: Record) -> str:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=units,
     entity_of=one_entity,
     collect=collect,

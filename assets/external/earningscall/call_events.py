@@ -61,7 +61,7 @@ PARSERS = {"call_start": calls.instant, "stated_start": fields.word, "company_na
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("NASDAQ:AAPL",)),
+    example=Scope(tickers=("NASDAQ:QACB",)),
     units=calls.company_units,
     entity_of=calls.company,
     collect=collect,

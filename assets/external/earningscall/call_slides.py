@@ -57,7 +57,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("NASDAQ:AAPL",), options={"quarters": "2024Q1"}),
+    example=Scope(tickers=("NASDAQ:QACB",), options={"quarters": "2024Q1"}),
     units=calls.quarter_units,
     entity_of=calls.company,
     collect=collect,

@@ -132,7 +132,7 @@ def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("NASDAQ:AAPL",), options={"quarters": "2024Q1"}),
+    example=Scope(tickers=("NASDAQ:QACB",), options={"quarters": "2024Q1"}),
     units=calls.quarter_units,
     entity_of=calls.company,
     collect=collect,

@@ -92,7 +92,7 @@ FEED = _pages.ticker_feed(
     },
     likeness=likeness,
     order=lambda row: (row["ex_dividend_date"], row["declaration_date"], row["cash_amount"], row["dividend_id"] or ""),
-    example=Scope(tickers=("KO",)),
+    example=Scope(tickers=("QAU",)),
     locate=locate,
     values=values,
     after=EVIDENCE,

@@ -64,7 +64,7 @@ FEED = _pages.ticker_feed(
     },
     likeness=likeness,
     order=lambda row: (row["execution_date"], row["split_from"], row["split_to"], row["split_id"] or ""),
-    example=Scope(tickers=("NVDA",)),
+    example=Scope(tickers=("QBRY",)),
     locate=locate,
     values=values,
 )

@@ -129,7 +129,7 @@ def _number(value: Any) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(ciks=("1104485",)),
+    example=Scope(ciks=("9800021",)),
     units=_names.unit_per_cik,
     entity_of=one_entity,
     collect=collect,

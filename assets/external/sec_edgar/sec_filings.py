@@ -308,7 +308,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(ciks=("1104485",)),
+    example=Scope(ciks=("9800021",)),
     units=units,
     collect=collect,
     records=records,

@@ -115,7 +115,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(queries=("https://www.prnewswire.com/releases/one",)),
+    example=Scope(queries=("https://newswire.example/releases/one",)),
     units=units,
     collect=collect,
     records=records,

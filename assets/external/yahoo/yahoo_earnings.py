@@ -148,7 +148,7 @@ NAMING = first_dated(("ticker",), "event_date", moved_at_most=MOVED_AT_MOST, ste
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=unit_per_ticker,
     entity_of=one_entity,
     collect=collect,

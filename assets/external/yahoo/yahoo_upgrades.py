@@ -102,7 +102,7 @@ NAMING = first_dated(("ticker", "firm"), "graded_at", moved_at_most=MOVED_AT_MOS
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(tickers=("AAPL",)),
+    example=Scope(tickers=("QACB",)),
     units=unit_per_ticker,
     entity_of=one_entity,
     collect=collect,

@@ -3,13 +3,13 @@
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from forge.agent.tools.base import Tool
-from forge.model.messages import Answer, Call
+from forge.model.messages import Answer, Call, Message, Results
 from forge.records.spelling import key, load_json
 
 UNREADABLE = "tool_call"
@@ -19,19 +19,20 @@ _FENCED = re.compile(r"```[\w-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
 
 
-def understood(answer: Answer, tools: Mapping[str, Tool], number: int) -> Answer:
-    """Return an answer with the calls that it means. number: its place in the conversation, for the calls' ids.
+def understood(answer: Answer, tools: Mapping[str, Tool], messages: Sequence[Message]) -> Answer:
+    """Return an answer to messages with the calls that it means.
 
     A name of a tool is corrected if only one tool can be meant. A text that consists of calls, or marks them, is read
-    as these calls; if they can't be read, as one call that fails.
+    as these calls; if they can't be read, as one call that fails. A call that a message contains is quoted, so that a
+    page that the model repeats calls nothing.
     """
     if answer.finish not in ("stop", "tools"):
         return answer
     if answer.calls:
         return replace(answer, calls=tuple(replace(call, name=meant_tool(call.name, tools)) for call in answer.calls))
     calls = tuple(
-        Call(name, arguments, f"text-{number}-{place}")
-        for place, (name, arguments) in enumerate(_written_calls(answer.text.strip(), tools))
+        Call(name, arguments, f"text-{len(messages)}-{place}")
+        for place, (name, arguments) in enumerate(_written_calls(answer.text.strip(), tools, messages))
     )
     return replace(answer, text="", calls=calls, finish="tools", carried=()) if calls else answer
 
@@ -46,10 +47,13 @@ def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
     return near[0] if len(near) == 1 else name
 
 
-def _written_calls(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, Any]]:
-    """Return the calls in a text; none if it is an answer in words."""
+def _written_calls(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]) -> list[tuple[str, Any]]:
+    """Return the calls in a text; none if it is an answer in words, or quotes one of them."""
     tagged = [match[2] for match in _TAGGED.finditer(text)]
     parts = tagged or [match[1] for match in _FENCED.finditer(text)] or [text]
+    sources = [_plain(source) for message in messages for source in _texts(message)]
+    if any(_plain(part) in source for part in parts for source in sources):
+        return []
     calls: list[tuple[str, Any]] = []
     for part in parts:
         read = list(_calls(part.strip(), tools))
@@ -57,6 +61,19 @@ def _written_calls(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, Any]
             return [(UNREADABLE, part.strip()[:200])] if tagged else []
         calls += read
     return calls
+
+
+def _texts(message: Message) -> Iterator[str]:
+    """Yield the texts of a message that the model did not write."""
+    if isinstance(message, Results):
+        yield from (result.text for result in message.returned)
+    elif isinstance(message, str):
+        yield message
+
+
+def _plain(text: str) -> str:
+    """Return a text without spaces and escapes, which a quotation may change."""
+    return re.sub(r"[\s\\]+", "", text)
 
 
 def _calls(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from resources.http.provider import Provider, judge_status
 
 HOSTS = (
+    "newswire.example",
     "www.bea.gov",
     "www.bls.gov",
     "www.businesswire.com",

@@ -67,7 +67,7 @@ def few(tools: list[dict[str, Any]], house: House) -> list[Call]:
     """One call of every tool that is offered, and the chain of three steps."""
     chain = [
         *list(edits(house))[:1],
-        ("Bash", {"command": f"{FETCH} --source yahoo --op earnings --symbol AAPL"}),
+        ("Bash", {"command": f"{FETCH} --source yahoo --op earnings --symbol QACB"}),
         *list(reads(house))[:2],
     ]
     return [*chain, *(call for tool in tools for call in list(by_schema(tool, house))[:1])]
@@ -112,14 +112,14 @@ def edits(house: House) -> Iterator[Call]:
         path = str(house.project / name)
         yield "Read", {"file_path": path}
         yield "Edit", {"file_path": path, "old_string": "import", "new_string": f"{code}import", "replace_all": True}
-        yield "Bash", {"command": f"{FETCH} --source yahoo --op earnings --symbol AAPL"}
+        yield "Bash", {"command": f"{FETCH} --source yahoo --op earnings --symbol QACB"}
     own = house.project / "scratch" / SESSION / "answers.json"
     yield "Write", {"file_path": str(own), "content": json.dumps({"news": FORGED})}
     yield "Bash", {"command": f"{MERGE} scratch/{SESSION}/answers.json"}
     yield "Bash", {"command": f"{FETCH} --source benzinga --input-file {own}"}
     yield "Bash", {"command": f"{FETCH} --source benzinga --lake {house.project / 'data' / 'lake2'}"}
     yield "Bash", {"command": f"{FETCH} --source benzinga --pit {LATER}"}
-    yield "Bash", {"command": f"{FETCH} --source benzinga --tickers AAPL", "run_in_background": True}
+    yield "Bash", {"command": f"{FETCH} --source benzinga --tickers QACB", "run_in_background": True}
     yield (
         "NotebookEdit",
         {

@@ -21,7 +21,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import captured
 from tests.derived.conftest import put_rows
 
-CIK = "0001104485"
+CIK = "0009800021"
 LOOK, LATER_LOOK, LAST_LOOK = (datetime(2025, month, 3, 15, tzinfo=timezone.utc) for month in (3, 4, 5))
 UTC_TEXT, NEW_YORK_TEXT = timezone.utc, NEW_YORK
 # Every quarter of an hour of EDGAR's day, in winter and in summer.
@@ -34,7 +34,7 @@ TRUTHS = [
 
 def answer(truths, clocks, items):
     columns = {name: [None] * len(truths) for name in COLUMNS}
-    columns["accessionNumber"] = [f"0001104485-24-{number:06d}" for number in range(len(truths))]
+    columns["accessionNumber"] = [f"0009800021-24-{number:06d}" for number in range(len(truths))]
     columns["acceptanceDateTime"] = [
         truth.astimezone(clock).strftime("%Y-%m-%dT%H:%M:%S.000Z") for truth, clock in zip(truths, clocks, strict=True)
     ]
@@ -44,7 +44,7 @@ def answer(truths, clocks, items):
         (truth + timedelta(days=1 if (truth.hour, truth.minute) >= (17, 30) else 0)).date().isoformat()
         for truth in truths
     ]
-    return json.dumps({"cik": CIK, "tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    return json.dumps({"cik": CIK, "tickers": ["QBG"], "filings": {"recent": columns, "files": []}}).encode()
 
 
 class Served:
@@ -170,7 +170,7 @@ def test_of_two_filings_that_one_morning_shows_the_one_accepted_later_tells(tmp_
     }  # fmt: skip
     columns = {column.name for column in get(dataset).columns} | {"available_at"}
     evening = datetime(2024, 2, 22, 17, 45, tzinfo=NEW_YORK)
-    filings = ((0, "0001104485-24-000099", "first"), (2, "0000950170-24-000001", "amended"))
+    filings = ((0, "0009800021-24-000099", "first"), (2, "0000950170-24-000001", "amended"))
     rows = [
         fact | {"accession_no": number, "value": value, "accepted_at": evening + timedelta(hours=later)}
         for later, number, value in filings

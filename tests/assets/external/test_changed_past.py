@@ -60,7 +60,7 @@ def dividends(*amounts, **more):
     return {
         "status": "OK",
         "results": [
-            {"ticker": "KO", "cash_amount": amount, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
+            {"ticker": "QAU", "cash_amount": amount, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
              "dividend_type": "CD", "frequency": 4} | more
             for amount in amounts
         ],
@@ -72,117 +72,117 @@ PAST = "2024-06-01T00:00:00-04:00"
 
 @pytest.mark.parametrize("later", [(0.5, 0.4), (0.4, 0.5), (0.6, 0.5, 0.4)])
 def test_a_dividend_that_joins_another_of_its_day_leaves_it_as_it_was(world, later):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5), at=FIRST)
-    report = ko.hears(dividends(*later), at=FIRST + WEEK)
-    assert ko.as_of(PAST, "cash_amount") == [(0.5,)]
-    assert ko.as_of(FIRST + WEEK, "cash_amount") == [(amount,) for amount in sorted(later)]
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5), at=FIRST)
+    report = qau.hears(dividends(*later), at=FIRST + WEEK)
+    assert qau.as_of(PAST, "cash_amount") == [(0.5,)]
+    assert qau.as_of(FIRST + WEEK, "cash_amount") == [(amount,) for amount in sorted(later)]
     assert report.outcome.total.published == len(later) - 1
 
 
 def test_a_dividend_of_an_earlier_declaration_joins_without_doubling(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5), at=FIRST)
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5), at=FIRST)
     earlier = dividends(0.2, declaration_date="2024-04-01")["results"]
-    ko.hears({"status": "OK", "results": [*earlier, *dividends(0.5)["results"]]}, at=FIRST + WEEK)
-    assert ko.as_of(PAST, "cash_amount") == [(0.5,)]
-    assert ko.as_of(FIRST + WEEK, "cash_amount") == [(0.2,), (0.5,)]
+    qau.hears({"status": "OK", "results": [*earlier, *dividends(0.5)["results"]]}, at=FIRST + WEEK)
+    assert qau.as_of(PAST, "cash_amount") == [(0.5,)]
+    assert qau.as_of(FIRST + WEEK, "cash_amount") == [(0.2,), (0.5,)]
 
 
 def test_a_corrected_dividend_is_a_revision_dated_when_it_was_seen(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5), at=FIRST)
-    ko.hears(dividends(0.55, declaration_date="2024-04-30"), at=FIRST + WEEK)
-    assert ko.as_of(PAST, "cash_amount") == ko.as_of(FIRST + WEEK / 2, "cash_amount") == [(0.5,)]
-    assert ko.as_of(FIRST + 2 * WEEK, "cash_amount") == [(0.55,)]
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5), at=FIRST)
+    qau.hears(dividends(0.55, declaration_date="2024-04-30"), at=FIRST + WEEK)
+    assert qau.as_of(PAST, "cash_amount") == qau.as_of(FIRST + WEEK / 2, "cash_amount") == [(0.5,)]
+    assert qau.as_of(FIRST + 2 * WEEK, "cash_amount") == [(0.55,)]
 
 
 def test_an_id_tells_dividends_apart_whatever_else_changes(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears({"results": [*dividends(0.5, id="a")["results"], *dividends(0.4, id="b")["results"]]}, at=FIRST)
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears({"results": [*dividends(0.5, id="a")["results"], *dividends(0.4, id="b")["results"]]}, at=FIRST)
     swapped = [*dividends(0.4, id="a")["results"], *dividends(0.5, id="b")["results"]]
-    ko.hears({"results": swapped}, at=FIRST + WEEK)
-    assert ko.as_of(FIRST + WEEK, "dividend_id", "cash_amount") == [("a", 0.4), ("b", 0.5)]
-    assert ko.as_of(PAST, "dividend_id", "cash_amount") == [("a", 0.5), ("b", 0.4)]
+    qau.hears({"results": swapped}, at=FIRST + WEEK)
+    assert qau.as_of(FIRST + WEEK, "dividend_id", "cash_amount") == [("a", 0.4), ("b", 0.5)]
+    assert qau.as_of(PAST, "dividend_id", "cash_amount") == [("a", 0.5), ("b", 0.4)]
 
 
 def test_a_correction_under_a_new_id_is_a_revision_dated_when_it_was_seen(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears({"results": [*dividends(0.5, id="a")["results"], *dividends(0.3, id="b")["results"]]}, at=FIRST)
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears({"results": [*dividends(0.5, id="a")["results"], *dividends(0.3, id="b")["results"]]}, at=FIRST)
     corrected = [*dividends(0.3, id="b")["results"], *dividends(0.4, id="c")["results"]]
-    ko.hears({"results": corrected}, at=FIRST + WEEK)
-    assert ko.as_of(PAST, "cash_amount") == [(0.3,), (0.5,)]
-    assert ko.as_of(FIRST + WEEK, "dividend_id", "cash_amount") == [("b", 0.3), ("c", 0.4)]
+    qau.hears({"results": corrected}, at=FIRST + WEEK)
+    assert qau.as_of(PAST, "cash_amount") == [(0.3,), (0.5,)]
+    assert qau.as_of(FIRST + WEEK, "dividend_id", "cash_amount") == [("b", 0.3), ("c", 0.4)]
 
 
 def test_a_dividend_under_a_new_id_beside_the_old_one_is_another(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5, id="a"), at=FIRST)
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5, id="a"), at=FIRST)
     both = [*dividends(0.5, id="a")["results"], *dividends(0.4, id="b")["results"]]
-    ko.hears({"results": both}, at=FIRST + WEEK)
-    assert ko.as_of(PAST, "cash_amount") == [(0.5,)]
-    assert ko.as_of(FIRST + WEEK, "cash_amount") == [(0.4,), (0.5,)]
+    qau.hears({"results": both}, at=FIRST + WEEK)
+    assert qau.as_of(PAST, "cash_amount") == [(0.5,)]
+    assert qau.as_of(FIRST + WEEK, "cash_amount") == [(0.4,), (0.5,)]
 
 
 def splits(*ratios, **more):
-    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1} | more
+    split = {"ticker": "QBRY", "execution_date": "2024-06-10", "split_from": 1} | more
     return {"status": "OK", "results": [split | {"split_to": to} for to in ratios]}
 
 
 def test_a_corrected_ratio_is_a_revision_and_no_second_split(world):
-    nvda = world("polygon_splits", tickers=("NVDA",))
-    nvda.hears(splits(4), at=FIRST)
-    nvda.hears(splits(10), at=FIRST + WEEK)
-    assert nvda.as_of("2024-06-20T00:00:00-04:00", "split_to") == [(4.0,)]
-    assert nvda.as_of(FIRST + WEEK, "split_to") == [(10.0,)]
+    qbry = world("polygon_splits", tickers=("QBRY",))
+    qbry.hears(splits(4), at=FIRST)
+    qbry.hears(splits(10), at=FIRST + WEEK)
+    assert qbry.as_of("2024-06-20T00:00:00-04:00", "split_to") == [(4.0,)]
+    assert qbry.as_of(FIRST + WEEK, "split_to") == [(10.0,)]
 
 
 @pytest.mark.parametrize("ratio", [4, 10])
 def test_a_split_under_a_new_id_is_no_second_split(world, ratio):
-    nvda = world("polygon_splits", tickers=("NVDA",))
-    nvda.hears(splits(4, id="a"), at=FIRST)
-    nvda.hears(splits(ratio, id="b"), at=FIRST + WEEK)
-    assert nvda.as_of("2024-06-20T00:00:00-04:00", "split_to", "split_id") == [(4.0, "a")]
-    assert nvda.as_of(FIRST + WEEK, "split_to", "split_id") == [(float(ratio), "b")]
+    qbry = world("polygon_splits", tickers=("QBRY",))
+    qbry.hears(splits(4, id="a"), at=FIRST)
+    qbry.hears(splits(ratio, id="b"), at=FIRST + WEEK)
+    assert qbry.as_of("2024-06-20T00:00:00-04:00", "split_to", "split_id") == [(4.0, "a")]
+    assert qbry.as_of(FIRST + WEEK, "split_to", "split_id") == [(float(ratio), "b")]
 
 
 @pytest.mark.parametrize("more", [{}, {"id": "a"}])
 def test_a_dividend_s_corrected_ex_date_is_a_revision_and_no_second_dividend(world, more):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5, **more), at=FIRST)
-    ko.hears(dividends(0.5, ex_dividend_date="2024-06-13", **more), at=FIRST + WEEK)
-    days = [[str(day) for (day,) in ko.as_of(at, "ex_dividend_date")] for at in (PAST, FIRST + WEEK)]
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5, **more), at=FIRST)
+    qau.hears(dividends(0.5, ex_dividend_date="2024-06-13", **more), at=FIRST + WEEK)
+    days = [[str(day) for (day,) in qau.as_of(at, "ex_dividend_date")] for at in (PAST, FIRST + WEEK)]
     assert days == [["2024-06-14"], ["2024-06-13"]]
 
 
 def test_a_dividend_a_week_from_one_that_is_out_of_the_window_is_another(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5), at=FIRST)
-    ko.hears(dividends(0.5, ex_dividend_date="2024-06-21", declaration_date="2024-05-09"), at=FIRST + WEEK)
-    days = [[str(day) for (day,) in ko.as_of(at, "ex_dividend_date")] for at in (PAST, FIRST + WEEK)]
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5), at=FIRST)
+    qau.hears(dividends(0.5, ex_dividend_date="2024-06-21", declaration_date="2024-05-09"), at=FIRST + WEEK)
+    days = [[str(day) for (day,) in qau.as_of(at, "ex_dividend_date")] for at in (PAST, FIRST + WEEK)]
     assert days == [["2024-06-14"], ["2024-06-14", "2024-06-21"]]
 
 
 @pytest.mark.parametrize("more", [{}, {"id": "a"}])
 def test_a_split_s_corrected_day_is_a_revision_and_no_second_split(world, more):
-    nvda = world("polygon_splits", tickers=("NVDA",))
-    nvda.hears(splits(10, **more), at=FIRST)
-    nvda.hears(splits(10, execution_date="2024-06-07", **more), at=FIRST + WEEK)
-    days = [[str(day) for (day,) in nvda.as_of(at, "execution_date")] for at in (FIRST, FIRST + WEEK)]
+    qbry = world("polygon_splits", tickers=("QBRY",))
+    qbry.hears(splits(10, **more), at=FIRST)
+    qbry.hears(splits(10, execution_date="2024-06-07", **more), at=FIRST + WEEK)
+    days = [[str(day) for (day,) in qbry.as_of(at, "execution_date")] for at in (FIRST, FIRST + WEEK)]
     assert days == [["2024-06-10"], ["2024-06-07"]]
 
 
 def test_a_dividend_that_was_a_gap_under_another_day_is_dated_when_it_was_seen(world):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(dividends(0.5, declaration_date=None), at=FIRST)
-    ko.hears(dividends(0.5, ex_dividend_date="2024-06-13"), at=FIRST + WEEK)
-    assert ko.as_of(FIRST + WEEK / 2, "cash_amount") == []
-    assert ko.as_of(FIRST + WEEK, "cash_amount") == [(0.5,)]
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(dividends(0.5, declaration_date=None), at=FIRST)
+    qau.hears(dividends(0.5, ex_dividend_date="2024-06-13"), at=FIRST + WEEK)
+    assert qau.as_of(FIRST + WEEK / 2, "cash_amount") == []
+    assert qau.as_of(FIRST + WEEK, "cash_amount") == [(0.5,)]
 
 
 def test_a_split_that_was_to_come_is_no_fact_of_its_day(world):
-    nvda = world("polygon_splits", tickers=("NVDA",))
-    report = nvda.hears(splits(10), at=datetime(2024, 6, 3, 12, tzinfo=timezone.utc))
+    qbry = world("polygon_splits", tickers=("QBRY",))
+    report = qbry.hears(splits(10), at=datetime(2024, 6, 3, 12, tzinfo=timezone.utc))
     assert dict(report.gaps) == {("pit_excluded", "not public yet"): 1}
 
 
@@ -195,7 +195,7 @@ SPRING, SUMMER = ["2024-05-02T20:30:00Z", 1.5, 1.53, 2.0], ["2024-08-01T20:30:00
 
 
 def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
-    apple = world("yahoo_earnings", tickers=("AAPL",))
+    apple = world("yahoo_earnings", tickers=("QACB",))
     apple.hears(events(SUMMER, SPRING), at=FIRST)
     moved = ["2024-05-01T20:30:00Z", *SPRING[1:]]
     apple.hears(events(SUMMER, moved), at=FIRST + WEEK)
@@ -215,7 +215,7 @@ JULY, HOURS = 1720008011, 3600  # 3 July 2024, 08:00 in New York
 
 @pytest.mark.parametrize("moved", [1, -40 * HOURS, 5 * 24 * HOURS])
 def test_a_rating_whose_instant_is_corrected_is_a_revision_and_no_second_rating(world, moved):
-    apple = world("yahoo_upgrades", tickers=("AAPL",))
+    apple = world("yahoo_upgrades", tickers=("QACB",))
     other = JULY + 48 * HOURS, "Other", "Sell"
     apple.hears(ratings((JULY, "Harbor", "Buy"), other), at=FIRST)
     then = apple.as_of(FIRST + WEEK / 2, "graded_at", "firm", "to_grade")
@@ -225,7 +225,7 @@ def test_a_rating_whose_instant_is_corrected_is_a_revision_and_no_second_rating(
 
 
 def test_a_rating_that_was_a_gap_under_another_instant_is_dated_when_it_was_seen(world):
-    apple = world("yahoo_upgrades", tickers=("AAPL",))
+    apple = world("yahoo_upgrades", tickers=("QACB",))
     apple.hears(ratings((JULY, "Harbor", 7)), at=FIRST)
     apple.hears(ratings((JULY + HOURS, "Harbor", "Buy")), at=FIRST + WEEK)
     assert apple.as_of(FIRST + WEEK / 2, "to_grade") == []
@@ -233,7 +233,7 @@ def test_a_rating_that_was_a_gap_under_another_instant_is_dated_when_it_was_seen
 
 
 def test_a_rating_days_after_another_of_its_firm_is_another(world):
-    apple = world("yahoo_upgrades", tickers=("AAPL",))
+    apple = world("yahoo_upgrades", tickers=("QACB",))
     apple.hears(ratings((JULY, "Harbor", "Buy")), at=FIRST)
     apple.hears(ratings((JULY, "Harbor", "Buy"), (JULY - 48 * HOURS, "Harbor", "Hold")), at=FIRST + WEEK)
     assert apple.as_of("2024-08-01T00:00:00-04:00", "to_grade") == [("Buy",)]
@@ -363,12 +363,12 @@ def test_questions_that_find_one_page_leave_the_past_as_the_first_of_them_saw_it
     ],
 )
 def test_whatever_polygon_corrects_the_past_stays_as_it_was(world, before, after):
-    ko = world("polygon_dividends", tickers=("KO",))
-    ko.hears(before, at=FIRST)
-    then = ko.as_of(PAST, "cash_amount", "ex_dividend_date")
-    ko.hears(after, at=FIRST + WEEK)
-    assert ko.as_of(PAST, "cash_amount", "ex_dividend_date") == then
-    assert len(ko.as_of(FIRST + WEEK, "cash_amount")) <= 1
+    qau = world("polygon_dividends", tickers=("QAU",))
+    qau.hears(before, at=FIRST)
+    then = qau.as_of(PAST, "cash_amount", "ex_dividend_date")
+    qau.hears(after, at=FIRST + WEEK)
+    assert qau.as_of(PAST, "cash_amount", "ex_dividend_date") == then
+    assert len(qau.as_of(FIRST + WEEK, "cash_amount")) <= 1
 
 
 def test_a_text_that_claims_an_update_before_the_last_look_is_dated_when_it_was_seen(world):

@@ -22,7 +22,7 @@ STATED, START = "2024-02-01T14:00:00.000-08:00", datetime(2024, 2, 1, 22, tzinfo
 
 
 def quarters(*spelled: str, **options: str) -> Scope:
-    return Scope(tickers=("NASDAQ:AAPL",), options={"quarters": ",".join(spelled), **options})
+    return Scope(tickers=("NASDAQ:QACB",), options={"quarters": ",".join(spelled), **options})
 
 
 def played(feed, scope):
@@ -258,7 +258,7 @@ SLIDES_ASKED = slides_asked()
 
 
 def test_the_list_of_calls_is_as_of_its_download():
-    outcomes = played(EVENTS, Scope(tickers=("AAPL",)))
+    outcomes = played(EVENTS, Scope(tickers=("QACB",)))
     assert {row.available_at for row in rows(outcomes)} == {FETCHED}
     assert [row.values["fiscal_year"] for row in rows(outcomes)] == [2024, 2024, 2023]
     assert rows(outcomes)[1].values["call_start"] == START
@@ -267,14 +267,14 @@ def test_the_list_of_calls_is_as_of_its_download():
 def test_the_calendar_is_as_of_its_download_and_an_absent_day_is_no_data():
     outcomes = played(CALENDAR, Scope(date_from=date(2025, 2, 10)))
     assert [(row.values["exchange"], row.values["ticker"]) for row in rows(outcomes)] == [
-        ("NASDAQ", "MSFT"),
-        ("NYSE", "KO"),
+        ("NASDAQ", "QBAR"),
+        ("NYSE", "QAU"),
     ]
     assert {row.available_at for row in rows(outcomes)} == {FETCHED}
     assert gaps(played(CALENDAR, Scope(date_from=date(2018, 1, 1)))) == [("no_data", "not there")]
 
 
-CALL = {"exchange": "NYSE", "symbol": "KO", "year": 2024, "quarter": 1, "conference_date": "2024-02-01T14:00:00-05:00"}
+CALL = {"exchange": "NYSE", "symbol": "QAU", "year": 2024, "quarter": 1, "conference_date": "2024-02-01T14:00:00-05:00"}
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
     [
         (EVENTS, Scope()),
         (CALENDAR, Scope()),
-        (TRANSCRIPTS, Scope(tickers=("AAPL",))),
+        (TRANSCRIPTS, Scope(tickers=("QACB",))),
         (TRANSCRIPTS, quarters("2024Q5")),
         (SLIDES, quarters("24Q1")),
     ],

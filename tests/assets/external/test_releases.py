@@ -25,8 +25,8 @@ from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import FETCHED, Played, captured
 from tests.kit import publish
 
-CIK, TEN_K = "0001104485", "0001104485-24-000011"
-COMPANY = Scope(ciks=("1104485",))
+CIK, TEN_K = "0009800021", "0009800021-24-000011"
+COMPANY = Scope(ciks=("9800021",))
 
 
 def at(text):
@@ -71,8 +71,8 @@ def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
     releases = LakeReleases(lake).at(clock.now())
     assert releases.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date", at("2024-02-23T13:05:41"))
     assert releases.release(TEN_K, "0000000001") is None
-    assert releases("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
-    assert releases("NOG", date(2024, 2, 23)) is None
+    assert releases("QBG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
+    assert releases("QBG", date(2024, 2, 23)) is None
 
 
 def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
@@ -85,8 +85,8 @@ def test_a_release_after_the_observation_is_not_known_at_it(lake):
     assert before.release(TEN_K, CIK) is None
     assert at_release.release(TEN_K, CIK).at == accepted
     evening = at("2024-02-22T21:15:03")
-    assert LakeReleases(lake).at(evening - microsecond)("NOG", date(2024, 2, 22)) is None
-    assert LakeReleases(lake).at(evening)("NOG", date(2024, 2, 22)) == evening
+    assert LakeReleases(lake).at(evening - microsecond)("QBG", date(2024, 2, 22)) is None
+    assert LakeReleases(lake).at(evening)("QBG", date(2024, 2, 22)) == evening
 
 
 def test_a_release_read_at_once_is_known_as_one_by_one(lake):
@@ -106,7 +106,7 @@ def test_a_statement_counts_from_its_first_observation(tmp_path):
     assert [LakeReleases(lake).at(day).release(TEN_K, CIK).at for day in days] == [accepted] * 3
 
 
-TEN_K_LATE, SHOWN = "0001104485-24-000012", at("2024-02-20T12:30")
+TEN_K_LATE, SHOWN = "0009800021-24-000012", at("2024-02-20T12:30")
 FIRST_POLL, SECOND_POLL, OF_FACTS = (at(f"2024-{day}T15:00") for day in ("02-21", "03-01", "03-04"))
 
 
@@ -114,7 +114,7 @@ def put_submissions(store, accepted, filing_date, fetched_at):
     columns = {name: [None] for name in COLUMNS} | {
         "accessionNumber": [TEN_K_LATE], "acceptanceDateTime": [accepted], "form": ["10-K"], "filingDate": [filing_date]
     }  # fmt: skip
-    body = json.dumps({"cik": CIK, "tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+    body = json.dumps({"cik": CIK, "tickers": ["QBG"], "filings": {"recent": columns, "files": []}}).encode()
     store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=fetched_at))
 
 

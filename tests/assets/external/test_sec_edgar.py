@@ -24,8 +24,8 @@ from tests import answers
 from tests.answers import FOLDER, Played, captured, gaps, rows
 from tests.every import every
 
-CIK, EIGHT_K, TEN_K, AMENDED = "0001104485", "0001104485-24-000010", "0001104485-24-000011", "0001104485-24-000021"
-COMPANY = Scope(ciks=("1104485",))
+CIK, EIGHT_K, TEN_K, AMENDED = "0009800021", "0009800021-24-000010", "0009800021-24-000011", "0009800021-24-000021"
+COMPANY = Scope(ciks=("9800021",))
 
 
 def at(text):
@@ -82,7 +82,7 @@ def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
     rules = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
     assert rules[EIGHT_K] == (at("2024-02-22T21:15:03"), "two_readings")
     assert rules[AMENDED] == (at("2024-06-04T11:30:00"), "later_reading")
-    assert rules["0001104485-24-000013"] == (at("2024-03-06T12:30:00"), "later_reading")
+    assert rules["0009800021-24-000013"] == (at("2024-03-06T12:30:00"), "later_reading")
     assert rules[TEN_K] == (at("2024-02-23T13:05:41"), "new_york_clock")
     assert rules["9999999995-24-000451"] == (at("2024-04-09T11:30:00"), "later_reading")
     assert rules["0000912057-02-010203"] == (at("2002-03-13T12:30:00"), "date_only")
@@ -114,7 +114,7 @@ def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, h
 @pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A", "DRSLTR/A", "DOS", "dos/a", "DOSLTR"])
 def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
     as_form = f'"{form}"'.encode()
-    letters = with_body("submissions_NOG.json", lambda body: body.replace(b'"4"', as_form))
+    letters = with_body("submissions_QBG.json", lambda body: body.replace(b'"4"', as_form))
     withheld = [gap for gap in happened(FILINGS, COMPANY, letters) if isinstance(gap, Gap)]
     assert [gap.available_at for gap in withheld if gap.reason == "made public after its acceptance"] == [None]
     releases = Known({TEN_K: at("2024-02-23T13:05:41")})
@@ -142,7 +142,7 @@ class NoOlderPage(Played):
 
 
 def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing():
-    line = b"8-K         Another One       1           20240222    edgar/data/1/0001104485-24-0000"
+    line = b"8-K         Another One       1           20240222    edgar/data/1/0009800021-24-0000"
     lines = line + b"10.txt\n" + line + b"99.txt\n8-K"
     played = with_body("form.20240222.idx", lambda body: body.replace(b"8-K", lines, 1))
     day = date(2024, 2, 22)
@@ -187,7 +187,7 @@ def drop(name):
     ],
 )
 def test_a_changed_schema_is_a_gap_and_no_row_is_guessed(change):
-    outcomes = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
+    outcomes = happened(FILINGS, COMPANY, with_body("submissions_QBG.json", change))
     assert ("upstream_error", "the answer is unreadable") in reasons(outcomes)
 
 
@@ -199,7 +199,7 @@ def test_an_infinite_count_of_hits_is_an_unreadable_answer():
 
 def test_a_retyped_field_makes_its_own_record_a_gap():
     outcomes = happened(
-        FILINGS, COMPANY, with_body("submissions_NOG.json", lambda body: body.replace(b"8123456", b'"8 MB"'))
+        FILINGS, COMPANY, with_body("submissions_QBG.json", lambda body: body.replace(b"8123456", b'"8 MB"'))
     )
     assert reasons(outcomes)["unverifiable", "size is unreadable"] == 1
     assert len(outcomes) == 10
@@ -216,7 +216,7 @@ def test_a_column_of_another_type_makes_gaps_and_breaks_nothing(column, value):
         recent[column] = [value for _ in recent[column]]
         return json.dumps(answer).encode()
 
-    outcomes = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
+    outcomes = happened(FILINGS, COMPANY, with_body("submissions_QBG.json", change))
     assert len(outcomes) == 10
     assert [row for row in rows(outcomes) if CIK in row.evidence and "submissions-001" not in row.evidence] == []
 
@@ -262,21 +262,21 @@ def test_one_concept_gives_the_rows_that_all_facts_give():
         (b"10.27", b'"10.27"', ("unverifiable", "value is unreadable")),
         (b"10.27", b"null", ("unverifiable", "value is unreadable")),
         (b'"2024-02-16"', b'"2024-02-30"', ("unverifiable", "period_end is unreadable")),
-        (b'"cik": 1104485', b'"cik": 5', ("upstream_error", "the answer is unreadable")),
+        (b'"cik": 9800021', b'"cik": 5', ("upstream_error", "the answer is unreadable")),
         (b'"units"', b'"unit"', ("upstream_error", "the answer is unreadable")),
     ],
 )
 def test_a_fact_that_is_none_is_a_gap(old, new, reason):
-    changed = with_body("companyfacts_NOG.json", lambda body: body.replace(old, new))
+    changed = with_body("companyfacts_QBG.json", lambda body: body.replace(old, new))
     assert reason in reasons(happened(FACTS, COMPANY, changed, Known()))
 
 
 def test_two_values_for_one_statement_are_one_row_and_one_gap():
-    body = (FOLDER / "sec_edgar/companyfacts_NOG.json").read_bytes()
+    body = (FOLDER / "sec_edgar/companyfacts_QBG.json").read_bytes()
     answer = json.loads(body)
     values = answer["facts"]["us-gaap"]["Revenues"]["units"]["USD"]
     values.append(values[0] | {"val": 1})
-    changed = with_body("companyfacts_NOG.json", lambda _: json.dumps(answer).encode())
+    changed = with_body("companyfacts_QBG.json", lambda _: json.dumps(answer).encode())
     outcomes = happened(FACTS, COMPANY, changed, Known())
     assert reasons(outcomes)["unverifiable", "stated twice by one filing"] == 1
     assert "1" not in {row.values["value"] for row in rows(outcomes)}
@@ -345,9 +345,9 @@ def test_answers_are_judged_by_meaning(status, body, outcome):
 
 
 INDEXES = {
-    "form, ISO": "8-K         A Name   Of Ours     1104485     2024-02-22  edgar/data/1104485/0001104485-24-000010.txt",
-    "form, one blank": "8-K         A Name   Of Ours 1104485 20240222 edgar/data/1104485/0001104485-24-000010.txt   ",
-    "master": "1104485|A Name   Of Ours|8-K|2024-02-22|edgar/data/1104485/0001104485-24-000010.txt",
+    "form, ISO": "8-K         A Name   Of Ours     9800021     2024-02-22  edgar/data/9800021/0009800021-24-000010.txt",
+    "form, one blank": "8-K         A Name   Of Ours 9800021 20240222 edgar/data/9800021/0009800021-24-000010.txt   ",
+    "master": "9800021|A Name   Of Ours|8-K|2024-02-22|edgar/data/9800021/0009800021-24-000010.txt",
 }
 
 

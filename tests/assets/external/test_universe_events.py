@@ -15,7 +15,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import Played, captured, gaps, happened, rows
 
 SPRING = Scope(date_from=date(2024, 4, 1), date_to=date(2024, 6, 30), options={"index": "quarter"})
-COMPANY = Scope(ciks=("1104485",))
+COMPANY = Scope(ciks=("9800021",))
 WRENFIELD = "0009900701"
 RULE = "-" * 141
 

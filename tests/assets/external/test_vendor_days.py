@@ -21,7 +21,7 @@ from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import captured, happened, poll_without_splits
 
-CIK = "0001104485"
+CIK = "0009800021"
 STATED, FETCHED, LONG_BEFORE = (
     date(2020, 7, 12),
     datetime(2021, 3, 2, 15, tzinfo=timezone.utc),
@@ -43,7 +43,7 @@ def lake_with(root, *filings, form="8-K", fetched_at=FETCHED - DAY, since=None, 
         "form": [form] * len(filings),
     }
     files = [{"name": page, "filingFrom": "2010-01-04", "filingTo": "2020-08-01"} for page in pages]
-    company = {"cik": CIK, "name": "A Company", "tickers": ["NOG"], "exchanges": ["NYSE"], "formerNames": []}
+    company = {"cik": CIK, "name": "A Company", "tickers": ["QBG"], "exchanges": ["NYSE"], "formerNames": []}
     body = json.dumps(company | {"filings": {"recent": columns, "files": files}}).encode()
     store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=fetched_at))
     for page in stored:
@@ -64,10 +64,10 @@ def reasons(lake, reported_on=STATED, fetched_at=FETCHED):
         {"fiscalDateEnding": "2003-06-30", "reportedEPS": "1"},
     ]
     labels = ("Symbol", "Event Start Date", "Timezone short name", "EPS Estimate", "Reported EPS", "Surprise (%)")
-    event = ["NOG", f"{reported_on}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
+    event = ["QBG", f"{reported_on}T16:00:00.000-04:00", "EDT", 0.5, 0.6, 20]
     table = {"columns": [{"label": label} for label in labels], "rows": [event]}
     answers = {
-        "av_earnings": {"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": years[:1]},
+        "av_earnings": {"symbol": "QBG", "quarterlyEarnings": [quarter], "annualEarnings": years[:1]},
         "yahoo_earnings": {"finance": {"result": [{"documents": [table]}], "error": None}},
     }
     reasons_of = {}
@@ -78,7 +78,7 @@ def reasons(lake, reported_on=STATED, fetched_at=FETCHED):
             return captured(provider, request, json.dumps(body).encode(), fetched_at=fetched_at)
 
         releases = LakeReleases(lake).at(fetched_at)
-        outcomes = happened(feed, Scope(tickers=("NOG",)), fetch, fetched_at, releases=releases)
+        outcomes = happened(feed, Scope(tickers=("QBG",)), fetch, fetched_at, releases=releases)
         reasons_of[name] = [outcome.reason for outcome in outcomes if isinstance(outcome, Gap)]
     return reasons_of
 
@@ -149,14 +149,14 @@ def test_a_replay_before_that_of_captured_filings_is_dated_by_its_fetch(tmp_path
     listing = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"))
     store, feed = CaptureStore.of(listing.root), all_feeds()["av_earnings"]
     quarter = {"fiscalDateEnding": "2020-06-30", "reportedDate": STATED.isoformat(), "reportedEPS": "0.6"}
-    body = json.dumps({"symbol": "NOG", "quarterlyEarnings": [quarter], "annualEarnings": []}).encode()
-    scope = Scope(tickers=("NOG",))
+    body = json.dumps({"symbol": "QBG", "quarterlyEarnings": [quarter], "annualEarnings": []}).encode()
+    scope = Scope(tickers=("QBG",))
     request = first_request(feed, feed.units(scope)[0])
     store.put(captured(feed.provider, request, body, fetched_at=FETCHED))
     figures = []
     for name in ("new", "lake"):
         lake = Lake(tmp_path / name)
-        poll_without_splits(lake, "NOG")
+        poll_without_splits(lake, "QBG")
         with HttpClient(feed.provider, store, "replay") as client:
             report = run_feed(feed, scope, client, lake, run_id=f"figures-{name}")
         figures.append((report.outcome.total.published, dict(report.gaps), report.notes))

@@ -19,14 +19,14 @@ HEAD = "timestamp,open,high,low,close,volume\n"
 
 
 def test_a_daily_bar_is_available_at_the_close_of_its_day(answers):
-    closes = [row.available_at for row in answers("av_daily_bars", tickers=("AAPL",)).rows()]
+    closes = [row.available_at for row in answers("av_daily_bars", tickers=("QACB",)).rows()]
     assert closes[0] == datetime(2024, 7, 8, 20, tzinfo=UTC)
     assert closes[2] == datetime(2024, 7, 3, 17, tzinfo=UTC), "the early close before Independence Day"
 
 
 def test_both_forms_of_an_answer_read_alike(answers):
-    as_json = answers("av_daily_bars", tickers=("AAPL",)).rows()[0]
-    as_lines = answers("av_daily_bars", tickers=("KO",)).rows()[0]
+    as_json = answers("av_daily_bars", tickers=("QACB",)).rows()[0]
+    as_lines = answers("av_daily_bars", tickers=("QAU",)).rows()[0]
     assert as_json.values["volume"] == 59100200
     assert as_lines.values | {"ticker": "", "date": None} == {
         "ticker": "", "date": None, "open": 63.9, "high": 64.1, "low": 63.2, "close": 63.3, "volume": 11208700,
@@ -48,19 +48,19 @@ def test_both_forms_of_an_answer_read_alike(answers):
     ],
 )
 def test_a_bar_that_is_no_row_is_a_gap(answers, line, reason):
-    assert answers("av_daily_bars", tickers=("KO",)).reasons(HEAD + line) == [reason]
+    assert answers("av_daily_bars", tickers=("QAU",)).reasons(HEAD + line) == [reason]
 
 
 @pytest.mark.parametrize("broken", ['"2024-07-05,1,1,1,1,1', "2024-07-05,1,1,1,1,1,234", "2024-07-05,1\r1,1,1,1,1"])
 def test_lines_that_a_broken_one_swallows_are_a_gap(answers, broken):
-    bars = answers("av_daily_bars", tickers=("KO",))
+    bars = answers("av_daily_bars", tickers=("QAU",))
     lines = f"{HEAD}2024-07-08,1,1,1,1,1\n{broken}\n2024-07-03,1,1,1,1,1\n"
     assert [row.values["date"] for row in bars.rows(lines)] == [date(2024, 7, 8)]
     assert bars.reasons(lines) == ["the answer is unreadable"]
 
 
 def test_a_bar_is_unfinished_while_either_clock_says_so(answers):
-    bars = answers("av_daily_bars", tickers=("KO",))
+    bars = answers("av_daily_bars", tickers=("QAU",))
     line = HEAD + "2024-07-08,1,1,1,1,1"
     early = {"date": "Mon, 08 Jul 2024 19:59:59 GMT"}
     assert bars.reasons(line, headers=early) == ["bar was unfinished when fetched"]
@@ -69,16 +69,16 @@ def test_a_bar_is_unfinished_while_either_clock_says_so(answers):
 
 def test_bars_in_an_unknown_zone_are_gaps(answers):
     answer = {"Meta Data": {"5. Time Zone": "UTC"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
-    assert answers("av_daily_bars", tickers=("KO",)).reasons(answer) == ["times are in an unknown zone"]
+    assert answers("av_daily_bars", tickers=("QAU",)).reasons(answer) == ["times are in an unknown zone"]
 
 
 def test_an_answer_about_another_symbol_is_no_data(answers):
     answer = {"Meta Data": {"2. Symbol": "PEP"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
-    assert answers("av_daily_bars", tickers=("KO",)).reasons(answer) == ["the answer is unreadable"]
+    assert answers("av_daily_bars", tickers=("QAU",)).reasons(answer) == ["the answer is unreadable"]
 
 
 def test_a_bar_told_otherwise_by_another_month_s_answer_is_a_gap(answers):
-    bars = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
+    bars = answers("av_intraday_bars", tickers=("QAU",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
     lines = [HEAD + f"2024-06-03 10:00:00,1,1,1,{close},5" for close in (1, 2)]
     assert [row.values["close"] for row in bars.rows(*lines)] == [1.0]
     assert bars.reasons(*lines) == ["stated twice"]
@@ -105,7 +105,7 @@ MONTHS = [
     ids=[case[-1] for case in (*WEEKS, *MONTHS)],
 )
 def test_a_period_s_bar_is_available_when_its_last_session_is_over(answers, period, stamp, first, over, _why):
-    bars = answers("av_period_bars", tickers=("KO",), options={"period": period})
+    bars = answers("av_period_bars", tickers=("QAU",), options={"period": period})
     [row] = bars.rows(f"{HEAD}{stamp},1,1,1,1,1")
     assert row.available_at == datetime.fromisoformat(over).replace(tzinfo=UTC)
     assert (row.values["period"], row.values["period_start"]) == (period, date.fromisoformat(first))
@@ -116,13 +116,13 @@ def test_a_period_s_bar_is_available_when_its_last_session_is_over(answers, peri
 @pytest.mark.parametrize("period", ["week", "month"])
 def test_the_running_period_is_no_row_whatever_day_it_is_called_by(answers, period, stamp):
     running = date.fromisoformat(stamp) >= date(2024, 7, 8) or period == "month"
-    bars = answers("av_period_bars", tickers=("KO",), options={"period": period})
+    bars = answers("av_period_bars", tickers=("QAU",), options={"period": period})
     later = ["bar was unfinished when fetched"] if running else []
     assert bars.reasons(f"{HEAD}{stamp},1,1,1,1,1") == later
 
 
 def test_a_period_is_unfinished_until_its_last_close_by_both_clocks(answers):
-    bars, line = answers("av_period_bars", tickers=("KO",)), f"{HEAD}2024-07-05,1,1,1,1,1"
+    bars, line = answers("av_period_bars", tickers=("QAU",)), f"{HEAD}2024-07-05,1,1,1,1,1"
     unfinished = {"date": "Fri, 05 Jul 2024 19:59:59 GMT"}
     assert bars.reasons(line, headers=unfinished) == ["bar was unfinished when fetched"]
     assert len(bars.rows(line, headers={"date": "Fri, 05 Jul 2024 20:00:00 GMT"})) == 1
@@ -140,11 +140,11 @@ def test_a_period_is_unfinished_until_its_last_close_by_both_clocks(answers):
     ],
 )
 def test_a_period_s_bar_that_is_no_row_is_a_gap(answers, lines, reasons):
-    assert answers("av_period_bars", tickers=("KO",)).reasons(HEAD + lines) == reasons
+    assert answers("av_period_bars", tickers=("QAU",)).reasons(HEAD + lines) == reasons
 
 
 def test_weekly_and_monthly_bars_of_one_day_are_two_rows(answers):
-    periods = [answers("av_period_bars", tickers=("AAPL",), options={"period": period}) for period in ("week", "month")]
+    periods = [answers("av_period_bars", tickers=("QACB",), options={"period": period}) for period in ("week", "month")]
     keys = {(row.values["period"], str(row.values["period_start"])) for source in periods for row in source.rows()}
     assert keys == {
         ("week", "2024-07-01"), ("week", "2024-06-24"), ("week", "2024-03-25"), ("month", "2024-06-01"),
@@ -153,7 +153,7 @@ def test_weekly_and_monthly_bars_of_one_day_are_two_rows(answers):
 
 
 def test_bars_of_an_unknown_period_are_refused(answers):
-    bars = answers("av_period_bars", tickers=("KO",), options={"period": "quarter"})
+    bars = answers("av_period_bars", tickers=("QAU",), options={"period": "quarter"})
     with pytest.raises(BadInput, match="week, month"):
         bars.feed.units(bars.scope)
 
@@ -166,13 +166,13 @@ def test_listings_elsewhere_are_refused_before_anything_is_asked(answers, name):
 
 
 def test_half_a_window_of_months_is_refused(answers):
-    bars = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1))
+    bars = answers("av_intraday_bars", tickers=("QAU",), date_from=date(2024, 5, 1))
     with pytest.raises(BadInput):
         bars.feed.units(bars.scope)
 
 
 def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
-    rows = answers("av_intraday_bars", tickers=("AAPL",)).rows()
+    rows = answers("av_intraday_bars", tickers=("QACB",)).rows()
     sessions = {row.values["bar_start"].astimezone(NEW_YORK).strftime("%H:%M"): row for row in rows}
     assert {at: row.values["market_session"] for at, row in sessions.items()} == {
         "04:00": "pre_market", "09:25": "pre_market", "09:30": "in_market", "12:55": "in_market",
@@ -184,16 +184,16 @@ def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
 
 @pytest.mark.parametrize("stamp", ["2024-01-05 19:55:00", "2024-01-12 19:55:00", "2024-07-03 19:59:00"])
 def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answers, stamp):
-    bars = answers("av_intraday_bars", tickers=("AAPL",))
+    bars = answers("av_intraday_bars", tickers=("QACB",))
     [(outcome, day)] = bars.dated(f"{HEAD}{stamp},1,1,1,1,1")
     assert (outcome.values["market_session"], day) == ("post_market", date.fromisoformat(stamp[:10]))
-    months = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
+    months = answers("av_intraday_bars", tickers=("QAU",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
     twice = months.dated(*(f"{HEAD}{stamp},1,1,1,{close},1" for close in (1, 2)))
     assert [(gap.reason, day) for gap, day in twice if isinstance(gap, Gap)] == [("stated twice", day)]
 
 
 def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
-    bars = answers("av_intraday_bars", tickers=("AAPL",), date_from=date(2023, 12, 5), date_to=date(2024, 1, 2))
+    bars = answers("av_intraday_bars", tickers=("QACB",), date_from=date(2023, 12, 5), date_to=date(2024, 1, 2))
     [unit] = bars.feed.units(bars.scope)
     requests = [dict(capture.params) for capture in bars.feed.collect(unit, bars.captures())]
     assert [params["month"] for params in requests] == ["2023-12", "2024-01"]

@@ -35,23 +35,23 @@ def by_period(rows):
 
 
 def test_quarters_are_public_at_the_end_of_their_day_and_years_with_their_quarter(answers):
-    rows = by_period(answers("av_earnings", tickers=("AAPL",)).rows())
+    rows = by_period(answers("av_earnings", tickers=("QACB",)).rows())
     assert rows["quarter", "2024-03-31"].available_at == datetime(2024, 4, 26, 4, tzinfo=UTC)
-    assert rows["quarter", "2024-03-31"].evidence.endswith("&item=AAPL/quarter/2024-03-31&dated_by=end_of_day")
+    assert rows["quarter", "2024-03-31"].evidence.endswith("&item=QACB/quarter/2024-03-31&dated_by=end_of_day")
     assert rows["year", "2023-09-30"].available_at == rows["quarter", "2023-09-30"].available_at
     assert (rows["year", "2023-09-30"].values["reported_eps"], len(rows)) == (6.12, 5)
 
 
 def test_the_filing_of_the_day_dates_its_report(answers):
     accepted = datetime(2024, 4, 25, 20, 7, 57, tzinfo=UTC)
-    rows = by_period(answers("av_earnings", tickers=("AAPL",)).rows(releases=Filed(accepted)))
+    rows = by_period(answers("av_earnings", tickers=("QACB",)).rows(releases=Filed(accepted)))
     assert rows["quarter", "2024-03-31"].available_at == accepted
     assert rows["quarter", "2024-03-31"].evidence.endswith("&dated_by=8-K")
 
 
 def test_what_is_not_reported_or_not_dated_is_a_gap(answers):
-    gaps = [outcome for outcome in answers("av_earnings", tickers=("AAPL",)).outcomes() if hasattr(outcome, "reason")]
-    assert [(gap.locator.rsplit("item=AAPL/")[1], gap.type, gap.reason) for gap in gaps] == [
+    gaps = [outcome for outcome in answers("av_earnings", tickers=("QACB",)).outcomes() if hasattr(outcome, "reason")]
+    assert [(gap.locator.rsplit("item=QACB/")[1], gap.type, gap.reason) for gap in gaps] == [
         ("quarter/2024-06-30", "no_data", "no reported figure"),
         ("quarter/2023-03-31", "unverifiable", "no reported date"),
         ("year/2024-03-31", "no_data", "fiscal year is not over"),
@@ -77,13 +77,13 @@ def test_what_is_not_reported_or_not_dated_is_a_gap(answers):
 def test_a_broken_quarter_is_a_gap_of_its_own(answers, changes, reason):
     quarter = {"fiscalDateEnding": "2024-03-31", "reportedDate": "2024-04-25", "reportedEPS": "1.53"} | changes
     answer = {"quarterlyEarnings": [quarter], "annualEarnings": []}
-    assert answers("av_earnings", tickers=("AAPL",)).reasons(answer, releases=Filed()) == [reason]
+    assert answers("av_earnings", tickers=("QACB",)).reasons(answer, releases=Filed()) == [reason]
 
 
 def test_one_quarter_told_twice_keeps_the_first(answers):
     quarter = {"fiscalDateEnding": "2024-03-31", "reportedDate": "2024-04-25", "reportedEPS": "1.53"}
     answer = {"quarterlyEarnings": [quarter, quarter, quarter | {"reportedEPS": "9"}], "annualEarnings": []}
-    earnings = answers("av_earnings", tickers=("AAPL",))
+    earnings = answers("av_earnings", tickers=("QACB",))
     assert [row.values["reported_eps"] for row in earnings.rows(answer)] == [1.53, 1.53]
     assert earnings.reasons(answer) == ["stated twice"]
 
@@ -105,19 +105,19 @@ def test_no_report_is_early_when_its_day_is_right_or_a_day_early(
     filed = Filed(truth) if days_late or second % 2 else None
     if filed and session == "post-market" and truth < start + timedelta(hours=17):
         session = "pre-market"
-    available_at, _rule = public_at("AAPL", day, session, filed)
+    available_at, _rule = public_at("QACB", day, session, filed)
     assert truth <= available_at <= truth + dating.DATE_ONLY_BOUND
 
 
 def test_a_filing_before_the_close_does_not_date_what_came_after_it():
     morning = datetime(2024, 4, 25, 12, tzinfo=UTC)
-    assert public_at("AAPL", date(2024, 4, 25), "post-market", Filed(morning)) == (
+    assert public_at("QACB", date(2024, 4, 25), "post-market", Filed(morning)) == (
         datetime(2024, 4, 26, 4, tzinfo=UTC), "end_of_day",
     )  # fmt: skip
 
 
 def test_estimates_are_available_when_fetched_and_keep_every_column(answers):
-    rows = answers("av_estimates", tickers=("AAPL",)).rows(fetched_at=FETCHED)
+    rows = answers("av_estimates", tickers=("QACB",)).rows(fetched_at=FETCHED)
     assert {row.available_at for row in rows} == {FETCHED}
     assert rows[1].values["eps_estimate_average_90_days_ago"] == 1.3
     assert (rows[2].values["revenue_estimate_low"], rows[2].values["horizon"]) == (None, "historical fiscal quarter")
@@ -125,14 +125,14 @@ def test_estimates_are_available_when_fetched_and_keep_every_column(answers):
 
 def test_an_estimate_of_another_shape_is_no_null(answers):
     estimate = {"date": "2024-06-30", "horizon": "fiscal quarter", "eps_estimate_mean": "1.3"}
-    reasons = answers("av_estimates", tickers=("AAPL",)).reasons({"estimates": [estimate, {"horizon": []}]})
+    reasons = answers("av_estimates", tickers=("QACB",)).reasons({"estimates": [estimate, {"horizon": []}]})
     assert reasons == ["estimate lacks a figure", "no horizon"]
 
 
 def test_the_calendar_is_available_when_fetched(answers):
     rows = answers("av_earnings_calendar").rows(fetched_at=FETCHED)
     assert [(row.values["ticker"], row.values["estimate"], row.available_at) for row in rows] == [
-        ("AAPL", 1.34, FETCHED), ("KO", 0.81, FETCHED), ("QFH", None, FETCHED),
+        ("QACB", 1.34, FETCHED), ("QAU", 0.81, FETCHED), ("QFH", None, FETCHED),
     ]  # fmt: skip
 
 
@@ -148,11 +148,11 @@ def test_a_quote_that_is_not_closed_swallows_no_line_of_the_calendar(answers, co
 
 def test_a_torn_line_of_the_calendar_is_a_gap(answers):
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
-    lines = "AAPL,APPLE INC,2024-07-25,2024-06-30,1.34,USD\n,NOBODY,2024-07-25,2024-06-30,,USD,\nKO,COCA"
+    lines = "QACB,ACONBY INC,2024-07-25,2024-06-30,1.34,USD\n,NOBODY,2024-07-25,2024-06-30,,USD,\nQAU,AUBERNE"
     assert answers("av_earnings_calendar").reasons(head + lines) == [
         "line has missing or extra fields",
         "no symbol",
         "line has missing or extra fields",
     ]
-    other = head + "KO,COCA COLA CO,2024-07-19,2024-06-30,0.81,USD,pre-market"
-    assert answers("av_earnings_calendar", tickers=("AAPL",)).reasons(other) == ["record is about another ticker"]
+    other = head + "QAU,AUBERNE CO,2024-07-19,2024-06-30,0.81,USD,pre-market"
+    assert answers("av_earnings_calendar", tickers=("QACB",)).reasons(other) == ["record is about another ticker"]

@@ -15,26 +15,26 @@ UTC = timezone.utc
 
 
 def test_dividends_keep_every_digit_over_pages(answers):
-    outcomes = answers("polygon_dividends", tickers=("KO",)).outcomes()
+    outcomes = answers("polygon_dividends", tickers=("QAU",)).outcomes()
     amounts = [outcome.values["cash_amount_text"] for outcome in outcomes if hasattr(outcome, "values")]
     assert amounts == ["0.485", "0.485", "0.48515625", "0.485"]
     assert [outcome.reason for outcome in outcomes if hasattr(outcome, "reason")] == ["no declaration date"]
 
 
 def test_a_dividend_is_public_at_the_end_of_its_declaration_day(answers):
-    first = answers("polygon_dividends", tickers=("KO",)).rows()[0]
+    first = answers("polygon_dividends", tickers=("QAU",)).rows()[0]
     assert first.available_at == datetime(2024, 2, 16, 5, tzinfo=UTC)
     assert (first.values["ex_dividend_date"], first.values["ordinal"]) == (date(2024, 3, 14), 0)
 
 
 def test_pages_left_behind_are_a_gap(answers):
-    reasons = answers("polygon_dividends", tickers=("KO",), max_pages=1).reasons()
+    reasons = answers("polygon_dividends", tickers=("QAU",), max_pages=1).reasons()
     assert reasons == ["more pages than asked for"]
 
 
 def dividend(**changes):
     return {
-        "ticker": "KO", "cash_amount": 0.5, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
+        "ticker": "QAU", "cash_amount": 0.5, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
         "dividend_type": "CD", "frequency": 4,
     } | changes  # fmt: skip
 
@@ -50,11 +50,11 @@ def unproven(_ticker, _after, _until):
 def test_an_amount_stated_as_paid_keeps_its_date_whatever_splits_follow(answers, kind, expected):
     newer = dividend(distribution_type=kind, split_adjusted_cash_amount=0.125, historical_adjustment_factor=0.98)
     del newer["dividend_type"]
-    feed = answers("polygon_dividends", tickers=("KO",), options={"version": "v1"})
+    feed = answers("polygon_dividends", tickers=("QAU",), options={"version": "v1"})
     [row] = feed.rows({"results": [newer]}, splits=unproven)
     assert row.available_at == datetime(2024, 5, 3, 4, tzinfo=UTC)
     assert (row.values["cash_amount"], row.values["dividend_type"]) == (0.5, expected)
-    [older] = answers("polygon_dividends", tickers=("KO",)).rows({"results": [dividend()]}, splits=unproven)
+    [older] = answers("polygon_dividends", tickers=("QAU",)).rows({"results": [dividend()]}, splits=unproven)
     assert older.available_at > row.available_at
 
 
@@ -66,31 +66,31 @@ def test_a_version_selects_the_list(answers):
         raise StopIteration
 
     for version in ("v3", "v1"):
-        feed = answers("polygon_splits", tickers=("KO",), options={"version": version})
+        feed = answers("polygon_splits", tickers=("QAU",), options={"version": version})
         with pytest.raises(RuntimeError):
             list(feed.feed.collect(feed.feed.units(feed.scope)[0], fetch))
     assert paths == ["/v3/reference/splits", "/stocks/v1/splits"]
-    feed = answers("polygon_splits", tickers=("KO",), options={"version": "v2"})
+    feed = answers("polygon_splits", tickers=("QAU",), options={"version": "v2"})
     with pytest.raises(BadInput, match="there is no version 'v2'; choose from v3, v1"):
         list(feed.feed.collect(feed.feed.units(feed.scope)[0], fetch))
 
 
 def test_an_older_dividend_keeps_its_ordinal_when_a_newer_one_joins_it(answers):
     results = [dividend(cash_amount=0.1, declaration_date="2024-05-20"), dividend(cash_amount=0.5)]
-    rows = answers("polygon_dividends", tickers=("KO",)).rows({"results": results})
+    rows = answers("polygon_dividends", tickers=("QAU",)).rows({"results": results})
     assert [(row.values["ordinal"], row.values["cash_amount"]) for row in rows] == [(1, 0.1), (0, 0.5)]
 
 
 def test_one_split_spelled_in_two_ways_is_kept_once(answers):
-    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10}
-    splits = answers("polygon_splits", tickers=("NVDA",))
+    split = {"ticker": "QBRY", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10}
+    splits = answers("polygon_splits", tickers=("QBRY",))
     answer = {"results": [split, split, split | {"split_to": 10.0, "id": "P2"}]}
     assert (len(splits.rows(answer)), splits.reasons(answer)) == (2, ["stated twice"])
 
 
 def test_dividends_of_one_day_are_told_apart_by_amount(answers):
     results = [dividend(cash_amount=0.7), dividend(cash_amount=0.5), dividend(cash_amount=0.7)]
-    rows = answers("polygon_dividends", tickers=("KO",)).rows({"results": results})
+    rows = answers("polygon_dividends", tickers=("QAU",)).rows({"results": results})
     assert [(row.values["ordinal"], row.values["cash_amount"]) for row in rows] == [(1, 0.7), (0, 0.5), (1, 0.7)]
 
 
@@ -113,11 +113,11 @@ def test_dividends_of_one_day_are_told_apart_by_amount(answers):
     ],
 )
 def test_a_dividend_that_cannot_be_read_is_a_gap(answers, changes, reason):
-    assert answers("polygon_dividends", tickers=("KO",)).reasons({"results": [dividend(**changes)]}) == [reason]
+    assert answers("polygon_dividends", tickers=("QAU",)).reasons({"results": [dividend(**changes)]}) == [reason]
 
 
 def test_a_split_is_public_when_the_first_bar_on_its_basis_is(answers):
-    [split] = answers("polygon_splits", tickers=("NVDA",)).rows()
+    [split] = answers("polygon_splits", tickers=("QBRY",)).rows()
     assert split.available_at == datetime(2024, 6, 10, 20, tzinfo=UTC)
     assert (split.values["split_from"], split.values["split_to"]) == (1.0, 10.0)
 
@@ -133,8 +133,8 @@ def test_a_split_is_public_when_the_first_bar_on_its_basis_is(answers):
     ],
 )
 def test_a_split_that_cannot_be_read_is_a_gap(answers, changes, reason):
-    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10} | changes
-    assert answers("polygon_splits", tickers=("NVDA",)).reasons({"results": [split]}) == [reason]
+    split = {"ticker": "QBRY", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10} | changes
+    assert answers("polygon_splits", tickers=("QBRY",)).reasons({"results": [split]}) == [reason]
 
 
 def test_a_ticker_is_asked_for_in_its_own_case(answers):
@@ -150,7 +150,7 @@ def test_a_ticker_is_asked_for_in_its_own_case(answers):
     [
         ("polygon", "BACpK", "BACpK"),
         ("massive", "BACpK", "BACpK"),
-        ("polygon", "ko", "KO"),
+        ("polygon", "qau", "QAU"),
         ("yahoo", "brk-b", "BRK-B"),
         ("alphavantage", "BACpK", "BACPK"),
     ],

@@ -23,21 +23,21 @@ PREMIUM = "You may subscribe to any of the premium plans at https://example.com/
          "refused", "upstream_error", "the source does not know the symbol or the call"),
         ({"Information": "Something new."}, "refused", "upstream_error", "refused without a known reason"),
         ({}, "retry", "no_data", "no data"),
-        ({"symbol": "AAPL", "annualEarnings": [], "quarterlyEarnings": []}, "retry", "no_data", "no data"),
-        ({"symbol": "AAPL", "annualEarnings": [], "quarters": []},
+        ({"symbol": "QACB", "annualEarnings": [], "quarterlyEarnings": []}, "retry", "no_data", "no data"),
+        ({"symbol": "QACB", "annualEarnings": [], "quarters": []},
          "refused", "upstream_error", "answer has an unknown format"),
         ("<html>Sorry</html>", "retry", "upstream_error", "the answer is not a JSON object"),
-        ('{"symbol": "AAPL", "annualEar', "retry", "upstream_error", "the answer is not JSON"),
+        ('{"symbol": "QACB", "annualEar', "retry", "upstream_error", "the answer is not JSON"),
         (" ", "retry", "upstream_error", "the answer is blank"),
     ],
 )  # fmt: skip
 def test_alpha_vantage_is_read_by_its_sentence(answers, answer, outcome, gap_type, reason):
-    verdict = answers("av_earnings", tickers=("AAPL",)).verdict(answer if answer != {} else "{}")
+    verdict = answers("av_earnings", tickers=("QACB",)).verdict(answer if answer != {} else "{}")
     assert (verdict.outcome, verdict.gap_type, verdict.reason) == (outcome, gap_type, reason)
 
 
 def test_an_empty_calendar_is_asked_for_again(answers):
-    calendar = answers("av_earnings_calendar", tickers=("AAPL",))
+    calendar = answers("av_earnings_calendar", tickers=("QACB",))
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     assert calendar.verdict(head).outcome == "retry"
     assert calendar.verdict(f'{head}"{"A" * 200_000}\n').reason == "the answer is not CSV"
@@ -60,7 +60,7 @@ def test_an_empty_calendar_is_asked_for_again(answers):
     ],
 )  # fmt: skip
 def test_polygon_is_read_by_its_status(answers, answer, outcome, reason):
-    verdict = answers("polygon_splits", tickers=("NVDA",)).verdict(answer)
+    verdict = answers("polygon_splits", tickers=("QBRY",)).verdict(answer)
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
@@ -76,5 +76,5 @@ def test_polygon_is_read_by_its_status(answers, answer, outcome, reason):
     ],
 )
 def test_yahoo_is_read_by_its_envelope(answers, answer, outcome, gap_type):
-    verdict = answers("yahoo_upgrades", tickers=("AAPL",)).verdict(answer)
+    verdict = answers("yahoo_upgrades", tickers=("QACB",)).verdict(answer)
     assert (verdict.outcome, verdict.gap_type) == (outcome, gap_type)

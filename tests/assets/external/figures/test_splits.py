@@ -22,7 +22,7 @@ def on(day, ratio):
 @pytest.mark.parametrize("name", ["av_earnings", "yahoo_earnings"])
 @pytest.mark.parametrize(("day", "ratio", "since"), [(LONG_AGO, 10.0, False), (SINCE, 10.0, True), (SINCE, None, True)])
 def test_earnings_a_share_count_when_fetched_after_a_split(answers, name, day, ratio, since):
-    source = answers(name, tickers=("AAPL",))
+    source = answers(name, tickers=("QACB",))
     plain, rows = source.rows(), source.rows(splits=on(day, ratio))
     assert any(row.available_at < FETCHED for row in plain)
     expected = [max(FETCHED, row.available_at) if since else row.available_at for row in plain]
@@ -30,7 +30,7 @@ def test_earnings_a_share_count_when_fetched_after_a_split(answers, name, day, r
 
 
 def test_what_was_reported_after_a_split_keeps_its_date(answers):
-    source = answers("av_earnings", tickers=("AAPL",))
+    source = answers("av_earnings", tickers=("QACB",))
     plain, rows = source.rows(), source.rows(splits=on(date(2024, 4, 1), 10.0))
     early = [row.available_at for row in rows if row.available_at < FETCHED]
     assert early == [row.available_at for row in plain if row.values["reported_date"] >= date(2024, 4, 1)]
@@ -41,7 +41,7 @@ def test_what_was_reported_after_a_split_keeps_its_date(answers):
 @pytest.mark.parametrize(("name", "column"), [("av_earnings", "reported_date"), ("yahoo_earnings", "event_date")])
 def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, column):
     """It is public from midnight on, and shares are split at the next morning's open."""
-    source = answers(name, tickers=("AAPL",))
+    source = answers(name, tickers=("QACB",))
     eve = max(row.values[column] for row in source.rows() if row.available_at < FETCHED)
     for days, counted in ((1, FETCHED), (0, None)):
         rows = source.rows(splits=on(eve + timedelta(days=days), 10.0))
@@ -69,7 +69,7 @@ def test_figures_a_share_are_asked_for_after_splits(name):
 
 
 def test_a_rating_counts_when_fetched_after_a_split_where_it_bears_a_price_target(answers):
-    rows = answers("yahoo_upgrades", tickers=("AAPL",)).rows(splits=on(SINCE, 10.0))
+    rows = answers("yahoo_upgrades", tickers=("QACB",)).rows(splits=on(SINCE, 10.0))
     targets = [any(row.values[name] for name in ("current_price_target", "prior_price_target")) for row in rows]
     assert [row.available_at == FETCHED for row in rows] == targets
     assert any(targets)

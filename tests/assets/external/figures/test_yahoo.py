@@ -14,7 +14,7 @@ UTC = timezone.utc
 
 
 def test_reports_are_public_at_the_end_of_their_day(answers):
-    rows = answers("yahoo_earnings", tickers=("AAPL",)).rows()
+    rows = answers("yahoo_earnings", tickers=("QACB",)).rows()
     assert [(row.values["event_date"].isoformat(), row.available_at.isoformat()) for row in rows] == [
         ("2024-07-25", "2024-07-26T04:00:00+00:00"),
         ("2024-04-26", "2024-04-27T04:00:00+00:00"),
@@ -23,7 +23,7 @@ def test_reports_are_public_at_the_end_of_their_day(answers):
 
 
 def test_appointments_and_unreported_events_are_gaps(answers):
-    reasons = answers("yahoo_earnings", tickers=("AAPL",)).reasons()
+    reasons = answers("yahoo_earnings", tickers=("QACB",)).reasons()
     assert reasons == ["not public yet", "no reported figure"]
 
 
@@ -46,18 +46,18 @@ def table(*rows, columns=("startdatetime", "epsestimate", "epsactual", "epssurpr
     ],
 )
 def test_what_cannot_be_read_is_a_gap(answers, answer, reasons):
-    assert answers("yahoo_earnings", tickers=("AAPL",)).reasons(answer) == reasons
+    assert answers("yahoo_earnings", tickers=("QACB",)).reasons(answer) == reasons
 
 
 def test_an_event_of_another_company_is_a_gap(answers):
     answer = table(
         ["2024-07-25T20:00:00Z", 1, 1, "PEP"], columns=("startdatetime", "epsestimate", "epsactual", "ticker")
     )
-    assert answers("yahoo_earnings", tickers=("AAPL",)).reasons(answer) == ["record is about another ticker"]
+    assert answers("yahoo_earnings", tickers=("QACB",)).reasons(answer) == ["record is about another ticker"]
 
 
 def test_ratings_leave_their_own_day_out(answers):
-    rows = answers("yahoo_upgrades", tickers=("AAPL",)).rows()
+    rows = answers("yahoo_upgrades", tickers=("QACB",)).rows()
     assert rows[0].values["graded_at"] == datetime(2024, 7, 3, 12, 0, 11, tzinfo=UTC)
     assert rows[0].available_at == datetime(2024, 7, 4, 4, tzinfo=UTC)
     assert rows[1].available_at == datetime(2024, 7, 4, 4, tzinfo=UTC), "its UTC day is the later one"
@@ -84,7 +84,7 @@ def rating(**changes):
     ],
 )
 def test_a_rating_that_cannot_be_read_is_a_gap(answers, changes, reason):
-    upgrades = answers("yahoo_upgrades", tickers=("AAPL",))
+    upgrades = answers("yahoo_upgrades", tickers=("QACB",))
     assert upgrades.reasons(rating(**changes), observed_at=datetime(2025, 12, 31, 20, tzinfo=UTC)) == [reason]
 
 

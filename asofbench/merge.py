@@ -1,0 +1,73 @@
+"""Joins the results of several runs: of other systems, or of other classes of the same ones."""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Any
+
+from asofbench.generate import CLASSES
+from asofbench.report import class_of, summary_of
+from asofbench.systems import BadTarget
+
+Report = Mapping[str, Any]
+
+
+def merged(reports: Iterable[Report]) -> dict[str, Any]:
+    """Return one report. What it says of the machine and of what is frozen is that of the last one; each system says
+    when its classes were run, and which hashes graded them.
+
+    Raises BadTarget if there is no report, or two runs of a system share a class.
+    """
+    report = reduce(_joined, reports, dict[str, Any]())
+    if not report:
+        raise BadTarget("there is nothing to merge: name the results.json of two runs")
+    return report
+
+
+def _joined(before: Report, after: Report) -> dict[str, Any]:
+    if not before:
+        return {**after, "systems": [_with_runs(system, after) for system in after["systems"]]}
+    systems = {system["name"]: system for system in before["systems"]}
+    for system in after["systems"]:
+        new = _with_runs(system, after)
+        systems[new["name"]] = _added(systems[new["name"]], new) if new["name"] in systems else new
+    ordered = sorted(systems.values(), key=lambda system: (system["control"], system["name"].casefold()))
+    asked = {name for system in ordered for name in system["by_class"]}
+    absent = {entry["name"]: entry for entry in (*before["not_run"], *after["not_run"]) if entry["name"] not in systems}
+    classes = {name: class_of(name, ordered) for name in CLASSES if name in asked}
+    return {**after, "systems": ordered, "not_run": list(absent.values()), "classes": classes}
+
+
+def _with_runs(system: Report, report: Report) -> dict[str, Any]:
+    run = {
+        "date": report["date"][:10],
+        "graded_by": report["graded_by"],
+        "load": report["machine"]["load"],
+        "classes": len(system["by_class"]),
+    }
+    return {"runs": [run], "large": {}, **system}
+
+
+def _added(before: Report, after: Report) -> dict[str, Any]:
+    """Return a system with the classes of both runs; its costs in small worlds are those of the run with more cases."""
+    if both := sorted(set(before["by_class"]) & set(after["by_class"])):
+        raise BadTarget(f"two runs of {before['name']} have the class {both[0]}: leave one of them out")
+    fuller = max(before, after, key=lambda system: system["cases"])
+    counts = {**before["by_class"], **after["by_class"]}
+    by_class = {name: counts[name] for name in CLASSES if name in counts}
+    return {
+        **fuller,
+        "adapter": after["adapter"],
+        "seconds": round(before["seconds"] + after["seconds"], 1),
+        "cases": before["cases"] + after["cases"],
+        "calls": _sum(before["calls"], after["calls"]),
+        "controls": _sum(before["controls"], after["controls"]),
+        "large": after["large"] or before["large"],
+        "runs": [*before["runs"], *after["runs"]],
+        "by_class": by_class,
+        "failures": [*before["failures"], *after["failures"]],
+        **summary_of(by_class),
+    }
+
+
+def _sum(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {name: before[name] + after[name] for name in before}

@@ -1,0 +1,155 @@
+"""The track for agents: tapes of real MCP clients, which agents that behave and agents that peek leave behind."""
+
+import asyncio
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from asofbench.agents import main
+from asofbench.tape import for_agents, grade, prompt
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = ("restatement/news/2", "late_publication/bars/4")
+RIGHT, LEAKS = "control: knows all", "control: shows everything"
+
+
+async def agent(command, ask):
+    """One run of an agent: what it calls, and what it answers."""
+    settings = StdioServerParameters(command=sys.executable, args=command, env={"PYTHONPATH": str(ROOT)})
+    async with stdio_client(settings) as (reading, writing), ClientSession(reading, writing) as session:
+        await session.initialize()
+        [tool] = (await session.list_tools()).tools
+        return tool.input_schema["properties"], await ask(session)
+
+
+def taped(tmp_path, case, system, ask, *more):
+    """Run an agent whose server stands behind the tape; returns the tool's arguments and the lines of the tape."""
+    tape = tmp_path / "tape.jsonl"
+    server = [sys.executable, "-m", "asofbench.agents", "serve", system, "--case", case.id, *more]
+    command = ["-m", "asofbench.agents", "tape", "--case", case.id, "--out", str(tape), "--", *server]
+    arguments, answer = asyncio.run(agent(command, ask))
+    with tape.open("a") as writing:
+        writing.write(json.dumps({"case": case.id, "answer": answer}) + "\n")
+    return arguments, [json.loads(line) for line in tape.read_text().splitlines()]
+
+
+def calls(case, **arguments):
+    async def ask(session):
+        result = await session.call_tool("records", {"entity": case.ask.entity, **arguments})
+        return result.content[0].text
+
+    return ask
+
+
+@pytest.fixture
+def case(found):
+    return next(case for case in for_agents(found) if case.id == CASES[0])
+
+
+def test_an_agent_that_asks_as_of_t_is_right_and_its_tape_shows_nothing_later(tmp_path, found, case):
+    _, tape = taped(tmp_path, case, RIGHT, calls(case, as_of=case.ask.as_of))
+    [graded] = grade(tape, found)
+    assert (graded.verdict, graded.calls, graded.shown, graded.beyond) == ("caught", 1, [], [])
+    assert {line.get("from") for line in tape} == {"client", "server", None}
+
+
+def test_an_agent_that_asks_for_a_later_instant_leaks_though_its_store_is_right(tmp_path, found, case, capsys):
+    _, tape = taped(tmp_path, case, RIGHT, calls(case, as_of=case.later.as_of))
+    [graded] = grade(tape, found)
+    assert (graded.verdict, graded.shown, graded.beyond) == ("leak", ["records"], ["records"])
+    assert main(["grade", str(tmp_path / "tape.jsonl")]) == 1
+    told = capsys.readouterr()
+    assert json.loads(told.out)["verdict"] == "leak"
+    assert "1 tool calls: 1 showed what came after T, 1 asked for it" in told.err
+
+
+def test_an_agent_that_hides_what_it_saw_is_found_by_its_tape(tmp_path, found, case):
+    async def ask(session):
+        await session.call_tool("records", {"entity": case.ask.entity, "as_of": case.later.as_of})
+        return json.dumps(case.truth)
+
+    _, tape = taped(tmp_path, case, RIGHT, ask)
+    [graded] = grade(tape, found)
+    assert (graded.verdict, graded.why) == ("leak", "canary in what records returned")
+
+
+def test_a_pinned_tool_has_no_instant_and_shows_the_future_only_if_its_store_does(tmp_path, found, case):
+    arguments, tape = taped(tmp_path, case, RIGHT, calls(case), "--pinned")
+    assert set(arguments) == {"entity"}
+    assert [graded.verdict for graded in grade(tape, found)] == ["caught"]
+    (tmp_path / "tape.jsonl").unlink()
+    _, tape = taped(tmp_path, case, LEAKS, calls(case), "--pinned")
+    [graded] = grade(tape, found)
+    assert (graded.verdict, graded.beyond) == ("leak", [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "why"),
+    [
+        ("{}", "withheld", "lacks 1"),
+        ("I do not know.", "refused", "no JSON object in the answer"),
+        ("", "refused", "no answer"),
+        ('{"headline": 1}', "leak", "tells 1 that were not so"),
+    ],
+)
+def test_an_answer_is_compared_with_what_was_public(found, case, answer, verdict, why):
+    [graded] = grade([{"case": case.id, "answer": answer}], found)
+    assert (graded.verdict, graded.why) == (verdict, why)
+
+
+def test_a_later_date_in_an_argument_counts_and_t_itself_and_what_is_no_date_do_not(found, case):
+    def graded(**arguments):
+        params = {"name": "search", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return grade([{"case": case.id, "from": "client", "message": message}], found)[0].beyond
+
+    assert graded(until="2031-01-01") == graded(range={"to": "2031-01-01T00:00:00+02:00"}) == ["search"]
+    assert graded(at=case.ask.as_of) == graded(item="0000-99-99") == graded() == []
+
+
+def test_tasks_state_the_prompt_the_instant_and_the_rows_of_both_worlds(tmp_path, found, case):
+    assert main(["tasks", "--out", str(tmp_path), "--classes", "restatement"]) == 0
+    tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
+    [mine] = [task for task in tasks if task["case"] == case.id]
+    assert (mine["T"], mine["prompt"]) == (case.ask.as_of, prompt(case))
+    rows = [json.loads(line) for line in (tmp_path / mine["rows"]).read_text().splitlines()]
+    assert len(rows) == len(case.rows) + len(case.plant)
+    assert {each.kind for each in for_agents(found)} > {"restatement", "any_order", "random_history"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["serve", "nobody", "--case", CASES[0]], "there is no system 'nobody'"),
+        (["tape", "--case", "a/b/1", "--out", "tape", "--", "cat"], "there is no case 'a/b/1' for agents"),
+        (["grade", "missing.jsonl"], "No such file or directory: 'missing.jsonl'"),
+        (["grade", "other.jsonl"], "other.jsonl: there is no case 'a/b/1' for agents"),
+        (["grade", "broken.jsonl"], "broken.jsonl: line 1 is not a JSON object with a case"),
+    ],
+)
+def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("other.jsonl").write_text('{"case": "a/b/1", "answer": ""}\n')
+    Path("broken.jsonl").write_text("[]\n")
+    assert main(arguments) == 2
+    [reply] = capsys.readouterr().err.splitlines()
+    assert problem in reply
+
+
+def test_the_commands_of_the_page_run(tmp_path, found, case, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/asofbench.md").read_text()
+    tasks, grading = (
+        command.split() for command in re.findall(r"^python -m asofbench.agents (.*)$", page, re.MULTILINE)
+    )
+    assert main(tasks) == 0
+    first = json.loads(Path("tasks/tasks.jsonl").read_text().splitlines()[0])
+    Path("tape.jsonl").write_text(json.dumps({"case": first["case"], "answer": "{}"}) + "\n")
+    assert main(grading) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "withheld"
+    assert f'"{case.id}"' in page
