@@ -127,7 +127,8 @@ def _grade(file: Path, everything: list[Case]) -> int:
     shown, beyond = (sum(len(getattr(verdict, name)) for verdict in graded) for name in ("shown", "beyond"))
     summary = ", ".join(f"{counts[name]} {name}" for name in ("caught", "leak", "withheld", "refused"))
     print(
-        f"{len(graded)} cases: {summary}. {calls} tool calls: {shown} showed what came after T, {beyond} asked for it.",
+        f"{len(graded)} of {len(everything)} cases: {summary}. {calls} tool calls: {shown} showed what came after T, "
+        f"{beyond} asked for it.",
         file=sys.stderr,
     )
     return int(counts["leak"] > 0)
@@ -138,9 +139,13 @@ def _line(content: str, where: str) -> dict[str, Any]:
         line = json.loads(content)
     except ValueError:
         line = None
-    if not isinstance(line, dict) or not isinstance(line.get("case"), str):
+    if not isinstance(line, dict) or not (isinstance(line.get("case"), str) and _is_message(line.get("message", {}))):
         raise BadTarget(f"{where} is not a JSON object with a case: write the tape with `tape`")
     return line
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, dict) and isinstance(message.get("params", {}), dict | None)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,10 +12,10 @@ Report = Mapping[str, Any]
 
 
 def merged(reports: Iterable[Report]) -> dict[str, Any]:
-    """Return one report. What it says of the machine and of what is frozen is that of the last one; each system says
-    when its classes were run, and which hashes graded them.
+    """Return one report. What it says of the machine is that of the last one; it is as frozen only if all are. Each
+    system says when its classes were run, and which hashes graded them.
 
-    Raises BadTarget if there is no report, or two runs of a system share a class.
+    Raises BadTarget if there is no report, the seeds differ, or two runs of a system share a class.
     """
     report = reduce(_joined, reports, dict[str, Any]())
     if not report:
@@ -26,6 +26,8 @@ def merged(reports: Iterable[Report]) -> dict[str, Any]:
 def _joined(before: Report, after: Report) -> dict[str, Any]:
     if not before:
         return {**after, "systems": [_with_runs(system, after) for system in after["systems"]]}
+    if before["seed"] != after["seed"]:
+        raise BadTarget(f"the runs have the seeds {before['seed']} and {after['seed']}: merge runs of one seed")
     systems = {system["name"]: system for system in before["systems"]}
     for system in after["systems"]:
         new = _with_runs(system, after)
@@ -34,7 +36,9 @@ def _joined(before: Report, after: Report) -> dict[str, Any]:
     asked = {name for system in ordered for name in system["by_class"]}
     absent = {entry["name"]: entry for entry in (*before["not_run"], *after["not_run"]) if entry["name"] not in systems}
     classes = {name: class_of(name, ordered) for name in CLASSES if name in asked}
-    return {**after, "systems": ordered, "not_run": list(absent.values()), "classes": classes}
+    changed = sorted({*before["differences"], *after["differences"]})
+    frozen = {"frozen": not changed, "differences": changed}
+    return {**after, **frozen, "systems": ordered, "not_run": list(absent.values()), "classes": classes}
 
 
 def _with_runs(system: Report, report: Report) -> dict[str, Any]:

@@ -62,20 +62,24 @@ def _graded(case: Case, lines: Sequence[Line]) -> Graded:
     at, names, graded = read(case.ask.as_of), dict[Any, str](), Graded(case.id, CAUGHT)
     for line in lines:
         message = line.get("message", {})
-        if message.get("method") == "tools/call":
+        if line.get("from") == "server":
+            if where(Reply(answer=message), case.ask, case.canaries):
+                graded.shown.append(names.get(message.get("id"), str(message.get("method", "a message"))))
+        elif message.get("method") == "tools/call":
             graded.calls += 1
-            names[message.get("id")] = str(message["params"].get("name"))
-            if any(moment > at for moment in _instants(message["params"].get("arguments"))):
-                graded.beyond.append(names[message["id"]])
-        elif line.get("from") == "server" and where(Reply(answer=message), case.ask, case.canaries):
-            graded.shown.append(names.get(message.get("id"), str(message.get("method", "a message"))))
+            params = message.get("params") or {}
+            names[message.get("id")] = str(params.get("name"))
+            if any(moment > at for moment in _instants(params.get("arguments"))):
+                graded.beyond.append(names[message.get("id")])
     answers = [str(line["answer"]) for line in lines if "answer" in line]
-    graded.verdict, graded.why = _verdict(case, graded, answers[-1] if answers else "")
+    graded.verdict, graded.why = _verdict(case, graded, answers)
     return graded
 
 
-def _verdict(case: Case, graded: Graded, answer: str) -> tuple[str, str]:
-    if where(Reply(answer=answer), case.ask, case.canaries):
+def _verdict(case: Case, graded: Graded, answers: Sequence[str]) -> tuple[str, str]:
+    """Return the verdict on the last answer, and its reason; a canary counts in every answer."""
+    answer = answers[-1] if answers else ""
+    if any(where(Reply(answer=each), case.ask, case.canaries) for each in answers):
         return LEAK, "canary in the answer"
     if graded.shown:
         return LEAK, f"canary in what {graded.shown[0]} returned"

@@ -5,7 +5,7 @@ Each fill is booked once.
 
 import csv
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -116,10 +116,25 @@ def import_fills(
         content = digest(render(replace(fill, multiplier=None, currency="" if fill.multiplier else fill.currency)))
         counted[content] += 1
         caused[f"fill:{content}:{counted[content]}"] = fill
+    causes = {remembered.all(path)[0].cause for path in remembered.paths(KINDS["fills"].folder)}
+    new = [fill for cause, fill in caused.items() if cause not in causes]
+    _refuse_other_multipliers(fills(remembered), new)
     if order:
-        causes = {remembered.all(path)[0].cause for path in remembered.paths(KINDS["fills"].folder)}
-        order.check(fills(remembered), [fill for cause, fill in caused.items() if cause not in causes])
+        order.check(fills(remembered), new)
     return book_fills(memory, caused, PM)
+
+
+def _refuse_other_multipliers(booked: Sequence[Fill], new: Sequence[Fill]) -> None:
+    """Raise BadInput if a position would have contracts of two multipliers, of which its value has only one."""
+    quantities, multipliers = defaultdict[tuple[str, str], float](float), dict[tuple[str, str], float | None]()
+    for fill in sorted([*booked, *new], key=lambda fill: (fill.filled_at, fill.id)):
+        position = fill.instrument, fill.expression
+        if not round(quantities[position], 9):
+            multipliers[position] = fill.multiplier
+        elif fill.id == NEW and fill.multiplier != (first := multipliers[position]):
+            problem = f"multiplier of {fill.instrument} is {fill.multiplier or 1:g}, and that of its open position"
+            raise BadInput("fills", f"{problem} {first or 1:g}", "close the position first, or void its fills")
+        quantities[position] += fill.quantity
 
 
 def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = CODE) -> int:

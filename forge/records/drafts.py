@@ -10,8 +10,9 @@ from datetime import date
 from textwrap import dedent
 from typing import Any
 
+from forge.core.errors import RecordUnreadable
 from forge.records.kinds import NEW, Kind
-from forge.records.spelling import Reading, key, load_json
+from forge.records.spelling import Reading, key, load_json, unrepeated
 from forge.records.text import END, Draft, Layout, assemble, schema
 
 _FENCE = re.compile(r"\s*```[\w-]*\n(.*)\n```\s*", re.DOTALL)
@@ -58,9 +59,15 @@ class _Reader:
         """Return the title, the fields and the body of a JSON object; of the lines if it is not one."""
         try:
             whole = load_json(text)
-        except ValueError:
-            return self.layout()
-        by_name: dict[str, Any] = {key(name): value for name, value in whole.items()}
+        except ValueError as problem:
+            layout = self.layout()
+            if not self._due.keys() & {name for _, name, _ in layout.pairs}:
+                raise RecordUnreadable(1, f"the text {problem}", "write one field per line, or JSON") from None
+            return layout
+        try:
+            by_name: dict[str, Any] = unrepeated((key(name), value) for name, value in whole.items())
+        except ValueError as problem:
+            raise RecordUnreadable(1, str(problem), "give each field once") from None
         self._set_title(str(by_name.pop("id", "")))
         body = str(by_name.pop("body", None) or "").strip("\n")
         if summary := by_name.pop("summary", None):

@@ -38,7 +38,7 @@ ALIASES = {
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:\s+#.*)?""")
 _CURLY = str.maketrans({"\N{LEFT DOUBLE QUOTATION MARK}": '"', "\N{RIGHT DOUBLE QUOTATION MARK}": '"'})
 _NUMBER = re.compile(
-    r"(?P<sign>[+-]?)\$?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<power>[eE][+-]?\d{1,3})?"
+    r"(?P<sign>[+-]?)(?P<dollar>\$?)(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<power>[eE][+-]?\d{1,3})?"
     r"\s*(?P<percent>%|percent|pct)?"
 )
 _RULE = re.compile(r"(?P<column>[a-z][a-z0-9_]*)\s*(?P<sign><=|>=|==|!=|<|>|=|≤|≥)\s*(?P<value>.+)")
@@ -47,8 +47,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DAY_FORMS = ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%B %d %Y", "%b %d %Y")
 _DURATION = re.compile(r"(?:in )?([1-9][0-9]{0,2}) ?(d|day|w|week|m|month|y|year)s?")
-_LEVEL = re.compile(r"(\$?[0-9][0-9,]*(?:\.[0-9]+)?)\s*\(.*\)")
-_THIRTY_SECONDS = re.compile(r"([0-9]{2,3})-([0-2][0-9]|3[01])\+?")
+_LEVEL = re.compile(r"(\$?[0-9][0-9,]*(?:\.[0-9]+)?)\s*\([^0-9()]*[0-9]+(?:\.[0-9]+)?\s*%[^0-9()]*\)")
+_THIRTY_SECONDS = re.compile(r"(3[2-9]|[4-9][0-9]|[0-9]{3})-([0-2][0-9]|3[01])(\+?)")
 _UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -102,8 +102,10 @@ def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Sp
             value = (int if kind is int and value.strip().isdigit() else float)(read_number(value, low, high, unit))
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < TOO_LARGE:
             raise ValueError(f"{quote(spelling)} is not a number")
-        if not reading.exact and (low, high) == (0, 1) and 2 <= value <= 100 and value == int(value):
-            value = value / 100  # A whole number from 2 to 100 is a share in percent.
+        # A whole number is in percent. Up to 10 it may count tenths, unless it is a probability, as these sum to 1.
+        least = 2 if name == "probability" else 11
+        if not reading.exact and (low, high) == (0, 1) and least <= value <= 100 and value == int(value):
+            value = value / 100
             reading.note(name, spelling, f"{value:g}")
         if not low <= value <= high:
             raise ValueError(
@@ -134,8 +136,10 @@ def _read_word(kind: Any, value: Any, reading: Reading, name: str) -> Any:
 
 
 def _read_day(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
-    if not isinstance(value, str):
+    if isinstance(value, date):
         return value
+    if not isinstance(value, str):
+        raise ValueError(f"{quote(value)} is not a day such as 2024-02-15")  # noqa: TRY004 - a fault of the record
     duration = _DURATION.fullmatch(value.strip().casefold())
     if duration and reading.today and not reading.exact:
         day = after(reading.today, int(duration[1]), duration[2][0])
@@ -158,7 +162,9 @@ def _read_names(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
     if isinstance(value, str):
         value = structure(value) if value[:1] in "[-{" and not reading.exact else value
         value = [unquote(part.strip()) for part in value.split(",")] if isinstance(value, str) else value
-    for item in value if isinstance(value, list | tuple | dict) else [None]:
+    if isinstance(value, dict):
+        value = [name if item is None else f"{name}: {item}" for name, item in value.items()]
+    for item in value if isinstance(value, list | tuple) else [None]:
         if not isinstance(item, str) or not _NAME.fullmatch(item):
             raise ValueError(f"{quote(item)} is not a name; separate names by commas")
     return tuple(value)
@@ -171,7 +177,7 @@ def _read_pairs(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
     value = structure(value) if isinstance(value, str) else value
     if isinstance(value, list | tuple) and all(isinstance(item, dict) for item in value):
         pairs = [{item["name"]: item["value"]} if {*item} == {"name", "value"} else item for item in value]
-        value = {name: item for pair in pairs for name, item in pair.items()}
+        value = unrepeated((name, item) for pair in pairs for name, item in pair.items())
     return value
 
 
@@ -196,7 +202,7 @@ def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
     level, decimal = _LEVEL.fullmatch(value), price_in_32nds(value)
     if reading.exact or not (level or decimal):
         return value
-    text = level[1] if level else f"{decimal:g}"
+    text = level[1] if level else f"{decimal:.10g}"
     reading.note(name, value, text)
     return text
 
@@ -221,7 +227,7 @@ def _part(kind: Any, value: Any) -> Any:
         return {first: str(value)}
     if not isinstance(value, dict):
         return value
-    by_name = {_field_name(kind, name): item for name, item in value.items()}
+    by_name = unrepeated((_field_name(kind, name), item) for name, item in value.items())
     if len(by_name) > 1 or set(by_name) & set(_names(kind)):
         return by_name
     for name, item in value.items():
@@ -283,11 +289,15 @@ def read_number(text: str, low: float = -math.inf, high: float = math.inf, unit:
     match = _NUMBER.fullmatch(text.strip().replace(MINUS, "-"))
     if match is None:
         raise ValueError(f"{text[:60]!r} is not a number")
+    if match["dollar"] and (unit or (low, high) == (0, 1)):
+        raise ValueError(f"{text[:60]!r} is a price, which this number is not")
     number = Decimal(match["sign"] + match["digits"].replace(",", "") + (match["power"] or ""))
     if not match["percent"] or unit == PERCENT:
         return str(number)
     if (low, high) != (0, 1):
         raise ValueError(f"{text[:60]!r} is in percent, which this number is not")
+    if not low <= number / 100 <= high:
+        raise ValueError(f"{text[:60]!r} is not from {low:g} to {high:g}")
     return str(number / 100)
 
 
@@ -311,9 +321,9 @@ def after(day: date, number: int, unit: str) -> date:
 
 
 def price_in_32nds(text: str) -> float | None:
-    """Return a price such as 112-16 in decimals, or None for any other text."""
+    """Return a price such as 112-16 or 112-16+ in decimals; None for any other text, and for a range such as 10-15."""
     match = _THIRTY_SECONDS.fullmatch(text)
-    return int(match[1]) + int(match[2]) / 32 if match else None
+    return int(match[1]) + int(match[2]) / 32 + len(match[3]) / 64 if match else None
 
 
 def unquote(text: str) -> str:
@@ -353,7 +363,7 @@ def _rule(text: str) -> str:
 def load_json(text: str) -> Any:
     """Parse JSON without repeated keys. Raises ValueError."""
     try:
-        return outside_json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+        return outside_json.loads(text, object_pairs_hook=unrepeated, parse_constant=_no_constant)
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"is not JSON: {str(problem)[:80]}") from None
 
@@ -369,10 +379,14 @@ def structure(text: str) -> Any:
     raise ValueError("is neither JSON nor YAML")
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key appears twice")
-    return dict(pairs)
+def unrepeated(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return names with their values. Raises ValueError if a name appears twice."""
+    by_name: dict[Any, Any] = {}
+    for name, value in pairs:
+        if name in by_name:
+            raise ValueError(f"{name} appears twice")
+        by_name[name] = value
+    return by_name
 
 
 def _no_constant(name: str) -> None:

@@ -35,6 +35,8 @@ from pitlake.session.sql import engine, statements
 from pitlake.session.viewpoint import Viewpoint
 
 LENGTH = struct.Struct(">Q")
+_REPLIED = 93
+"""The exit status of a process that wrote its reply; a function may end its process with 0."""
 __all__ = ["InProcess", "main", "read", "write"]  # imported here once, for all forks
 
 
@@ -84,15 +86,18 @@ def _serve(tasks: IO[bytes], replies: IO[bytes], prepared: duckdb.DuckDBPyConnec
             return
         process = os.fork()
         if process == 0:
-            code = 1
+            code, pipe = 1, os.fstat(replies.fileno())
             try:
-                write(replies, run(task, prepared))
-                code = 0
+                reply = run(task, prepared)
+                # The function may have closed the pipe and opened a file in its place.
+                if os.path.samestat(os.fstat(replies.fileno()), pipe):
+                    write(replies, reply)
+                    code = _REPLIED
             finally:
                 os._exit(code)
         _, status = os.waitpid(process, 0)
-        if status:
-            message = f"the process of the function ended with status {status}"
+        if os.waitstatus_to_exitcode(status) != _REPLIED:
+            message = f"the process of the function ended with status {os.waitstatus_to_exitcode(status)}"
             write(replies, [TaskReply(None, message) for _ in task.instants])
 
 

@@ -59,7 +59,7 @@ _WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 LEAST_SECONDS, MOST_SECONDS = 10**8, 10**11
 """Counts outside of 1973 to 5138 are in another unit, so that no count is read as an earlier time."""
 _DAY = timedelta(days=1)
-_QUARTERS_SINCE = 1973
+_QUARTERS_SINCE = 1980
 _FAULTS = (ValueError, OverflowError, TypeError, AttributeError)
 
 
@@ -285,7 +285,7 @@ def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_fin
     if own is not None:
         _refuse_unset(instant.date())
     days = [(wall.date(), own or zone or NEW_YORK)] if is_midnight else []
-    # Since 1973 each zone is ahead by quarters of an hour, so no other time can be midnight in one of them.
+    # Since 1980 each zone is ahead by quarters of an hour, so no other time can be midnight in one of them.
     may_be_midnight = instant.year < _QUARTERS_SINCE or not (
         instant.minute % 15 or instant.second or instant.microsecond
     )

@@ -18,7 +18,7 @@ from pitlake.times import (
 
 DEFAULT_ZONE = "America/New_York"
 _QUARTER_HOUR = 900_000_000
-_ODD_OFFSETS_UNTIL = "1973-01-01"
+_ODD_OFFSETS_UNTIL = "1980-01-01"
 """Since then the offset of every zone is a multiple of 15 minutes."""
 
 

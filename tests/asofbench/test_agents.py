@@ -102,6 +102,25 @@ def test_an_answer_is_compared_with_what_was_public(found, case, answer, verdict
     assert (graded.verdict, graded.why) == (verdict, why)
 
 
+def test_no_line_of_a_tape_hides_another(found, case):
+    canary = next(each.text for each in case.canaries if each.public > case.ask.as_of)
+    hidden = {"id": 1, "method": "tools/call", "params": {"name": "x"}, "result": canary}
+    right = json.dumps(case.truth)
+    [graded] = grade(
+        [{"case": case.id, "from": "server", "message": hidden}, {"case": case.id, "answer": right}], found
+    )
+    assert (graded.verdict, graded.calls) == ("leak", 0)
+    [graded] = grade([{"case": case.id, "answer": each} for each in (f'{{"item": "{canary}"}}', right)], found)
+    assert (graded.verdict, graded.why) == ("leak", "canary in the answer")
+
+
+def test_the_summary_states_how_many_cases_the_tape_leaves_out(found, case, tmp_path, capsys):
+    tape = tmp_path / "tape.jsonl"
+    tape.write_text(json.dumps({"case": case.id, "answer": json.dumps(case.truth)}) + "\n")
+    assert main(["grade", str(tape)]) == 0
+    assert f"1 of {len(for_agents(found))} cases: 1 caught" in capsys.readouterr().err
+
+
 def test_a_later_date_in_an_argument_counts_and_t_itself_and_what_is_no_date_do_not(found, case):
     def graded(**arguments):
         params = {"name": "search", "arguments": arguments}
@@ -130,12 +149,14 @@ def test_tasks_state_the_prompt_the_instant_and_the_rows_of_both_worlds(tmp_path
         (["grade", "missing.jsonl"], "No such file or directory: 'missing.jsonl'"),
         (["grade", "other.jsonl"], "other.jsonl: there is no case 'a/b/1' for agents"),
         (["grade", "broken.jsonl"], "broken.jsonl: line 1 is not a JSON object with a case"),
+        (["grade", "texts.jsonl"], "texts.jsonl: line 1 is not a JSON object with a case"),
     ],
 )
 def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("other.jsonl").write_text('{"case": "a/b/1", "answer": ""}\n')
     Path("broken.jsonl").write_text("[]\n")
+    Path("texts.jsonl").write_text(json.dumps({"case": CASES[0], "from": "client", "message": "x"}) + "\n")
     assert main(arguments) == 2
     [reply] = capsys.readouterr().err.splitlines()
     assert problem in reply

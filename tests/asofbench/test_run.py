@@ -122,10 +122,23 @@ def test_runs_of_other_classes_and_systems_are_merged(parts, tmp_path):
     assert (tmp_path / "results.md").read_text() == markdown(document)
 
 
+def test_a_merged_run_is_as_frozen_only_if_all_are(parts, tmp_path):
+    first = tmp_path / "changed.json"
+    first.write_text(json.dumps(json.loads(Path(parts[0]).read_text()) | {"frozen": False, "differences": ["run.py"]}))
+    rest = [*parts[1:], str(first)]
+    for files in (rest, rest[::-1]):
+        assert main(["merge", *files, "--out", str(tmp_path)]) == 0
+        document = json.loads((tmp_path / "results.json").read_text())
+        assert (document["frozen"], "run.py" in document["differences"]) == (False, True)
+
+
 def test_what_can_not_be_merged_is_one_sentence(parts, tmp_path, capsys):
     (tmp_path / "list.json").write_text("[]")
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(json.loads(Path(parts[1]).read_text()) | {"seed": "mine"}))
     problems = {
         (parts[0], parts[0]): "two runs of control: knows all have the class undated: leave one of them out",
+        (parts[0], str(other)): "and mine: merge runs of one seed",
         (str(tmp_path / "none.json"),): "can't be read: [Errno 2]",
         (str(tmp_path / "list.json"),): "is not the results.json of a run",
         (): "there is nothing to merge",

@@ -62,6 +62,21 @@ def test_bad_input_is_one_line_with_a_next_step(function, message, lake):
         check(function, "2024-02-15", "2024-05-31", trials=1, lake=lake)
 
 
+ENDS = {
+    "ends": ("os._exit(0)", "the process of the function ended with status 0"),
+    "closes": ("os.closerange(3, 64)", "the process of the function ended with status 1"),
+    "replaces": ("os.closerange(3, 64); global files; files = [open(os.devnull, 'wb') for _ in range(61)]", "status 1"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), ENDS.values(), ids=ENDS)
+def test_a_function_that_ends_its_process_or_closes_its_pipe_is_an_error(line, message, lake, tmp_path):
+    file = tmp_path / "ending.py"
+    file.write_text(f"import os\n\n\ndef panel(session):\n    {line}\n    return session.sql('SELECT 1').df()\n")
+    with pytest.raises(BadInput, match=message):
+        check(f"{file}::panel", "2024-02-15", "2024-05-31", trials=1, lake=lake)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -3,14 +3,17 @@
 import asyncio
 import json
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from forge.agent.agent import Agent
 from forge.agent.conversation import ASK_AGAIN
 from forge.agent.tools.calls import UNREADABLE, meant_tool, understood
+from forge.agent.tools.read import ReadTool
 from forge.agent.tools.toolset import PROFILES
 from forge.core.tape import Tape
+from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, Results
 from forge.model.messages import AnswerCut, Returned
@@ -128,10 +131,28 @@ def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
     memory.close()
 
 
+@pytest.mark.parametrize(
+    ("written", "calls"),
+    [
+        ("read(b'x')", []),
+        ("read({1, 2})", []),
+        ("read({[]: 1})", []),
+        ("read('/a', path='/b')", []),
+        ("read('/a', 'full', 'x', 1)", [("read", {"path": "/a", "depth": "full", "query": "x", "argument 3": 1})]),
+        ('[{"name": "read", "arguments": {}}, {"name": "buy", "arguments": {}}]', [("read", {}), ("buy", {})]),
+    ],
+)
+def test_a_written_call_loses_no_argument_and_no_call(written, calls):
+    tools = {"read": ReadTool(cast("ForgeFS", None))}
+    assert [(each.name, each.arguments) for each in understood(said(written), tools, []).calls] == calls
+
+
 def test_a_name_is_corrected_only_where_one_tool_can_be_meant():
     names = dict.fromkeys(("read", "search", "fetch", "write", "dispatch", "collect", "review", "compact"))
-    assert {name: meant_tool(name, names) for name in ("Read", "serach", "fetch_data", "re", "drop", UNREADABLE)} == {
-        "Read": "read", "serach": "search", "fetch_data": "fetch", "re": "re", "drop": "drop", UNREADABLE: UNREADABLE,
+    words = ("Read", "serach", "fetch_data", "re", "view", "drop", UNREADABLE)
+    assert {name: meant_tool(name, names) for name in words} == {
+        "Read": "read", "serach": "search", "fetch_data": "fetch", "re": "re", "view": "view", "drop": "drop",
+        UNREADABLE: UNREADABLE,
     }  # fmt: skip
     assert set(PROFILES["small"]) > {"read", "fetch", "write"}
     assert ASK_AGAIN

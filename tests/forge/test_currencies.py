@@ -211,6 +211,21 @@ def test_a_changed_contract_is_a_dated_entry_and_an_unchanged_one_is_not_written
     ]
 
 
+def test_a_fill_with_another_multiplier_than_its_open_position_is_refused(memory, lake):
+    at(memory, lake, DAYS[3])
+    bought, sold = line(OIL, 2, 80.0, DAYS[1]), line(OIL, -1, 82.0, DAYS[3])
+    imported(memory, bought)
+    open_account(memory, CAPITAL, 0.0, {"future:QOIL": config.Contract(multiplier=500.0, margin=6000.0)})
+    now = at(memory, lake, DAYS[4], 20)
+    problem = f"multiplier of {OIL} is 500, and that of its open position 1000; close the position first, or void"
+    with pytest.raises(BadInput, match=problem):
+        import_fills(memory, HEADER + bought + sold)
+    assert len(fills(whole_memory(memory, now.as_of))) == 1
+    void_fill(memory, "F-001", "not ours")
+    assert import_fills(memory, HEADER + bought + sold) == 1
+    assert valued(memory, at(memory, lake, DAYS[5], 20)).account.nav == pytest.approx(CAPITAL + 500 * (82 - 85))
+
+
 def test_a_file_imported_again_after_a_changed_contract_adds_no_fill(memory, lake):
     at(memory, lake, DAYS[3])
     statement = line(OIL, 1, 80.0, DAYS[1])

@@ -121,6 +121,9 @@ READ = [
     ("expressions", "target", "120 (+20%)", "120"),
     ("expressions", "target", "$120.50", "$120.50"),
     ("expressions", "target", "120-16", "120.5"),
+    ("expressions", "target", "120-15+", "120.484375"),
+    ("expressions", "target", "120 (or 130)", "120 (or 130)"),
+    ("expressions", "target", "120 (pence)", "120 (pence)"),
 ]
 
 
@@ -188,6 +191,14 @@ REFUSED = [
     ("views", {"confidence": "high"}, "confidence: 'high' is not a number; write for example confidence: 0.6"),
     ("views", {"confidence": "1.4"}, "confidence: 1.4 is not from 0 to 1"),
     ("views", {"confidence": "650"}, "confidence: 650 is not from 0 to 1"),
+    ("views", {"confidence": "200%"}, "confidence: '200%' is not from 0 to 1"),
+    ("views", {"confidence": "7"}, "confidence: 7 is not from 0 to 1"),
+    ("views", {"confidence": "$60"}, "confidence: '$60' is a price, which this number is not"),
+    ("views", {"links": {"O-001": "supports", "O-002": "contradicts"}}, "links: 'O-001: supports' is not a name"),
+    ("views", {"settles": SETTLES | {"by": 1733097600}}, "by: 1733097600 is not a day such as 2024-02-15"),
+    ("views", {"settles": SETTLES | {"deadline": "2024-12-31"}}, "settles: by appears twice"),
+    ("views", {"scenarios": [{"name": "soft", "prob": 0.65, "probability": 0.5}, {"name": "hard", "p": 0.5}]},
+     "scenarios: probability appears twice"),
     ("views", {"scenarios": {"soft": 0.7, "hard": 0.7}}, "scenarios: their probabilities sum to 1.4, not 1"),
     ("views", {"scenarios": {"soft": 1.0}}, "scenarios: one scenario is not a distribution"),
     ("views", {"settles": SETTLES | {"query": "macro_series", "params": {"series": "GDPP"}}}, "GDPP"),
@@ -199,6 +210,10 @@ REFUSED = [
     ("views", {"confidance": 0.6}, "'confidance' is not a field; did you mean confidence?"),
     ("expressions", {"instrument": "the moon"}, "instrument: 'the moon' has neither daily bars nor quotes"),
     ("expressions", {"max_loss_pct": 0}, "max_loss_pct: 0 is not a loss"),
+    ("expressions", {"notional": "$5"}, "notional: '$5' is a price, which this number is not"),
+    ("expressions", {"factor_exposures": [{"name": "equity", "value": 5}, {"name": "equity", "value": 6}]},
+     "factor_exposures: equity appears twice"),
+    ("expressions", {"target": "10-15"}, "target: '10-15' is a range; write one price"),
     ("expressions", {"notional": -10}, "notional: -10 is negative, and the direction is long"),
     ("expressions", {"notional": 1e-7}, "notional: 1e-07 is less than 0.01"),
     ("expressions", {"max_loss_pct": 7}, "max_loss_pct: 7 is larger than the notional of 5"),
@@ -217,3 +232,17 @@ def test_what_has_no_single_meaning_is_refused_with_the_right_line(write, kind, 
         assert record is None, answer
         assert line in answer
         assert answer.endswith(f"How to write one: read('/help/{kind}.md')")
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ('"Confidence": 0.9', "confidence appears twice; give each field once"),
+        ('"confidence": 0.9', "the text is not JSON: confidence appears twice"),
+        ('"horizon": NaN', "the text is not JSON: NaN is not a number"),
+    ],
+)
+def test_json_with_two_values_of_a_field_is_refused_with_the_reason(write, more, line):
+    answer, record = write("views", f"{json.dumps(VIEW)[:-1]}, {more}}}")
+    assert record is None, answer
+    assert line in answer

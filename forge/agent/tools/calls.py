@@ -10,7 +10,7 @@ from typing import Any
 
 from forge.agent.tools.base import Tool
 from forge.model.messages import Answer, Call, Message, Results
-from forge.records.spelling import key, load_json
+from forge.records.spelling import key, load_json, unrepeated
 
 UNREADABLE = "tool_call"
 """The name of a call that is written as text and can't be read. No tool has it, so the call fails with a reason."""
@@ -43,7 +43,8 @@ def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
     if word in tools:
         return word
     first = word.partition("_")[0]
-    near = [first] if first in tools else get_close_matches(word, tools, 2, 0.7)
+    alike = [tool for tool in tools if tool[:1] == word[:1]]
+    near = [first] if first in tools else get_close_matches(word, alike, 2, 0.7)
     return near[0] if len(near) == 1 else name
 
 
@@ -80,16 +81,23 @@ def _calls(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[str, Any]]:
     """Yield the calls that a text is, as JSON or as `name(argument, name=argument)`."""
     try:
         whole = load_json(text) if text[:1] in "[{" else _call_expression(text, tools)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
+    named = [(meant_tool(name, tools), arguments) for name, arguments in _named(whole)]
+    if any(name in tools for name, _ in named):
+        yield from named  # A call of an unknown tool among them fails with a reason.
+
+
+def _named(whole: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names with arguments in a JSON value."""
     for item in whole if isinstance(whole, list) else [whole]:
         inside = item["function"] if isinstance(item, dict) and isinstance(item.get("function"), dict) else item
         if not isinstance(inside, dict):
             continue
         name = next((inside[each] for each in _NAMES if isinstance(inside.get(each), str)), "")
         arguments = next((inside[each] for each in _ARGUMENTS if isinstance(inside.get(each), dict | str)), None)
-        if meant_tool(name, tools) in tools and arguments is not None:
-            yield meant_tool(name, tools), arguments
+        if name and arguments is not None:
+            yield name, arguments
 
 
 def _call_expression(text: str, tools: Mapping[str, Tool]) -> dict[str, Any]:
@@ -99,6 +107,7 @@ def _call_expression(text: str, tools: Mapping[str, Tool]) -> dict[str, Any]:
         return {}
     name = meant_tool(call.func.id, tools)
     names = list(tools[name].spec.schema["properties"]) if name in tools else []
-    arguments = dict(zip(names, map(ast.literal_eval, call.args), strict=False))
-    arguments |= {part.arg or "": ast.literal_eval(part.value) for part in call.keywords}
+    names += [f"argument {number}" for number in range(len(names), len(call.args))]  # The tool refuses more.
+    pairs = [*zip(names, call.args, strict=False), *((part.arg or "", part.value) for part in call.keywords)]
+    arguments = unrepeated((argument, ast.literal_eval(value)) for argument, value in pairs)
     return {"name": name, "arguments": json.loads(json.dumps(arguments))}
