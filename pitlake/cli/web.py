@@ -14,7 +14,7 @@ from pitlake.cli.options import isolation_option, lake_option
 @click.option(
     "--as-of", metavar="T", help="Time of the first page; the reader can go to any other [default: an hour ago]."
 )
-@click.option("--ticker", default="NVDA", show_default=True, metavar="TICKER", help="Company of the first page.")
+@click.option("--ticker", metavar="TICKER", help="Company of the first page [default: the list of companies].")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -36,7 +36,7 @@ from pitlake.cli.options import isolation_option, lake_option
 )
 def command(
     as_of: str | None,
-    ticker: str,
+    ticker: str | None,
     host: str,
     port: int,
     allowed_hosts: tuple[str, ...],
@@ -53,20 +53,23 @@ def command(
     """
     from pitlake import clock, extensions
     from pitlake.web import serve
-    from pitlake.web.address import parse_address
+    from pitlake.web.address import Address, parse_address, parse_instant
     from pitlake.web.app import ServerSettings
     from pitlake.web.pool import Pool
 
     begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
-    home = parse_address({"as_of": begin, "ticker": ticker})
+    if ticker is None:
+        home = Address(parse_instant({"as_of": begin}), "")
+    else:
+        home = parse_address({"as_of": begin, "ticker": ticker})
     rooms = extensions.pages()
     pool = Pool(lake, isolation)
     settings = ServerSettings(pool, home, serve.token(), allowed_hosts, rooms)
 
     def listening(address: str) -> None:
-        click.echo(f"{address}{home.url()}")
+        click.echo(f"{address}{home.first_page}")
         click.echo(f"to change something, open {address}/unlock with the token {settings.token}", err=True)
         if browse:
-            click.launch(f"{address}{home.url()}")
+            click.launch(f"{address}{home.first_page}")
 
     serve.serve(settings, host, port, listening)

@@ -26,7 +26,7 @@ _LONGEST_BREAK, CIK_DIGITS = 10, 10
 
 @dataclass(frozen=True)
 class Address:
-    """An instant and a company: its ticker, or its CIK with all ten digits."""
+    """An instant and a company: its ticker, or its CIK with all ten digits; "" for none."""
 
     as_of: datetime
     ticker: str
@@ -37,6 +37,11 @@ class Address:
     @cached_property
     def _state(self) -> str:
         return urlencode({"as_of": iso(self.as_of), "ticker": self.ticker})
+
+    @property
+    def first_page(self) -> str:
+        """The URL of the company's page, or without a company that of the list of companies."""
+        return self.url() if self.ticker else url_at("/companies", self.as_of, {})
 
     def at(self, as_of: datetime) -> "Address":
         """Return the same company at another instant."""

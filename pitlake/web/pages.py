@@ -63,7 +63,7 @@ class TimeMachine:
 
     def start(self, request: Request) -> Response:
         """Redirect to the first page."""
-        return RedirectResponse(self._home.url(), 303)
+        return RedirectResponse(self._home.first_page, 303)
 
     def at(self, request: Request) -> Response:
         """Show what was known about a company at T. A text that is not a ticker is searched among the companies."""

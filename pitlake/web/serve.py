@@ -37,4 +37,5 @@ def warm_up(settings: ServerSettings) -> None:
     settings.pool.lake.entry(None)
     forward(settings.home.as_of)
     with settings.pool.session(settings.home.as_of) as session:
-        read_company(session, settings.home)
+        if settings.home.ticker:
+            read_company(session, settings.home)

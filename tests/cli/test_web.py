@@ -14,18 +14,24 @@ from tests.cli.conftest import CREATED, ROOT, article
 from tests.kit import publish
 
 
-def test_it_serves_until_interrupted(tmp_path):
+@pytest.mark.parametrize(
+    ("options", "first", "title"),
+    [(("--ticker", "A"), r"/at\?as_of=2024-05-29T21%3A00%3A00Z&ticker=A", b"Time machine"),
+     ((), r"/companies\?as_of=2024-05-29T21%3A00%3A00Z", b"Companies")],
+    ids=["a company", "all companies"],
+)  # fmt: skip
+def test_it_serves_until_interrupted(tmp_path, options, first, title):
     root = Lake(tmp_path / "lake").root
     publish(Lake(root), "news", [article(1, "Title", CREATED)], "run")
     line = [sys.executable, "-m", "pitlake", "web", "--lake", str(root), "--port", "0", "--isolation", "in_process"]
-    line += ["--as-of", "2024-05-29T17:00:00-04:00", "--ticker", "A"]
+    line += ["--as-of", "2024-05-29T17:00:00-04:00", *options]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
         address = serving.stdout.readline().strip()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/at\?as_of=2024-05-29T21%3A00%3A00Z&ticker=A", address)
+        assert re.fullmatch(rf"http://127\.0\.0\.1:\d+{first}", address)
         assert re.search(r"/unlock with the token \S{20,}$", serving.stderr.readline().strip())
         with urlopen(address, timeout=60) as answer:
             assert answer.status == 200
-            assert b"Time machine" in answer.read()
+            assert title in answer.read()
         serving.send_signal(signal.SIGINT)
         assert serving.wait(timeout=60) in (0, 130)
         assert "Traceback" not in serving.stderr.read()

@@ -389,7 +389,7 @@ def tried(count, seed=0, on_progress=lambda seen: None):
 
 
 def test_nothing_is_approved_above_a_limit():
-    seen = tried(400)
+    seen = tried(600)
     assert seen["approved above a limit"] == 0
     assert min(seen[f"approved {kind}"] for kind in ("long", "short", "spread", "option")) > 0, seen
     assert min(seen["approved by claims"], seen["refused"], seen["unconfirmed"]) > 10, seen

@@ -124,7 +124,7 @@ def only_lake_commands(block: Block) -> bool:
     """Whether a test could run it: nothing but commands that read and write a lake of the test's own."""
     lines = [line for line in block.text.splitlines() if line.strip()]
     return all(
-        line.startswith("pitlake ") and not re.search(r" (shell|mcp|web|fetch|backfill|agents run)\b", line)
+        line.startswith("pitlake ") and not re.search(r" (shell|mcp|web|fetch|backfill|agents run|forge ask)\b", line)
         for line in lines
     )
 
