@@ -83,9 +83,9 @@ def _calls(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[str, Any]]:
         whole = load_json(text) if text[:1] in "[{" else _call_expression(text, tools)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
-    named = [(meant_tool(name, tools), arguments) for name, arguments in _named(whole)]
-    if any(name in tools for name, _ in named):
-        yield from named  # A call of an unknown tool among them fails with a reason.
+    calls = [(meant_tool(name, tools), arguments) for name, arguments in _named(whole)]
+    if any(name in tools for name, _ in calls):
+        yield from calls  # A call of an unknown tool among them fails with a reason.
 
 
 def _named(whole: Any) -> Iterator[tuple[str, Any]]:
