@@ -193,7 +193,7 @@ def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, l
 
 
 def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
-    approved_expression(memory, lake, target="110", stop="90", notional=0.01)
+    approved_expression(memory, lake, target="110", stop="90", notional=0.01, max_loss_pct=0.01)
     now = at(memory, lake, DAYS[5])
     assert advance_account(memory, now, SETTINGS) == ["E-001 is not executed: its notional buys no whole share"]
     (outcome,), _ = close_exits(memory, now)
