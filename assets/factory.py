@@ -24,7 +24,7 @@ from checks.expectations import expected
 from checks.standing import check_lake
 from pitlake import clock
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput, CheckFailed, NotCaptured
+from pitlake.errors import BadInput, CheckFailed, LakeNotFound, NotCaptured
 from pitlake.lake.publishing.audit import CheckResult
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.refusal import REFUSING
@@ -123,21 +123,31 @@ def dataset_asset(
             if context.selected_asset_keys:
                 yield from materialise(context, lake=lake, **inputs)
             else:
-                chosen_checks = {key.name for key in context.selected_asset_check_keys}
-                results = check_results(dataset, check_lake(dataset, lake.open()))
-                yield from (result for result in results if result.check_name in chosen_checks)
+                yield from _standing_checks(context, dataset, lake)
 
         return run
 
     return decorate
 
 
+def _standing_checks(
+    context: dg.AssetExecutionContext, dataset: Dataset, lake: LakeResource
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of the chosen checks that need no run, and log the names of the others."""
+    chosen_checks = {key.name for key in context.selected_asset_check_keys}
+    with not_retried():
+        results = list(check_results(dataset, check_lake(dataset, lake.open())))
+    if unmade := sorted(chosen_checks - {result.check_name for result in results}):
+        context.log.warning("not checked, because only a run of the asset can: %s", ", ".join(unmade))
+    yield from (result for result in results if result.check_name in chosen_checks)
+
+
 @contextlib.contextmanager
 def not_retried() -> Iterator[None]:
-    """Fail a run without retries for bad input or a missing capture, because a retry would not help."""
+    """Fail a run without retries for bad input or a missing capture or lake, because a retry would not help."""
     try:
         yield
-    except (BadInput, NotCaptured) as problem:
+    except (BadInput, NotCaptured, LakeNotFound) as problem:
         raise dg.Failure(str(problem), allow_retries=False) from problem
 
 

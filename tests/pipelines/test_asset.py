@@ -169,7 +169,17 @@ def test_outcomes_have_no_preview(materialise, toy):
     assert result.asset_materializations_for_node("notes")[0].metadata["preview"].value == "none"
 
 
-def test_checks_run_alone_on_the_lake_as_it_is(materialise, toy, lake, instance):
+def test_checks_of_a_missing_lake_fail_once_with_its_reason(toy, tmp_path, instance):
+    asset = graph_asset(TOY, DAYS)
+    resources = {"graph": ToyResource(), "lake": LakeResource(root=str(tmp_path)), "settings": ExtractionSettings()}
+    job = dg.Definitions([asset], resources=resources).resolve_implicit_global_asset_job_def()
+    alone = job.get_subset(asset_selection=set(), asset_check_selection=set(asset.check_keys))
+    result = alone.execute_in_process(instance=instance, raise_on_error=False)
+    assert "there is no lake" in str(result.failure_data_for_node("notes").user_failure_data.description)
+    assert not result.retry_attempts_for_node("notes")
+
+
+def test_checks_run_alone_on_the_lake_as_it_is(materialise, toy, lake, instance, capfd):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     assert materialise("2024-03-10", "2024-03-10").success
     columns = (replace(NOTES.columns[0], pattern="z+"), *NOTES.columns[1:])
@@ -179,6 +189,7 @@ def test_checks_run_alone_on_the_lake_as_it_is(materialise, toy, lake, instance)
     job = dg.Definitions([asset], resources=resources).resolve_implicit_global_asset_job_def()
     alone = job.get_subset(asset_selection=set(), asset_check_selection=set(asset.check_keys))
     result = alone.execute_in_process(instance=instance)
+    assert "not checked, because only a run of the asset can: conservation, " in capfd.readouterr().err
     assert {name: check.passed for name, check in evaluations(result).items()} == {
         "expectations": True, "expectation_warnings": False, "freshness": False,
     }  # fmt: skip
