@@ -58,7 +58,10 @@ def test_snapshot_page_and_series_of_a_lake_without_a_graph_are_its_sources(sync
         bars = session.run("bars_adjusted", ticker="TKA").arrow().to_pylist()
         assert [(str(row["date"]), row["close"], row["source"], row["entity_id"]) for row in bars] == closes
         company = session.company("TKA").company
-        display = session.sql(questions.get("figures").sql.replace("us-gaap:Assets", CONCEPT), {"company": company})
+        figures = questions.get("figures").sql.replace(
+            "line_item_concepts()", f"(SELECT '{CONCEPT}' AS concept, 'assets' AS item, 1 AS place)"
+        )
+        display = session.sql(figures, {"company": company})
         names = [dict(zip(display.columns, row, strict=True)) for row in display.rows()]
         assert {str(row["period_end"]): row["value_number"] for row in names} == facts
         assert len(questions.get("bars").ask(session, company).rows()) == len(closes)
