@@ -118,11 +118,12 @@ def record(case: str, tape: Path, command: Sequence[str]) -> int:
 
         def pass_on(source: IO[bytes], sink: IO[bytes], side: str) -> None:
             for content in source:
-                sink.write(content)
-                sink.flush()
+                # Before it is passed on, because the answer to it may come at once, on the other thread.
                 with lock:
                     writing.write(json.dumps({"case": case, "from": side, "message": _message(content)}) + "\n")
                     writing.flush()
+                sink.write(content)
+                sink.flush()
             if side == "client":
                 sink.close()
 
