@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from forge.agent.conversation import STOPS, UNSENT, Conversation, End, LoopLimits
 from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
-from forge.agent.tools.calls import understood
+from forge.agent.tools.calls import interpret_calls
 from forge.agent.tools.write import WRITTEN
 from forge.core.tape import Lane, canonical
 from forge.model.messages import Call, Model, Results, Returned
@@ -41,7 +41,7 @@ async def loop(
             if conversation.shorten_older() or conversation.shorten_newest():
                 continue
             return conversation.stop(last, "too_long"), "too_long"
-        conversation.add_answer(answer := understood(answer, tools, conversation.messages), model.id)
+        conversation.add_answer(answer := interpret_calls(answer, tools, conversation.messages), model.id)
         on_progress(window.usage(answer).describe())
         last = answer.text or last
         if why := STOPS.get(answer.finish):

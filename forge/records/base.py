@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar, cast, dataclass_tran
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from forge.records.spelling import PERCENT, Bounds, one_line, spelled
+from forge.records.spelling import PERCENT, Bounds, one_line, with_spellings
 from pitlake.errors import BadInput
 
 Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
@@ -56,7 +56,9 @@ def read_reason(text: str, field: str = "reason") -> str:
 def model(cls: type[Kind]) -> type[Kind]:
     """Make a class a frozen dataclass that pydantic validates and reads; its schema is built at its first use."""
     hints = cls.__annotations__
-    cls.__annotations__ = {name: hint if name in ("id", "body") else spelled(hint) for name, hint in hints.items()}
+    cls.__annotations__ = {
+        name: hint if name in ("id", "body") else with_spellings(hint) for name, hint in hints.items()
+    }
     config = ConfigDict(extra="forbid", defer_build=True)
     return cast("type[Kind]", dataclass(frozen=True, kw_only=True, config=config)(cls))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from forge.core.errors import RecordUnreadable
 from forge.records.kinds import NEW, Kind
-from forge.records.spelling import Reading, key, load_json, unrepeated
+from forge.records.spelling import Reading, key, load_json, unique_names
 from forge.records.text import END, Draft, Layout, assemble, schema
 
 _FENCE = re.compile(r"\s*```[\w-]*\n(.*)\n```\s*", re.DOTALL)
@@ -65,7 +65,7 @@ class _Reader:
                 raise RecordUnreadable(1, f"the text {problem}", "write one field per line, or JSON") from None
             return layout
         try:
-            by_name: dict[str, Any] = unrepeated((key(name), value) for name, value in whole.items())
+            by_name: dict[str, Any] = unique_names((key(name), value) for name, value in whole.items())
         except ValueError as problem:
             raise RecordUnreadable(1, str(problem), "give each field once") from None
         self._set_title(str(by_name.pop("id", "")))

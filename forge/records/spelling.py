@@ -177,7 +177,7 @@ def _read_pairs(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
     value = structure(value) if isinstance(value, str) else value
     if isinstance(value, list | tuple) and all(isinstance(item, dict) for item in value):
         pairs = [{item["name"]: item["value"]} if {*item} == {"name", "value"} else item for item in value]
-        value = unrepeated((name, item) for pair in pairs for name, item in pair.items())
+        value = unique_names((name, item) for pair in pairs for name, item in pair.items())
     return value
 
 
@@ -227,7 +227,7 @@ def _part(kind: Any, value: Any) -> Any:
         return {first: str(value)}
     if not isinstance(value, dict):
         return value
-    by_name = unrepeated((_field_name(kind, name), item) for name, item in value.items())
+    by_name = unique_names((_field_name(kind, name), item) for name, item in value.items())
     if len(by_name) > 1 or set(by_name) & set(_names(kind)):
         return by_name
     for name, item in value.items():
@@ -260,14 +260,14 @@ Rule = Annotated[str, Spelling(_read_rule)]
 Level = Annotated[str, Spelling(_read_level)]
 
 
-def spelled(hint: Any) -> Any:
+def with_spellings(hint: Any) -> Any:
     """Return a field's type with the mark that reads its spellings."""
     origin, parts = get_origin(hint), get_args(hint)
     if NoneType in parts:
-        return spelled(next(part for part in parts if part is not NoneType)) | None
+        return with_spellings(next(part for part in parts if part is not NoneType)) | None
     if origin is Annotated:
         is_marked = any(isinstance(mark, Spelling) for mark in parts[1:])
-        return hint if is_marked else Annotated[(spelled(parts[0]), *parts[1:])]
+        return hint if is_marked else Annotated[(with_spellings(parts[0]), *parts[1:])]
     mark = _READERS.get(hint) or _READERS.get(origin) or (_READERS[tuple] if is_dataclass(hint) else None)
     return Annotated[hint, mark] if mark else hint
 
@@ -363,7 +363,7 @@ def _rule(text: str) -> str:
 def load_json(text: str) -> Any:
     """Parse JSON without repeated keys. Raises ValueError."""
     try:
-        return outside_json.loads(text, object_pairs_hook=unrepeated, parse_constant=_no_constant)
+        return outside_json.loads(text, object_pairs_hook=unique_names, parse_constant=_no_constant)
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"is not JSON: {str(problem)[:80]}") from None
 
@@ -379,7 +379,7 @@ def structure(text: str) -> Any:
     raise ValueError("is neither JSON nor YAML")
 
 
-def unrepeated(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+def unique_names(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Return names with their values. Raises ValueError if a name appears twice."""
     by_name: dict[Any, Any] = {}
     for name, value in pairs:

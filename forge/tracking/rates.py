@@ -53,7 +53,8 @@ class Unit(NamedTuple):
 def unit_of(instrument: str, currency: str, entries: Sequence[Cash], day: date, at: At) -> Unit:
     """Return the unit of an instrument that is priced in a currency, at the last rate up to a day.
 
-    Raises BadInput for a future without a contract or with one in another currency, and if there is no rate.
+    Raises BadInput if a future has no contract, if its contract and quotes are in different currencies, and if there is
+    no rate.
     """
     contract = required_contract(instrument, entries, day)
     if contract and contract.currency != currency:

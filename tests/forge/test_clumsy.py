@@ -9,7 +9,7 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.agent.conversation import ASK_AGAIN
-from forge.agent.tools.calls import UNREADABLE, meant_tool, understood
+from forge.agent.tools.calls import UNREADABLE, interpret_calls, meant_tool
 from forge.agent.tools.read import ReadTool
 from forge.agent.tools.toolset import PROFILES
 from forge.core.tape import Tape
@@ -127,7 +127,7 @@ def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
     decided = asyncio.run(agent.ask(f"What does this page say?\n{quotation}"))
     assert (decided.answer, turn(memory).exists("/memory/views/V-001.md")) == (quotation, False)
     page = Results((Returned(Call("fetch", {}, "1"), json.dumps({"page": f"News. {quotation}"})),))
-    assert understood(said(quotation), dict.fromkeys(("write",)), [page]).calls == ()
+    assert interpret_calls(said(quotation), dict.fromkeys(("write",)), [page]).calls == ()
     memory.close()
 
 
@@ -144,7 +144,7 @@ def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
 )
 def test_a_written_call_loses_no_argument_and_no_call(written, calls):
     tools = {"read": ReadTool(cast("ForgeFS", None))}
-    assert [(each.name, each.arguments) for each in understood(said(written), tools, []).calls] == calls
+    assert [(each.name, each.arguments) for each in interpret_calls(said(written), tools, []).calls] == calls
 
 
 def test_a_name_is_corrected_only_where_one_tool_can_be_meant():

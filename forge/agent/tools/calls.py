@@ -10,7 +10,7 @@ from typing import Any
 
 from forge.agent.tools.base import Tool
 from forge.model.messages import Answer, Call, Message, Results
-from forge.records.spelling import key, load_json, unrepeated
+from forge.records.spelling import key, load_json, unique_names
 
 UNREADABLE = "tool_call"
 """The name of a call that is written as text and can't be read. No tool has it, so the call fails with a reason."""
@@ -19,7 +19,7 @@ _FENCED = re.compile(r"```[\w-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
 
 
-def understood(answer: Answer, tools: Mapping[str, Tool], messages: Sequence[Message]) -> Answer:
+def interpret_calls(answer: Answer, tools: Mapping[str, Tool], messages: Sequence[Message]) -> Answer:
     """Return an answer to messages with the calls that it means.
 
     A name of a tool is corrected if only one tool can be meant. A text that consists of calls, or marks them, is read
@@ -52,16 +52,19 @@ def _written_calls(text: str, tools: Mapping[str, Tool], messages: Sequence[Mess
     """Return the calls in a text; none if it is an answer in words, or quotes one of them."""
     tagged = [match[2] for match in _TAGGED.finditer(text)]
     parts = tagged or [match[1] for match in _FENCED.finditer(text)] or [text]
-    sources = [_plain(source) for message in messages for source in _texts(message)]
-    if any(_plain(part) in source for part in parts for source in sources):
-        return []
     calls: list[tuple[str, Any]] = []
     for part in parts:
         read = list(_calls(part.strip(), tools))
         if not read:
-            return [(UNREADABLE, part.strip()[:200])] if tagged else []
+            calls = [(UNREADABLE, part.strip()[:200])] if tagged else []
+            break
         calls += read
-    return calls
+    return [] if calls and _has_quotation(parts, messages) else calls
+
+
+def _has_quotation(parts: Sequence[str], messages: Sequence[Message]) -> bool:
+    sources = [_plain(source) for message in messages for source in _texts(message)]
+    return any(_plain(part) in source for part in parts for source in sources)
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -109,5 +112,5 @@ def _call_expression(text: str, tools: Mapping[str, Tool]) -> dict[str, Any]:
     names = list(tools[name].spec.schema["properties"]) if name in tools else []
     names += [f"argument {number}" for number in range(len(names), len(call.args))]  # The tool refuses more.
     pairs = [*zip(names, call.args, strict=False), *((part.arg or "", part.value) for part in call.keywords)]
-    arguments = unrepeated((argument, ast.literal_eval(value)) for argument, value in pairs)
+    arguments = unique_names((argument, ast.literal_eval(value)) for argument, value in pairs)
     return {"name": name, "arguments": json.loads(json.dumps(arguments))}
