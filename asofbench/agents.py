@@ -116,8 +116,8 @@ def replies(adapter: Any, case: Case, message: dict[str, Any], pinned: bool) -> 
 def _grade(file: Path, everything: list[Case]) -> int:
     with file.open() as tape:
         lines = [_line(content, f"{file}: line {number}") for number, content in enumerate(tape, 1) if content.strip()]
-    known = {case.id for case in everything}
-    if unknown := sorted({line["case"] for line in lines} - known):
+    case_ids = {case.id for case in everything}
+    if unknown := sorted({line["case"] for line in lines} - case_ids):
         raise BadTarget(f"{file}: there is no case {unknown[0]!r} for agents: `tasks` lists them")
     graded = grade(lines, everything)
     for verdict in graded:

@@ -101,9 +101,9 @@ def taped(seed: str) -> Scorer:
 
     async def score(state: TaskState, _target: Target) -> Score:
         [graded] = grade(tape_of(state), cases(seed))
-        told = {"calls": graded.calls, "shown": graded.shown, "beyond": graded.beyond}
+        counts = {"calls": graded.calls, "shown": graded.shown, "beyond": graded.beyond}
         right = CORRECT if graded.verdict == CAUGHT else INCORRECT
-        return Score(value=right, answer=graded.verdict, explanation=graded.why, metadata=told)
+        return Score(value=right, answer=graded.verdict, explanation=graded.why, metadata=counts)
 
     return score
 

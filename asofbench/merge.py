@@ -15,7 +15,7 @@ def merged(reports: Iterable[Report]) -> dict[str, Any]:
     """Return one report. What it says of the machine is that of the last one; it is as frozen only if all are. Each
     system says when its classes were run, and which hashes graded them.
 
-    Raises BadTarget if there is no report, the seeds differ, or two runs of a system share a class.
+    Raises BadTarget if there is no report, if the seeds differ, or if two runs of a system have a class in common.
     """
     report = reduce(_joined, reports, dict[str, Any]())
     if not report:

@@ -63,9 +63,9 @@ def test_an_agent_that_asks_for_a_later_instant_leaks_though_its_store_is_right(
     [graded] = grade(tape, found)
     assert (graded.verdict, graded.shown, graded.beyond) == ("leak", ["records"], ["records"])
     assert main(["grade", str(tmp_path / "tape.jsonl")]) == 1
-    told = capsys.readouterr()
-    assert json.loads(told.out)["verdict"] == "leak"
-    assert "1 tool calls: 1 showed what came after T, 1 asked for it" in told.err
+    output = capsys.readouterr()
+    assert json.loads(output.out)["verdict"] == "leak"
+    assert "1 tool calls: 1 showed what came after T, 1 asked for it" in output.err
 
 
 def test_an_agent_that_hides_what_it_saw_is_found_by_its_tape(tmp_path, found, case):

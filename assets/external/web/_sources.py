@@ -28,7 +28,7 @@ class AllowedHost:
 ALLOWED = {
     source.host: source
     for source in (
-        AllowedHost("newswire.example", NEW_YORK),  # the sample's: nobody can own this name
+        AllowedHost("newswire.example", NEW_YORK),  # of the sample; nobody can register it
         AllowedHost("www.bea.gov", NEW_YORK),
         AllowedHost("www.bls.gov", NEW_YORK),
         AllowedHost("www.businesswire.com"),
