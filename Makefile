@@ -18,6 +18,7 @@ CLAUDE ?= 2.1.197 2.1.332
 MATERIAL ?= 9.8.1
 PYSPARK ?= 4.2.0
 DELTA_SPARK ?= 4.4.0
+HADOOP ?= 3.5.0
 SQLGLOT ?= 30.30.0
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
@@ -123,10 +124,11 @@ axe: $(SET_UP) ## Check the accessibility of the pages on the demo's lake with a
 	@$(call NPM_CI,axe,axe)
 	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
 
-spark: $(SET_UP) ## Install Spark's tools into .pitlake/spark-tools for its tests (PyPI, 0.5 GB), and Delta's jars with Maven (0.1 GB).
+spark: $(SET_UP) ## Install Spark into .pitlake/spark-tools for its tests (PyPI, 0.5 GB), Delta's jars by Maven; S3A=1 Amazon's too (0.7 GB).
 	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
 		sqlglot==$(SQLGLOT)
-	@mvn -q -B -f scripts/spark-pom.xml -Dspark=$(basename $(PYSPARK)) -Ddelta=$(DELTA_SPARK) dependency:resolve
+	@mvn -q -B -f scripts/spark-pom.xml -Dspark=$(basename $(PYSPARK)) -Ddelta=$(DELTA_SPARK) $(if $(S3A),-Ds3a=$(HADOOP)) \
+		dependency:resolve
 
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions, walks and searches; FULL=1 at full size, PARTS="open" some.
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)

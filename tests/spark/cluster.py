@@ -1,12 +1,12 @@
 """Spark in a process of its own, with the libraries of `make spark`.
 
-`python -m tests.spark.cluster MASTER` answers each line of stdin, which asks for the rows of a frame as of several
-moments or for a plan, by an Arrow file.
+`python -m tests.spark.cluster MASTER SETTINGS [PACKAGE …]` (settings in JSON) answers each line of stdin, which asks
+for the rows of a frame as of several moments or for a plan, by an Arrow file.
 """
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,12 @@ OF_FEW_ROWS = {
 """Thousands of small answers: compiling and cutting up each costs more than it saves."""
 
 
-def start(master: str, settings: Mapping[str, str] = SETTINGS) -> SparkSession:
+def start(master: str, settings: Mapping[str, str], packages: Sequence[str]) -> SparkSession:
     """A session of Spark that reads Delta tables."""
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return configure_spark_with_delta_pip(builder).getOrCreate()
+    return configure_spark_with_delta_pip(builder, [*packages]).getOrCreate()
 
 
 def answer(spark: SparkSession, lake: str, dataset: str, revisions: bool, moments: list, zone: str) -> pa.Table:
@@ -62,7 +62,8 @@ def plan(spark: SparkSession, dataset: str, **question: Any) -> pa.Table:
 
 
 def main() -> None:
-    spark = start(sys.argv[1], SETTINGS | OF_FEW_ROWS)
+    master, settings, *packages = sys.argv[1:]
+    spark = start(master, SETTINGS | OF_FEW_ROWS | json.loads(settings), packages)
     print("started", flush=True)
     for line in sys.stdin:
         document = json.loads(line)

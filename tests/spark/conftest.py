@@ -33,11 +33,11 @@ def why_not() -> str:
 class Cluster:
     """A running cluster."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: dict[str, str], *packages: str) -> None:
         self._folder, self._log = folder, folder / "log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.cluster", MASTER],
+                [sys.executable, "-m", "tests.spark.cluster", MASTER, json.dumps(settings), *packages],
                 cwd=ROOT,
                 env=os.environ | {"PYTHONPATH": str(TOOLS), "JAVA_TOOL_OPTIONS": JVM},
                 stdin=subprocess.PIPE,
@@ -67,6 +67,6 @@ class Cluster:
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
     if reason := why_not():
         pytest.skip(reason)
-    running = Cluster(tmp_path_factory.mktemp("cluster"))
+    running = Cluster(tmp_path_factory.mktemp("cluster"), {})
     yield running
     running.close()

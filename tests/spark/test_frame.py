@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,15 +25,18 @@ from pitlake.lake.tables.query import calculator
 from pitlake.session import connect
 from pitlake.session.digest import sha256_of
 from pitlake.spark import _lake_errors, frame
+from tests.agents import world
+from tests.object_store import object_store, settings
 from tests.shared import shared_folder
 from tests.spark import lakes
-from tests.spark.conftest import ROOT, TOOLS
+from tests.spark.conftest import ROOT, TOOLS, Cluster, why_not
 from tests.story import once
 
 SHOWN = [name for name, dataset in all_datasets().items() if not dataset.open_only]
 HELD = [name for name in SHOWN if name in all_extractors()]
 ZONES = ("America/New_York", "Asia/Kolkata")
 INSTANTS = 6
+S3A = Path.home() / ".m2/repository/org/apache/hadoop/hadoop-aws"
 
 
 @pytest.fixture
@@ -169,3 +173,27 @@ def test_the_snippet_of_its_page_shows_the_bars_of_the_sample_world(cluster, sto
         [sys.executable, "-c", snippet], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert re.search(r"\| *QBRY *\|", done.stdout), done.stderr[-4000:]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not S3A.is_dir(), reason="Amazon's jars are not here: make spark S3A=1")
+def test_a_lake_in_an_object_store_is_read_through_s3a_with_the_page_s_settings(tmp_path, monkeypatch):
+    if reason := why_not():
+        pytest.skip(reason)
+    page = (ROOT / "docs/spark.md").read_text()
+    (package,) = re.findall(r"org\.apache\.hadoop:hadoop-aws:[0-9.]+", page)
+    names = re.findall(r"`(spark\.hadoop\.fs\.s3a\.[a-z.]+)`", page)
+    with object_store() as url:
+        for name, value in settings(url).items():
+            monkeypatch.setenv(name, value)
+        lake = Lake("s3://lakes/spark")
+        world.publish(lake, all_datasets()["prices"])
+        running = Cluster(tmp_path, dict(zip(names, (url, "true", "us-east-1"), strict=True)), package)
+        moments = [("2024-05-29T17:00:00-04:00", None), ("1990-01-01T00:00:00Z", None)]
+        question = {"lake": "s3://lakes/spark", "dataset": "prices", "revisions": False, "zone": ZONES[0]}
+        bars = running.ask("rows", moments=moments, **question)
+        running.close()
+        with connect(moments[0][0], lake=lake, datasets=["prices"]) as session:
+            due = session.sql("FROM prices").arrow()
+    assert len(due) > 0
+    assert hashed(bars.drop_columns("asked").cast(due.schema)) == hashed(due)
