@@ -104,8 +104,7 @@ def test_a_fact_without_a_filing_is_an_undated_gap(run):
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"),
-    [("COMPLETED", "filing has no facts"), ("FAILED", "XBRL of the filing is not complete")],
+    ("status", "expected"), [("COMPLETED", "filing has no facts"), ("FAILED", "XBRL of the filing is not complete")]
 )
 def test_a_filing_without_facts_is_a_gap(run, status, expected):
     record = {key: value for key, value in fact(xbrl_status=status).items() if key != "node"}

@@ -287,12 +287,7 @@ SPUN_OFF = """
 
 @pytest.mark.parametrize(
     ("day", "quarter", "months"),
-    [
-        ("2023-03-01", 25, 95),
-        ("2023-11-01", None, None),
-        ("2024-03-01", 20, 84),
-        ("2025-03-01", 20, 84),
-    ],
+    [("2023-03-01", 25, 95), ("2023-11-01", None, None), ("2024-03-01", 20, 84), ("2025-03-01", 20, 84)],
 )
 def test_what_is_restated_alone_is_not_taken_together_with_what_is_not(day, quarter, months):
     """A part of the company leaves: nine months are restated first, the year half a year later, and once more."""
@@ -366,8 +361,7 @@ LATER = "ShareBasedCompensation 2023-01-30 2023-04-30 735000000 10-Q 2024-05-29"
 
 
 @pytest.mark.parametrize(
-    ("statement", "later", "expected"),
-    [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)],
+    ("statement", "later", "expected"), [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)]
 )
 def test_a_stated_quarter_is_not_computed_from_two_concepts_or_within_rounding(statement, later, expected):
     table = COMPENSATION.format(statement * 1_000_000) + later

@@ -53,10 +53,7 @@ def bundled():
 
 def test_every_item_is_one_row_or_one_gap(bundled):
     assert [row.values["id"] for row in rows(bundled)] == ["41000001", "41000002", "41000003", "41000004"]
-    assert gaps(bundled) == [
-        ("unverifiable", "created is missing or unreadable"),
-        ("unverifiable", "not a news item"),
-    ]
+    assert gaps(bundled) == [("unverifiable", "created is missing or unreadable"), ("unverifiable", "not a news item")]
 
 
 def test_offsets_are_read_though_the_wall_clock_is_not_new_york_s(bundled):

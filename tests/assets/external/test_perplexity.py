@@ -50,17 +50,6 @@ def test_a_page_older_than_the_web_is_a_gap(day):
     assert gaps(outcomes) == [("unverifiable", "date is unreadable")]
 
 
-def test_an_address_found_twice_is_one_row_with_the_longer_passage(tmp_path):
-    lake, played = Lake(tmp_path / "lake"), Played(RESULTS.provider)
-    happened(RESULTS, SEARCH, played.fetch)
-    played.keep(CaptureStore.of(lake.root))
-    with HttpClient(RESULTS.provider, CaptureStore.of(lake.root), "replay") as client:
-        report = run_feed(RESULTS, SEARCH, client, lake, run_id="web")
-    assert report.outcome.total.published == 2
-    assert report.gaps["no_data", "seen again in the same run"] == 1
-    assert "Our own passage about results." in report.preview["snippet"].to_pylist()
-
-
 def answered(body, scope=SEARCH, **facts):
     return happened(RESULTS, scope, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode(), **facts))
 

@@ -71,9 +71,7 @@ def with_body(file, change):
 def test_every_page_is_read_and_every_filing_is_a_row_or_a_gap():
     outcomes = happened(FILINGS, COMPANY)
     assert len(outcomes) == 10
-    assert reasons(outcomes) == {
-        ("unverifiable", "acceptance instant missing or unreadable"): 1,
-    }
+    assert reasons(outcomes) == {("unverifiable", "acceptance instant missing or unreadable"): 1}
 
 
 def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():

@@ -93,12 +93,7 @@ DAYS = st.dates(date(2000, 1, 1), date(2027, 12, 31))
 
 @settings(max_examples=400, deadline=None)
 @given(DAYS, st.integers(0, 86_399), st.sampled_from(["pre-market", "post-market", "None"]), st.sampled_from([0, 1]))
-def test_no_report_is_early_when_its_day_is_right_or_a_day_early(
-    day,
-    second,
-    session,
-    days_late,
-):
+def test_no_report_is_early_when_its_day_is_right_or_a_day_early(day, second, session, days_late):
     """The truth lies on the stated day, or on the next one if the lake has the filing that shows it."""
     start = end_of_new_york_day(day + timedelta(days=days_late - 1))
     truth = start + timedelta(seconds=second * 82_800 // 86_400)
