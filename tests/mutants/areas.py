@@ -111,7 +111,7 @@ AREAS = {
             "assets/graph/splits.py", "assets/graph/dividends.py", "assets/external/polygon/*.py",
         ),
         (
-            "tests/assets/test_basis.py", "tests/assets/test_market.py", "tests/assets/test_dividends.py",
+            "tests/assets/test_basis.py", "tests/assets/test_extractors.py", "tests/assets/test_dividends.py",
             "tests/assets/test_event_returns.py", "tests/derived/test_splits.py", f"{_FIGURES}/test_*.py",
             "tests/wall/test_split_worlds.py", "tests/checks/test_warnings.py",
         ),
