@@ -73,11 +73,7 @@ def envelope(rng: random.Random) -> Any:
             "result_sha256": "f" * 64,
             "rows": 2,
         }
-        outcome |= {
-            "truncated": rng.random() < 0.5,
-            "next_cursor": rng.choice((None, CURSOR)),
-            "receipt": receipt,
-        }
+        outcome |= {"truncated": rng.random() < 0.5, "next_cursor": rng.choice((None, CURSOR)), "receipt": receipt}
     if rng.random() < 0.08:
         outcome[rng.choice(("note", "stdout", "receipt", "next_cursor"))] = rng.choice((MARK, {"x": MARK}, [MARK]))
     return rng.choice(([outcome, outcome], MARK, {}, [], None, {"data": {}})) if rng.random() < 0.06 else outcome

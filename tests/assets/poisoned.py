@@ -22,10 +22,7 @@ from assets.graph import all_extractors
 from assets.runs import attempt_partitions
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
-from tests.assets.test_filings import report
-from tests.assets.test_market import bar, dividend, split
-from tests.assets.test_news import article
-from tests.assets.test_xbrl_facts import fact
+from tests.assets.records import article, bar, dividend, fact, report, split
 from tests.toys import OBSERVED, stored
 
 Record = dict[str, Any]

@@ -1,6 +1,6 @@
-"""Returns after events: dated by the window's end, one source record per return, and impossible windows."""
+"""Returns after events: one record a return, and none that may be a split's."""
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import date
 
 import neo4j
 import pytest
@@ -10,77 +10,15 @@ from assets.graph._traded import EntitySplits
 from assets.graph.event_returns import EXTRACTOR, extractor
 from assets.splits import merged
 from pitlake.lake.lake import Lake
-
-SCHEDULE = (
-    '{"hourly": "2024-05-02T17:30:00-04:00", "session": "2024-05-03T09:30:00-04:00",'
-    ' "daily": "2024-05-03T16:00:00-04:00"}'
-)
-
-
-def edge(**changes):
-    return {
-        "event_kind": "news",
-        "event_label": "News",
-        "event_id": "bzNews_1",
-        "happened_at": "2024-05-02T16:30:00-04:00",
-        "schedule": SCHEDULE,
-        "relation": "INFLUENCES",
-        "label": "Company",
-        "entity_id": "0000320193",
-        "ticker": "AAPL",
-        "edge": {"symbol": "AAPL", "daily_stock": 5.06, "hourly_stock": None, "session_macro": 0.1},
-    } | changes
+from tests.assets.records import record
 
 
 def pieces(**changes):
-    return list(EXTRACTOR.split(edge(**changes)))
-
-
-def outcome(run, **changes):
-    return EXTRACTOR.normalise(pieces(**({"edge": {"daily_stock": 5.06}} | changes))[0], run)
+    return list(EXTRACTOR.split(record("event_returns", **changes)))
 
 
 def test_each_return_is_a_record_of_its_own():
     assert [(piece["horizon"], piece["benchmark"]) for piece in pieces()] == [("session", "macro"), ("daily", "stock")]
-
-
-def test_a_return_is_available_at_the_end_of_its_window(run):
-    row = outcome(run)
-    assert row.available_at == row.values["window_end"] == datetime(2024, 5, 3, 20, tzinfo=timezone.utc)
-    assert row.evidence == "neo4j:News:bzNews_1/INFLUENCES/Company:0000320193/daily/stock"
-
-
-def test_a_list_stands_for_its_first_return(run):
-    assert outcome(run, edge={"daily_stock": [1.5, 2.5]}).values["percent"] == 1.5
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"edge": {"daily_stock": float("nan")}}, "return is not a number"),
-        ({"edge": {"daily_stock": []}}, "return is not a number"),
-        ({"schedule": None}, "window end is missing or unreadable"),
-        ({"schedule": "{broken"}, "window end is missing or unreadable"),
-        ({"schedule": '{"daily": "2024-05-02T13:00:00-04:00"}'}, "window ends before its event"),
-        ({"schedule": '{"daily": "2025-05-02T13:00:00-04:00"}'}, "window ends too far from its event"),
-        ({"event_id": "bzNews_0000320193-25-000073"}, "not a news id"),
-        ({"happened_at": ""}, "event is undated"),
-        ({"label": "Commodity"}, "unknown kind of entity"),
-    ],
-)
-def test_returns_that_are_gaps(run, change, reason):
-    assert outcome(run, **change).reason == reason
-
-
-def test_an_undatable_return_is_filed_under_its_event(run):
-    assert outcome(run, schedule=None).day == date(2024, 5, 2)
-
-
-def test_an_open_window_is_not_public_yet(run):
-    soon = run.observed_at + timedelta(days=1)
-    schedule = f'{{"daily": "{soon.isoformat()}"}}'
-    gap = outcome(run, happened_at=run.observed_at.isoformat(), schedule=schedule)
-    assert (gap.type, gap.reason, gap.available_at) == ("pit_excluded", "window is still open", None)
 
 
 def with_splits(*splits):
@@ -89,8 +27,8 @@ def with_splits(*splits):
 
 
 def reason_of(run, percent, *splits, **changes):
-    record = next(iter(EXTRACTOR.split(edge(edge={"daily_stock": percent}, **changes))))
-    return getattr(with_splits(*splits).normalise(record, run), "reason", None)
+    piece = pieces(edge={"daily_stock": percent}, **changes)[0]
+    return getattr(with_splits(*splits).normalise(piece, run), "reason", None)
 
 
 @pytest.mark.parametrize("percent", [-67.56, -50.0, 100.0, 1900.0, -100.0])

@@ -13,9 +13,7 @@ import pytest
 from assets.graph import all_extractors
 from pitlake import clock, connect
 from pitlake.datasets import get
-from tests.assets.test_embeddings import exchange as spoken
-from tests.assets.test_market import bar, day, dividend, split
-from tests.assets.test_news import article
+from tests.assets.records import article, bar, day, dividend, split, spoken
 from tests.partitions import run_partitions
 from tests.toys import between
 

@@ -100,6 +100,14 @@ ifrs-full:AdministrativeExpense 30 year TWD
 """
 
 
+def asked(facts, query="quarters", **options):
+    """The answer of a query about a company that states these facts."""
+    companies = Companies([{"cik": 7, "facts": facts}])
+    rows = companies.world.run(query, ticker="0000000007", **options)
+    companies.world.connection.close()
+    return rows
+
+
 def year_of(table):
     return {row["item"]: row for row in all_of(table)}
 
@@ -115,10 +123,7 @@ def all_of(table):
         fact = {"start": start, "end": end, "val": float(value), "accn": "k-1", "form": "10-K", "filed": "2025-02-20"}
         units = facts.setdefault(taxonomy or "us-gaap", {}).setdefault(name, {"units": {}})["units"]
         units.setdefault(more[1] if len(more) > 1 else "USD", []).append(fact | {"place": place})
-    companies = Companies([{"cik": 7, "facts": facts}])
-    rows = companies.world.run("line_items", ticker="0000000007")
-    companies.world.connection.close()
-    return rows
+    return asked(facts, "line_items")
 
 
 @pytest.mark.sampled(4)
@@ -199,11 +204,8 @@ def test_twelve_months_a_share_end_at_a_split_of_five_for_four(last, expected):
         facts["NetIncomeLoss"][1].append(filing | filed | {"val": 100.0})
         facts["EarningsPerShareDiluted"][1].append(filing | filed | {"val": 1.0 if place < 2 else last})
     concepts = {name: {"units": {unit: statement}} for name, (unit, statement) in facts.items()}
-    companies = Companies([{"cik": 7, "facts": {"us-gaap": concepts}}])
-    rows = companies.world.run("quarters", ticker="0000000007", spans=["ttm"])
-    companies.world.connection.close()
-    assert {row["item"]: row["value"] for row in rows}.get("net_income") == 400
-    assert {row["item"]: row["value"] for row in rows}.get("eps_diluted") == expected
+    result = {row["item"]: row["value"] for row in asked({"us-gaap": concepts}, spans=["ttm"])}
+    assert (result.get("net_income"), result.get("eps_diluted")) == (400, expected)
 
 
 TRANSITION = """
@@ -217,8 +219,8 @@ TRANSITION = """
 """
 
 
-def revenue_of(table):
-    """A company that states these revenues: first day, last day, value, form, and the day it is filed."""
+def revenue_of(table, *spans):
+    """By span and last day, of a company that states these revenues: days, value, form, filing day."""
     statement = []
     for place, line in enumerate(table.strip().splitlines()):
         start, end, value, form, *filed = line.split()
@@ -226,15 +228,13 @@ def revenue_of(table):
         statement.append(
             {"start": start, "end": end, "val": float(value), "accn": f"a-{place}", "form": form, "filed": public}
         )
-    return Companies([{"cik": 7, "facts": {"us-gaap": {"Revenues": {"units": {"USD": statement}}}}}])
+    rows = asked({"us-gaap": {"Revenues": {"units": {"USD": statement}}}}, spans=[*spans])
+    return {(row["span"], str(row["period_end"])): row["value"] for row in rows}
 
 
 def test_a_change_of_the_fiscal_year_loses_no_quarter():
     """The year ends in June, then in December: six months between them are of a transition report."""
-    companies = revenue_of(TRANSITION)
-    rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "year", "ttm"])
-    companies.world.connection.close()
-    result = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    result = revenue_of(TRANSITION, "quarter", "year", "ttm")
     quarters = [result.pop(("quarter", end)) for end in sorted(end for span, end in result if span == "quarter")]
     assert quarters == [10, 11, 12, 13, 14, 15, 16]
     assert result == {
@@ -265,10 +265,7 @@ RESTATED = """
 @pytest.mark.parametrize(("table", "last"), [(AFFIRMED, 22), (RESTATED, 25)])
 def test_a_quarter_is_left_of_the_year_that_fits(table, last):
     """A restated year counts where the nine months were stated again since; no twelve months mix old and new."""
-    companies = revenue_of(table)
-    rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "ttm"])
-    companies.world.connection.close()
-    result = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    result = revenue_of(table, "quarter", "ttm")
     assert result["quarter", "2022-12-31"] == last
     assert ("ttm", "2023-09-30") not in result
 
@@ -287,19 +284,12 @@ SPUN_OFF = """
 
 @pytest.mark.parametrize(
     ("day", "quarter", "months"),
-    [
-        ("2023-03-01", 25, 95),
-        ("2023-11-01", None, None),
-        ("2024-03-01", 20, 84),
-        ("2025-03-01", 20, 84),
-    ],
+    [("2023-03-01", 25, 95), ("2023-11-01", None, None), ("2024-03-01", 20, 84), ("2025-03-01", 20, 84)],
 )
 def test_what_is_restated_alone_is_not_taken_together_with_what_is_not(day, quarter, months):
     """A part of the company leaves: nine months are restated first, the year half a year later, and once more."""
-    companies = revenue_of("\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day))
-    rows = companies.world.run("quarters", ticker="0000000007", spans=["quarter", "ttm"])
-    companies.world.connection.close()
-    result = {(row["span"], str(row["period_end"])): row["value"] for row in rows}
+    known = "\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day)
+    result = revenue_of(known, "quarter", "ttm")
     assert result.get(("quarter", "2022-12-31")) == quarter
     end = "2022-12-31" if day < "2023-10" else "2023-09-30"
     assert result.get(("ttm", end)) == months
@@ -327,9 +317,7 @@ def figures_of(table, item, span):
             {"start": start, "end": end, "val": int(value), "accn": accession, "form": form, "filed": filed}
         )
     concepts = {name: {"units": {"USD": statement}} for name, statement in facts.items()}
-    companies = Companies([{"cik": 7, "facts": {"us-gaap": concepts}}])
-    rows = companies.world.run("quarters", ticker="0000000007", items=[item], spans=[span])
-    companies.world.connection.close()
+    rows = asked({"us-gaap": concepts}, items=[item], spans=[span])
     return {str(row["period_end"]): row["value"] for row in rows}
 
 
@@ -366,8 +354,7 @@ LATER = "ShareBasedCompensation 2023-01-30 2023-04-30 735000000 10-Q 2024-05-29"
 
 
 @pytest.mark.parametrize(
-    ("statement", "later", "expected"),
-    [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)],
+    ("statement", "later", "expected"), [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)]
 )
 def test_a_stated_quarter_is_not_computed_from_two_concepts_or_within_rounding(statement, later, expected):
     table = COMPENSATION.format(statement * 1_000_000) + later

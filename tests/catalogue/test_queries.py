@@ -1,85 +1,256 @@
 """What each query of the catalogue answers, on worlds small enough to see the answer."""
 
+from datetime import date
+
 import pytest
 
-DAY = "2024-03-{:02d}T12:00:00Z"
+DAY, AT = "2024-03-{:02d}T12:00:00Z", "2014-{:02d}-{:02d}T12:30:00Z"
+LATE = "2024-12-31T00:00:00Z"
 
 
 def article(number, day=1, **more):
-    row = {"id": f"bzNews_{number}", "tickers": ["QBG"], "created": DAY.format(day), "available_at": DAY.format(day)}
-    return row | more
+    times = {"created": DAY.format(day), "available_at": DAY.format(day)}
+    return {"id": f"bzNews_{number}", "title": str(number), "tickers": ["QBG"]} | times | more
 
 
 def filing(number, day=1, **more):
+    names = {"accession_no": f"acc-{number}", "form_type": "8-K", "role": "primary_filer", "ticker": "QBG"}
+    return names | {"tickers": ["QBG"], "created": DAY.format(day), "available_at": DAY.format(day)} | more
+
+
+def call(number, day, ticker="QBG", **more):
+    names = {"transcript_id": f"{ticker}_{number}", "ticker": ticker, "company_name": str(number)}
+    return names | {"conference_datetime": DAY.format(day), "available_at": DAY.format(day)} | more
+
+
+def exchange(number, sequence, day, text, ticker="QBG"):
+    said = f'[{{"role":"question","text":"{text}"}},{{"role":"answer","text":"yes"}}]'
+    times = {"conference_datetime": DAY.format(day), "available_at": DAY.format(day)}
+    return {"transcript_id": f"{ticker}_{number}", "ticker": ticker, "sequence": sequence, "exchanges": said} | times
+
+
+def bar(day, close=1.0, symbol="QBG", kind="company", entity="1", **more):
+    names = {"entity_kind": kind, "entity_id": entity, "symbol": symbol, "date": f"2024-03-{day:02d}", "close": close}
+    return names | {"available_at": DAY.format(day)} | more
+
+
+def fact(value, day, **more):
     return {
-        "accession_no": f"acc-{number}",
-        "form_type": "8-K",
-        "role": "primary_filer",
-        "ticker": "QBG",
-        "tickers": ["QBG"],
-        "created": DAY.format(day),
+        "accession_no": f"acc-{day}", "form_type": "10-Q", "cik": "1", "ticker": "QBG", "concept": "us-gaap:Revenues",
+        "label": "Revenues", "value": value, "value_number": float(value), "decimals": "-3", "unit": "iso4217:USD",
+        "period_type": "duration", "period_start": "2023-10-01", "period_end": "2023-12-31", "is_numeric": True,
         "available_at": DAY.format(day),
-    } | more
+    } | more  # fmt: skip
 
 
-def ids(rows, column="id"):
-    return [row[column].rsplit("_", 1)[-1].rsplit("-", 1)[-1] for row in rows]
+def action(number, **more):
+    return {"ticker": "QBG", "available_at": DAY.format(number)} | more
 
 
+def observation(period, vintage, value, series="GDP", at=None):
+    month, day = map(int, vintage.split("-")[1:])
+    names = {"series_id": series, "observation_date": period, "vintage_date": vintage, "value": value}
+    return names | {"available_at": at or AT.format(month, day), "withdrawn": value is None}
+
+
+def quote(instrument, tenor, value, day, at="2014-05-01T12:30:00Z"):
+    names = {"kind": "curve", "instrument": instrument, "tenor": tenor, "point": "outright", "measure": "par_rate"}
+    return names | {"quoted_on": day, "value": value, "available_at": at}
+
+
+QBG, SINCE_3, SINCE_2 = {"ticker": "QBG"}, {"start_date": "2024-03-03"}, {"start_date": "2014-03-02"}
+RESULTS, NEW_YEAR, REVENUES = (
+    ["Item 2.02: Results of Operations"],
+    date(2014, 1, 1),
+    {"concept_qname": "us-gaap:Revenues"},
+)
 NEWS = [article(1, 1), article(2, 3), article(3, 2, tickers=["AAA", "QBG"]), article(4, 4, tickers=["QZP"])]
-
-
-def test_news_of_a_company_comes_newest_first_however_many_companies_it_names(world):
-    assert ids(world(news=NEWS).run("news_latest", ticker="QBG")) == ["2", "3", "1"]
-
-
-def test_a_range_includes_its_first_instant(world):
-    outcome = world(news=NEWS)
-    assert ids(outcome.run("news_date_range", ticker="QBG", start_date=DAY.format(2))) == ["2", "3"]
-    assert ids(outcome.run("news_date_range", ticker="QBG", start_date="2024-03-02")) == ["2", "3"]
-    assert ids(outcome.run("news_date_range", ticker="QBG", start_date="2024-03-03")) == ["2"]
-
-
-def test_the_limit_bounds_the_newest(world):
-    assert ids(world(news=NEWS).run("news_latest", ticker="qbg", limit=1)) == ["2"]
-
-
-def test_a_channel_is_found_by_part_of_its_name_in_any_case(world):
-    news = [article(1, channels=["Earnings Beats"]), article(2, channels=["News"]), article(3, channels=None)]
-    assert ids(world(news=news).run("news_by_channel", ticker="QBG", start_date="2024-01-01", channel="earn")) == ["1"]
-
-
-def test_an_edited_article_is_shown_in_its_newest_public_text(world):
-    news = [article(1, title="draft"), article(1, title="final", available_at=DAY.format(9))]
-    assert [row["title"] for row in world("2024-03-05T00:00:00Z", news=news).run("news_latest", ticker="QBG")] == [
-        "draft"
-    ]
-    assert [row["title"] for row in world(news=news).run("news_latest", ticker="QBG")] == ["final"]
-
-
-def test_an_article_retagged_away_from_a_company_is_no_longer_its_news(world):
-    news = [article(1), article(1, tickers=["QZP"], available_at=DAY.format(9))]
-    assert world(news=news).run("news_latest", ticker="QBG") == []
-    assert ids(world(news=news).run("news_latest", ticker="QZP")) == ["1"]
-
-
-REPORTS = [
-    filing(1, 1, items=["Item 2.02: Results of Operations", "Item 9.01: Exhibits"]),
-    filing(2, 2, items=["Item 5.02: Departure"]),
-    filing(3, 3, form_type="10-Q", items=None),
-    filing(4, 4, role="referenced", items=["Item 2.02: Results of Operations"]),
-    filing(5, 5, form_type="8-K/A", items=["Item 2.02: Results of Operations"]),
+EDITED = [article(1, title="draft"), article(1, title="final", available_at=DAY.format(9))]
+MACRO_NEWS = [
+    article(
+        number, tickers=tickers, channels=["Macro"], created=AT.format(3, number), available_at=AT.format(3, number)
+    )
+    for number, tickers in enumerate((["QBG"], [], ["QZP"]), 1)
 ]
+REPORTS = [
+    filing(1, 1, items=[*RESULTS, "Item 9.01: Exhibits"]), filing(2, 2, items=["Item 5.02: Departure"]),
+    filing(3, 3, form_type="10-Q", items=None), filing(4, 4, role="referenced", items=RESULTS),
+    filing(5, 5, form_type="8-K/A", items=RESULTS),
+]  # fmt: skip
+CALLS = [call(1, 1), call(2, 8), call(3, 9, "QZP")]
+EXCHANGES = [
+    exchange(1, 0, 1, "old capex"), *(exchange(2, number, 8, f"topic {number}") for number in (10, 2, 0)),
+    exchange(3, 0, 9, "capex", "QZP"),
+]  # fmt: skip
+BARS = [bar(4, 4.0), bar(5, 5.0), bar(5, 9.0, entity="2", kind="industry"), bar(6, 6.0, "XRT")]
+CORRECTED = [bar(4, 4.0), bar(4, 4.5, available_at=DAY.format(9))]
+COMPANIES = [{"cik": "1", "ticker": "QBG", "name": "Bogmarsh", "available_at": DAY.format(9)}]
+OIL = {"members": "a:OilMember", "member_count": 1, "dimensions": "a:Axis"}
+SEGMENTS = {
+    "reports": [
+        filing(n, n, form_type="10-Q", period_of_report=end) for n, end in ((1, "2023-12-31"), (5, "2024-03-31"))
+    ],
+    "xbrl_facts": [
+        fact("1", 1, **OIL), fact("2", 5, **OIL),
+        fact("3", 5, members="a:OilMember|a:UsMember", member_count=2, dimensions="a:Axis|a:Place"),
+        fact("4", 5, period_start="2024-01-01", period_end="2024-03-30", **OIL),
+        fact("5", 5, period_start="2023-04-01", period_end="2024-03-31", **OIL),
+        fact("6", 5, members="a:GasMember", member_count=1, dimensions="a:Axis"),
+    ],
+}  # fmt: skip
+OF_OIL = QBG | REVENUES | {"member_qnames": "a:OilMember"}
+GDP = [
+    observation("2013-10-01", "2014-03-27", 17089.6), observation("2014-01-01", "2014-04-30", 17149.6),
+    observation("2014-01-01", "2014-05-29", 17101.3), observation("2014-01-01", "2014-06-25", 17016.0),
+]  # fmt: skip
+PANEL = {"series": "GDP", "observation_date": "2013-12-01", "vintage": "2014-02", "value": 1.0,
+         "available_at": AT.format(2, 3)}  # fmt: skip
+CURVE = [
+    observation("2014-03-03", "2014-03-04", 2.6, "DGS10"), observation("2014-03-03", "2014-03-04", 0.3, "DGS2"),
+    observation("2014-03-03", "2014-03-04", 0.1, "DGS3MO"), observation("2014-03-04", "2014-03-05", 2.7, "DGS10"),
+    observation("2014-03-03", "2014-03-04", 9.9, "DGSX"),
+]  # fmt: skip
+QUOTES = [
+    quote("USD", "2Y", 4.0, "2014-04-01"), quote("USD", "10Y", 4.2, "2014-04-02"),
+    quote("USD", "2Y", 4.1, "2014-04-02"), quote("USD", "2Y", 4.3, "2014-04-02", AT.format(6, 1)),
+    quote("EUR", "2Y", 2.0, "2014-04-01"), quote("USD", "2Y", 9.0, "2014-04-03", AT.format(9, 1)),
+]  # fmt: skip
+NOTES = [
+    {"note": "a/rates.md", "publisher": "a", "title": "Rates", "text": "duration is cheap",
+     "available_at": AT.format(3, 1)},
+    {"note": "b/fx.md", "publisher": "b", "title": "Dollar", "text": "stronger", "available_at": AT.format(4, 1)},
+]  # fmt: skip
+PUBLIC = {"available_at": AT.format(3, 1)}
+USD, FOUND = {"kind": "Curve", "instrument": "USD"}, {"query": "duration"}
+CASES = {
+    "news of a company comes newest first however many it names": (LATE, {"news": NEWS}, [
+        ("news_latest", QBG, "title", ["2", "3", "1"]), ("news_latest", {"ticker": "qbg", "limit": 1}, "title", ["2"]),
+        ("news_date_range", QBG | {"start_date": DAY.format(2)}, "title", ["2", "3"]),
+        ("news_date_range", QBG | {"start_date": "2024-03-02"}, "title", ["2", "3"]),
+        ("news_date_range", QBG | SINCE_3, "title", ["2"])]),
+    "a channel is found by part of its name in any case": (
+        LATE, {"news": [article(1, channels=["Earnings Beats"]), article(2, channels=["News"]),
+                        article(3, channels=None)]},
+        [("news_by_channel", QBG | {"start_date": "2024-01-01", "channel": "earn"}, "title", ["1"])]),
+    "an edited article before its edit": ("2024-03-05T00:00:00Z", {"news": EDITED}, [
+        ("news_latest", QBG, "title", ["draft"])]),
+    "an edited article": (LATE, {"news": EDITED}, [("news_latest", QBG, "title", ["final"])]),
+    "an article retagged away from a company": (
+        LATE, {"news": [article(1), article(1, tickers=["QZP"], available_at=DAY.format(9))]},
+        [("news_latest", QBG, "title", []), ("news_latest", {"ticker": "QZP"}, "title", ["1"])]),
+    "news needs no ticker": (LATE, {"news": MACRO_NEWS}, [
+        ("news_latest", {"limit": 2}, "title", ["3", "2"]), ("news_date_range", SINCE_2, "title", ["3", "2"]),
+        ("news_by_channel", {"channel": "macro"} | SINCE_2, "title", ["3", "2"])]),
+    "filings that only refer to a company are not its": (LATE, {"reports": REPORTS}, [
+        ("report_latest", QBG, "accessionNo", ["acc-5", "acc-3", "acc-2", "acc-1"]),
+        ("report_range", QBG | SINCE_3, "accessionNo", ["acc-5", "acc-3"]),
+        ("report_earnings", QBG, "accessionNo", ["acc-1"])]),
+    "calls come newest first": (LATE, {"transcripts": CALLS, "qa_exchanges": EXCHANGES}, [
+        ("transcript_range", QBG | {"start_date": "2024-03-01"}, "company_name", ["2", "1"]),
+        ("transcript_latest", QBG, "company_name", ["2"]), ("transcript_qa_latest", QBG, "sequence", [0, 2, 10])]),
+    "the newest call of then": ("2024-03-05T00:00:00Z", {"transcripts": CALLS}, [
+        ("transcript_latest", QBG, "company_name", ["1"])]),
+    "exchanges are searched by what was said not by their JSON": (LATE, {"qa_exchanges": EXCHANGES}, [
+        ("transcript_search_qa", QBG | {"query": "capex"}, "sequence", [0]),
+        ("transcript_search_qa", QBG | {"query": "role OR question"}, "sequence", [])]),
+    "bars come once a day": (LATE, {"prices": BARS}, [
+        ("entity_price_series", QBG, "close", [5.0, 4.0]),
+        ("entity_price_range", QBG | {"start_date": "2024-03-04"}, "close", [4.0, 5.0]),
+        ("entity_latest_price", QBG, "close", [5.0])]),
+    "the first print of a bar": ("2024-03-08T00:00:00Z", {"prices": CORRECTED}, [
+        ("entity_latest_price", QBG, "close", [4.0])]),
+    "a corrected bar": (LATE, {"prices": CORRECTED}, [("entity_latest_price", QBG, "close", [4.5])]),
+    "dividends and splits come newest first": (LATE, {
+        "dividends": [action(n, dividend_id=f"QBG_{n}", declaration_date=f"2024-03-0{n}", cash_amount=n / 10)
+                      for n in (1, 2)],
+        "splits": [action(n, split_id=f"QBG_{n}", execution_date=f"2024-03-0{n}", split_from=1.0, split_to=n + 1.0)
+                   for n in (1, 2)]}, [
+        ("entity_dividends", QBG, "cash_amount", [0.2, 0.1]), ("entity_splits", QBG, "split_to", [3.0, 2.0])]),
+    "a company once it was observed": (LATE, {"companies": COMPANIES}, [("entity_company", QBG, "name", ["Bogmarsh"])]),
+    "a company before it was observed": ("2024-03-08T00:00:00Z", {"companies": COMPANIES}, [
+        ("entity_company", QBG, "name", [])]),
+    "a metric is told once a period as its newest filing states it": (LATE, {"xbrl_facts": [
+        fact("1", 1), fact("2", 5), fact("3", 3, period_start="2024-01-01", period_end="2024-02-29")]},
+        [("xbrl_metric", QBG | REVENUES, "value", ["2", "3"])]),
+    "metrics leave out members, texts and other forms": (LATE, {"xbrl_facts": [
+        fact("1", 1), fact("2", 1, concept="a:Text", is_numeric=False),
+        fact("3", 1, concept="a:Part", members="a:M", member_count=1),
+        fact("4", 1, concept="a:Other", form_type="8-K")]},
+        [("xbrl_all_metrics", QBG, "value", ["1"])]),
+    "a concept is found by the words of its label with its newest fact": (LATE, {"xbrl_facts": [
+        fact("1", 1), fact("2", 5), fact("3", 2, concept="us-gaap:CostOfRevenue", label="Cost of revenue"),
+        fact("4", 2, concept="us-gaap:Assets", label="Assets")]},
+        [("xbrl_concept_search", QBG | {"query": "revenues cost"}, ("concept_qname", "value"),
+          [("us-gaap:Revenues", "2"), ("us-gaap:CostOfRevenue", "3")])]),
+    "segments take the least qualified, then the newest fact of each quarter": (LATE, SEGMENTS, [
+        ("xbrl_segments", OF_OIL, ("quarter", "member_label", "value", "dimensionality"),
+         [(date(2024, 3, 31), "Oil", "4", 1), (date(2023, 12, 31), "Oil", "2", 1)]),
+        ("xbrl_segments", OF_OIL | {"num_quarters": 1}, "value", ["4"])]),
+    "the latest value is of the newest period in the vintage that was public": (
+        AT.format(5, 1), {"macro_observations": GDP},
+        [("macro_latest", {"series": ["GDP", "NONE"]},
+          ("value", "observation_date", "vintage", "previous_value", "previous_date"),
+          [(17149.6, NEW_YEAR, "2014-04-30", 17089.6, date(2013, 10, 1))])]),
+    "a series of both sources is told by both": (LATE, {"macro_observations": GDP, "macro_panels": [PANEL]}, [
+        ("macro_latest", {"series": "GDP"}, ("dataset", "value"),
+         [("macro_observations", 17016.0), ("macro_panels", 1.0)])]),
+    "a withdrawn value is not the latest": (
+        LATE, {"macro_observations": [*GDP, observation("2014-04-01", "2014-07-30", None)]},
+        [("macro_latest", {"series": "GDP"}, "observation_date", [NEW_YEAR])]),
+    **{f"vintages up to {at[:10]}, oldest first": (at, {"macro_observations": GDP}, [
+        ("macro_vintages", {"series": "GDP", "period": "2014-01-01"}, ("value", "change"), vintages)])
+        for at, vintages in ((AT.format(4, 29), []), (AT.format(5, 28), [(17149.6, None)]),
+                             (AT.format(5, 29), [(17149.6, None), (17101.3, pytest.approx(-48.3))]))},
+    "a release tells first values from revisions": (LATE, {"macro_observations": [
+        *GDP, observation("2014-04-01", "2014-07-30", 17294.7), observation("2014-01-01", "2014-07-30", 17044.0)]},
+        [("macro_release", {"day": "2014-07-30"}, ("observation_date", "value", "previous_value", "is_first"),
+          [(date(2014, 4, 1), 17294.7, None, True), (NEW_YEAR, 17044.0, 17016.0, False)])]),
+    "a release is of its day in New York": (
+        LATE, {"macro_observations": [observation("2014-04-01", "2014-07-30", 1.0, at="2014-07-31T03:59:59Z")]},
+        [("macro_release", {"day": "2014-07-30"}, "value", [1.0]),
+         ("macro_release", {"day": "2014-07-31"}, "value", []),
+         ("macro_release", {"day": "2014-07-30", "series": "CPI"}, "value", [])]),
+    "a curve is of one day by maturity": (LATE, {"macro_observations": CURVE}, [
+        ("macro_curve", {}, ("years", "yield"), [(0.25, 0.1), (2.0, 0.3), (10.0, 2.6)]),
+        ("macro_curve", {"day": "2014-03-04"}, "yield", [2.7])]),
+    "quotes are those of each instrument's newest public day": (AT.format(7, 1), {"market_quotes": QUOTES}, [
+        ("quotes_latest", {"kind": "Curve"}, ("instrument", "tenor", "value"),
+         [("EUR", "2Y", 2.0), ("USD", "10Y", 4.2), ("USD", "2Y", 4.3)]),
+        ("quotes_latest", {"kind": "curve", "instruments": "USD", "day": "2014-04-01"}, "value", [4.0]),
+        ("quotes_range", USD | {"start_date": "2014-04-01", "tenor": "2Y"}, "value", [4.0, 4.3]),
+        ("quotes_range", USD | {"start_date": "2014-04-02"}, "value", [4.2, 4.3])]),
+    "notes are found by time, publisher and words": (LATE, {"research_notes": NOTES}, [
+        ("research_latest", {}, "note", ["b/fx.md", "a/rates.md"]),
+        ("research_latest", {"publisher": "a", "characters": 8}, "text", ["duration"]),
+        ("research_search", FOUND, "note", ["a/rates.md"])]),
+    "a registry answers for one model or all": (
+        LATE, {"model_registry": [PUBLIC | {"model": name, "source": "https://x.example"} for name in ("m-2", "m-1")]},
+        [("model_known", {}, "model", ["m-1", "m-2"]),
+         ("model_known", {"model": "m-1"}, "knowledge_cutoff", [None])]),
+    "a history is of one source, oldest first, in the vintages of then": (
+        AT.format(5, 29), {"macro_observations": GDP, "macro_panels": [PANEL]},
+        [("macro_series", {"series": "GDP"}, ("dataset", "value"),
+          [("macro_observations", 17089.6), ("macro_observations", 17101.3)]),
+         ("macro_series", {"series": "GDP", "limit": 1}, "value", [17101.3])]),
+    "estimates and grades come newest first": (LATE, {
+        "av_estimates": [QBG | PUBLIC | {"horizon": "fiscal year", "fiscal_date_ending": day}
+                         for day in ("2014-12-31", "2015-12-31")],
+        "yahoo_upgrades": [QBG | PUBLIC | {"firm": firm, "graded_at": AT.format(2, day)}
+                           for day, firm in enumerate("ab", 1)]},
+        [("estimates_latest", {"ticker": "qbg"}, "fiscal_date_ending", [date(2015, 12, 31), date(2014, 12, 31)]),
+         ("grades_latest", QBG | {"limit": 1}, "firm", ["b"])]),
+}  # fmt: skip
+"""By name: the instant, the rows of the world, and the questions: the query, its values, the columns, their rows."""
 
 
-def test_filings_that_only_refer_to_a_company_are_not_its_filings(world):
-    outcome = world(reports=REPORTS)
-    assert ids(outcome.run("report_latest", ticker="QBG"), "accessionNo") == ["5", "3", "2", "1"]
-    assert ids(outcome.run("report_range", ticker="QBG", start_date="2024-03-03"), "accessionNo") == ["5", "3"]
-
-
-def test_earnings_reports_are_original_8_ks_with_item_2_02(world):
-    assert ids(world(reports=REPORTS).run("report_earnings", ticker="QBG"), "accessionNo") == ["1"]
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_query_answers(world, case):
+    as_of, rows, questions = case
+    outcome = world(as_of, **rows)
+    for query, values, columns, due in questions:
+        names = (columns,) if isinstance(columns, str) else columns
+        answer = [tuple(row[name] for name in names) for row in outcome.run(query, **values)]
+        assert answer == [each if isinstance(each, tuple) else (each,) for each in due], query
 
 
 @pytest.mark.parametrize(
@@ -98,83 +269,13 @@ def test_text_of_filings_is_searched_and_shown_by_its_start(world, query, datase
     assert [(row[key], len(row["content_preview"])) for row in result] == [("part 1", 500)]
 
 
-def call(number, day, ticker="QBG", **more):
-    return {
-        "transcript_id": f"{ticker}_{number}",
-        "ticker": ticker,
-        "conference_datetime": DAY.format(day),
-        "available_at": DAY.format(day),
-        "company_name": str(number),
-    } | more
-
-
-def exchange(number, sequence, day, text, ticker="QBG"):
-    return {
-        "transcript_id": f"{ticker}_{number}",
-        "ticker": ticker,
-        "sequence": sequence,
-        "exchanges": f'[{{"role":"question","text":"{text}"}},{{"role":"answer","text":"yes"}}]',
-        "conference_datetime": DAY.format(day),
-        "available_at": DAY.format(day),
-    }
-
-
-CALLS = [call(1, 1), call(2, 8), call(3, 9, "QZP")]
-EXCHANGES = [
-    exchange(1, 0, 1, "old capex"),
-    *(exchange(2, number, 8, f"topic {number}") for number in (10, 2, 0)),
-    exchange(3, 0, 9, "capex", "QZP"),
-]
-
-
-def test_calls_come_newest_first(world):
-    outcome = world(transcripts=CALLS)
-    assert [r["company_name"] for r in outcome.run("transcript_range", ticker="QBG", start_date="2024-03-01")] == [
-        "2",
-        "1",
-    ]
-    assert [r["company_name"] for r in outcome.run("transcript_latest", ticker="QBG")] == ["2"]
-    before = world("2024-03-05T00:00:00Z", transcripts=CALLS)
-    assert [r["company_name"] for r in before.run("transcript_latest", ticker="QBG")] == ["1"]
-
-
-def test_the_newest_call_s_exchanges_come_in_the_order_of_the_call(world):
-    result = world(transcripts=CALLS, qa_exchanges=EXCHANGES).run("transcript_qa_latest", ticker="QBG")
-    assert [row["sequence"] for row in result] == [0, 2, 10]
-
-
-def test_exchanges_are_searched_by_what_was_said_not_by_their_json(world):
-    outcome = world(qa_exchanges=EXCHANGES)
-    assert [row["sequence"] for row in outcome.run("transcript_search_qa", ticker="QBG", query="capex")] == [0]
-    assert outcome.run("transcript_search_qa", ticker="QBG", query="role OR question") == []
-
-
-def bar(day, close=1.0, symbol="QBG", kind="company", entity="1", **more):
-    return {
-        "entity_kind": kind,
-        "entity_id": entity,
-        "symbol": symbol,
-        "date": f"2024-03-{day:02d}",
-        "close": close,
-        "available_at": DAY.format(day),
-    } | more
-
-
-def test_bars_come_once_a_day_newest_first_or_oldest_first(world):
-    bars = [bar(4, 4.0), bar(5, 5.0), bar(5, 9.0, entity="2", kind="industry"), bar(6, 6.0, "XRT")]
-    outcome = world(prices=bars)
-    assert [row["close"] for row in outcome.run("entity_price_series", ticker="QBG")] == [5.0, 4.0]
-    assert [row["close"] for row in outcome.run("entity_price_range", ticker="QBG", start_date="2024-03-04")] == [
-        4.0,
-        5.0,
-    ]
-    assert [row["close"] for row in outcome.run("entity_latest_price", ticker="QBG")] == [5.0]
-
-
-def test_a_corrected_bar_replaces_the_first_print_once_it_is_public(world):
-    bars = [bar(4, 4.0), bar(4, 4.5, available_at=DAY.format(9))]
-    assert world("2024-03-08T00:00:00Z", prices=bars).run("entity_latest_price", ticker="QBG")[0]["close"] == 4.0
-    assert world(prices=bars).run("entity_latest_price", ticker="QBG")[0]["close"] == 4.5
+def test_pages_and_results_are_found_by_words(world):
+    page = PUBLIC | {"url": "https://a.example", "title": "Rates", "text": "duration"}
+    result = PUBLIC | {"url": "https://b.example", "title": "Dollar", "snippet": "duration and more"}
+    actual = world(web_pages=[page], web_results=[result]).run("web_search", query="duration")
+    assert {(row["dataset"], row["url"]) for row in actual} == {
+        ("web_pages", "https://a.example"), ("web_results", "https://b.example"),
+    }  # fmt: skip
 
 
 def snapshot(world, section, **rows):
@@ -194,125 +295,12 @@ def test_a_snapshot_takes_one_bar_a_day_and_no_return_from_one_entity_to_another
 
 @pytest.mark.parametrize("source", ["news", "benzinga_news"])
 def test_a_snapshot_counts_an_article_once_from_when_it_first_was_public_as_a_panel_does(world, source):
-    def told(number, at, evidence):
-        return article(number, available_at=at, evidence=evidence)
-
-    texts = [
-        told(1, "2024-03-30T12:00:00Z", "b"),
-        told(1, "2024-03-30T12:00:00Z", "a"),
-        told(1, "2024-03-30T12:00:00Z", "a"),
-        told(1, "2024-03-31T12:00:00Z", "edit"),
-        told(2, "2024-03-01T12:00:00Z", "just too old"),
-        told(2, "2024-03-30T12:00:00Z", "edit"),
-        told(3, "2024-03-01T12:00:00.000001Z", "just in time"),
-    ]
+    stated = [
+        (1, "2024-03-30T12:00:00Z", "b"), (1, "2024-03-30T12:00:00Z", "a"), (1, "2024-03-30T12:00:00Z", "a"),
+        (1, "2024-03-31T12:00:00Z", "edit"), (2, "2024-03-01T12:00:00Z", "just too old"),
+        (2, "2024-03-30T12:00:00Z", "edit"), (3, "2024-03-01T12:00:00.000001Z", "just in time"),
+    ]  # fmt: skip
+    texts = [article(number, available_at=at, evidence=evidence) for number, at, evidence in stated]
     assert snapshot(world, "news", **{source: texts}) == {f"{source} in 30 days": (2.0, ["a", "just in time"])}
     (row,) = world(**{source: texts}).run("panel", pairs=[("QBG", "2024-03-31T12:00:00Z")])
     assert row["news_count"] == 2
-
-
-def test_dividends_and_splits_come_newest_first(world):
-    dividends = [
-        {
-            "dividend_id": f"QBG_{n}",
-            "ticker": "QBG",
-            "declaration_date": f"2024-03-0{n}",
-            "cash_amount": n / 10,
-            "available_at": DAY.format(n),
-        }
-        for n in (1, 2)
-    ]
-    splits = [
-        {
-            "split_id": f"QBG_{n}",
-            "ticker": "QBG",
-            "execution_date": f"2024-03-0{n}",
-            "split_from": 1.0,
-            "split_to": n + 1.0,
-            "available_at": DAY.format(n),
-        }
-        for n in (1, 2)
-    ]
-    outcome = world(dividends=dividends, splits=splits)
-    assert [row["cash_amount"] for row in outcome.run("entity_dividends", ticker="QBG")] == [0.2, 0.1]
-    assert [row["split_to"] for row in outcome.run("entity_splits", ticker="QBG")] == [3.0, 2.0]
-
-
-def test_a_company_is_known_from_when_it_was_observed(world):
-    companies = [{"cik": "1", "ticker": "QBG", "name": "Bogmarsh", "available_at": DAY.format(9)}]
-    assert world(companies=companies).run("entity_company", ticker="QBG")[0]["name"] == "Bogmarsh"
-    assert world("2024-03-08T00:00:00Z", companies=companies).run("entity_company", ticker="QBG") == []
-
-
-def fact(value, day, **more):
-    return {
-        "accession_no": f"acc-{day}",
-        "form_type": "10-Q",
-        "cik": "1",
-        "ticker": "QBG",
-        "concept": "us-gaap:Revenues",
-        "label": "Revenues",
-        "value": value,
-        "value_number": float(value),
-        "decimals": "-3",
-        "unit": "iso4217:USD",
-        "period_type": "duration",
-        "period_start": "2023-10-01",
-        "period_end": "2023-12-31",
-        "is_numeric": True,
-        "available_at": DAY.format(day),
-    } | more
-
-
-def test_a_metric_is_told_once_a_period_as_its_newest_filing_states_it(world):
-    later = {"period_start": "2024-01-01", "period_end": "2024-02-29"}
-    facts = [fact("1", 1), fact("2", 5), fact("3", 3, **later)]
-    result = world(xbrl_facts=facts).run("xbrl_metric", ticker="QBG", concept_qname="us-gaap:Revenues")
-    assert [row["value"] for row in result] == ["2", "3"]
-
-
-def test_metrics_leave_out_members_texts_and_other_forms(world):
-    facts = [
-        fact("1", 1),
-        fact("2", 1, concept="a:Text", is_numeric=False),
-        fact("3", 1, concept="a:Part", members="a:M", member_count=1),
-        fact("4", 1, concept="a:Other", form_type="8-K"),
-    ]
-    assert [row["value"] for row in world(xbrl_facts=facts).run("xbrl_all_metrics", ticker="QBG")] == ["1"]
-
-
-def test_a_concept_is_found_by_the_words_of_its_label_with_its_newest_fact(world):
-    facts = [
-        fact("1", 1),
-        fact("2", 5),
-        fact("3", 2, concept="us-gaap:CostOfRevenue", label="Cost of revenue"),
-        fact("4", 2, concept="us-gaap:Assets", label="Assets"),
-    ]
-    result = world(xbrl_facts=facts).run("xbrl_concept_search", ticker="QBG", query="revenues cost")
-    assert [(row["concept_qname"], row["value"]) for row in result] == [
-        ("us-gaap:Revenues", "2"),
-        ("us-gaap:CostOfRevenue", "3"),
-    ]
-
-
-def test_segments_take_the_least_qualified_then_the_newest_fact_of_each_quarter(world):
-    quarters = [
-        filing(n, n, form_type="10-Q", period_of_report=end) for n, end in ((1, "2023-12-31"), (5, "2024-03-31"))
-    ]
-    member = {"members": "a:OilMember", "member_count": 1, "dimensions": "a:Axis"}
-    facts = [
-        fact("1", 1, **member),
-        fact("2", 5, **member),
-        fact("3", 5, members="a:OilMember|a:UsMember", member_count=2, dimensions="a:Axis|a:Place"),
-        fact("4", 5, period_start="2024-01-01", period_end="2024-03-30", **member),
-        fact("5", 5, period_start="2023-04-01", period_end="2024-03-31", **member),
-        fact("6", 5, members="a:GasMember", member_count=1, dimensions="a:Axis"),
-    ]
-    question = {"ticker": "QBG", "concept_qname": "us-gaap:Revenues", "member_qnames": "a:OilMember"}
-    result = world(reports=quarters, xbrl_facts=facts).run("xbrl_segments", **question)
-    assert [(str(r["quarter"]), r["member_label"], r["value"], r["dimensionality"]) for r in result] == [
-        ("2024-03-31", "Oil", "4", 1),
-        ("2023-12-31", "Oil", "2", 1),
-    ]
-    item = world(reports=quarters, xbrl_facts=facts).run("xbrl_segments", num_quarters=1, **question)
-    assert [row["value"] for row in item] == ["4"]

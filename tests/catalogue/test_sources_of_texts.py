@@ -98,11 +98,7 @@ def test_a_call_is_searched_once_in_the_texts_of_its_preferred_source(company):
         for hour in HOURS:
             answers = World(at(hour), rows).run("transcript_search_qa", ticker=company, query=QUERY)
             texts = {
-                (
-                    source,
-                    f"ACME_{number}" if source == "qa_exchanges" else f"NYSE:ACME 2024Q{number + 1}",
-                    n,
-                ): text
+                (source, f"ACME_{number}" if source == "qa_exchanges" else f"NYSE:ACME 2024Q{number + 1}", n): text
                 for number, source in preferred(CALLS, statement, hour).items()
                 for n, text in enumerate(call_texts(source, number))
             }

@@ -31,6 +31,31 @@ STRUCK = event(
 DARK = event(4, "2024-06-03", "deregistered", "15-12G", effective_on="2024-09-01")
 
 
+# What EDGAR's submissions list of two companies around the removal of notes that had matured.
+APPLE = """
+    2019-11-15 8-A12B, 2019-11-15 CERT, 2021-10-29 10-K, 2022-01-28 10-Q,
+    2022-04-29 10-Q, 2022-07-29 10-Q, 2022-10-28 10-K, 2022-11-09 25-NSE,
+    2023-02-03 10-Q, 2023-05-05 10-Q, 2023-08-04 10-Q, 2023-11-03 10-K, 2024-01-17 25-NSE, 2024-02-02 10-Q,
+    2024-05-03 10-Q, 2024-08-02 10-Q, 2024-11-01 10-K
+"""
+MICROSOFT = """
+    2019-10-23 10-Q, 2019-11-08 8-A12B, 2019-11-08 25, 2019-11-08 CERT, 2020-01-29 10-Q, 2020-07-30 10-K,
+    2021-04-27 10-Q, 2021-07-29 10-K, 2021-09-03 25-NSE, 2021-10-26 10-Q, 2022-01-25 10-Q, 2022-07-28 10-K
+"""
+STRUCK_OFF = "2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-01 10-Q, 2023-03-01 10-K"
+
+
+def history(table, told_by="submissions"):
+    """The events of filings written as "day form", with an item of an 8-K behind a colon."""
+    for number, filing in enumerate(table.split(",")):
+        day, form, *items = filing.replace(":", " ").split()
+        kind = event_of(form, items)
+        if kind:
+            days = DAYS_TO_EFFECT.get(form)
+            effect = days is not None and {"effective_on": str(date.fromisoformat(day) + timedelta(days=days))}
+            yield event(100 + number, day, kind, form, told_by=told_by, **(effect or {}))
+
+
 @pytest.fixture
 def status(world):
     """The status of a company as of the noon of a day, None where it is not in the answer."""
@@ -42,22 +67,97 @@ def status(world):
     return ask
 
 
-@pytest.mark.parametrize(
-    ("day", "expected"),
-    [
-        ("2024-01-09", None),
-        ("2024-01-10", "listed"),
-        ("2024-04-30", "listed"),
-        ("2024-05-01", "listed"),
-        ("2024-05-10", "listed"),
-        ("2024-05-11", "delisted"),
-        ("2024-06-03", "delisted"),
-        ("2024-08-31", "delisted"),
-        ("2024-09-01", "deregistered"),
-    ],
-)
-def test_a_company_is_what_its_filings_had_made_of_it_by_then(status, day, expected):
-    assert status(day, LISTED, REPORTED, STRUCK, DARK) == expected
+UNNAMED = STRUCK | {"security_class": None, "common_equity": None}
+ONCE_LISTED = event(1, "2019-01-10", "listed", "8-A12B")
+BACK = event(90, "2025-01-10", "listed", "8-A12B")
+BEFORE = event(90, "2022-01-01", "reported", "10-K", told_by="submissions")
+NOTES = event(91, "2024-06-01", "delisted", "25-NSE", effective_on="2024-06-11", told_by="submissions")
+REPORTS = [event(92 + n, f"2024-0{7 + n}-01", "reported", "10-Q", told_by="submissions") for n in range(3)]
+
+
+def of_15d(form):
+    return event(9, "2024-06-03", "deregistered", form, effective_on="2024-06-03")
+
+
+def of_lists(before, after):
+    later = [each | {"accession_no": "later"} for each in history("2023-03-01 10-K", after)]
+    return [ONCE_LISTED, *history("2021-03-01 10-K, 2022-09-01 25-NSE", before), *later]
+
+
+STATUS = {
+    "what its filings had made of it by then": ([LISTED, REPORTED, STRUCK, DARK], {
+        "2024-01-09": None, "2024-01-10": "listed", "2024-04-30": "listed", "2024-05-01": "listed",
+        "2024-05-10": "listed", "2024-05-11": "delisted", "2024-06-03": "delisted", "2024-08-31": "delisted",
+        "2024-09-01": "deregistered"}),
+    "a class of notes that is removed leaves the company listed": (
+        [LISTED, STRUCK | {"security_class": "0.875% Notes due 2024", "common_equity": False}],
+        {"2024-06-01": "listed"}),
+    "a removal whose class no filing names": (
+        [LISTED, UNNAMED], {"2024-05-10": "listed", "2024-05-11": "uncertain"}),
+    "such a removal until something is certain": ([LISTED, UNNAMED, DARK], {"2024-12-01": "deregistered"}),
+    "such a removal until a listing": (
+        [LISTED, UNNAMED, event(9, "2024-07-01", "listed", "8-A12B")], {"2024-12-01": "listed"}),
+    "a class that moves to another exchange stays listed": (
+        [LISTED, event(9, "2024-04-30", "listed", "CERT", exchange="The Nasdaq Stock Market LLC"), STRUCK],
+        {"2024-05-11": "listed"}),
+    "a form 15 after a report": ([REPORTED, DARK], {"2024-12-01": "deregistered"}),
+    "an annual report after a form 15 says that the company still reports": (
+        [REPORTED, DARK, event(9, "2024-11-01", "reported", "10-K")], {"2024-12-01": "registered"}),
+    **{f"while an exchange lists the company, form {form}": ([LISTED, of_15d(form)], {"2024-06-04": status})
+       for form, status in (("15-15D", "listed"), ("15F-15D", "listed"), ("15-12B", "deregistered"))},
+    **{f"while no exchange lists the company, form {form}": ([REPORTED, of_15d(form)], {"2024-06-04": "deregistered"})
+       for form in ("15-15D", "15F-15D", "15-12B")},
+    **{f"form {form} may end another class than the listed one, after {[each['form_type'] for each in events]}": (
+        [*events, DARK | {"form_type": form}, *more], days)
+        for form in ("15-12G", "15F-12G")
+        for events, more, days in (
+            ([LISTED], [], {"2024-08-31": "listed", "2024-09-01": "uncertain"}),
+            ([LISTED, STRUCK], [], {"2024-09-01": "deregistered"}), ([REPORTED], [], {"2024-09-01": "deregistered"}),
+            ([LISTED, event(9, "2025-02-20", "reported", "10-K")], [], {"2025-03-01": "listed"}))},
+    "a first registration alone is no part of the market": (
+        [event(9, "2024-03-01", "offered", "S-1")], {"2024-06-01": "offered"}),
+    "Apple reports after a removal and gave no notice of a delisting": (list(history(APPLE)), {
+        "2022-11-18": "listed", "2022-11-19": "uncertain", "2023-02-02": "uncertain", "2023-02-03": "listed",
+        "2024-01-26": "listed", "2024-01-27": "uncertain", "2024-02-02": "listed", "2025-01-29": "listed"}),
+    "Microsoft reports after a removal and gave no notice of a delisting": (list(history(MICROSOFT)), {
+        "2019-12-01": "listed", "2021-09-12": "listed", "2021-09-13": "uncertain", "2021-10-25": "uncertain",
+        "2021-10-26": "listed", "2026-02-03": "listed"}),
+    # What submissions told of may begin too late for a notice of the year before, and foreign companies file no 8-K.
+    **{f"a notice was given or would not be seen: {table}": (
+        [ONCE_LISTED, *history(table)],
+        {"2022-09-10": "listed", "2022-09-11": "uncertain", last: "uncertain", reported: "registered",
+         "2024-06-01": "registered"})
+        for table, last, reported in (
+            ("2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
+            ("2021-03-01 10-K, 2022-09-01 25-NSE, 2022-09-07 8-K:3.01, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
+            ("2022-03-01 10-K, 2022-09-01 25-NSE, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
+            ("2020-03-01 20-F, 2022-09-01 25-NSE, 2023-03-01 20-F", "2023-02-28", "2023-03-01"))},
+    **{f"an index tells of no notice, so a report in it proves no listing: {' then '.join(lists)}": (
+        of_lists(*lists), {"2023-02-28": "uncertain", "2023-03-01": "registered"})
+        for lists in (("index", "index"), ("index", "submissions"), ("submissions", "index"))},
+    **{f"a notice of another time tells of another removal: {day}": (
+        [ONCE_LISTED, *history(f"2020-03-01 10-K, {day} 8-K:3.01, 2022-09-01 25-NSE, 2023-03-01 10-K")],
+        {"2023-03-01": "listed"}) for day in ("2021-08-31", "2022-10-05")},
+    "a new listing ends what an older removal of common equity did": ([STRUCK, BACK], {"2025-02-20": "listed"}),
+    "and a removal after it is another": (
+        [STRUCK, BACK, event(91, "2025-06-02", "delisted", "25-NSE", effective_on="2025-06-12")],
+        {"2025-06-12": "uncertain"}),
+    "no report undoes the removal of common equity": (
+        [BEFORE, LISTED, STRUCK, *REPORTS], {"2024-12-01": "delisted"}),
+    "nor does a removal of notes after it": ([BEFORE, LISTED, STRUCK, NOTES], {"2024-06-20": "delisted"}),
+    "nor do both": ([BEFORE, LISTED, STRUCK, NOTES, *REPORTS], {"2024-12-01": "delisted"}),
+    "a form 15 after the reports ends the registration whatever they proved": (
+        [*history(APPLE),
+         event(300, "2024-12-02", "deregistered", "15-12B", told_by="submissions", effective_on="2025-03-02")],
+        {"2025-03-01": "listed", "2025-03-02": "deregistered"}),
+    "a notice alone says that a company is registered": (
+        list(history("2022-06-01 8-K:3.01")), {"2023-01-01": "registered"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "days"), STATUS.values(), ids=STATUS)
+def test_a_company_is_what_its_filings_had_made_of_it_by_then(status, events, days):
+    assert {day: status(day, *events) for day in days} == days
 
 
 def test_the_announcement_and_its_effect_are_two_columns(world):
@@ -76,52 +176,6 @@ def test_the_dead_are_left_out_unless_they_are_asked_for(status):
     assert status("2024-05-10", LISTED, STRUCK, statuses=living) == "listed"
     assert status("2024-05-11", LISTED, STRUCK, statuses=living) is None
     assert status("2024-05-11", LISTED, STRUCK, statuses=["delisted"]) == "delisted"
-
-
-def test_a_class_of_notes_that_is_removed_leaves_the_company_listed(status):
-    notes = STRUCK | {"security_class": "0.875% Notes due 2024", "common_equity": False}
-    assert status("2024-06-01", LISTED, notes) == "listed"
-
-
-def test_a_removal_whose_class_no_filing_names_is_uncertain_until_something_is_certain(status):
-    unnamed = STRUCK | {"security_class": None, "common_equity": None}
-    assert status("2024-05-10", LISTED, unnamed) == "listed"
-    assert status("2024-05-11", LISTED, unnamed) == "uncertain"
-    assert status("2024-12-01", LISTED, unnamed, DARK) == "deregistered"
-    assert status("2024-12-01", LISTED, unnamed, event(9, "2024-07-01", "listed", "8-A12B")) == "listed"
-
-
-def test_a_class_that_moves_to_another_exchange_stays_listed(status):
-    moved = event(9, "2024-04-30", "listed", "CERT", exchange="The Nasdaq Stock Market LLC")
-    assert status("2024-05-11", LISTED, moved, STRUCK) == "listed"
-
-
-def test_an_annual_report_after_a_form_15_says_that_the_company_still_reports(status):
-    assert status("2024-12-01", REPORTED, DARK) == "deregistered"
-    assert status("2024-12-01", REPORTED, DARK, event(9, "2024-11-01", "reported", "10-K")) == "registered"
-
-
-@pytest.mark.parametrize(
-    ("form", "expected"), [("15-15D", "listed"), ("15F-15D", "listed"), ("15-12B", "deregistered")]
-)
-def test_a_form_15_under_15d_alone_ends_nothing_while_an_exchange_lists_the_company(status, form, expected):
-    ended = event(9, "2024-06-03", "deregistered", form, effective_on="2024-06-03")
-    assert status("2024-06-04", LISTED, ended) == expected
-    assert status("2024-06-04", REPORTED, ended) == "deregistered"
-
-
-@pytest.mark.parametrize("form", ["15-12G", "15F-12G"])
-def test_a_form_15_under_12g_may_end_another_class_than_the_listed_one(status, form):
-    ended = DARK | {"form_type": form}
-    assert status("2024-08-31", LISTED, ended) == "listed"
-    assert status("2024-09-01", LISTED, ended) == "uncertain"
-    assert status("2024-09-01", LISTED, STRUCK, ended) == "deregistered"
-    assert status("2024-09-01", REPORTED, ended) == "deregistered"
-    assert status("2025-03-01", LISTED, ended, event(9, "2025-02-20", "reported", "10-K")) == "listed"
-
-
-def test_a_first_registration_alone_is_no_part_of_the_market(status):
-    assert status("2024-06-01", event(9, "2024-03-01", "offered", "S-1")) == "offered"
 
 
 def test_a_filing_that_two_lists_tell_of_counts_when_the_first_of_them_did(world):
@@ -162,109 +216,6 @@ def test_one_company_can_be_asked_for(world):
     assert [row["cik"] for row in world(universe_events=both).run("universe", ciks=[BETA])] == [BETA]
 
 
-# What EDGAR's submissions list of two companies around the removal of notes that had matured.
-APPLE = """
-    2019-11-15 8-A12B, 2019-11-15 CERT, 2021-10-29 10-K, 2022-01-28 10-Q,
-    2022-04-29 10-Q, 2022-07-29 10-Q, 2022-10-28 10-K, 2022-11-09 25-NSE,
-    2023-02-03 10-Q, 2023-05-05 10-Q, 2023-08-04 10-Q, 2023-11-03 10-K, 2024-01-17 25-NSE, 2024-02-02 10-Q,
-    2024-05-03 10-Q, 2024-08-02 10-Q, 2024-11-01 10-K
-"""
-MICROSOFT = """
-    2019-10-23 10-Q, 2019-11-08 8-A12B, 2019-11-08 25, 2019-11-08 CERT, 2020-01-29 10-Q, 2020-07-30 10-K,
-    2021-04-27 10-Q, 2021-07-29 10-K, 2021-09-03 25-NSE, 2021-10-26 10-Q, 2022-01-25 10-Q, 2022-07-28 10-K
-"""
-STRUCK_OFF = "2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-01 10-Q, 2023-03-01 10-K"
-
-
-def history(table, told_by="submissions"):
-    """The events of filings written as "day form", with an item of an 8-K behind a colon."""
-    for number, filing in enumerate(table.split(",")):
-        day, form, *items = filing.replace(":", " ").split()
-        kind = event_of(form, items)
-        if kind:
-            days = DAYS_TO_EFFECT.get(form)
-            effect = days is not None and {"effective_on": str(date.fromisoformat(day) + timedelta(days=days))}
-            yield event(100 + number, day, kind, form, told_by=told_by, **(effect or {}))
-
-
-@pytest.mark.parametrize(
-    ("table", "days"),
-    [
-        (APPLE, {"2022-11-18": "listed", "2022-11-19": "uncertain", "2023-02-02": "uncertain", "2023-02-03": "listed",
-                 "2024-01-26": "listed", "2024-01-27": "uncertain", "2024-02-02": "listed", "2025-01-29": "listed"}),
-        (MICROSOFT, {"2019-12-01": "listed", "2021-09-12": "listed", "2021-09-13": "uncertain",
-                     "2021-10-25": "uncertain", "2021-10-26": "listed", "2026-02-03": "listed"}),
-    ],
-    ids=["Apple", "Microsoft"],
-)  # fmt: skip
-def test_who_reports_after_a_removal_and_gave_no_notice_of_a_delisting_is_listed(status, table, days):
-    events = list(history(table))
-    assert {day: status(day, *events) for day in days} == days
-
-
-ONCE_LISTED = event(1, "2019-01-10", "listed", "8-A12B")
-
-
-@pytest.mark.parametrize(
-    ("table", "still_uncertain", "reported"),
-    [
-        ("2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
-        ("2021-03-01 10-K, 2022-09-01 25-NSE, 2022-09-07 8-K:3.01, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
-        # what submissions told of begins too late for a notice of the year before
-        ("2022-03-01 10-K, 2022-09-01 25-NSE, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
-        # foreign companies file no 8-K
-        ("2020-03-01 20-F, 2022-09-01 25-NSE, 2023-03-01 20-F", "2023-02-28", "2023-03-01"),
-    ],
-)
-def test_who_reports_after_a_removal_is_registered_where_a_notice_was_given_or_would_not_be_seen(
-    status, table, still_uncertain, reported
-):
-    events = [ONCE_LISTED, *history(table)]
-    assert status("2022-09-10", *events) == "listed"
-    assert status("2022-09-11", *events) == "uncertain"
-    assert status(still_uncertain, *events) == "uncertain"
-    assert status(reported, *events) == "registered"
-    assert status("2024-06-01", *events) == "registered"
-
-
-@pytest.mark.parametrize(("before", "after"), [("index", "index"), ("index", "submissions"), ("submissions", "index")])
-def test_an_index_tells_of_no_notice_so_a_report_in_it_proves_no_listing(status, before, after):
-    earlier = history("2021-03-01 10-K, 2022-09-01 25-NSE", before)
-    later = [each | {"accession_no": "later"} for each in history("2023-03-01 10-K", after)]
-    events = [ONCE_LISTED, *earlier, *later]
-    assert status("2023-02-28", *events) == "uncertain"
-    assert status("2023-03-01", *events) == "registered"
-
-
-@pytest.mark.parametrize("day", ["2021-08-31", "2022-10-05"])
-def test_a_notice_of_another_time_tells_of_another_removal(status, day):
-    events = [ONCE_LISTED, *history(f"2020-03-01 10-K, {day} 8-K:3.01, 2022-09-01 25-NSE, 2023-03-01 10-K")]
-    assert status("2023-03-01", *events) == "listed"
-
-
-def test_a_new_listing_ends_what_an_older_removal_of_common_equity_did(status):
-    back = event(90, "2025-01-10", "listed", "8-A12B")
-    unnamed = event(91, "2025-06-02", "delisted", "25-NSE", effective_on="2025-06-12")
-    assert status("2025-02-20", STRUCK, back) == "listed"
-    assert status("2025-06-12", STRUCK, back, unnamed) == "uncertain"
-
-
-def test_no_report_undoes_the_removal_of_common_equity_nor_a_removal_of_notes_after_it(status):
-    before = event(90, "2022-01-01", "reported", "10-K", told_by="submissions")
-    notes = event(91, "2024-06-01", "delisted", "25-NSE", effective_on="2024-06-11", told_by="submissions")
-    reports = [event(92 + n, f"2024-0{7 + n}-01", "reported", "10-Q", told_by="submissions") for n in range(3)]
-    for later in (reports, [notes, *reports]):
-        assert status("2024-12-01", before, LISTED, STRUCK, *later) == "delisted"
-    assert status("2024-06-20", before, LISTED, STRUCK, notes) == "delisted"
-
-
-def test_a_form_15_after_the_reports_ends_the_registration_whatever_they_proved(status):
-    ending = event(300, "2024-12-02", "deregistered", "15-12B", told_by="submissions", effective_on="2025-03-02")
-    events = [*history(APPLE), ending]
-    assert status("2025-03-01", *events) == "listed"
-    assert status("2025-03-02", *events) == "deregistered"
-
-
 @pytest.mark.parametrize("table", [MICROSOFT, STRUCK_OFF], ids=["Microsoft", "struck off"])
 def test_no_filing_changes_the_answer_before_it(world, table):
     events = list(history(table))
@@ -273,7 +224,3 @@ def test_no_filing_changes_the_answer_before_it(world, table):
         shorter = [each for each in events if each["filing_date"] <= day]
         short, long = (world(moment, universe_events=some) for some in (shorter, events))
         assert short.run("universe", statuses=ALL) == long.run("universe", statuses=ALL)
-
-
-def test_a_notice_alone_says_that_a_company_is_registered(status):
-    assert status("2023-01-01", *history("2022-06-01 8-K:3.01")) == "registered"

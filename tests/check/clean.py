@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-import polars as pl
 
 import pitlake
 
@@ -33,21 +32,6 @@ def change(session):
     return frame
 
 
-def rolling_mean(session):
-    return wide(session).rolling(20, min_periods=5).mean()
-
-
-def expanding_score(session):
-    close = wide(session)
-    return (close - close.expanding(5).mean()) / close.expanding(5).std()
-
-
-def rank_of_the_day(session):
-    frame = bars(session)
-    frame["feature"] = frame.groupby("date")["close"].rank(pct=True)
-    return frame
-
-
 def filled_forwards(session):
     sparse = wide(session)["AAA"]
     return sparse.where(np.arange(len(sparse)) % 7 == 0).ffill()
@@ -58,29 +42,6 @@ def news_joined_backward(session):
     news["date"] = pd.to_datetime(news["available_at"]).dt.tz_localize(None).astype("datetime64[us]")
     days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
     return pd.merge_asof(days, news[["date", "title"]], on="date")
-
-
-def week_labelled_by_its_end(session):
-    return wide(session).resample("W").last()
-
-
-def decaying_mean(session):
-    return wide(session).ewm(span=10).mean()
-
-
-def polars_rolling(session):
-    return session.sql(BARS).pl().with_columns(feature=pl.col("close").rolling_mean(5).over("symbol"))
-
-
-def sql_lag(session):
-    return session.sql(
-        "SELECT date, symbol, close - lag(close) OVER (PARTITION BY symbol ORDER BY date) AS d FROM prices"
-    )
-
-
-def sql_mean_so_far(session):
-    window = "PARTITION BY symbol ORDER BY date ROWS BETWEEN 10 PRECEDING AND CURRENT ROW"
-    return session.sql(f"SELECT date, symbol, avg(close) OVER ({window}) AS mean FROM prices").arrow()
 
 
 def headlines_of_a_week(session, as_of):
@@ -118,19 +79,11 @@ def rows_as_dicts(session):
     return {symbol: {"mean": close.mean()} for symbol, close in bars(session).groupby("symbol")["close"]}
 
 
-def last_thirty_days(session):
-    return wide(session).pct_change(fill_method=None).tail(30)
-
-
 def timed(session):
     start = time.time()
     frame = wide(session).diff()
     logging.getLogger(__name__).info("took %s", time.time() - start)
     return frame
-
-
-def volatility(session):
-    return wide(session)["BBB"].pct_change().rolling(10).std()
 
 
 def on_days(frame, feature):

@@ -40,91 +40,11 @@ def next_close(session):
     return frame
 
 
-def return_to_come(session):
-    frame = bars(session)
-    frame["feature"] = by_symbol(frame).pct_change(-5)
-    return frame
-
-
-def centred_mean(session):
-    frame = bars(session)
-    frame["feature"] = by_symbol(frame).transform(lambda close: close.rolling(5, center=True).mean())
-    return frame
-
-
-def less_the_mean_of_all(session):
-    frame = bars(session)
-    frame["feature"] = frame["close"] - frame["close"].mean()
-    return frame
-
-
-def scaled_to_the_range_of_all(session):
-    frame = bars(session)
-    low, high = frame["close"].min(), frame["close"].max()
-    frame["feature"] = (frame["volume"].cumsum() - low) / (frame["volume"].sum() - high)
-    return frame
-
-
-def scores_of_the_whole_sample(session):
-    frame = bars(session)
-    frame["feature"] = by_symbol(frame).transform(lambda close: (close - close.mean()) / close.std())
-    return frame
-
-
-def filled_backwards(session):
-    sparse = wide(session)["AAA"]
-    return sparse.where(np.arange(len(sparse)) % 7 == 0).bfill()
-
-
-def interpolated(session):
-    sparse = wide(session)["AAA"]
-    return sparse.where(np.arange(len(sparse)) % 7 == 0).interpolate()
-
-
-def ranked_by_the_last_close(session):
-    frame = bars(session)
-    frame["feature"] = frame["symbol"].map(by_symbol(frame).last().rank())
-    return frame[frame["symbol"] != "CCC"].assign(feature=lambda f: f["feature"] * f["close"].iloc[-1])
-
-
-def coded_by_target(session):
-    frame = bars(session)
-    frame["feature"] = frame["symbol"].map(by_symbol(frame).pct_change().groupby(frame["symbol"]).mean())
-    return frame
-
-
-def quintile_of_the_whole_sample(session):
-    frame = bars(session)
-    frame["feature"] = pd.qcut(frame["volume"].cumsum(), 5, labels=False)
-    return frame
-
-
-def week_labelled_by_its_start(session):
-    return wide(session).resample("W", label="left").last()
-
-
-def month_labelled_by_its_start(session):
-    return wide(session).resample("MS").mean()
-
-
-def news_joined_forward(session):
-    news = session.sql("SELECT available_at, title FROM news ORDER BY available_at").df()
-    news["date"] = pd.to_datetime(news["available_at"]).dt.tz_localize(None).astype("datetime64[us]")
-    days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
-    return pd.merge_asof(days, news[["date", "title"]].iloc[::4], on="date", direction="forward")
-
-
 def news_joined_to_the_nearest(session):
     news = session.sql("SELECT available_at, title FROM news ORDER BY available_at").df()
     news["date"] = pd.to_datetime(news["available_at"]).dt.tz_localize(None).astype("datetime64[us]")
     days = wide(session).reset_index()[["date"]].astype("datetime64[us]")
     return pd.merge_asof(days, news[["date", "title"]].iloc[::9], on="date", direction="nearest")
-
-
-def survivors(session):
-    frame = bars(session)
-    last = frame.groupby("symbol")["date"].transform("max")
-    return frame[last > frame["date"].max() - pd.Timedelta(days=7)]
 
 
 def restated_figures(session):
@@ -141,48 +61,9 @@ def figures_at_the_end_of_their_period(session):
     return facts.drop_duplicates("period_end").rename(columns={"period_end": "date"})
 
 
-def trend_of_the_whole_sample(session):
-    close = wide(session)["AAA"]
-    places = np.arange(len(close))
-    return close - np.polyval(np.polyfit(places, close, 1), places)
-
-
-def principal_component(session):
-    table = wide(session)[["AAA", "BBB", "CCC"]]
-    left, values, _ = np.linalg.svd(table - table.mean(), full_matrices=False)
-    return pd.DataFrame({"feature": np.abs(left[:, 0] * values[0])}, index=table.index)
-
-
-def smoothed_from_the_end(session):
-    return wide(session).iloc[::-1].ewm(span=5).mean().iloc[::-1]
-
-
-def rolled_from_the_end(session):
-    return wide(session)["BBB"][::-1].rolling(4).mean()[::-1]
-
-
 def filled_with_the_mean(session):
     sparse = wide(session)["AAA"]
     return sparse.where(np.arange(len(sparse)) % 7 == 0).fillna(sparse.mean())
-
-
-def clipped_at_quantiles_of_all(session):
-    close = wide(session)["AAA"] + np.arange(len(wide(session)))
-    return close.clip(upper=close.quantile(0.5))
-
-
-def share_of_all_ranks(session):
-    frame = bars(session)
-    frame["feature"] = frame["close"].rank(pct=True)
-    return frame
-
-
-def polars_next_close(session):
-    return session.sql(BARS).pl().with_columns(feature=pl.col("close").shift(-1).over("symbol"))
-
-
-def polars_mean_of_all(session):
-    return session.sql(BARS).pl().lazy().with_columns(feature=pl.col("close") - pl.col("close").mean().over("symbol"))
 
 
 def sql_lead(session):
@@ -191,20 +72,9 @@ def sql_lead(session):
     )
 
 
-def sql_mean_of_all(session):
-    return session.sql(
-        "SELECT date, symbol, close / avg(close) OVER (PARTITION BY symbol) AS feature FROM prices"
-    ).arrow()
-
-
 def arrow_share_of_the_sum(session):
     table = session.sql(BARS).arrow()
     return table.append_column("feature", pc.divide(table["volume"], pc.sum(table["volume"])))
-
-
-def best_close_to_come(session):
-    close = wide(session)["CCC"]
-    return dict(zip(close.index, close[::-1].cummax()[::-1], strict=True))
 
 
 def smoothed_by_frequencies(session):
@@ -395,11 +265,3 @@ def week_spread_over_its_days(session):
     """nullcheck, its first page: a week's bar on each of the days it is made of."""
     days = wide(session)["BBB"]
     return days.resample("W-FRI").last().reindex(days.index, method="bfill")
-
-
-def predicted_by_a_fit_on_all_rows(session):
-    """nullcheck, a limit it states: predictions made beforehand, by a model that has seen every row."""
-    close = wide(session)["CCC"]
-    lagged, target = close.shift(1).iloc[1:], close.iloc[1:]
-    slope = lagged.cov(target) / lagged.var()
-    return target.mean() + slope * (lagged - lagged.mean())

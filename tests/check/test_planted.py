@@ -35,8 +35,8 @@ def marked(names: list[str], sample: set[str]) -> list[object]:
 
 
 def test_there_are_as_many_as_are_said():
-    assert len(LEAKS) >= 40
-    assert len(CLEAN) >= 20
+    assert len(LEAKS) >= 35
+    assert len(CLEAN) >= 12
 
 
 @pytest.mark.parametrize("name", marked(LEAKS, SAMPLE))

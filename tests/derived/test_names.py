@@ -241,10 +241,7 @@ def test_a_rename_that_edgar_lists_no_former_name_of_counts_from_the_poll_that_s
 
 
 def test_a_former_name_whose_days_overlap_an_older_one_counts_from_the_first_own_filing_after_it(lake):
-    former = [
-        ("New Pharma, Inc.", "2020-11-06", "2021-01-05"),
-        ("Old Acquisition Corp.", "2019-12-12", "2020-12-22"),
-    ]
+    former = [("New Pharma, Inc.", "2020-11-06", "2021-01-05"), ("Old Acquisition Corp.", "2019-12-12", "2020-12-22")]
     filed = [
         ("2020-10-08", "8-K"), ("2020-11-06", "UPLOAD"), ("2020-11-10", "10-Q"), ("2020-12-22", "8-K"),
         ("2020-12-23", "8-K"), ("2021-01-05", "8-K"), ("2021-01-11", "8-K"),

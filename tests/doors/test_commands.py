@@ -51,16 +51,6 @@ def options(query):
     return [part for each in expected for part in (f"--{each.name.replace('_', '-')}", VALUES[each.name])]
 
 
-@pytest.mark.sampled(10)
-@pytest.mark.parametrize("name", catalogue.all_queries())
-def test_every_query_runs_by_name(pitlake, name):
-    query = catalogue.get(name)
-    code, out, err = pitlake("run", name, *options(query), "--as-of", AS_OF, "--format", "csv")
-    assert code == 0, err
-    assert out.splitlines()[0] == ",".join(field.name for field in query.columns)
-    assert f"as of {AS_OF}" in err
-
-
 def test_run_alone_lists_the_queries(pitlake):
     code, out, _ = pitlake("run")
     assert code == 0

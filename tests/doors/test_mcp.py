@@ -10,15 +10,7 @@ from pitlake.answers import receipts
 from pitlake.gate.rules import check_envelope
 from pitlake.mcp.server import server
 from tests.doors.conftest import AS_OF, small
-from tests.doors.mcp_client import (
-    ALL_NEWS,
-    EVERY_TOOL,
-    GATED_TOOLS,
-    ask,
-    refusal,
-    service,
-    talk,
-)
+from tests.doors.mcp_client import ALL_NEWS, EVERY_TOOL, GATED_TOOLS, ask, refusal, service, talk
 
 
 def test_tools_say_what_they_take_and_give(lake):
@@ -105,14 +97,6 @@ def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, p
 def test_bad_input_is_an_error_that_says_what_to_do(lake, monkeypatch, tool, arguments, complaint):
     monkeypatch.delenv("PITLAKE_EMBEDDER", raising=False)
     assert complaint in refusal(lake, tool, **arguments)
-
-
-def test_what_one_call_does_no_other_call_sees(lake):
-    assert (
-        ask(lake, "query", sql="CREATE OR REPLACE VIEW news AS SELECT 1 AS id; SELECT id FROM news")["data"][0]["id"]
-        == 1
-    )
-    assert ask(lake, "query", sql=ALL_NEWS)["data"][0]["id"] == "bzNews_0"
 
 
 def test_a_forged_watermark_is_not_believed(lake):

@@ -13,14 +13,7 @@ from pitlake.lake.publishing.stage import StagedGap
 from pitlake.mcp.query_service import Cursor, Versions, cursor_key
 from pitlake.mcp.server import server
 from tests.doors.conftest import START, news, publish, small
-from tests.doors.mcp_client import (
-    ALL_NEWS,
-    KEY,
-    ask,
-    refusal,
-    service,
-    talk,
-)
+from tests.doors.mcp_client import ALL_NEWS, KEY, ask, refusal, service, talk
 
 
 def pages(to, tool, **arguments):

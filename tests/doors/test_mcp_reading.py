@@ -98,11 +98,7 @@ def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, reply):
         ("query", {"sql": "x", "max_rows": "many"}, "max_rows: is not a whole number; Rows of this page"),
         ("query", {"sql": "x", "params": 5}, "params: is not an object of values by name; Values by name"),
         ("query", {"sql": "x", "pitt": AS_OF}, "pitt: query takes no such argument; it takes sql, params, pit,"),
-        (
-            "search",
-            {"query": "oil", "within": "dreams"},
-            "within: 'dreams' is not a valid value; give one of news,",
-        ),
+        ("search", {"query": "oil", "within": "dreams"}, "within: 'dreams' is not a valid value; give one of news,"),
     ],
 )
 def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, reply):

@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 import requests
 
-from pitlake.errors import ServerBusy, SessionError
+from pitlake.errors import SessionError
 from pitlake.mcp import lanes
 from pitlake.mcp.query_service import LIMITS, ServiceQuestion
 from tests.doors.conftest import AS_OF
@@ -139,11 +139,3 @@ def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, mon
     reply = ask(lake, "query", sql="SELECT count(*) AS n FROM range(300_000_000) r(i) WHERE hash(i) = 7")
     assert reply["data"][0]["n"] == 0
     assert reply["receipt"]["rows"] == 1
-
-
-def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):
-    monkeypatch.setattr(lanes, "PATIENCE", 0.01)
-    monkeypatch.setattr(lanes, "WAITING", 0)
-    monkeypatch.setattr(lanes, "SLOW", 0)
-    with pytest.raises(ServerBusy, match="questions are waiting"):
-        service(lake).ask(ServiceQuestion(SLOW), pit=None, max_rows=None, cursor=None)

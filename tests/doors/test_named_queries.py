@@ -41,19 +41,6 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "complaint"),
-    [
-        ("news_newest", {}, "there is no query"),
-        ("entity_company", {}, "ticker"),
-        ("news_latest", {"ticker": "QBG", "pit": AS_OF}, "no such parameter"),
-    ],
-)
-def test_what_does_not_fit_is_refused(session, name, values, complaint):
-    with pytest.raises(BadInput, match=complaint):
-        session.run(name, **values)
-
-
 def test_a_query_over_datasets_that_are_not_bound_is_refused_by_their_names(lake):
     with (
         pitlake.connect(AS_OF, lake=lake, datasets=["prices"]) as session,

@@ -66,8 +66,7 @@ def test_an_answer_lost_or_cut_once_costs_nothing_and_is_told_right(
 
 
 @pytest.mark.parametrize(
-    ("kind", "method", "part"),
-    [(CUT, "GET", "_delta_log"), (REFUSED, "PUT", "_lake/log"), (LOST, "PUT", "_delta_log")],
+    ("kind", "method", "part"), [(CUT, "GET", "_delta_log"), (REFUSED, "PUT", "_lake/log"), (LOST, "PUT", "_delta_log")]
 )
 def test_a_store_that_fails_for_good_is_one_error_and_nothing_is_published(
     url, proxy, monkeypatch, tmp_path, kind, method, part

@@ -78,12 +78,5 @@ def test_the_doctor_names_what_is_missing(capsys):
     assert "embedder: wordllama" in out
 
 
-def test_an_unknown_decision_is_not_resumed_as_a_new_one(capsys, monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
-    code, out, err = run_forge(capsys, "ask", "--resume", "D-9")
-    assert (code, out) == (2, "")
-    assert "D-9" in err
-
-
 def test_a_question_is_asked_or_a_decision_resumed(capsys):
     assert [run_forge(capsys, "ask", *inputs)[0] for inputs in ((), ("What?", "--resume", "D-1"))] == [2, 2]

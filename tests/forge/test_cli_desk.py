@@ -187,13 +187,7 @@ def test_the_pm_adjusts_and_closes_what_is_held(capsys):
         (("adjust", "--stop", "30,5"), "stop: '30,5' is not a price above 0"),
         (("adjust", "--stop", "1e400"), "stop: '1e400' is not a price above 0"),
         (("adjust", "--stop", "bell\x07"), "is not a price above 0"),
-        (
-            (
-                "adjust",
-                "--stop=-5",
-            ),
-            "stop: '-5' is not a price above 0",
-        ),
+        (("adjust", "--stop=-5"), "stop: '-5' is not a price above 0"),
         (("adjust", "--stop", "40", "--target", "39"), "is not below the target 39"),
         (("adjust", "--expires", "1900-01-01"), "expires: 1900-01-01 is over"),
     ],

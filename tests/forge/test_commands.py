@@ -140,9 +140,7 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
     content = read(memory, "expressions", "E-001")
     assert (content.status, content.stop, content.exit_reason) == ("active", "33", "thesis broken")
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
-    assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [
-        ("QBRY", 100.0, "import"),
-    ]
+    assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [("QBRY", 100.0, "import")]
     assert "<li>0 new fills</li>" in client.post("/desk/fills", data=sent["/desk/fills"], headers=UNLOCKED).text
     before = memory.journal.head()
     again = sent["/desk/own-view"]

@@ -33,8 +33,7 @@ NATURAL_VIEWS = {
     "bold names": VIEW.replace("scope:", "**scope**:").replace("horizon:", "- **horizon:**"),
     "blank lines": VIEW.replace("\nhorizon", "\n\nhorizon"),
     "yaml list": VIEW.replace(
-        SCENARIOS,
-        "scenarios:\n  - name: soft\n    probability: 70%\n  - name: hard\n    probability: 0.3",
+        SCENARIOS, "scenarios:\n  - name: soft\n    probability: 70%\n  - name: hard\n    probability: 0.3"
     ),
     "yaml flow": VIEW.replace(SCENARIOS, "scenarios: [{name: soft, probability: 0.7}, {hard: 30%}]"),
     "pairs": VIEW.replace(SCENARIOS, "scenarios: soft: 70%, hard: 30%"),
@@ -135,8 +134,7 @@ def test_the_template_of_a_synthesis_is_accepted_as_it_stands():
     views, expressions = (f"```yaml\n{block}```" for block in text.split("---\n"))
     bodies = ("Growth slows.", views, expressions, "How long?", "Watch orders.")
     output = read_output(
-        "portfolio-synthesis",
-        "\n\n".join(f"### {name}\n{body}" for name, body in zip(SECTIONS, bodies, strict=True)),
+        "portfolio-synthesis", "\n\n".join(f"### {name}\n{body}" for name, body in zip(SECTIONS, bodies, strict=True))
     )
     (update,), (implied,) = output.view_updates, output.expression_implications
     assert (update.view_id, update.updated_confidence) == ("V-001", 0.5)

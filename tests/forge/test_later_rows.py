@@ -130,20 +130,6 @@ def test_a_task_that_dies_of_the_lake_says_what_a_bound_reader_may_learn(place):
     assert (result.status, result.error) == ("failed", GONE)
 
 
-def test_a_fault_of_the_lake_is_told_in_the_same_words_whatever_it_is(twins, tmp_path):
-    texts = set()
-    for root in twins:
-        broken = shutil.copytree(root, tmp_path / f"{root.name} broken")
-        for file in Lake(broken).snapshot().tables["news"].files:
-            if file.lo <= instant(AS_OF):
-                (broken / file.path).unlink()
-        steps = requests_and_answers(broken, tmp_path / root.name, [say("", NEWS), say("Missing.")])
-        texts |= {step.answer for step in steps if step.kind == "tool"}
-    (text,) = texts
-    assert text.startswith("[FETCH FAILED | news] ")
-    assert not any(part in text for part in (str(tmp_path), "parquet", "version", "LakeFault"))
-
-
 def test_a_write_that_meets_a_fault_says_what_a_bound_reader_may_learn():
     class Faulty:
         def write_file(self, path, content, *, call_id):

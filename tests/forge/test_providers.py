@@ -100,11 +100,7 @@ def test_t3_a_receipt_is_the_answer_s(lake):
         ("market", {"op": "price", "ticker": "QBG"}, "prices"),
         ("research", {"op": "estimates", "ticker": "QBG"}, "av_estimates"),
         ("research", {"op": "grades", "ticker": "QBG"}, "yahoo_upgrades"),
-        (
-            "analytics",
-            {"op": "option", "ticker": "QBG", "strike": 1, "years": 1, "volatility": 0.2},
-            "prices",
-        ),
+        ("analytics", {"op": "option", "ticker": "QBG", "strike": 1, "years": 1, "volatility": 0.2}, "prices"),
     ],
 )
 def test_t3_a_source_says_which_dataset_is_empty(lake, source, params, empty):

@@ -14,18 +14,7 @@ from forge.memory import Memory, WriteCall
 from forge.memory.approvals import approve
 from forge.memory.guardrails import Guardrails
 from forge.memory.tables import Database
-from forge.records import (
-    KINDS,
-    Expression,
-    Portfolio,
-    Review,
-    Scenario,
-    Settles,
-    View,
-    content_hash,
-    parse,
-    render,
-)
+from forge.records import KINDS, Expression, Portfolio, Review, Scenario, Settles, View, content_hash, parse, render
 
 T0 = datetime(2014, 5, 1, 12, tzinfo=timezone.utc)
 NEW_VIEW = View(

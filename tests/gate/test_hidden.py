@@ -9,13 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pitlake.gate import hidden, rules
-from tests.gate.tables import (
-    BINARY_KINDS,
-    FORBIDDEN,
-    as_text,
-    codes,
-    rows,
-)
+from tests.gate.tables import BINARY_KINDS, FORBIDDEN, as_text, codes, rows
 
 
 @pytest.mark.parametrize("name", ["daily_stock", "HOURLY_Sector", "session_macro ", "dаily_return"])

@@ -2,14 +2,7 @@
 
 import pytest
 
-from scripts.check_rules import (
-    FILE_LINES,
-    FUNCTION_LINES,
-    all_faults,
-    budget_faults,
-    size_faults,
-    wording_faults,
-)
+from scripts.check_rules import FILE_LINES, FUNCTION_LINES, all_faults, budget_faults, size_faults, wording_faults
 
 FAULTY = {
     size_faults: ["x = 1\n" * (FILE_LINES + 1), "def f():\n" + "    x = 1\n" * FUNCTION_LINES],

@@ -25,7 +25,7 @@ from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from resources.lake import BARS_VARIABLE, FILINGS_VARIABLE, LakeResource
 from tests.answers import captured
-from tests.assets.test_filings import report
+from tests.assets.records import report
 from tests.cli.conftest import CREATED, article
 from tests.kit import publish
 from tests.partitions import run_partitions

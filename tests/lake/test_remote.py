@@ -24,14 +24,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from tests.answers import Played, captured, happened
 from tests.doors.conftest import small
-from tests.lake.test_writers import (
-    FEW_ATTEMPTS,
-    RUNS,
-    as_long_as_it_takes,
-    assert_whole,
-    race,
-    slow_beside_quick,
-)
+from tests.lake.test_writers import FEW_ATTEMPTS, RUNS, as_long_as_it_takes, assert_whole, race, slow_beside_quick
 from tests.lake.world import TOY, Toy, publish, rows, utc
 from tests.object_store import object_store, settings
 

@@ -143,10 +143,7 @@ class Unsealed:
         ({"available_at": None}, "available_at: is missing"),
         ({"as_of": None, "available_at": None, "tables": {"gaps": [{"a": 1}]}}, "'gaps' can't name loaded rows"),
         ({"as_of": None, "available_at": None, "tables": {"own": "none.csv"}}, "none.csv"),
-        (
-            {"tables": {"own": pa.table({"row": [1], "at": ["2024-01-01"]})}},
-            "columns: row identifies rows",
-        ),
+        ({"tables": {"own": pa.table({"row": [1], "at": ["2024-01-01"]})}}, "columns: row identifies rows"),
     ],
 )
 def test_bad_input_is_one_error(options, message):

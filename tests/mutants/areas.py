@@ -38,7 +38,10 @@ _WALL = "tests/wall/test_*.py"
 _FIGURES = "tests/assets/external/figures"
 
 AREAS = {
-    "clock": Area(("pitlake/clock.py", "pitlake/exchange.py"), ("tests/test_clock.py", f"{_FIGURES}/test_bars.py")),
+    "clock": Area(
+        ("pitlake/clock.py", "pitlake/exchange.py"),
+        ("tests/test_clock.py", f"{_FIGURES}/test_bars.py", f"{_FIGURES}/test_figures.py"),
+    ),
     "gate": Area(
         ("pitlake/gate/**/*.py",),
         ("tests/gate/test_*.py", "tests/test_envelope.py", "tests/agents/test_gate.py"),
@@ -83,7 +86,7 @@ AREAS = {
          "assets/feeds/releases.py"),
         (
             "tests/assets/test_edgar.py", "tests/assets/external/test_*.py", f"{_FIGURES}/test_bars.py",
-            f"{_FIGURES}/test_earnings.py",
+            f"{_FIGURES}/test_earnings.py", f"{_FIGURES}/test_figures.py",
         ),
     ),
     "sync": Area(
@@ -101,6 +104,7 @@ AREAS = {
             "tests/derived/test_names.py", "tests/derived/test_tickers.py",
             "tests/assets/external/test_universe_events.py",
             "tests/assets/external/test_earningscall.py", "tests/assets/external/test_benzinga.py",
+            "tests/assets/external/test_feeds.py", f"{_FIGURES}/test_figures.py",
             "tests/doors/test_names_known_later.py", "tests/catalogue/test_universe.py",
             "tests/catalogue/test_of_company.py", f"{_FIGURES}/test_yahoo.py", f"{_FIGURES}/test_runs.py",
         ),
@@ -111,7 +115,7 @@ AREAS = {
             "assets/graph/splits.py", "assets/graph/dividends.py", "assets/external/polygon/*.py",
         ),
         (
-            "tests/assets/test_basis.py", "tests/assets/test_market.py", "tests/assets/test_dividends.py",
+            "tests/assets/test_basis.py", "tests/assets/test_extractors.py", "tests/assets/test_dividends.py",
             "tests/assets/test_event_returns.py", "tests/derived/test_splits.py", f"{_FIGURES}/test_*.py",
             "tests/wall/test_split_worlds.py", "tests/checks/test_warnings.py",
         ),

@@ -25,10 +25,7 @@ from scripts.skill_pages import PIT, example
 from tests.agents.harness import ROOT, linter
 from tests.pipelines.conftest import TOLD_ON
 
-pytestmark = [
-    pytest.mark.timeout(1200),
-    pytest.mark.parametrize("story", TOLD_ON[:1], indirect=True),
-]
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.parametrize("story", TOLD_ON[:1], indirect=True)]
 
 BY_DESIGN = {
     "mcp__pitlake__gaps": "there need not be a gap",

@@ -10,10 +10,7 @@ from pitlake.report import site
 from pitlake.session import connect
 from tests.pipelines.conftest import TOLD_ON
 
-pytestmark = [
-    pytest.mark.timeout(1200),
-    pytest.mark.parametrize("story", TOLD_ON[:1], indirect=True),
-]
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.parametrize("story", TOLD_ON[:1], indirect=True)]
 DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE::VARCHAR"
 
 

@@ -18,10 +18,7 @@ from pipelines.earnings import register
 from tests.derived.test_earnings_bundles import fill
 from tests.web.chromium import MISSING, browsing
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")]
 BEFORE = "2023-05-22T20:20:04Z|ELSE"
 BUTTON = "[...document.querySelectorAll('button')].find(each => each.innerText.startsWith('{}') && !each.disabled)"
 FILTER = 'input[placeholder="Filter partitions"]'

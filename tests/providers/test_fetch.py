@@ -125,20 +125,6 @@ def test_without_live_nothing_is_asked(tmp_path, server):
     assert server.asked == []
 
 
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize("case", [case for case in CASES if case.name in ("429", "503", "HTML instead", "truncated")],
-                         ids=lambda case: case.name)  # fmt: skip
-def test_a_source_that_fails_is_asked_three_times_and_is_a_gap(tmp_path, server, case):
-    server.behave(always(case))
-    waited = []
-    payload, _ = answer(
-        given_for("benzinga", "", pit=PIT, live=True), lake=Lake(tmp_path / "lake"), pause=waited.append
-    )
-    assert payload["data"] == []
-    assert payload["gaps"][0]["type"] == "upstream_error"
-    assert (len(server.asked), len(waited)) == (3, 2)
-
-
 def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, monkeypatch):
     for variable in ("BENZINGANEWS_API_KEY", "BENZINGA_API_KEY"):
         monkeypatch.delenv(variable, raising=False)

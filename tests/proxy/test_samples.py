@@ -138,10 +138,7 @@ def test_no_argument_moves_the_cut_off(proxy, arguments):
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
-    [
-        (["--as-of-header", HEADER], "only be used with --http"),
-        (["--http", "--as-of-header", "A b"], "not the name"),
-    ],
+    [(["--as-of-header", HEADER], "only be used with --http"), (["--http", "--as-of-header", "A b"], "not the name")],
 )
 def test_wrong_options_are_one_line(options, complaint, capsys):
     assert invoke(["proxy", "--as-of", LATEST, "--policy", "alpaca", *options, "x"]) == 2

@@ -172,12 +172,7 @@ def test_an_item_states_times_at_any_depth_and_under_any_name():
         "Mon, 05 Feb 2024 10:00:00 GMT": 1,
     }
     instants = sorted(map(iso, stray_instants(item, None, frozenset({"maturity"}))))
-    assert instants == [
-        "2024-02-02T05:00:00Z",
-        "2024-02-03T10:00:00Z",
-        "2024-02-05T10:00:00Z",
-        "2024-02-05T12:00:00Z",
-    ]
+    assert instants == ["2024-02-02T05:00:00Z", "2024-02-03T10:00:00Z", "2024-02-05T10:00:00Z", "2024-02-05T12:00:00Z"]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ from tests.session.toylake import CATALOGUE, T, ToyLake, row
 from tests.sessions import open_at
 
 SHIFTS = st.one_of(
-    st.integers(-3, 3),
-    st.integers(-3000, 3000),
-    st.integers(-100 * 86_400_000_000, 100 * 86_400_000_000),
+    st.integers(-3, 3), st.integers(-3000, 3000), st.integers(-100 * 86_400_000_000, 100 * 86_400_000_000)
 ).map(lambda count: timedelta(microseconds=count))
 ROWS = st.lists(st.tuples(st.sampled_from("abcde"), SHIFTS, st.integers(0, 9)), max_size=12)
 

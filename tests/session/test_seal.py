@@ -186,12 +186,7 @@ def test_powers_that_cannot_be_given_up_are_an_error(monkeypatch):
 
 @pytest.mark.parametrize(
     ("missing", "reply"),
-    [
-        ("system", "this is Darwin"),
-        ("machine", "not riscv64"),
-        ("landlock", "no Landlock"),
-        ("old", "version 2"),
-    ],
+    [("system", "this is Darwin"), ("machine", "not riscv64"), ("landlock", "no Landlock"), ("old", "version 2")],
 )
 def test_where_a_seal_is_impossible_a_session_says_so_and_names_the_alternative(monkeypatch, ask, missing, reply):
     def no_landlock():

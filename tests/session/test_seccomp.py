@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from pitlake.session.sealed import sandbox, seccomp
 
 PROCESS = 4_711
-LISTED = [
-    *(seccomp.Call(name) for name in sandbox._CALLS.split()),
-    *sandbox._conditional(PROCESS),
-]
+LISTED = [*(seccomp.Call(name) for name in sandbox._CALLS.split()), *sandbox._conditional(PROCESS)]
 # On x86_64 and on aarch64; - where an architecture lacks the call.
 FORBIDDEN = """
 socket 41 198, connect 42 203, bind 49 200, sendto 44 206, sendmsg 46 211, recvfrom 45 207, socketpair 53 199,

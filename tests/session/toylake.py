@@ -46,11 +46,7 @@ def view_of(contract: Dataset) -> str:
 
 
 CHARTS = dataset("charts")
-CONTRACTS = {
-    "charts": CHARTS,
-    "sales": dataset("sales"),
-    "awards": dataset("awards", open_only=True),
-}
+CONTRACTS = {"charts": CHARTS, "sales": dataset("sales"), "awards": dataset("awards", open_only=True)}
 CATALOGUE = Catalogue(CONTRACTS, {name: view_of(contract) for name, contract in CONTRACTS.items()})
 
 

@@ -39,10 +39,7 @@ def _goes_on(job: str) -> Callable[[dg.ScheduleEvaluationContext], bool]:
 
 
 @dg.schedule(
-    job=jobs.graph_days,
-    cron_schedule="* * * * *",
-    default_status=RUNNING,
-    should_execute=_goes_on("graph_days"),
+    job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on("graph_days")
 )
 def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """The next ten days of the past, round and round."""
@@ -56,10 +53,7 @@ def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
 
 
 @dg.schedule(
-    job=jobs.macro_watch,
-    cron_schedule="* * * * *",
-    default_status=RUNNING,
-    should_execute=_goes_on("macro_watch"),
+    job=jobs.macro_watch, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on("macro_watch")
 )
 def each_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """The provider, asked again each time."""

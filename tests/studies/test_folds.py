@@ -27,10 +27,7 @@ def panel():
     rng = np.random.default_rng(4)
     known_at = pd.date_range("2024-01-02T21:00Z", periods=DAYS, freq="D").repeat(TICKERS)
     return pd.DataFrame(
-        {
-            "known_at": known_at,
-            "label_end": (known_at + pd.to_timedelta(rng.integers(1, 7, len(known_at)), "D")),
-        }
+        {"known_at": known_at, "label_end": (known_at + pd.to_timedelta(rng.integers(1, 7, len(known_at)), "D"))}
     )
 
 

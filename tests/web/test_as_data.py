@@ -21,11 +21,7 @@ T = instant(AS_OF)
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 ACCEPT = {"accept": "application/json"}
 HERE = Address(T, "QBG")
-ADDRESSES = [
-    HERE.url(),
-    HERE.url("/compare", **{"with": "2024-03-01T21:00:00Z"}),
-    HERE.url("/ask", question="filings"),
-]
+ADDRESSES = [HERE.url(), HERE.url("/compare", **{"with": "2024-03-01T21:00:00Z"}), HERE.url("/ask", question="filings")]
 
 
 @pytest.fixture(scope="module")

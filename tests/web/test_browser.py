@@ -11,10 +11,7 @@ from pitlake.web.address import Address
 from tests.doors.conftest import AS_OF, START, publish
 from tests.web.chromium import MISSING, PHONE, browsing, served
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")]
 AT = Address(instant(AS_OF), "QBG")
 PAGES = (
     AT.url(),

@@ -41,43 +41,6 @@ def pages(*listing, then=None):
     return fetch, requests
 
 
-def one(**changes):
-    fetch, _ = pages([item(**changes)])
-    return happened(FEED, DAY, fetch)
-
-
-@pytest.fixture(scope="module")
-def bundled():
-    return happened(FEED, DAY, Played(FEED.provider).fetch)
-
-
-def test_every_item_is_one_row_or_one_gap(bundled):
-    assert [row.values["id"] for row in rows(bundled)] == ["41000001", "41000002", "41000003", "41000004"]
-    assert gaps(bundled) == [
-        ("unverifiable", "created is missing or unreadable"),
-        ("unverifiable", "not a news item"),
-    ]
-
-
-def test_offsets_are_read_though_the_wall_clock_is_not_new_york_s(bundled):
-    assert rows(bundled)[0].available_at == datetime(2024, 2, 1, 20, 31, 2, tzinfo=timezone.utc)
-
-
-def test_a_text_is_public_at_its_last_update(bundled):
-    assert rows(bundled)[1].available_at == datetime(2024, 2, 12, 15, 15, 30, tzinfo=timezone.utc)
-
-
-def test_an_article_about_no_stock_is_kept(bundled):
-    row = rows(bundled)[2]
-    assert (row.values["ticker"], row.values["tickers"]) == (None, [])
-
-
-def test_entities_in_headlines_and_labels_are_resolved(bundled):
-    first = rows(bundled)[0].values
-    assert (first["title"], first["tags"]) == ("Aconby's First Quarter In Three Numbers", ["Software & Apps"])
-    assert first["teaser"] is None
-
-
 def test_pages_end_with_a_short_one():
     fetch, requests = pages([item(n) for n in range(100)], [item(n) for n in range(100, 130)])
     assert len(rows(happened(FEED, DAY, fetch))) == 130
@@ -121,27 +84,6 @@ def test_a_window_is_asked_for_day_by_day_and_a_delta_at_once():
 def test_a_scope_without_a_beginning_or_turned_around_is_refused(scope):
     with pytest.raises(BadInput):
         FEED.units(scope)
-
-
-@pytest.mark.parametrize(
-    ("change", "gap"),
-    [
-        ({"id": None}, ("unverifiable", "not a news item")),
-        ({"created": "2024-02-01"}, ("unverifiable", "created is missing or unreadable")),
-        ({"created": "Thu, 01 Feb 2024 16:31:02"}, ("unverifiable", "created is missing or unreadable")),
-        ({"created": "Thu, 01 Jan 1970 00:00:00 +0000"}, ("unverifiable", "created is missing or unreadable")),
-        ({"created": "0001-01-01T00:00:00Z"}, ("unverifiable", "created is missing or unreadable")),
-        ({"updated": "0001-01-01T00:00:00Z"}, ("unverifiable", "updated is unreadable")),
-        ({"updated": "soon"}, ("unverifiable", "updated is unreadable")),
-        ({"title": " ", "body": None}, ("no_data", "no text")),
-        ({"title": {"en": "x"}}, ("unverifiable", "title is unreadable")),
-        ({"stocks": "QACB"}, ("unverifiable", "tickers is unreadable")),
-        ({"updated": "Thu, 01 Feb 2035 16:31:02 -0400"}, ("pit_excluded", "not public yet")),
-    ],
-    ids=str,
-)
-def test_what_an_item_lacks_makes_it_a_gap(change, gap):
-    assert gaps(one(**change)) == [gap]
 
 
 def published(tmp_path, *runs):

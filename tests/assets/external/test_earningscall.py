@@ -29,12 +29,6 @@ def played(feed, scope):
     return happened(feed, scope, Played(feed.provider).fetch)
 
 
-def test_a_transcript_is_public_a_day_after_the_start_of_its_call():
-    [row] = rows(transcript({"conference_date": STATED}))
-    assert (row.values["call_start"], row.available_at) == (START, START + timedelta(hours=24))
-    assert row.values["stated_start"] == STATED
-
-
 def test_the_lag_can_be_set_but_not_to_less_than_an_hour_after_a_call():
     [row] = rows(transcript({"conference_date": STATED}, publication_lag_minutes="360"))
     assert row.available_at == START + timedelta(hours=6)
@@ -47,12 +41,6 @@ def test_the_lag_is_the_one_setting_of_all_calls(monkeypatch):
     monkeypatch.setenv("PITLAKE_PUBLICATION_LAG_MINUTES", "240")
     [row] = rows(transcript({"conference_date": STATED}))
     assert row.available_at == START + timedelta(hours=4)
-
-
-def test_a_start_that_the_list_alone_states_takes_half_a_day_at_least():
-    for minutes, hours in (("180", 12), ("720", 12), ("780", 13)):
-        [row] = transcript({}, STATED, publication_lag_minutes=minutes)
-        assert row.available_at == START + timedelta(hours=hours)
 
 
 @dataclass(frozen=True)
@@ -71,16 +59,6 @@ MIDNIGHTS = ["2022-01-19T00:00:00.000-08:00", "2022-01-19T05:00:00Z", "2022-01-1
 
 
 @pytest.mark.parametrize("midnight", MIDNIGHTS)
-@pytest.mark.parametrize("listing", [None, "midnight"])
-def test_midnight_is_no_start(midnight, listing):
-    listing = listing and midnight
-    [row] = rows(transcript({"conference_date": midnight}, listing))
-    assert (row.values["call_start"], row.available_at) == (None, FETCHED)
-    [row] = rows(transcript({"conference_date": midnight}, "2022-01-27T14:00:00.000-08:00"))
-    assert row.available_at == datetime(2022, 1, 28, 22, tzinfo=timezone.utc)
-
-
-@pytest.mark.parametrize("midnight", MIDNIGHTS)
 def test_without_a_start_the_last_release_soon_after_counts(midnight):
     early, late = datetime(2022, 1, 20, 12, tzinfo=timezone.utc), datetime(2022, 4, 28, 20, tzinfo=timezone.utc)
     filed = Filed({DAY: early, RELEASED.date(): RELEASED, late.date(): late})
@@ -89,22 +67,6 @@ def test_without_a_start_the_last_release_soon_after_counts(midnight):
     for other in (Filed({}), Filed({late.date(): late}), Filed({date(2022, 1, 5): early})):
         assert rows(transcript({"conference_date": midnight}, releases=other))[0].available_at == FETCHED
     assert rows(transcript({}, releases=filed))[0].available_at == FETCHED
-
-
-@pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
-def test_a_file_that_was_written_later_is_public_no_earlier(feed):
-    fetch = answering({"conference_date": STATED}, STATED)
-
-    def modified(request):
-        return replace(fetch(request), headers={"last-modified": "Sun, 06 Oct 2024 05:12:04 GMT"})
-
-    [row] = rows(happened(feed, quarters("2024Q1"), modified))
-    assert row.available_at == row.values["file_modified"] == datetime(2024, 10, 6, 5, 12, 4, tzinfo=timezone.utc)
-
-    def ahead(request):
-        return replace(fetch(request), headers={"last-modified": "Sun, 06 Oct 2030 05:12:04 GMT"})
-
-    assert rows(happened(feed, quarters("2024Q1"), ahead))[0].available_at == FETCHED
 
 
 UNREAD = ["Sun Oct  6 05:12:04 2024", "2024-10-06T05:12:04", "Sun, 06 Oct 2024 05:12:04 -0000", "yesterday", ""]
@@ -121,59 +83,12 @@ def test_a_file_of_which_nobody_can_read_when_it_was_written_counts_when_fetched
     assert rows(happened(feed, quarters("2024Q1"), before))[0].evidence == row.evidence
 
 
-@pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
-def test_a_call_that_is_listed_for_a_later_day_too_counts_after_that_day(feed):
-    listing = [one_listed(STATED), one_listed("2024-02-08T00:00:00.000-08:00"), one_listed("2024-01-08T00:00:00-05:00")]
-    [row] = rows(happened(feed, quarters("2024Q1"), answering({"conference_date": STATED}, listing)))
-    assert (row.values["call_start"], row.available_at) == (START, datetime(2024, 2, 10, 5, tzinfo=timezone.utc))
-
-
-WORDS = [{"speaker": "spk1", "words": ["Good", "day."], "start_times": [0.1, 0.4]}]
-
-
-@pytest.mark.parametrize(
-    ("body", "text", "turns"),
-    [
-        ({"speakers": WORDS}, "Good day.", 1),
-        ({"prepared_remarks": "Good day.", "questions_and_answers": "Why?"}, "Good day.\n\nWhy?", 0),
-        ({"prepared_remarks": "Good day.", "questions_and_answers": None}, "Good day.", 0),
-        ({"text": "All of it.", "prepared_remarks": "All", "questions_and_answers": "of it."}, "All of it.", 0),
-    ],
-)
-def test_every_level_of_a_transcript_holds_its_text(body, text, turns):
-    answer = json.dumps({"event": {"conference_date": STATED}, **body}).encode()
-    listing = json.dumps({"events": []}).encode()
-    fetch = lambda request: captured(TRANSCRIPTS.provider, request, listing if request.path == "events" else answer)  # noqa: E731
-    [row] = rows(happened(TRANSCRIPTS, quarters("2024Q1"), fetch))
-    assert (row.values["text"], row.values["turn_count"]) == (text, turns)
-
-
 def test_speakers_are_named_and_blank_turns_left_out():
     [row] = played(TRANSCRIPTS, quarters("2024Q1"))
     turns = json.loads(row.values["turns"])
     assert [(turn["name"], turn["title"]) for turn in turns] == [("An Operator", None), ("A. Chief", "CFO")]
     assert row.values["text"] == "Welcome to a call that we made up.\n\nThank you. These figures are our own."
     assert row.values["file_modified"] == datetime(2024, 10, 6, 5, 12, 4, tzinfo=timezone.utc)
-
-
-def test_a_transcript_without_its_event_is_dated_by_the_company_s_list():
-    [row] = played(TRANSCRIPTS, quarters("2023Q4"))
-    assert row.available_at == datetime(2023, 11, 3, 21, tzinfo=timezone.utc)
-    assert row.values["turn_count"] == 0
-
-
-def test_a_call_nobody_dates_counts_when_fetched():
-    [row] = rows(played(TRANSCRIPTS, quarters("2022Q4")))
-    assert (row.available_at, row.values["call_start"]) == (FETCHED, None)
-
-
-def test_a_refused_quarter_costs_no_other():
-    outcomes = played(TRANSCRIPTS, quarters("2030Q1", "2024Q1", "2024Q2"))
-    assert len(rows(outcomes)) == 1
-    assert gaps(outcomes) == [
-        ("no_data", "not there"),
-        ("upstream_error", "the plan does not cover it, or it is not there"),
-    ]
 
 
 def one_listed(start, year=2024, quarter=1):
@@ -200,11 +115,6 @@ def transcript(event, listing=None, releases=None, **options):
     return happened(TRANSCRIPTS, scope, answering(event, listing), releases=releases)
 
 
-def test_of_two_starts_the_later_one_counts():
-    [row] = transcript({"conference_date": "2024-02-01T14:00:00-08:00"}, "2024-02-02T09:00:00-05:00")
-    assert row.available_at == datetime(2024, 2, 3, 14, tzinfo=timezone.utc)
-
-
 @pytest.mark.parametrize("spelled", [(2024, 1), ("2024", " 1")])
 def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
     starts = "2024-02-08T09:00:00-05:00", "2024-02-01T09:00:00-05:00"
@@ -215,29 +125,6 @@ def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
         assert (row.values["stated_start"], row.values["listed_start"]) == (starts[0], row.values["call_start"])
     outcomes = transcript({}, [one_listed(starts[0], *spelled), one_listed("soon", *spelled)])
     assert gaps(outcomes) == [("unverifiable", "call_start is unreadable")]
-
-
-def test_a_publication_delays_a_text_and_never_hastens_it():
-    event = {"conference_date": "2024-02-01T14:00:00-08:00", "published_at": "2024-02-01T20:00:00-08:00"}
-    for early in (event["published_at"], "2024-01-01T00:00:00Z", "2024-02-01T22:00:00Z", None):
-        [row] = rows(transcript({**event, "published_at": early}))
-        assert row.available_at == START + timedelta(hours=24)
-    for late, counts in (("2024-02-03T20:00:00Z", (3, 20)), ("2024-02-03T00:00:00-05:00", (4, 5))):
-        [row] = rows(transcript({**event, "published_at": late}))
-        assert row.available_at == row.values["published"] == datetime(2024, 2, *counts, tzinfo=timezone.utc)
-
-
-@pytest.mark.parametrize("names", [("published_at", "publication_date"), ("publication_date", "published_at")])
-def test_of_two_publications_the_later_one_counts(names):
-    published = dict(zip(names, ("2024-02-05T20:00:00Z", "2024-02-03T20:00:00Z"), strict=True))
-    [row] = rows(transcript({"conference_date": STATED, **published}))
-    assert row.available_at == row.values["published"] == datetime(2024, 2, 5, 20, tzinfo=timezone.utc)
-
-
-@pytest.mark.parametrize("start", ["2024-02-01T14:00:00", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00+00:00"])
-def test_a_start_without_an_offset_or_from_before_the_web_is_unreadable(start):
-    outcomes = transcript({"conference_date": start})
-    assert gaps(outcomes)[0] == ("unverifiable", "call_start is unreadable")
 
 
 def test_slides_keep_their_hash_and_wait_like_a_text():
@@ -257,43 +144,7 @@ def slides_asked():
 SLIDES_ASKED = slides_asked()
 
 
-def test_the_list_of_calls_is_as_of_its_download():
-    outcomes = played(EVENTS, Scope(tickers=("QACB",)))
-    assert {row.available_at for row in rows(outcomes)} == {FETCHED}
-    assert [row.values["fiscal_year"] for row in rows(outcomes)] == [2024, 2024, 2023]
-    assert rows(outcomes)[1].values["call_start"] == START
-
-
-def test_the_calendar_is_as_of_its_download_and_an_absent_day_is_no_data():
-    outcomes = played(CALENDAR, Scope(date_from=date(2025, 2, 10)))
-    assert [(row.values["exchange"], row.values["ticker"]) for row in rows(outcomes)] == [
-        ("NASDAQ", "QBAR"),
-        ("NYSE", "QAU"),
-    ]
-    assert {row.available_at for row in rows(outcomes)} == {FETCHED}
-    assert gaps(played(CALENDAR, Scope(date_from=date(2018, 1, 1)))) == [("no_data", "not there")]
-
-
 CALL = {"exchange": "NYSE", "symbol": "QAU", "year": 2024, "quarter": 1, "conference_date": "2024-02-01T14:00:00-05:00"}
-
-
-@pytest.mark.parametrize(
-    ("change", "gap"),
-    [
-        ({"year": "soon"}, ("unverifiable", "fiscal_year is unreadable")),
-        ({"symbol": None}, ("unverifiable", "ticker is unreadable")),
-        ({"conference_date": "2024-02-01"}, ("unverifiable", "call_start is unreadable")),
-    ],
-    ids=str,
-)
-def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
-    body = json.dumps([CALL, {**CALL, "quarter": 2, **change}, CALL, "x"]).encode()
-    outcomes = happened(CALENDAR, Scope(date_from=date(2024, 1, 2)), lambda ask: captured(CALENDAR.provider, ask, body))
-    assert gaps(outcomes) == [
-        gap,
-        ("no_data", "seen again in the same run"),
-        ("upstream_error", "item has an unknown format"),
-    ]
 
 
 @pytest.mark.parametrize(

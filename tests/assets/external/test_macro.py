@@ -11,14 +11,14 @@ import pitlake
 from assets.external import feed
 from assets.external.alfred._calendar import CLOCKS, public_at
 from assets.external.alfred.macro_observations import EARLIEST, LATEST, windows
-from assets.feeds.feed import Scope, Unit
+from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
-from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+from tests.answers import Played, captured, gaps, happened, rows
 from tests.every import every
 
 FEED = feed("macro_observations")
@@ -96,11 +96,6 @@ def test_a_withdrawn_value_is_kept_as_such():
     withdrawn = [row.values for row in outcomes if row.values["withdrawn"]]
     assert [value["vintage_date"].isoformat() for value in withdrawn] == ["2024-01-03", "2024-01-05"]
     assert {(value["value"], value["value_text"]) for value in withdrawn} == {(None, None)}
-
-
-def test_a_series_that_does_not_exist_is_no_data():
-    outcomes = happened(FEED, Scope(series=("NONE",)), Played(PROVIDER).fetch)
-    assert gaps(outcomes) == [("no_data", "the series does not exist")]
 
 
 def observed(start: str, end: str, *observations: dict):
@@ -253,20 +248,6 @@ def test_a_panel_is_dated_by_its_file_and_blank_cells_say_nothing():
     ]
 
 
-def test_a_panel_without_a_stamp_is_available_when_fetched():
-    ask = Request("2024-01-md.csv")
-    capture = captured(PANEL.provider, ask, b"sasdate,RPI\n1/1/2024,1\n")
-    [(record, _)] = PANEL.records(Unit("2024-01", Scope()), [capture])
-    assert record["value"] == "1"
-    assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
-
-
-def test_a_quote_that_is_not_closed_swallows_no_month_of_a_panel():
-    body = b'sasdate,RPI,INDPRO\n11/1/2023,1,"2\n12/1/2023,3,4\n1/1/2024,5,6\n'
-    outcomes = happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body))
-    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
-
-
 def panel_of(*spelled):
     body = "sasdate,RPI,INDPRO\nTransform:,5,5\n" + "".join(f'"{month}",1,2\n' for month in spelled)
     return happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body.encode()))
@@ -287,24 +268,6 @@ def test_months_of_a_panel_are_read_however_the_file_spells_them(spelling):
     outcomes = panel_of(*spelled)
     assert gaps(outcomes) == []
     assert [row.values["observation_date"] for row in rows(outcomes)] == [day for day in months for _ in "xy"]
-
-
-@pytest.mark.parametrize("spelled", [["1/1/59", "2/1/59"], ["soon", "later"], ["13/13/2020"], ["", ""]])
-def test_a_panel_without_months_is_one_gap(spelled):
-    assert gaps(panel_of(*spelled)) == [("upstream_error", "the answer is unreadable")]
-
-
-def test_a_line_of_a_panel_without_a_month_is_one_gap():
-    outcomes = panel_of("1/1/2023", "Source: our own", "2/1/2023")
-    assert gaps(outcomes) == [("unverifiable", "observation_date is unreadable")]
-    assert len(rows(outcomes)) == 4
-
-
-@pytest.mark.parametrize("stamp", ["Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 31 Dec 2023 23:59:59 GMT", "soon"])
-def test_a_panel_is_not_written_before_its_month(stamp):
-    headers = {"last-modified": stamp}
-    capture = captured(PANEL.provider, Request("2024-01-md.csv"), b"sasdate,RPI\n1/1/2023,1\n", headers=headers)
-    assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
 
 
 def test_an_observation_of_an_old_vintage_was_public_then():

@@ -28,39 +28,6 @@ SEARCH = Scope(queries=("phones results",))
 ASK = Scope(queries=("what did phones earn?",), options={"op": "reason"})
 
 
-def test_results_count_when_captured_and_the_undated_are_gaps():
-    outcomes = happened(RESULTS, SEARCH, Played(RESULTS.provider).fetch)
-    assert [(row.values["url"], row.available_at, row.values["published_on"]) for row in rows(outcomes)] == [
-        ("https://www.example.com/results", FETCHED, date(2024, 2, 1)),
-        ("https://www.example.org/guide", FETCHED, date(2021, 6, 14)),
-    ]
-    assert rows(outcomes)[1].values["updated_on"] == date(2025, 2, 20)
-    assert gaps(outcomes) == [
-        ("unverifiable", "no publication date"),
-        ("no_data", "seen again in the same run"),
-        ("unverifiable", "date is unreadable"),
-        ("upstream_error", "item has an unknown format"),
-    ]
-
-
-@pytest.mark.parametrize("day", ["1970-01-01", "0001-01-01", "1989-12-30"])
-def test_a_page_older_than_the_web_is_a_gap(day):
-    body = {"results": [{"url": "https://example.com/a", "title": "T", "snippet": "S", "date": day}]}
-    outcomes = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode()))
-    assert gaps(outcomes) == [("unverifiable", "date is unreadable")]
-
-
-def test_an_address_found_twice_is_one_row_with_the_longer_passage(tmp_path):
-    lake, played = Lake(tmp_path / "lake"), Played(RESULTS.provider)
-    happened(RESULTS, SEARCH, played.fetch)
-    played.keep(CaptureStore.of(lake.root))
-    with HttpClient(RESULTS.provider, CaptureStore.of(lake.root), "replay") as client:
-        report = run_feed(RESULTS, SEARCH, client, lake, run_id="web")
-    assert report.outcome.total.published == 2
-    assert report.gaps["no_data", "seen again in the same run"] == 1
-    assert "Our own passage about results." in report.preview["snippet"].to_pylist()
-
-
 def answered(body, scope=SEARCH, **facts):
     return happened(RESULTS, scope, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode(), **facts))
 
@@ -91,16 +58,6 @@ def test_dates_with_a_clock_are_read(spelled, day, claim, field):
         record = {"result": item, "place": 0, "operation": "search", "query": "q", "locator": False, "repeat": False}
         claimed = RESULTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
         assert claimed == datetime(2024, *claim, tzinfo=timezone.utc)
-
-
-@pytest.mark.parametrize(
-    "body", [[result()], {"results": [[result()]]}, [[result()], []], {"results": [result()]}], ids=json.dumps
-)
-def test_a_bare_list_of_results_is_one(body):
-    for scope in (SEARCH, ASK) if isinstance(body, list) else (SEARCH,):
-        [row] = answered(body, scope)
-        assert row.values["url"] == "https://example.com/a"
-    assert gaps(answered([])) == [("no_data", "the answer is valid and empty")]
 
 
 @pytest.mark.parametrize(
@@ -194,23 +151,6 @@ def test_no_thought_survives(parts):
     text, _ = without_thoughts("".join(parts))
     assert "secret" not in text
     assert "think>" not in text
-
-
-def test_prose_that_is_all_thought_is_no_data():
-    body = {"id": "a", "choices": [{"message": {"content": "<think>hm</think> "}}]}
-    outcomes = happened(SYNTHESES, ASK, lambda ask: captured(SYNTHESES.provider, ask, json.dumps(body).encode()))
-    assert gaps(outcomes) == [("no_data", "no prose")]
-
-
-def test_a_refused_key_is_a_gap_although_it_answers_in_html():
-    outcomes = happened(RESULTS, Scope(queries=("bad key",)), Played(RESULTS.provider).fetch)
-    assert gaps(outcomes) == [("upstream_error", "the key was refused")]
-
-
-@pytest.mark.parametrize("body", [b'{"answers": []}', b"5", b'{"results": {}}', b'"x"'])
-def test_an_answer_of_another_shape_is_a_gap(body):
-    outcomes = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, body))
-    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
 
 
 def test_filters_go_by_the_official_names_in_american_spelling():

@@ -68,12 +68,62 @@ def with_body(file, change):
     return Changed(PROVIDER)
 
 
-def test_every_page_is_read_and_every_filing_is_a_row_or_a_gap():
-    outcomes = happened(FILINGS, COMPANY)
-    assert len(outcomes) == 10
-    assert reasons(outcomes) == {
-        ("unverifiable", "acceptance instant missing or unreadable"): 1,
-    }
+def drop(name):
+    def change(body):
+        answer = json.loads(body)
+        del answer["filings"]["recent"][name]
+        return json.dumps(answer).encode()
+
+    return change
+
+
+def instead(old, new):
+    return lambda body: body.replace(old, new)
+
+
+UNREADABLE, NO_VALUE = ("upstream_error", "the answer is unreadable"), ("unverifiable", "value is unreadable")
+NO_ACCEPTANCE = ("unverifiable", "acceptance instant missing or unreadable")
+HEDGING, NOBODY = Scope(queries=("hedging",)), Scope(ciks=("1",))
+NO_INDEX = Scope(date_from=date(2024, 2, 24), date_to=date(2024, 2, 24))
+SUBMISSIONS, FACTS_FILE, HITS_FILE = "submissions_QBG.json", "companyfacts_QBG.json", "search_hits.json"
+GAPS = {
+    "every page is read and every filing is a row or a gap": (
+        FILINGS, COMPANY, None, {NO_ACCEPTANCE: 1}, 10),
+    "a day without an index": (FILINGS, NO_INDEX, None, {("no_data", "HTTP 403: there is no such file"): 1}, 1),
+    "an unknown registrant": (FILINGS, NOBODY, None, {("no_data", "HTTP 404"): 1}, 1),
+    **{f"a changed schema, and no row is guessed: {name}": (
+        FILINGS, COMPANY, (SUBMISSIONS, change), {UNREADABLE: 1}, None)
+        for name, change in {
+            "no acceptances": drop("acceptanceDateTime"), "no items": drop("items"),
+            "another accession": instead(b'"accessionNumber"', b'"accession"'),
+            "no filings": instead(b'"filings": {', b'"filings": 5, "was": {'),
+            "no end": instead(b'"filingTo"', b'"to"'),
+            "a page elsewhere": instead(b"-submissions-001", b"-submissions-/../x")}.items()},
+    "a retyped field makes its own record a gap": (
+        FILINGS, COMPANY, (SUBMISSIONS, instead(b"8123456", b'"8 MB"')),
+        {("unverifiable", "size is unreadable"): 1, NO_ACCEPTANCE: 1,
+         ("unverifiable", "stated differently on another page"): 1}, 10),
+    "an infinite count of hits": (HITS, HEDGING, (HITS_FILE, instead(b'"value": 3', b'"value": Infinity')),
+        {UNREADABLE: 2}, 2),
+    "no hits": (HITS, Scope(queries=("nothing",)), None, {("no_data", "the answer is valid and empty"): 1}, 1),
+    "a refused search": (
+        HITS, Scope(queries=("wrong",)), None, {("upstream_error", "the search refused the question"): 1}, 1),
+    "hits beyond what was fetched": (HITS, HEDGING, (HITS_FILE, instead(b'"value": 3', b'"value": 146')),
+        {("upstream_error", "more hits than were fetched"): 1}, None),
+    **{f"a fact that is none: {new}": (FACTS, COMPANY, (FACTS_FILE, instead(old, new)), {gap: 1}, None)
+       for old, new, gap in (
+           (b"10.27", b'"10.27"', NO_VALUE), (b"10.27", b"null", NO_VALUE),
+           (b'"2024-02-16"', b'"2024-02-30"', ("unverifiable", "period_end is unreadable")),
+           (b'"cik": 9800021', b'"cik": 5', UNREADABLE), (b'"units"', b'"unit"', UNREADABLE))},
+}  # fmt: skip
+"""By name: the feed, its scope, a change of an answer, its gaps, and the number of outcomes (none: among others)."""
+
+
+@pytest.mark.parametrize(("feed", "scope", "change", "due", "count"), GAPS.values(), ids=GAPS)
+def test_what_is_missing_or_no_record_is_a_gap(feed, scope, change, due, count):
+    outcomes = happened(feed, scope, change and with_body(*change), Known())
+    assert {gap: reasons(outcomes)[gap] for gap in due} == due
+    assert count is None or (len(outcomes), reasons(outcomes)) == (count, due)
 
 
 def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
@@ -156,55 +206,6 @@ def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing
     assert (len(captures), refusal.reason) == (2, "HTTP 404")
 
 
-def test_a_day_without_an_index_is_one_gap():
-    day = date(2024, 2, 24)
-    outcomes = happened(FILINGS, Scope(date_from=day, date_to=day))
-    assert [(gap.type, gap.reason) for gap in outcomes] == [("no_data", "HTTP 403: there is no such file")]
-
-
-def test_an_unknown_registrant_is_one_gap():
-    assert reasons(happened(FILINGS, Scope(ciks=("1",)))) == {("no_data", "HTTP 404"): 1}
-
-
-def drop(name):
-    def change(body):
-        answer = json.loads(body)
-        del answer["filings"]["recent"][name]
-        return json.dumps(answer).encode()
-
-    return change
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        drop("acceptanceDateTime"),
-        drop("items"),
-        lambda body: body.replace(b'"accessionNumber"', b'"accession"'),
-        lambda body: body.replace(b'"filings": {', b'"filings": 5, "was": {'),
-        lambda body: body.replace(b'"filingTo"', b'"to"'),
-        lambda body: body.replace(b"-submissions-001", b"-submissions-/../x"),
-    ],
-)
-def test_a_changed_schema_is_a_gap_and_no_row_is_guessed(change):
-    outcomes = happened(FILINGS, COMPANY, with_body("submissions_QBG.json", change))
-    assert ("upstream_error", "the answer is unreadable") in reasons(outcomes)
-
-
-def test_an_infinite_count_of_hits_is_an_unreadable_answer():
-    infinite = with_body("search_hits.json", lambda body: body.replace(b'"value": 3', b'"value": Infinity'))
-    outcomes = happened(HITS, Scope(queries=("hedging",)), infinite, Known())
-    assert set(reasons(outcomes)) == {("upstream_error", "the answer is unreadable")}
-
-
-def test_a_retyped_field_makes_its_own_record_a_gap():
-    outcomes = happened(
-        FILINGS, COMPANY, with_body("submissions_QBG.json", lambda body: body.replace(b"8123456", b'"8 MB"'))
-    )
-    assert reasons(outcomes)["unverifiable", "size is unreadable"] == 1
-    assert len(outcomes) == 10
-
-
 @pytest.mark.parametrize(
     "column", ["accessionNumber", "form", "act", "filmNumber", "primaryDocument", "items", "filingDate"]
 )
@@ -256,21 +257,6 @@ def test_one_concept_gives_the_rows_that_all_facts_give():
     ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        (b"10.27", b'"10.27"', ("unverifiable", "value is unreadable")),
-        (b"10.27", b"null", ("unverifiable", "value is unreadable")),
-        (b'"2024-02-16"', b'"2024-02-30"', ("unverifiable", "period_end is unreadable")),
-        (b'"cik": 9800021', b'"cik": 5', ("upstream_error", "the answer is unreadable")),
-        (b'"units"', b'"unit"', ("upstream_error", "the answer is unreadable")),
-    ],
-)
-def test_a_fact_that_is_none_is_a_gap(old, new, reason):
-    changed = with_body("companyfacts_QBG.json", lambda body: body.replace(old, new))
-    assert reason in reasons(happened(FACTS, COMPANY, changed, Known()))
-
-
 def test_two_values_for_one_statement_are_one_row_and_one_gap():
     body = (FOLDER / "sec_edgar/companyfacts_QBG.json").read_bytes()
     answer = json.loads(body)
@@ -311,19 +297,6 @@ def test_a_header_that_is_none_costs_its_own_filing_nothing_but_its_proof(broken
     row = next(row for row in rows(outcomes) if row.values["accession_no"] == EIGHT_K)
     assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "two_readings")
     assert every(reason != "the answer is unreadable" for _, reason in reasons(outcomes))
-
-
-def test_no_hits_and_a_refused_search_are_gaps():
-    assert reasons(happened(HITS, Scope(queries=("nothing",)))) == {("no_data", "the answer is valid and empty"): 1}
-    refused = ("upstream_error", "the search refused the question")
-    assert reasons(happened(HITS, Scope(queries=("wrong",)))) == {refused: 1}
-
-
-def test_hits_beyond_what_was_fetched_are_told():
-    more = with_body("search_hits.json", lambda body: body.replace(b'"value": 3', b'"value": 146'))
-    assert (
-        reasons(happened(HITS, Scope(queries=("hedging",)), more))["upstream_error", "more hits than were fetched"] == 1
-    )
 
 
 @pytest.mark.parametrize(

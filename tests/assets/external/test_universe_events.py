@@ -3,7 +3,8 @@
 import json
 import time
 from dataclasses import replace
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
+from functools import partial
 
 import pytest
 
@@ -48,121 +49,13 @@ class Told(Played):
         return captured(PROVIDER, request, body.encode())
 
 
-def of_day(day, *lines, **files):
-    fetch = Told(**{f"form.{day.replace('-', '')}.idx": index(*lines)}, **files).fetch
-    day = date.fromisoformat(day)
-    return happened(FEED, Scope(date_from=day, date_to=day, options=files.pop("options", {})), fetch)
-
-
-def test_the_index_of_a_quarter_tells_of_those_who_are_in_no_list_of_today():
-    events = rows(happened(FEED, SPRING, Played(PROVIDER).fetch))
-    assert {(row.values["cik"], row.values["event"], row.values["form_type"]) for row in events} == {
-        (WRENFIELD, "delisted", "25-NSE"),
-        (WRENFIELD, "deregistered", "15-12G"),
-    }
-
-
-def test_a_removal_is_the_company_s_and_names_the_exchange_the_class_and_the_rule():
-    events = rows(happened(FEED, SPRING, Played(PROVIDER).fetch))
-    [row] = [event for event in events if event.values["event"] == "delisted"]
-    assert row.values == {
-        "cik": WRENFIELD,
-        "accession_no": "0000876661-24-900001",
-        "event": "delisted",
-        "told_by": "index",
-        "form_type": "25-NSE",
-        "release_rule": "filing_date",
-        "company_name": "Wrenfield Instruments, Inc.",
-        "former_name": None,
-        "exchange": "NEW YORK STOCK EXCHANGE LLC",
-        "security_class": "Common Stock, par value $0.01 per share",
-        "common_equity": True,
-        "rule_provision": "17 CFR 240.12d2-2(a)(3)",
-        "filing_date": date(2024, 4, 30),
-        "effective_on": date(2024, 5, 10),
-    }
-
-
-def test_what_an_index_lists_counts_from_the_morning_after_its_filing_date_and_never_when_it_takes_effect():
-    events = {row.values["event"]: row for row in rows(happened(FEED, SPRING, Played(PROVIDER).fetch))}
-    assert events["delisted"].available_at == at("2024-05-01T11:30:00")
-    assert events["deregistered"].available_at == at("2024-05-13T11:30:00")
-    assert events["deregistered"].values["effective_on"] == date(2024, 8, 8)
-
-
-def test_an_old_filing_in_a_new_index_counts_when_the_index_ends():
-    old = line("15-12G", "An Old One", 77, "20231201", "0000000077-23-000001")
-    [row] = rows(of_day("2024-02-22", old))
-    assert (row.available_at, row.values["filing_date"]) == (at("2024-02-23T12:30:00"), date(2023, 12, 1))
-    quarterly = Told(**{"QTR2/form.idx": index(old.replace("20231201", "2023-12-01"))}).fetch
-    [row] = rows(happened(FEED, SPRING, quarterly))
-    assert row.available_at == at("2024-07-01T11:30:00")
-
-
-def test_a_header_dates_a_filing_exactly():
-    removal = line("25-NSE", "A Company", 77, "20240222", "0000876661-24-000007")
-    header = (
-        "<ACCEPTANCE-DATETIME>20240222120000\nACCESSION NUMBER:\t0000876661-24-000007\nFILED AS OF DATE:\t20240222\n"
-    )
-    files = {"form.20240222.idx": index(removal), "0000876661-24-000007.hdr.sgml": header}
+def of_day(*lines):
     day = date(2024, 2, 22)
-    [plain] = rows(happened(FEED, Scope(date_from=day, date_to=day), Told(**files).fetch))
-    [exact] = rows(happened(FEED, Scope(date_from=day, date_to=day, options={"headers": "all"}), Told(**files).fetch))
-    assert (plain.available_at, exact.available_at) == (at("2024-02-23T12:30:00"), at("2024-02-22T17:00:00"))
-    assert "&header=" in exact.evidence
-    assert plain.values == exact.values
+    return happened(FEED, Scope(date_from=day, date_to=day), Told(**{"form.20240222.idx": index(*lines)}).fetch)
 
 
-def test_a_removal_without_a_document_has_a_class_unknown_and_the_exchange_that_filed_it():
-    removal = line("25-NSE", "A Company", 77, "20240222", "0001354457-24-000007")
-    [row] = rows(of_day("2024-02-22", removal))
-    values = {name: row.values[name] for name in ("exchange", "security_class", "common_equity", "effective_on")}
-    assert values == {
-        "exchange": "The Nasdaq Stock Market LLC",
-        "security_class": None,
-        "common_equity": None,
-        "effective_on": date(2024, 3, 3),
-    }
-
-
-def test_an_exchange_that_no_table_knows_is_named_by_the_index_and_is_no_company():
-    both = [
-        line("25-NSE", name, cik, "20240222", "0000555555-24-000001")
-        for name, cik in (("A Company", 77), ("A NEW EXCHANGE LLC", 555555))
-    ]
-    [row] = rows(of_day("2024-02-22", *both))
-    assert (row.values["cik"], row.values["exchange"]) == ("0000000077", "A NEW EXCHANGE LLC")
-
-
-def test_a_company_that_files_its_own_form_25_is_a_company():
-    [row] = rows(of_day("2024-02-22", line("25", "A Company", 77, "20240222", "0000000077-24-000001")))
-    assert (row.values["cik"], row.values["event"], row.values["exchange"]) == ("0000000077", "delisted", None)
-
-
-@pytest.mark.parametrize(
-    ("form", "event", "days"),
-    [
-        ("8-A12B", "listed", None), ("CERT", "listed", None), ("CERTNYS", "listed", None),
-        ("8-A12G", "registered", None), ("10-12B", "registered", None), ("10-12G", "registered", None),
-        ("424B4", "registered", None), ("S-1", "offered", None), ("F-1", "offered", None),
-        ("10-K", "reported", None), ("10-Q", "reported", None), ("20-F", "reported", None),
-        ("10-K405", "reported", None),
-        ("25", "delisted", 10), ("25-NSE", "delisted", 10),
-        ("15-12B", "deregistered", 90), ("15-12G", "deregistered", 90), ("15-15D", "deregistered", 0),
-        ("15F-12B", "deregistered", 90), ("REVOKED", "deregistered", 0),
-    ],
-)  # fmt: skip
-def test_each_form_has_its_event_and_its_day_of_effect(form, event, days):
-    [row] = rows(of_day("2024-02-22", line(form, "A Company", 77, "20240222", "0001111111-24-000001")))
-    effect = row.values["effective_on"]
-    assert (row.values["event"], effect and (effect - date(2024, 2, 22)).days) == (event, days)
-
-
-@pytest.mark.parametrize(
-    "form", ["8-K", "15-12B/A", "25-NSE/A", "CERTNYS/A", "253G2", "424B2", "424B5", "10-Q/A", "D", None]
-)
-def test_other_forms_and_amendments_do_nothing(form):
-    assert event_of(form) is None
+def of_spring(*lines):
+    return happened(FEED, SPRING, (Told(**{"QTR2/form.idx": index(*lines)}) if lines else Played(PROVIDER)).fetch)
 
 
 def submissions(forms, name="Omega Co", former=(), days=None, items=None):
@@ -185,64 +78,121 @@ def of_company(body):
     return happened(FEED, Scope(ciks=("77",)), Told(**{"CIK0000000077.json": body}).fetch)
 
 
-def test_submissions_tell_the_same_with_the_acceptance_of_the_filing():
-    events = rows(of_company(submissions(["8-A12B", "8-K", "25-NSE"])))
-    assert [(row.values["event"], row.values["told_by"], row.available_at) for row in events] == [
-        ("listed", "submissions", at("2024-01-15T13:00:00")),
-        ("delisted", "submissions", at("2024-03-15T12:00:00")),
-    ]
-    assert [row.values["company_name"] for row in events] == [None, None]
-
-
-def test_a_notice_of_a_delisting_is_an_8_k_with_item_3_01():
-    body = submissions(["8-K", "8-K", "8-K/A", "8-K"], items=["3.01,9.01", "2.02,9.01", "3.01", " 5.02, 3.01"])
-    events = rows(of_company(body))
-    assert [(row.values["event"], row.values["filing_date"].month) for row in events] == [
-        ("notified", 1),
-        ("notified", 4),
-    ]
-
-
 def former(name, start, end):
     return {"name": name, "from": f"{start}T05:00:00.000Z", "to": f"{end}T05:00:00.000Z"}
 
 
-def test_a_new_name_counts_with_the_first_filing_after_the_old_one_s_last_day():
-    names = [former("BETA CO", "2024-01-20", "2024-02-15"), former("ALPHA CO", "2001-01-01", "2024-01-10")]
-    events = rows(of_company(submissions(["8-K"] * 4, former=names, days=[
-        "2024-01-15", "2024-01-25", "2024-02-15", "2024-03-15",
-    ])))  # fmt: skip
-    changes = [(row.values["former_name"], row.values["company_name"], row.values["filing_date"]) for row in events]
-    assert changes == [
-        ("BETA CO", "Omega Co", date(2024, 3, 15)),  # on the last day itself the old one may still be borne
-        ("ALPHA CO", "BETA CO", date(2024, 1, 25)),  # not before the new one's first day
-    ]
-    assert [row.values["event"] for row in events] == ["renamed", "renamed"]
-    assert events[0].available_at == at("2024-03-16T04:00:00")  # when `names` has it too
+def misnamed(names):
+    return json.dumps(json.loads(submissions(["8-A12B"])) | {"formerNames": names})
+
+
+EXCHANGE_S = "0000876661-24-900001"
+EFFECTS = {
+    "listed": ("8-A12B", "CERT", "CERTNYS"), "registered": ("8-A12G", "10-12B", "10-12G", "424B4"),
+    "offered": ("S-1", "F-1"), "reported": ("10-K", "10-Q", "20-F", "10-K405"),
+}  # fmt: skip
+ENDS = (("delisted", 10, ("25", "25-NSE")), ("deregistered", 90, ("15-12B", "15-12G", "15F-12B")),
+        ("deregistered", 0, ("15-15D", "REVOKED")))  # fmt: skip
+FORMS = [(form, event, None) for event, forms in EFFECTS.items() for form in forms]
+FORMS += [(form, event, days) for event, days, forms in ENDS for form in forms]
+UNDATED, UNREADABLE = ("unverifiable", "no filing under the new name"), ("upstream_error", "the answer is unreadable")
+CASES = {
+    "the index of a quarter tells of those who are in no list of today": (of_spring, [
+        {"cik": WRENFIELD, "event": "deregistered", "form_type": "15-12G", "effective_on": date(2024, 8, 8),
+         "available_at": at("2024-05-13T11:30:00")},
+        {"cik": WRENFIELD, "accession_no": EXCHANGE_S, "event": "delisted", "told_by": "index", "form_type": "25-NSE",
+         "release_rule": "filing_date", "company_name": "Wrenfield Instruments, Inc.", "former_name": None,
+         "exchange": "NEW YORK STOCK EXCHANGE LLC", "security_class": "Common Stock, par value $0.01 per share",
+         "common_equity": True, "rule_provision": "17 CFR 240.12d2-2(a)(3)", "filing_date": date(2024, 4, 30),
+         "effective_on": date(2024, 5, 10), "available_at": at("2024-05-01T11:30:00")}]),
+    "an old filing in a new index counts when the index ends": (
+        partial(of_day, line("15-12G", "An Old One", 77, "20231201", "0000000077-23-000001")),
+        [{"available_at": at("2024-02-23T12:30:00"), "filing_date": date(2023, 12, 1)}]),
+    "an old filing in a new index of a quarter": (
+        partial(of_spring, line("15-12G", "An Old One", 77, "2023-12-01", "0000000077-23-000001")),
+        [{"available_at": at("2024-07-01T11:30:00")}]),
+    "a removal without a document has a class unknown and the exchange that filed it": (
+        partial(of_day, line("25-NSE", "A Company", 77, "20240222", "0001354457-24-000007")),
+        [{"exchange": "The Nasdaq Stock Market LLC", "security_class": None, "common_equity": None,
+          "effective_on": date(2024, 3, 3)}]),
+    "an exchange that no table knows is named by the index and is no company": (
+        partial(of_day, *(line("25-NSE", name, cik, "20240222", "0000555555-24-000001")
+                          for name, cik in (("A Company", 77), ("A NEW EXCHANGE LLC", 555555)))),
+        [{"cik": "0000000077", "exchange": "A NEW EXCHANGE LLC"}]),
+    "a company that files its own form 25 is a company": (
+        partial(of_day, line("25", "A Company", 77, "20240222", "0000000077-24-000001")),
+        [{"cik": "0000000077", "event": "delisted", "exchange": None}]),
+    **{f"form {form}": (
+        partial(of_day, line(form, "A Company", 77, "20240222", "0001111111-24-000001")),
+        [{"event": event, "effective_on": None if days is None else date(2024, 2, 22) + timedelta(days)}])
+        for form, event, days in FORMS},
+    "submissions tell the same with the acceptance of the filing": (
+        partial(of_company, submissions(["8-A12B", "8-K", "25-NSE"])),
+        [{"event": "listed", "told_by": "submissions", "available_at": at("2024-01-15T13:00:00"), "company_name": None},
+         {"event": "delisted", "told_by": "submissions", "available_at": at("2024-03-15T12:00:00"),
+          "company_name": None}]),
+    "a notice of a delisting is an 8-K with item 3.01": (
+        partial(of_company, submissions(
+            ["8-K", "8-K", "8-K/A", "8-K"], items=["3.01,9.01", "2.02,9.01", "3.01", " 5.02, 3.01"])),
+        [{"event": "notified", "filing_date": date(2024, month, 15)} for month in (1, 4)]),
+    # On the last day itself the old name may still be borne; none changes before the new one's first day.
+    "a new name counts with the first filing after the old one's last day, when `names` has it too": (
+        partial(of_company, submissions(
+            ["8-K"] * 4, days=["2024-01-15", "2024-01-25", "2024-02-15", "2024-03-15"],
+            former=[former("BETA CO", "2024-01-20", "2024-02-15"), former("ALPHA CO", "2001-01-01", "2024-01-10")])),
+        [{"event": "renamed", "former_name": "BETA CO", "company_name": "Omega Co", "filing_date": date(2024, 3, 15),
+          "available_at": at("2024-03-16T04:00:00")},
+         {"event": "renamed", "former_name": "ALPHA CO", "company_name": "BETA CO", "filing_date": date(2024, 1, 25)}]),
+    "a name borne until the last filing": (partial(of_company, submissions(
+        ["8-K"], former=[former("ALPHA CO", "2001-01-01", "2024-03-15")], days=["2024-03-15"])), None, UNDATED),
+    "a name borne within another's days": (partial(of_company, submissions(
+        ["8-K"], days=["2024-03-15"],
+        former=[former("BETA CO", "2024-01-05", "2024-02-01"), former("ALPHA CO", "2001-01-01", "2024-01-10")])),
+        None, UNDATED),
+    **{f"former names of another shape cost no filing: {names}": (
+        partial(of_company, misnamed(names)), [{"event": "listed"}], UNREADABLE, 1)
+        for names in ([{"name": "A"}], ["A"], [{"name": "A", "from": None, "to": 5}], {"name": "A"}, 7)},
+}  # fmt: skip
+"""By name: what is asked, the rows in order, a gap that is among them, and how many there are."""
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_an_answer_is_events_and_gaps(case):
+    asked, due, *gap = case
+    outcomes = asked()
+    facts = [row.values | {"available_at": row.available_at} for row in rows(outcomes)]
+    if due is not None:
+        assert len(facts) == len(due), outcomes
+        for fact, columns in zip(facts, due, strict=True):
+            assert {column: fact[column] for column in columns} == columns
+    if gap:
+        assert gap[0] in gaps(outcomes)
+        assert gap[1:] in ([], [len(gaps(outcomes))])
+
+
+def test_a_removal_has_no_other_columns():
+    assert set(rows(of_spring())[0].values) == set(next(iter(CASES.values()))[1][1]) - {"available_at"}
+
+
+def test_a_header_dates_a_filing_exactly():
+    removal = line("25-NSE", "A Company", 77, "20240222", "0000876661-24-000007")
+    header = (
+        "<ACCEPTANCE-DATETIME>20240222120000\nACCESSION NUMBER:\t0000876661-24-000007\nFILED AS OF DATE:\t20240222\n"
+    )
+    files = {"form.20240222.idx": index(removal), "0000876661-24-000007.hdr.sgml": header}
+    day = date(2024, 2, 22)
+    [plain] = rows(happened(FEED, Scope(date_from=day, date_to=day), Told(**files).fetch))
+    [exact] = rows(happened(FEED, Scope(date_from=day, date_to=day, options={"headers": "all"}), Told(**files).fetch))
+    assert (plain.available_at, exact.available_at) == (at("2024-02-23T12:30:00"), at("2024-02-22T17:00:00"))
+    assert "&header=" in exact.evidence
+    assert plain.values == exact.values
 
 
 @pytest.mark.parametrize(
-    ("names", "days"),
-    [
-        ([former("ALPHA CO", "2001-01-01", "2024-03-15")], ["2024-03-15"]),
-        (
-            [former("BETA CO", "2024-01-05", "2024-02-01"), former("ALPHA CO", "2001-01-01", "2024-01-10")],
-            ["2024-03-15"],
-        ),
-    ],
+    "form", ["8-K", "15-12B/A", "25-NSE/A", "CERTNYS/A", "253G2", "424B2", "424B5", "10-Q/A", "D", None]
 )
-def test_a_name_that_nothing_dates_is_a_gap(names, days):
-    assert ("unverifiable", "no filing under the new name") in gaps(
-        of_company(submissions(["8-K"], former=names, days=days))
-    )
-
-
-@pytest.mark.parametrize("names", [[{"name": "A"}], ["A"], [{"name": "A", "from": None, "to": 5}], {"name": "A"}, 7])
-def test_former_names_of_another_shape_are_one_gap_and_cost_no_filing(names):
-    body = json.loads(submissions(["8-A12B"])) | {"formerNames": names}
-    outcomes = of_company(json.dumps(body))
-    assert [row.values["event"] for row in rows(outcomes)] == ["listed"]
-    assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
+def test_other_forms_and_amendments_do_nothing(form):
+    assert event_of(form) is None
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,12 @@ from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput, Unreadable
 from resources.http.capture import Request
 from resources.http.providers.web import HOSTS
-from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+from tests.answers import FETCHED, captured, happened, rows
 
 PAGES = feed("web_pages")
 URL = "https://www.prnewswire.com/releases/x"
 HTML = {"content-type": "text/html"}
 PUBLISHED = '<meta property="article:published_time" content="2024-02-01T21:30:00Z">'
-
-
-def bundled(name: str):
-    return happened(PAGES, Scope(queries=(f"https://newswire.example/releases/{name}",)), Played(PAGES.provider).fetch)
 
 
 def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, feed=PAGES):
@@ -63,14 +59,6 @@ def test_what_is_not_on_the_allow_list_is_never_asked(url):
         PAGES.units(Scope(queries=(url,)))
 
 
-def test_a_page_is_dated_by_its_latest_claim_and_counts_when_it_was_captured():
-    row = only(bundled("one"))
-    assert (row.available_at, row.values["dated_at"]) == (FETCHED, datetime(2024, 2, 1, 21, 45, tzinfo=timezone.utc))
-    assert row.values["published"] == datetime(2024, 2, 1, 21, 30, tzinfo=timezone.utc)
-    assert row.values["claim_quote"] == '"dateModified": "2024-02-01T16:45:00-05:00"'
-    assert (row.values["title"], row.values["text"]) == ("A release of our own", "One\nText of the release.")
-
-
 def test_an_earlier_capture_of_a_text_proves_its_claim():
     scope = Scope(queries=(URL,))
     source = f"<html><head>{PUBLISHED}</head><body>Text.</body></html>".encode()
@@ -88,68 +76,6 @@ def test_an_earlier_capture_of_a_text_proves_its_claim():
             earlier=lambda _, older=older: [older],
         )
         assert row.available_at == counts
-
-
-def test_a_note_of_an_update_in_the_text_delays_it():
-    row = only(bundled("two"))
-    assert row.values["published"] == datetime(2024, 3, 4, 5, tzinfo=timezone.utc)
-    assert row.values["dated_at"] == datetime(2024, 3, 10, 5, tzinfo=timezone.utc)
-    assert row.values["claim_method"] == "note of an update"
-
-
-def test_headers_date_what_the_page_does_not():
-    row = only(bundled("three"))
-    assert row.values["dated_at"] == datetime(2024, 1, 31, 19, 42, 10, tzinfo=timezone.utc)
-
-
-def test_a_page_that_was_only_seen_is_public_when_fetched():
-    row = only(bundled("four"))
-    assert (row.available_at, row.values["dated_at"], row.values["published"]) == (FETCHED, None, None)
-
-
-def test_another_article_s_date_is_not_the_page_s():
-    assert gaps(bundled("five")) == [("unverifiable", "nothing dates the page")]
-
-
-@pytest.mark.parametrize("spelled", ["1970-01-01T00:00:00Z", "0001-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"])
-def test_a_page_older_than_the_web_is_implausible_whatever_else_dates_it(spelled):
-    old = f'<meta name="date" content="{spelled}">'
-    assert gaps(page(PUBLISHED + old)) == [("unverifiable", "claims of publication are implausible")]
-
-
-def test_a_page_from_the_future_is_implausible():
-    assert gaps(bundled("six")) == [("unverifiable", "claims of publication are implausible")]
-
-
-def test_a_clock_that_is_wrong_proves_nothing():
-    assert gaps(page(headers={**HTML, "date": "Mon, 03 Mar 2014 15:00:00 GMT"})) == [
-        ("unverifiable", "nothing dates the page")
-    ]
-
-
-def test_a_later_last_modified_outweighs_an_old_publication():
-    outcomes = page(PUBLISHED, headers={**HTML, "last-modified": "Fri, 01 Mar 2024 10:00:00 GMT"})
-    assert only(outcomes).values["dated_at"] == datetime(2024, 3, 1, 10, tzinfo=timezone.utc)
-
-
-@pytest.mark.parametrize(
-    "update",
-    [
-        '<meta property="article:modified_time" content="the other day">',
-        '<meta property="article:modified_time" content="2024&#45;03&#45;09">',
-    ],
-)
-def test_an_update_that_can_t_be_read_or_quoted_leaves_the_page_undated(update):
-    assert gaps(page(PUBLISHED + update)) == [("unverifiable", "nothing dates the page")]
-
-
-def test_a_tag_in_a_comment_is_no_claim():
-    assert gaps(page(f"<!-- {PUBLISHED} -->")) == [("unverifiable", "nothing dates the page")]
-
-
-def test_what_is_no_html_has_no_candidate():
-    outcomes = page(headers={"content-type": "application/pdf"})
-    assert gaps(outcomes) == [("no_data", "the answer is valid and empty")]
 
 
 @pytest.mark.parametrize("head", ['<script type="application/ld+json">{"broken</script>', "<meta>", "<time datetime>"])

@@ -6,19 +6,7 @@ from random import Random
 
 from assets.feeds.feed import Scope
 from resources.http.capture import Request
-from tests.wall.late.answers import (
-    DAYS,
-    SPRING,
-    Answer,
-    Told,
-    by_ticker,
-    company,
-    day_in,
-    kind,
-    marks_of,
-    of,
-    ticker,
-)
+from tests.wall.late.answers import DAYS, SPRING, Answer, Told, by_ticker, company, day_in, kind, marks_of, of, ticker
 from tests.wall.late.documents import State, claimed, moved, new_york, spelled
 from tests.wall.late.found import by, words
 

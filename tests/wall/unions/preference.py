@@ -262,10 +262,7 @@ Due = Callable[[Public], Shown]
 
 # For each question what is due, and the columns of its answer that show it; a question about pairs has its instants'.
 SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
-    "entity_price_series": (
-        bars_of,
-        ("date", "source", "close", "available_at", "evidence"),
-    ),
+    "entity_price_series": (bars_of, ("date", "source", "close", "available_at", "evidence")),
     "xbrl_all_metrics": (
         lambda public: [
             (*fact, source, row["value"], row["accession_no"], row[AVAILABLE_AT], row["evidence"])
@@ -277,10 +274,7 @@ SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
     "FROM articles": (articles, ("id", "source", "title", "available_at", "evidence")),
     "FROM bars": (bars_of, ("date", "source", "close", "available_at", "evidence")),
     "FROM calls": (calls, ("source", "fiscal_quarter", "available_at", "evidence")),
-    "FROM facts": (
-        facts_of,
-        ("concept", "period_start", "period_end", "source", "value", "accession_no", "evidence"),
-    ),
+    "FROM facts": (facts_of, ("concept", "period_start", "period_end", "source", "value", "accession_no", "evidence")),
     "FROM filings": (filings, ("accession_no", "source", "created", "items", "available_at", "evidence")),
     "report_range": (filings, ("accessionNo", "source", "created", "items", "available_at", "evidence")),
     "page filings": (

@@ -9,79 +9,12 @@ from hypothesis import strategies as st
 from assets.external.alpha_vantage.av_intraday_bars import INTERVALS, STAMP, start_of
 from assets.extraction import Gap
 from pitlake.clock import MICROSECOND, NEW_YORK
-from pitlake.errors import BadInput
 from pitlake.exchange import planned, session, session_by
 from tests.every import every
 
 UTC = timezone.utc
 EPOCH_2000, EPOCH_2030 = 946_684_800, 1_893_456_000
 HEAD = "timestamp,open,high,low,close,volume\n"
-
-
-def test_a_daily_bar_is_available_at_the_close_of_its_day(answers):
-    closes = [row.available_at for row in answers("av_daily_bars", tickers=("QACB",)).rows()]
-    assert closes[0] == datetime(2024, 7, 8, 20, tzinfo=UTC)
-    assert closes[2] == datetime(2024, 7, 3, 17, tzinfo=UTC), "the early close before Independence Day"
-
-
-def test_both_forms_of_an_answer_read_alike(answers):
-    as_json = answers("av_daily_bars", tickers=("QACB",)).rows()[0]
-    as_lines = answers("av_daily_bars", tickers=("QAU",)).rows()[0]
-    assert as_json.values["volume"] == 59100200
-    assert as_lines.values | {"ticker": "", "date": None} == {
-        "ticker": "", "date": None, "open": 63.9, "high": 64.1, "low": 63.2, "close": 63.3, "volume": 11208700,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("2024-07-04,1,1,1,1,1", "no session on that day"),
-        ("2025-01-09,1,1,1,1,1", "no session on that day"),
-        ("2924-01-24,1,1,1,1,1", "no session on that day"),
-        ("9999-12-31,1,1,1,1,1", "bar has no readable day"),
-        ("2024-07-09,1,1,1,1,1", "bar was unfinished when fetched"),
-        ("07/08/2024,1,1,1,1,1", "bar has no readable day"),
-        ("2024-07-08,1,1,1,None,1", "close is unreadable"),
-        ("2024-07-08,1,1,1", "close is unreadable"),
-        ("2024-07-08,1,1,1,1,1.5", "volume is unreadable"),
-    ],
-)
-def test_a_bar_that_is_no_row_is_a_gap(answers, line, reason):
-    assert answers("av_daily_bars", tickers=("QAU",)).reasons(HEAD + line) == [reason]
-
-
-@pytest.mark.parametrize("broken", ['"2024-07-05,1,1,1,1,1', "2024-07-05,1,1,1,1,1,234", "2024-07-05,1\r1,1,1,1,1"])
-def test_lines_that_a_broken_one_swallows_are_a_gap(answers, broken):
-    bars = answers("av_daily_bars", tickers=("QAU",))
-    lines = f"{HEAD}2024-07-08,1,1,1,1,1\n{broken}\n2024-07-03,1,1,1,1,1\n"
-    assert [row.values["date"] for row in bars.rows(lines)] == [date(2024, 7, 8)]
-    assert bars.reasons(lines) == ["the answer is unreadable"]
-
-
-def test_a_bar_is_unfinished_while_either_clock_says_so(answers):
-    bars = answers("av_daily_bars", tickers=("QAU",))
-    line = HEAD + "2024-07-08,1,1,1,1,1"
-    early = {"date": "Mon, 08 Jul 2024 19:59:59 GMT"}
-    assert bars.reasons(line, headers=early) == ["bar was unfinished when fetched"]
-    assert len(bars.rows(line, headers={"date": "Mon, 08 Jul 2024 20:00:00 GMT"})) == 1
-
-
-def test_bars_in_an_unknown_zone_are_gaps(answers):
-    answer = {"Meta Data": {"5. Time Zone": "UTC"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
-    assert answers("av_daily_bars", tickers=("QAU",)).reasons(answer) == ["times are in an unknown zone"]
-
-
-def test_an_answer_about_another_symbol_is_no_data(answers):
-    answer = {"Meta Data": {"2. Symbol": "PEP"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
-    assert answers("av_daily_bars", tickers=("QAU",)).reasons(answer) == ["the answer is unreadable"]
-
-
-def test_a_bar_told_otherwise_by_another_month_s_answer_is_a_gap(answers):
-    bars = answers("av_intraday_bars", tickers=("QAU",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
-    lines = [HEAD + f"2024-06-03 10:00:00,1,1,1,{close},5" for close in (1, 2)]
-    assert [row.values["close"] for row in bars.rows(*lines)] == [1.0]
-    assert bars.reasons(*lines) == ["stated twice"]
 
 
 WEEKS = [
@@ -112,37 +45,6 @@ def test_a_period_s_bar_is_available_when_its_last_session_is_over(answers, peri
     assert session(row.values["last_session"]) is not None
 
 
-@pytest.mark.parametrize("stamp", ["2024-07-08", "2024-07-09", "2024-07-12", "2024-07-05", "2024-07-31"])
-@pytest.mark.parametrize("period", ["week", "month"])
-def test_the_running_period_is_no_row_whatever_day_it_is_called_by(answers, period, stamp):
-    running = date.fromisoformat(stamp) >= date(2024, 7, 8) or period == "month"
-    bars = answers("av_period_bars", tickers=("QAU",), options={"period": period})
-    later = ["bar was unfinished when fetched"] if running else []
-    assert bars.reasons(f"{HEAD}{stamp},1,1,1,1,1") == later
-
-
-def test_a_period_is_unfinished_until_its_last_close_by_both_clocks(answers):
-    bars, line = answers("av_period_bars", tickers=("QAU",)), f"{HEAD}2024-07-05,1,1,1,1,1"
-    unfinished = {"date": "Fri, 05 Jul 2024 19:59:59 GMT"}
-    assert bars.reasons(line, headers=unfinished) == ["bar was unfinished when fetched"]
-    assert len(bars.rows(line, headers={"date": "Fri, 05 Jul 2024 20:00:00 GMT"})) == 1
-
-
-@pytest.mark.parametrize(
-    ("lines", "reasons"),
-    [
-        ("2024-07-03,1,1,1,1,1", ["bar ends before its period's last session"]),
-        ("2024-07-05,1,1,1,1,1\n2024-07-03,1,1,1,2,1", ["stated twice"]),
-        ("9999-12-31,1,1,1,1,1", ["bar has no readable day"]),
-        ("9999-12-30,1,1,1,1,1", ["no session in that period"]),
-        ("July,1,1,1,1,1", ["bar has no readable day"]),
-        ("2024-07-05,1,1,1,,1", ["close is unreadable"]),
-    ],
-)
-def test_a_period_s_bar_that_is_no_row_is_a_gap(answers, lines, reasons):
-    assert answers("av_period_bars", tickers=("QAU",)).reasons(HEAD + lines) == reasons
-
-
 def test_weekly_and_monthly_bars_of_one_day_are_two_rows(answers):
     periods = [answers("av_period_bars", tickers=("QACB",), options={"period": period}) for period in ("week", "month")]
     keys = {(row.values["period"], str(row.values["period_start"])) for source in periods for row in source.rows()}
@@ -150,25 +52,6 @@ def test_weekly_and_monthly_bars_of_one_day_are_two_rows(answers):
         ("week", "2024-07-01"), ("week", "2024-06-24"), ("week", "2024-03-25"), ("month", "2024-06-01"),
         ("month", "2024-05-01"),
     }  # fmt: skip
-
-
-def test_bars_of_an_unknown_period_are_refused(answers):
-    bars = answers("av_period_bars", tickers=("QAU",), options={"period": "quarter"})
-    with pytest.raises(BadInput, match="week, month"):
-        bars.feed.units(bars.scope)
-
-
-@pytest.mark.parametrize("name", ["av_daily_bars", "av_intraday_bars", "av_period_bars"])
-def test_listings_elsewhere_are_refused_before_anything_is_asked(answers, name):
-    bars = answers(name, tickers=("BRK.B", "VOD.LON"))
-    with pytest.raises(BadInput, match=r"VOD\.LON"):
-        bars.feed.units(bars.scope)
-
-
-def test_half_a_window_of_months_is_refused(answers):
-    bars = answers("av_intraday_bars", tickers=("QAU",), date_from=date(2024, 5, 1))
-    with pytest.raises(BadInput):
-        bars.feed.units(bars.scope)
 
 
 def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
