@@ -5,7 +5,7 @@ The contracts are in pitlake/datasets, one file per dataset.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 from string import Formatter
@@ -103,7 +103,7 @@ _COMPARISON = re.compile(rf"({NAME.pattern}) (>=|>|<=|<) ({NAME.pattern}|-?[0-9]
 _ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "instant"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Column:
     """One business column. `type` is a key of TYPES; `json` is a string of canonical JSON. values: the allowed texts.
     minimum, maximum: limits of a number, inclusive. pattern: a regular expression for the whole text, in the syntax
@@ -115,6 +115,7 @@ class Column:
     name: str
     type: str
     meaning: str
+    _: KW_ONLY
     unit: str = ""
     required: bool = False
     values: tuple[str, ...] = ()
@@ -159,16 +160,16 @@ class Comparison:
         return cls(left, operator, right if NAME.fullmatch(right) else float(right))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class GapRule:
     """A condition under which a source record becomes a gap instead of a row.
 
     `reason` is the text stored in the gap.
     """
 
-    type: str
     reason: str
     when: str
+    type: str = "unverifiable"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +197,8 @@ class DriftLimits:
 
 
 SEEN_LATER = GapRule(
-    type="unverifiable",
-    reason="replayed after a later answer was read; replay all captures into a new lake to get this record",
-    when="the replayed capture is older than the lake's newest reading of the record",
+    "replayed after a later answer was read; replay all captures into a new lake to get this record",
+    "the replayed capture is older than the lake's newest reading of the record",
 )
 
 

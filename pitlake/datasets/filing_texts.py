@@ -10,7 +10,7 @@ DATASET = Dataset(
     availability=shared.FILED,
     columns=(
         *shared.FILING,
-        Column(name="content", type="string", meaning="Text of the whole filing."),
+        Column("content", "string", "Text of the whole filing."),
     ),
     key=("accession_no",),
     entity="ticker",

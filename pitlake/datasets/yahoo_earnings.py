@@ -6,15 +6,11 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DATE = GapRule(
-    type="unverifiable",
-    reason="event date is missing or unreadable",
-    when="the event has no readable day, or one before 1990",
-)
+NO_DATE = GapRule("event date is missing or unreadable", "the event has no readable day, or one before 1990")
 NOT_REPORTED = GapRule(
+    "no reported figure",
+    "the event has no reported figure, because it is in the future or the figure is unknown",
     type="no_data",
-    reason="no reported figure",
-    when="the event has no reported figure, because it is in the future or the figure is unknown",
 )
 
 DATASET = Dataset(
@@ -34,50 +30,30 @@ DATASET = Dataset(
         "split."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
+        Column("ticker", "string", "The requested symbol.", required=True),
         Column(
-            name="first_stated",
-            type="date",
+            "first_stated",
+            "date",
+            "Day first stated for the event, which identifies it if the source changes its day.",
             required=True,
-            meaning="Day first stated for the event, which identifies it if the source changes its day.",
         ),
+        Column("event_date", "date", "Day of the event from which the availability is derived.", required=True),
+        Column("event_text", "string", "Time of the event as the source spells it.", required=True, proof=True),
+        Column("time_zone", "string", "Time zone the source names, such as EST; it is not used.", proof=True),
         Column(
-            name="event_date",
-            type="date",
-            required=True,
-            meaning="Day of the event from which the availability is derived.",
-        ),
-        Column(
-            name="event_text",
-            type="string",
-            required=True,
-            meaning="Time of the event as the source spells it.",
-            proof=True,
-        ),
-        Column(
-            name="time_zone",
-            type="string",
-            meaning="Time zone the source names, such as EST; it is not used.",
-            proof=True,
-        ),
-        Column(
-            name="reported_eps",
-            type="float",
+            "reported_eps",
+            "float",
+            "As the source stated it when fetched, restated by the splits until then.",
             unit="USD per share",
             required=True,
-            meaning="As the source stated it when fetched, restated by the splits until then.",
         ),
         Column(
-            name="estimated_eps",
-            type="float",
+            "estimated_eps",
+            "float",
+            "Consensus before the report, adjusted for splits until the fetch.",
             unit="USD per share",
-            meaning="Consensus before the report, adjusted for splits until the fetch.",
         ),
-        Column(
-            name="surprise_stated",
-            type="float",
-            meaning="The surprise as stated: a percentage, or a fraction in older answers.",
-        ),
+        Column("surprise_stated", "float", "The surprise as stated: a percentage, or a fraction in older answers."),
     ),
     key=("ticker", "first_stated"),
     entity="ticker",
