@@ -166,7 +166,9 @@ def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
 def _note_start(call: Any, env: Mapping[str, str]) -> str:
     """Store a note about a data agent, by id and name, with the cut-offs of its prompt; return the cut-offs."""
     tool_input, response = call.message["tool_input"], call.message["tool_response"]
-    pits = _pits(tool_input.get("prompt"))
+    prompt = tool_input.get("prompt")
+    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
+    pits = " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
     for agent in {response.get("agentId"), tool_input.get("name")} - {None}:
         _remember(call, env, agent, {"pits": pits, "tries": 0})
     return pits
@@ -189,12 +191,6 @@ READERS = {"SubagentStop": _stopped, "UserPromptSubmit": _notified}
 
 def _cut_off(state: Mapping[str, Any], env: Mapping[str, str]) -> Any:
     return _shared().cut_off({"command": str(state.get("pits", ""))}, env)
-
-
-def _pits(prompt: Any) -> str:
-    """Return the cut-offs that a prompt gives in the form of a command's flags."""
-    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
-    return " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
 
 
 def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:

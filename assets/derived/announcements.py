@@ -102,10 +102,6 @@ def _reported(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
     return str(row["fiscal_date_ending"]), row["reported_date"], {name: row[name] for name in names}
 
 
-def _yahoo(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
-    return str(row["first_stated"]), row["event_date"], {"yahoo_date": row["event_date"]}
-
-
 def _call(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
     start = row["call_start"]
     fields = {"call_start": start} | ({"transcript_at": row["available_at"]} if row["transcript"] else {})
@@ -144,7 +140,7 @@ STATEMENTS = (
     AnnouncementSource(
         dataset="yahoo_earnings",
         select="first_stated, event_date",
-        parse=_yahoo,
+        parse=lambda row: (str(row["first_stated"]), row["event_date"], {"yahoo_date": row["event_date"]}),
         before=DAYS_BEFORE,
         after=DAYS_AFTER,
     ),

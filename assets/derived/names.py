@@ -138,20 +138,16 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
     rows, gaps = [], []
     for borne in names_of(poll, earlier):
         if borne.shown_day is not None:
-            rows.append(_borne(poll, borne.name, borne.shown_day))
+            rows.append(_borne_since(poll.cik, borne.name, borne.shown_day, poll.location, poll.fetched_at))
         is_new = borne.until is not None or not earlier or earlier[-1].name != borne.name
         if borne.shown_day is None and borne.until is None and is_new:
             rows.append(_seen(poll))
         if (borne.shown_day is None and is_new) or not borne.is_plain:
-            gaps.append(_undated(poll, borne.name))
+            gaps.append(StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={borne.name}"))
     fetched = clock.iso(poll.fetched_at)
     evidence = f"{poll.location}&item=tickers"
     rows.append(_statement(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
     return rows, gaps
-
-
-def _undated(poll: Poll, name: str) -> StagedGap:
-    return StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={name}")
 
 
 def _seen(poll: Poll) -> NameStatement:
@@ -179,10 +175,6 @@ def _of_header(capture: Capture) -> Iterator[NameStatement]:
     for cik, name, since in _headers.former_names(text):
         if since <= filed:
             yield _borne_since(cik, name, since, capture.location, capture.fetched_at)
-
-
-def _borne(poll: Poll, name: str, since: date) -> NameStatement:
-    return _borne_since(poll.cik, name, since, poll.location, poll.fetched_at)
 
 
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:

@@ -28,7 +28,7 @@ MICROSECOND = timedelta(microseconds=1)
 def readings(accepted: Dated) -> tuple[datetime, ...]:
     """Return every instant that an acceptance may have been, the latest last."""
     if accepted.rule == dating.LATER:
-        return _as_utc(accepted.instant), accepted.instant
+        return accepted.instant.astimezone(NEW_YORK).replace(tzinfo=timezone.utc), accepted.instant
     return (accepted.instant - MICROSECOND,) if accepted.rule == dating.DATE_ONLY else (accepted.instant,)
 
 
@@ -132,7 +132,3 @@ def _new_york(naive: datetime) -> datetime:
 
 def _whole(moment: datetime) -> datetime:
     return moment.replace(microsecond=0)  # Headers have seconds, and the JSON has milliseconds.
-
-
-def _as_utc(moment: datetime) -> datetime:
-    return moment.astimezone(NEW_YORK).replace(tzinfo=timezone.utc)

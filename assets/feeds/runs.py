@@ -371,14 +371,12 @@ def _first_held(
         if isinstance(outcome, Gap):
             yield replace(outcome, available_at=at), day_of(at)
         elif at > run.observed_at:
-            yield _not_yet(feed, outcome), day_of(at)
+            yield (
+                Gap(feed.future.type, feed.future.reason, outcome.evidence, None, day_of(outcome.available_at)),
+                day_of(at),
+            )
         else:
             yield replace(outcome, available_at=at, basis=OBSERVED if at == seen_at else outcome.basis), day_of(at)
-
-
-def _not_yet(feed: Feed, row: Row) -> Gap:
-    """Return the gap of a row whose capture, by the provider's clock, was taken after this run."""
-    return Gap(feed.future.type, feed.future.reason, row.evidence, None, day_of(row.available_at))
 
 
 def _content(row: Row) -> str:

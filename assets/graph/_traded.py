@@ -84,7 +84,8 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
     for node in _rows(graph, SPLITS, {}):
         day = texts.leading_day(node["day"])
         if day is not None:
-            splits = day, _ratio(node["before"], node["after"])
+            sides = [texts.readable(texts.number, side) for side in (node["before"], node["after"])]
+            splits = day, sides[1] / sides[0] if all(side is not None and side > 0 for side in sides) else None
             for company in node["companies"]:
                 by_company.setdefault(str(company), []).append(splits)
             if not node["companies"]:
@@ -99,11 +100,6 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
         if any(day > since for day, _ in executed):
             split_entities[label, entity_id] = EntitySplits(symbol, merged(executed))
     return split_entities
-
-
-def _ratio(before: object, after: object) -> float | None:
-    sides = [texts.readable(texts.number, side) for side in (before, after)]
-    return sides[1] / sides[0] if all(side is not None and side > 0 for side in sides) else None
 
 
 def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> dict[Entity, list[_basis.Bar]]:

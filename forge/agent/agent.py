@@ -225,7 +225,7 @@ class Agent:
             "turn": context.turn_number,
             "market": self._market(),
             "model": model,
-            "trained_to": self._trained_to(model),
+            "trained_to": None if not self.states_cut_off else self.trained_to or cut_off(model, self.lake) or "",
             "limits": [self.limits.turns, self.limits.repeats],
             "profile": [self.config.model.profile, self.config.model.typed_writes],
         }
@@ -318,11 +318,6 @@ class Agent:
 
     def _viewpoint(self, inputs: dict[str, Any]) -> At:
         return At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
-
-    def _trained_to(self, model: str) -> str | None:
-        if not self.states_cut_off:
-            return None
-        return self.trained_to or cut_off(model, self.lake) or ""
 
     def _market(self) -> int | None:
         try:

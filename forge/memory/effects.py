@@ -137,12 +137,13 @@ class Writer:
             raise PathRefused("path", f"{path!r} is a folder", "give the name of a file in it")
         own = path.replace("/session/", f"/session/{self._remembered.session}/", 1)
         paths = self._remembered.paths(f"/session/{self._remembered.session}/")
-        twin = next((existing for existing in paths if _differ_by_case(existing, own)), None)
+        twin = next((existing for existing in paths if existing != own and existing.casefold() == own.casefold()), None)
         if twin:
             raise PathRefused(
                 "path", f"{path!r} already exists in another spelling", f"write to {twin.rpartition('/')[2]}"
             )
-        writing.put(own, content, based_on=self._seen(own))
+        row = self._remembered.newest(own)
+        writing.put(own, content, based_on=row.seq if row else 0)
 
     def _record(self, writing: Writing, kind: Kind, path: str, record: Record) -> None:
         old = self._remembered.newest(path)
@@ -315,10 +316,6 @@ class Writer:
         row = self._remembered.newest(path)
         return self._remembered.record(row) if row else None
 
-    def _seen(self, path: str) -> int:
-        row = self._remembered.newest(path)
-        return row.seq if row else 0
-
     def _is_mine(self, row: Row) -> bool:
         """Return whether an effect changed a record that this turn can see. Later writes of others stay invisible."""
         if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
@@ -338,7 +335,3 @@ def _tracked(record: Record | None) -> bool:
     if not isinstance(record, Counterfactual):
         return False
     return record.status != "tracking" or any(getattr(record, name) not in (None, "", ()) for name in TRACKED)
-
-
-def _differ_by_case(path: str, other: str) -> bool:
-    return path != other and path.casefold() == other.casefold()

@@ -181,10 +181,13 @@ class Writing:
             if based_on != (newest.seq if newest else 0):
                 raise Stale(path)
         kind = kind_of_path(path)
+        now = micros(self._clock.now())
+        if now + JITTER // timedelta(microseconds=1) < self._at:
+            raise ClockBehind(iso(from_micros(now)), iso(from_micros(self._at)))
         row = chain.link(
             Row(
                 seq=self._seq + 1,
-                written_at=self._next_instant(),
+                written_at=max(self._at + 1, now, self._call.after + 1),
                 path=path,
                 kind=kind.name if kind else FILES,
                 content=content,
@@ -236,12 +239,6 @@ class Writing:
 
     def _has(self, column: str, value: str) -> bool:
         return bool(self._execute(f"SELECT seq FROM {JOURNAL} WHERE {column} = ? LIMIT 1", value))
-
-    def _next_instant(self) -> int:
-        now = micros(self._clock.now())
-        if now + JITTER // timedelta(microseconds=1) < self._at:
-            raise ClockBehind(iso(from_micros(now)), iso(from_micros(self._at)))
-        return max(self._at + 1, now, self._call.after + 1)
 
 
 def digest(*parts: str) -> str:

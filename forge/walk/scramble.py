@@ -33,16 +33,14 @@ def scramble(digits: str, *, back: bool = False) -> str:
 
 def hide_links(text: str) -> str:
     """Replace all web addresses of a text by addresses of one site, with paths that `show_links` can read."""
-    return _LINK.sub(lambda match: SITE + _encode(match[0]), text)
+    return _LINK.sub(
+        lambda match: SITE + base64.b32encode(_mixed(match[0].encode())).decode().rstrip("=").lower(), text
+    )
 
 
 def show_links(text: str) -> str:
     """Undo `hide_links`. Other addresses do not change."""
     return _HIDDEN.sub(lambda match: _decode(match[1]) or match[0], text)
-
-
-def _encode(link: str) -> str:
-    return base64.b32encode(_mixed(link.encode())).decode().rstrip("=").lower()
 
 
 def _decode(path: str) -> str:

@@ -203,14 +203,6 @@ def _full_text_scope(question: FetchQuestion) -> Scope:
     )
 
 
-def _quarter_or_year(row: Row) -> str:
-    return "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings"
-
-
-def _series_scope(question: FetchQuestion) -> Scope:
-    return Scope(series=_symbols(question))
-
-
 EPS = {
     "ticker": "symbol",
     "fiscal_date_ending": "fiscalDateEnding",
@@ -267,7 +259,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("perplexity", "research"): _web("research"),
     ("alphavantage", "earnings"): _market(
         "av_earnings",
-        _quarter_or_year,
+        lambda row: "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings",
         order="fiscal_date_ending DESC",
         unlimited="period_type = 'year'",
         later=LATER_REPORTS,
@@ -294,7 +286,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ),
     ("alfred", ""): Operation(
         dataset="macro_observations",
-        scope=_series_scope,
+        scope=lambda question: Scope(series=_symbols(question)),
         where=lambda question: ("list_contains($series, series_id)", {"series": list(_symbols(question))}),
         record_type="macro_observation",
         order="observation_date DESC, series_id",

@@ -44,7 +44,7 @@ def install(project: Path) -> None:
         raise BadInput("--dir", "is the kit's own checkout", "give the folder of another project")
     if not project.is_dir():
         raise BadInput("--dir", f"{project} is not a folder", "create it, or give the folder of your project")
-    before, ours = recorded(project), _ours()
+    before, ours = recorded(project), kit.files() | {PYTHON: f"{sys.executable}\n".encode()}
     in_the_way = [name for name, text in ours.items() if not _ours_to_write(project, name, text, before)]
     whole, added = {}, {}
     for name, kit_settings in kit.joined().items():
@@ -123,10 +123,6 @@ def recorded(project: Path) -> Record | None:
         return None
     except (OSError, ValueError, TypeError):
         raise PitlakeError(f"{project / RECORD} can't be read; remove the kit by hand") from None
-
-
-def _ours() -> dict[str, bytes]:
-    return kit.files() | {PYTHON: f"{sys.executable}\n".encode()}
 
 
 def _ours_to_write(project: Path, name: str, text: bytes, before: Record | None) -> bool:

@@ -216,7 +216,9 @@ def placeholders(sql: str) -> frozenset[str]:
 
 def parse(name: str, text: str) -> Query:
     """Parse a query file. Raises ValueError that explains the fault of the header."""
-    header, sql = _split(text)
+    lines = text.strip().splitlines()
+    end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    header, sql = [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
     facts: dict[str, str] = {}
     parameters: list[Parameter] = []
     columns = [Field("available_at", "When the row became public; never after the as of.")]
@@ -283,12 +285,6 @@ def _macro_files() -> Iterator[tuple[tuple[str, ...], str]]:
 @cache
 def _reads_by_macro() -> dict[str, frozenset[str]]:
     return {macro: reads for reads, text in _macros() for macro in _MACRO.findall(text)}
-
-
-def _split(text: str) -> tuple[list[str], str]:
-    lines = text.strip().splitlines()
-    end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    return [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
 
 
 def _parameter(query: str, text: str) -> Parameter:

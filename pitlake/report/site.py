@@ -30,7 +30,6 @@ from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.report import at_version
 from pitlake.report.calendar import calendars
-from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
 
 INDEX, GAPS, STYLE, NUMBERS = "index.html", "gaps.html", "report.css", "report.json"
@@ -199,7 +198,11 @@ def _numbers(measures: Measures) -> dict[str, Any]:
             "count": measures.late.count,
             "median_seconds": measures.late.median,
             "largest_seconds": measures.late.largest,
-            "newest": [_arrival(arrival) for arrival in measures.late.newest],
+            "newest": [
+                {"evidence": arrival.evidence}
+                | {name: clock.iso(getattr(arrival, name)) for name in ("available_at", "missed_at", "observed_at")}
+                for arrival in measures.late.newest
+            ],
         },
         "newest": None if measures.newest is None else clock.iso(measures.newest),
         "fresh": measures.freshness.passed,
@@ -222,11 +225,6 @@ def _numbers(measures: Measures) -> dict[str, Any]:
         ],
         "failing": [check.name for check in measures.failing],
     }
-
-
-def _arrival(arrival: Arrival) -> dict[str, str]:
-    moments = {name: clock.iso(getattr(arrival, name)) for name in ("available_at", "missed_at", "observed_at")}
-    return {"evidence": arrival.evidence} | moments
 
 
 def page_name(measures: Measures) -> str:

@@ -47,7 +47,8 @@ class OwnSite:
 
     def _refused(self, headers: Headers) -> tuple[int, str] | None:
         host, origin = headers.get("host", ""), headers.get("origin")
-        if _name(host) not in self._hosts:
+        parts = _HOST.fullmatch(host)
+        if (parts and parts[1]) not in self._hosts:
             return 421, "this server does not accept this host name; start it with --allow-host NAME"
         own = headers.get("sec-fetch-site", "").lower() in _OWN_PAGES
         if not own or (origin is not None and not is_own(origin, host)):
@@ -68,8 +69,3 @@ def check_reach(host: str, hosts: Collection[str]) -> None:
     """Raise BadInput if other machines could reach an address and no host name is given."""
     if host not in OWN_HOSTS and not hosts:
         raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
-
-
-def _name(host: str) -> str | None:
-    parts = _HOST.fullmatch(host)
-    return parts and parts[1]

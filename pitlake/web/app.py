@@ -125,7 +125,9 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
 
     async def unlock(request: Request) -> Response:
         if request.method != "POST":
-            page = templates.get_template("unlock.html").render(page="unlock", let_in=guard.knows(_cookies(request)))
+            page = templates.get_template("unlock.html").render(
+                page="unlock", let_in=guard.knows(str(request.headers.get("cookie", "")))
+            )
             return HTMLResponse(page)
         text = (await form(request)).get("token", "").strip()
         if not guard.is_token(text):
@@ -152,10 +154,6 @@ async def form(request: Request) -> dict[str, str]:
     except ClientDisconnect:
         raise BadInput("form", "incomplete", "send it again") from None
     return dict(parse_qsl(body.decode("utf-8", "replace")))
-
-
-def _cookies(request: Request) -> str:
-    return str(request.headers.get("cookie", ""))
 
 
 async def _swept(pool: Pool) -> None:

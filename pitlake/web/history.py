@@ -99,7 +99,10 @@ def number(query: Mapping[str, str]) -> Number:
     key = {part: query.get(f"k_{part}") for part in contract.key}
     for part, value in key.items():
         if value is not None and part in days:
-            _is_day(part, value)
+            try:
+                date.fromisoformat(value)
+            except ValueError:
+                raise BadInput(f"k_{part}", "is not a day", "give a day such as 2024-04-28") from None
     return Number(contract, column, key)
 
 
@@ -127,10 +130,3 @@ def _is(dataset: Dataset, name: str, value: str | None) -> str:
         return f"{identifier(name)} IS NULL"
     kind = next(column.type for column in dataset.columns if column.name == name)
     return f"{identifier(name)} = {'DATE ' if kind == 'date' else ''}{quoted(value)}"
-
-
-def _is_day(name: str, value: str) -> None:
-    try:
-        date.fromisoformat(value)
-    except ValueError:
-        raise BadInput(f"k_{name}", "is not a day", "give a day such as 2024-04-28") from None

@@ -180,7 +180,9 @@ class CaptureStore:
             self._write(body, gzip.compress(capture.body, COMPRESSION, mtime=0))
         # Sync the file even if it exists, because a run that died may not have synced it.
         self._unsynced.add(str(body))
-        self._write(self._answer(capture), _answer_text(capture))
+        facts: dict[str, Any] = {name: getattr(capture, name) for name in KEPT}
+        facts["fetched_at"] = clock.iso(capture.fetched_at)
+        self._write(self._answer(capture), (json.dumps(facts, ensure_ascii=False, sort_keys=True) + "\n").encode())
         return capture
 
     def until(self, moment: datetime) -> Self:
@@ -367,9 +369,3 @@ def _holds(path: Path, content: bytes) -> bool:
         return gzip.decompress(path.read_bytes()) == content
     except (OSError, EOFError, zlib.error):
         return False
-
-
-def _answer_text(capture: Capture) -> bytes:
-    facts: dict[str, Any] = {name: getattr(capture, name) for name in KEPT}
-    facts["fetched_at"] = clock.iso(capture.fetched_at)
-    return (json.dumps(facts, ensure_ascii=False, sort_keys=True) + "\n").encode()

@@ -63,7 +63,8 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         header = next(lines, [])
         if not header or header[0] != MONTH_COLUMN or len(set(header)) != len(header):
             raise Unparsable(capture.evidence, "the panel has another header")
-        facts = {"vintage": _vintage(capture.url), "modified": capture.headers.get("last-modified")}
+        match = _VINTAGE.search(capture.url)
+        facts = {"vintage": match[1] if match else None, "modified": capture.headers.get("last-modified")}
         filled = [line for line in lines if any(cell.strip() for cell in line)]
         panel = [line for line in filled if line[0].strip().lower() not in CODES]
         codes = next((dict(zip(header, line, strict=False)) for line in filled if line not in panel), {})
@@ -108,11 +109,6 @@ def _month(
     for name, cell in zip(header[1:], line[1:], strict=True):
         if cell.strip():
             yield {**facts, "series": name, "month": month, "value": cell, "code": codes.get(name)}
-
-
-def _vintage(url: str) -> str | None:
-    match = _VINTAGE.search(url)
-    return match[1] if match else None
 
 
 def locate(record: Record, run: RunFacts) -> Place:

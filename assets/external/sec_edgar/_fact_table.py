@@ -5,7 +5,7 @@ twice) is left to `sec_facts`, record by record. Pure.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -131,7 +131,9 @@ def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
             for column, part in zip(columns, (start, end, number, *others), strict=True):
                 column.extend(part)
         starts, ends, numbers, filed, forms, values = columns
-        if not set(map(type, values)) <= {int, float} or not _are_forms(forms):
+        if not set(map(type, values)) <= {int, float} or not all(
+            type(form) is str and form and form == form.strip() for form in set(forms)
+        ):
             return None
         days = {text: _day(text) for text in {*starts, *ends} - {None}}
         filings = list(zip(numbers, filed, strict=True))
@@ -176,10 +178,6 @@ def _array(values: Any, kind: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array):
         return values.cast(kind)
     return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
-
-
-def _are_forms(values: Iterable[Any]) -> bool:
-    return all(type(form) is str and form and form == form.strip() for form in set(values))
 
 
 def _name(shared: Mapping[str, str]) -> str:

@@ -24,7 +24,9 @@ class TypedWrite:
     def __init__(self, fs: ForgeFS, kind: Kind) -> None:
         self._tool, self._kind = WriteTool(fs), kind
         words = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.cls.__name__).lower()
-        self.spec = ToolSpec(f"write_{words}", _description(kind), _object(_properties(kind)))
+        self.spec = ToolSpec(
+            f"write_{words}", f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}", _object(_properties(kind))
+        )
 
     async def execute(self, call_id: str, /, **fields: Any) -> str:
         """Write the record, and return the path or the fault."""
@@ -35,10 +37,6 @@ class TypedWrite:
 def typed_writes(fs: ForgeFS) -> list[TypedWrite]:
     """Return the typed tools of a turn."""
     return [TypedWrite(fs, KINDS[name]) for name in EXAMPLES]
-
-
-def _description(kind: Kind) -> str:
-    return f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}"
 
 
 def _properties(kind: Kind) -> dict[str, Any]:

@@ -195,7 +195,10 @@ class _Comparison:
         known_rows = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
         share = min(1.0, revised * self._scale / max(known_rows, 1))
         if revised >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured):
-            yield from self._revised(share, known_rows)
+            limit = self._dataset.drift.revised
+            if limit is not None and self._dataset.revised_at != HISTORY:
+                text = f"{_percent(share)} of the {known_rows:,} records that the lake has differ from their rows there"
+                yield Finding("revised", text, share / limit)
         yield from self._replaced(earlier)
         self._create_sample()
         for part in (
@@ -241,13 +244,6 @@ class _Comparison:
 
     def _read(self, files: Sequence[DataFile]) -> str:
         return reading(files, self._dataset.arrow_schema)
-
-    def _revised(self, share: float, known_rows: int) -> Iterator[Finding]:
-        """Compare the number of revised rows with all rows of the run that the lake knows."""
-        limit = self._dataset.drift.revised
-        if limit is not None and self._dataset.revised_at != HISTORY:
-            text = f"{_percent(share)} of the {known_rows:,} records that the lake has differ from their rows there"
-            yield Finding("revised", text, share / limit)
 
     def _replaced(self, earlier: Earlier) -> Iterator[Finding]:
         """Compare the number of new keys in windows that were polled before with the records that are gone."""

@@ -84,9 +84,11 @@ def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
 
 def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
     """The rules about single rows, independent of their run."""
+    tags = list(dataset.source_tags)
+    tag = {"column": "available_at_source", "value_set": tags}
     return (
         *_required(dataset),
-        _tagged(dataset),
+        Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag),
         *(rule for column in dataset.columns for rule in _limits(column)),
         *map(_compared, dataset.comparisons, dataset.rules),
         *(_json(name) for name in dataset.json_columns),
@@ -169,12 +171,6 @@ def _one_per(columns: list[str]) -> Rule:
         return Rule(name=name, kind="ExpectColumnValuesToBeUnique", arguments={"column": columns[0]})
     arguments = {"column_list": columns, "ignore_row_if": "never"}
     return Rule(name=name, kind="ExpectCompoundColumnsToBeUnique", arguments=arguments)
-
-
-def _tagged(dataset: Dataset) -> Rule:
-    tags = list(dataset.source_tags)
-    tag = {"column": "available_at_source", "value_set": tags}
-    return Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
 
 
 def _available(first: datetime | None, last: datetime | None) -> Rule:
