@@ -13,9 +13,7 @@ CONTEST_FIELDS = (pa.field(CONTENDER, pa.string()), pa.field(RANK, pa.int64()), 
 
 
 class Settled(NamedTuple):
-    """The decided contests of a day: row indexes to drop, and for rows that repeat a winner's row, the winner's
-    index.
-    """
+    """The decided contests of a day: row indexes to drop, and for repetitions of a winner's row, the winner's index."""
 
     losers: list[int]
     repeats: dict[int, int]

@@ -109,9 +109,7 @@ def _kept_since(form: str) -> date | None:
 
 
 def withheld(form: object) -> bool:
-    """Return whether filings of a form are withheld at first, so that neither acceptance nor filing date proves
-    anything.
-    """
+    """Return whether filings of a form are withheld at first: acceptance and filing date then prove nothing."""
     return isinstance(form, str) and form.strip().upper().removesuffix("/A") in WITHHELD_FORMS
 
 

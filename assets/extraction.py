@@ -49,9 +49,7 @@ class Releases(Protocol):
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; None if there is
-        none.
-        """
+        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day, or None."""
         ...
 
     def silent_around(self, ticker: str, day: date) -> bool:

@@ -156,9 +156,7 @@ def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
 
 @contextmanager
 def by_hand(lake: Lake, events: pa.Table) -> Iterator[tuple[Connection, Connection]]:
-    """Yield two DuckDBs without a lake: one on Parquet files sorted by company, and one on native tables in the same
-    order.
-    """
+    """Yield two DuckDBs without a lake: one on Parquet files sorted by company, one on native tables in that order."""
     with tempfile.TemporaryDirectory(dir=HOME) as folder, ExitStack() as stack:
         files = biglake.sorted_files(lake, Path(folder))
         tables = [

@@ -410,9 +410,7 @@ class Dataset:
 
     @property
     def captured(self) -> bool:
-        """Return whether a poll can be complete: captured answers, which can be replayed after later ones were read,
-        and mounted tables.
-        """
+        """Return whether a poll can be complete: captured answers, replayable after later ones, and mounted tables."""
         return self.group in {"external", "drops", "mounted"}
 
 

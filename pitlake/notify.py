@@ -57,9 +57,7 @@ def _sent(channel: str, title: str, body: str) -> str:
 
 
 def _said(place: int, channel: str) -> str:
-    """Return a channel without its credentials: its kind and host, or its position in the list if the host may be a
-    key.
-    """
+    """Return a channel without credentials: its kind and host, or its place in the list if the host may be a key."""
     match = _HOSTED.fullmatch(channel)
     if match:
         return f"{match['kind']}://{match['host']}"

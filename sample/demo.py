@@ -133,9 +133,7 @@ def publish_history(server: GraphServer, lake: Lake, tick: Tick) -> None:
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
-    """Return Dagster's job of all assets, from the server into the lake, and an instance that shows the run in the
-    UI.
-    """
+    """Return Dagster's job of all assets, from server to lake, and an instance that shows the run in the UI."""
     import dagster as dg
 
     from pipelines.definitions import build_definitions

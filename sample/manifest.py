@@ -37,9 +37,7 @@ NOT_PLANTED: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One question asked as of two instants. `sql` returns one row: a number, its period, and the source that states
-    it.
-    """
+    """One question asked as of two instants. `sql` returns a row: a number, its period, the source that states it."""
 
     title: str
     ticker: str

@@ -201,9 +201,7 @@ def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:
 
 
 def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
-    """Return how often this agent's answers were invalid, including this one. If the count can't be stored, it exceeds
-    every limit.
-    """
+    """Return how often this agent's answers were invalid, with this one; over every limit if it can't be stored."""
     agent = call.message.get("agent_id")
     tries = _remembered(call, env, agent).get("tries", 0) + 1 if verdict else 0
     return tries if _remember(call, env, agent, {"tries": tries}) else MOST + 1

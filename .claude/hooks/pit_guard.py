@@ -100,9 +100,7 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
 
 
 def _in_the_foreground(call: Any) -> dict[str, Any]:
-    """Make a data agent run in the foreground, where its answer passes the gate before the session reads it. Other
-    calls are unchanged.
-    """
+    """Run a data agent in the foreground, where the gate sees its answer first. Other calls are unchanged."""
     data_agent = _shared().is_data_agent(call.input.get("subagent_type"))
     if call.tool not in STARTERS or not data_agent or call.input.get("run_in_background") is False:
         return {}
@@ -196,9 +194,7 @@ def _skill(call: Any) -> tuple[str, str] | None:
 
 
 def _expands(tool_input: Mapping[str, Any]) -> bool:
-    """Return whether Claude Code would replace part of a text: `@file` by the file, or a command after `!` by its
-    output.
-    """
+    """Return whether Claude Code would replace part of a text: `@file`, or a command after `!`."""
     return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in tool_input.values())
 
 

@@ -61,9 +61,7 @@ def names_asset() -> dg.AssetsDefinition:
 
 
 def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
-    """Return the asset of earnings events, downstream of the datasets that state them; each release becomes a
-    partition.
-    """
+    """Return the asset of earnings events, below the datasets that state them; each release becomes a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:

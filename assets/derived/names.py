@@ -215,9 +215,7 @@ def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[NameStatement
 
 
 def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
-    """Return the tickers of a cover page: it may spell several in one text, with an exchange before them, or a word for
-    none.
-    """
+    """Return the tickers of a cover page, whose text may name several, with their exchange, or a word for none."""
     parts = (part.rpartition(":")[2].strip().upper() for text in spelled_symbols for part in _BETWEEN.split(text))
     return sorted({part for part in parts if part not in _NO_TICKER})
 

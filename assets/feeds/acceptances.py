@@ -51,9 +51,7 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
 
 
 def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """Yield a unit's outcomes, in which each filing has the best acceptance that its own text and all earlier ones
-    prove.
-    """
+    """Yield a unit's outcomes, each filing with the best acceptance that its own text and all earlier ones prove."""
     outcomes = list(found_outcomes)
     numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}
     statements_of: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -80,9 +78,7 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """Return the row with the acceptance that the lake published, if the rest of the filing is unchanged and both may
-    be the same instant. A better proof is not new content.
-    """
+    """Return the row with the published acceptance, if the rest is unchanged: a better proof is not new content."""
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [
         statement

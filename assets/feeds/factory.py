@@ -90,9 +90,7 @@ def _is_blank(run_config: Mapping[str, Any]) -> bool:
 
 
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
-    """Return the asset of one feed, with its dataset's name. Its config decides what a run covers, so it has no
-    partitions.
-    """
+    """Return the asset of one feed, named as its dataset. Its config decides what a run covers: no partitions."""
     dataset = feed.dataset
 
     @dataset_asset(

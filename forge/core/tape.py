@@ -227,9 +227,7 @@ class Tape:
             return [Used(*row) for row in rows], last
 
     def unanswered(self, since: datetime, until: datetime) -> list[Used]:
-        """Return a lower bound of the tokens of unanswered requests: running requests, failed ones, and those whose
-        process was killed.
-        """
+        """Return a lower bound of the tokens of unanswered requests: running, failed, or of a killed process."""
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 

@@ -266,9 +266,7 @@ class Writer:
         return record
 
     def _check_agent(self, record: Record, path: str) -> None:
-        """Refuse writes that only code and the PM may make: held positions, results, and the paths of trades not
-        taken.
-        """
+        """Refuse writes that only code and the PM may make: held positions, results, and paths of trades not taken."""
         if isinstance(record, Counterfactual) and (_tracked(record) or _tracked(self._at(path))):
             step = f"write a new one with status: tracking and without {', '.join(TRACKED)}"
             raise RecordUnreadable(1, "the path of a Counterfactual is written by code", step)

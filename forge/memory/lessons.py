@@ -44,9 +44,7 @@ class Lesson:
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a text without line breaks and with limited length, so that it cannot look like a part of the prompt
-    around it.
-    """
+    """Return a text on one line, of limited length, so that it cannot look like a part of the prompt around it."""
     words = " ".join(text.split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 

@@ -109,9 +109,7 @@ def _ticker_is(question: FetchQuestion) -> Where:
 
 
 def _news_scope(question: FetchQuestion) -> Scope:
-    """Return a scope of days, otherwise of updates since an instant; without either since some time before the cut-off,
-    or now.
-    """
+    """Return a scope of days, or of updates since an instant; without either, of some time before the end."""
     since = question.updated_since
     if question.date_from is None and since is None:
         until = clock.now() if question.pit is None else min(question.pit, clock.now())
@@ -168,9 +166,7 @@ SEARCH_OPTIONS = (
 
 
 def _web_scope(question: FetchQuestion) -> Scope:
-    """Return a scope whose filters only reduce the work; the cut-off's day is requested and then checked like all
-    others.
-    """
+    """Return a scope whose filters only reduce work; the cut-off's day is requested, then checked like all others."""
     if not question.queries:
         raise NotAsked("there is no question; give --query")
     until = question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None)

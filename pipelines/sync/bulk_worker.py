@@ -228,9 +228,7 @@ def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap |
 
 
 def use_one_heap() -> None:
-    """Let Arrow and all threads of this process share a heap, so that one reuses what another has freed. A bulk load
-    then takes a quarter less memory. Other C libraries than glibc have no such setting.
-    """
+    """Let Arrow and all threads share a heap: a quarter less memory in a bulk load. Only glibc has this setting."""
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)

@@ -111,9 +111,7 @@ def _without_secrets(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _own_code() -> list[Path]:
-    """Return the code of the server, which the program must not change: Python, its packages, and those of a
-    checkout.
-    """
+    """Return the server's code, which the program must not change: Python, its packages, and those of a checkout."""
     checkout = Path(pitlake.__file__).resolve().parents[1]
     packages = [checkout / name for name in PACKAGES]
     return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]

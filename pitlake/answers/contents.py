@@ -114,9 +114,7 @@ WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the SQL condition that a row is about the company, and its parameters; None if no column of the dataset
-    names companies.
-    """
+    """Return the SQL condition that a row is about the company, with parameters; None if no column names companies."""
     columns = {column.name for column in dataset.columns}
     of_entity = "CASE WHEN entity_kind = 'company' THEN entity_id END"
     cik = "cik" if "cik" in columns else of_entity if "entity_id" in columns else "NULL"

@@ -41,9 +41,7 @@ def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]
 
 
 def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
-    """Return the envelope of open mode: strict JSON, not checked against an as_of. Use it only for a session that was
-    opened without one.
-    """
+    """Return the envelope of open mode: strict JSON, not checked against an as_of, for sessions opened without one."""
     return {
         "data": [_object(row.items(), "rows", "", 0) for row in rows],
         "gaps": [_gap(gap) for gap in gaps],
@@ -97,9 +95,7 @@ def _least_json(values: pa.RecordBatch | pa.Array) -> int:
 
 
 def cells(column: pa.Array, place: str) -> Iterable[Any]:
-    """Return the values of a column in strict JSON types, as `strict` defines them. Raises BadInput for values JSON
-    can't represent.
-    """
+    """Return a column's values in strict JSON types, see `strict`. Raises BadInput for values JSON can't represent."""
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
         values: list[Any] = column.to_pylist()  # Values of these types are JSON already, and most columns have them.
         return values

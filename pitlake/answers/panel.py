@@ -224,9 +224,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
 def ask_panel(
     question: PanelQuestion, viewpoint: "Viewpoint", progress: Callable[[str], None] = lambda _text: None
 ) -> Panel:
-    """Return the panel of a question. viewpoint: the viewpoint of all its queries, as of the question's last
-    instant.
-    """
+    """Return the panel of a question. viewpoint: that of all its queries, as of the question's last instant."""
     from pitlake.session import open_session
 
     lake = viewpoint.open_lake()

@@ -95,9 +95,7 @@ def typed(read: Callable[[], str], field: str = "SQL") -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a text and the time on stderr while the block runs, if stderr is a terminal. The block may replace the
-    text.
-    """
+    """Show a text and the time on a stderr terminal while the block runs. The block may replace the text."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

@@ -17,9 +17,7 @@ _OUT_OF_RANGE = "outside the years 1 to 9999"
 
 
 def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """Return one row as an item. A column named twice becomes a list of both values, so that neither hides the
-    other.
-    """
+    """Return a row as an item. A column named twice becomes a list of both values, so that neither hides the other."""
     item: dict[str, list[Any]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         item.setdefault(name, []).append(plain(column[row]))

@@ -190,9 +190,7 @@ class QueryService:
         cursor: str | None,
         known_by: str | None = None,
     ) -> AnswerPage:
-        """Answer a question and return the page that the cursor points at. Raises BadInput and the errors of a
-        session.
-        """
+        """Answer a question with the page that the cursor points at. Raises BadInput and the errors of a session."""
         viewpoint = self.viewpoint_of(pit, known_by)
         as_of, rows = viewpoint.as_of, _row_cap(max_rows)
         question_digest = question.digest(viewpoint)

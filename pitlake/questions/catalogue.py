@@ -137,9 +137,7 @@ def find(name: str) -> Query | None:
 
 
 def get(name: str) -> Query:
-    """Return a query by its name or an alias. Raises BadInput with the names of the queries; for a dataset's name,
-    those that read it.
-    """
+    """Return a query by name or alias. Raises BadInput with the queries' names; for a dataset's name, its queries'."""
     query = find(name)
     if query is None:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]

@@ -145,9 +145,7 @@ class Tickers:
                 yield cik, public
 
     def _bearers(self, ticker: str, as_of: datetime | None) -> tuple[str, ...]:
-        """Return the companies whose newest statement by an instant contains the ticker; of several, those with the
-        newest statement.
-        """
+        """Return the companies whose newest statement by an instant has the ticker; of several, those with the last."""
         newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
         return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(spelled, tickers)])
 

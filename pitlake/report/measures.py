@@ -32,9 +32,7 @@ CELL_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class Day:
-    """The counts of one New York day: rows that became available, rows that revise an earlier row of their key, and
-    gaps by type.
-    """
+    """The counts of a New York day: new rows, rows that revise an earlier row of their key, and gaps by type."""
 
     rows: int = 0
     revisions: int = 0
@@ -72,9 +70,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Drift:
-    """The share of a field's values that a provider has changed: `changed` of `compared` values, with the 95 % interval
-    of the share, as measured by the dataset `drift`.
-    """
+    """The share of a field's values that a provider changed: `changed` of `compared`, with its 95 % interval."""
 
     source: str
     field: str

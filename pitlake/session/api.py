@@ -78,9 +78,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
 
 
 def named_model(name: str, lake: "str | Path | Lake | None" = None) -> Model:
-    """Return a model with its training cut-off, by the newest `model_registry` of the lake, or by what its maker
-    publishes.
-    """
+    """Return a model with its training cut-off, by the lake's newest `model_registry`, or by what its maker states."""
     newest = Viewpoint(as_of=None, lake=lake, isolation="in_process")
     with suppress(LakeNotFound):
         if "model_registry" in newest.open_lake().entry().tables:

@@ -68,9 +68,7 @@ class Caps:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed query, as plain data. `limit` names the limit that was reached; `fatal` means that DuckDB is unusable
-    now.
-    """
+    """A failed query, as plain data. `limit` names the limit that was reached; `fatal`: DuckDB is unusable now."""
 
     kind: str
     message: str

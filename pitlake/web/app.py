@@ -54,9 +54,7 @@ class Room:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """The settings of a server. home: the target of `/`; token: required for changes; hosts: further names of the
-    server.
-    """
+    """The settings of a server. home: the target of `/`; token: required for changes; hosts: its other names."""
 
     pool: Pool
     home: Address

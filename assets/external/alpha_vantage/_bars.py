@@ -25,9 +25,7 @@ PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole
 
 
 def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per ticker. Raises BadInput for another listing, because New York's close may be before its
-    own.
-    """
+    """Return one unit per ticker. Raises BadInput for another listing, which New York's close may precede."""
     units = unit_per_ticker(scope)
     for unit in units:
         if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:

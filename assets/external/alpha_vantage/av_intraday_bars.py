@@ -68,9 +68,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return the completely read part: every bar of the months, or of the last 30 days without the first, which is cut
-    off.
-    """
+    """Return the part read whole: every bar of the months, or of the last 30 days but for the cut-off first."""
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
     bounds: Bounds = (("interval", interval, interval),)
     if scope.date_from and scope.date_to:

@@ -43,9 +43,7 @@ def _side(value: Any) -> float:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """Compare by day and ratio. If a record is missing from its day, a record a few days earlier or later may be its
-    replacement.
-    """
+    """Compare by day and ratio. A record missing from its day may be replaced by one a few days away."""
     near = abs(row["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
     same_ratio = all(row[name] == other[name] for name in ("split_from", "split_to"))
     return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0

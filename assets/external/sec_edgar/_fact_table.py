@@ -203,9 +203,7 @@ def _day(text: str) -> int:
 
 
 def _release(filing: tuple[Any, Any], cik: str, releases: Releases, observed_at: datetime) -> _Dated | None:
-    """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a filing
-    date.
-    """
+    """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a date."""
     number, filed = filing
     day = None if filed is None else _day(filed)
     release = releases.release(number, cik, None if day is None else date.fromisoformat(filed))

@@ -60,9 +60,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some rows of a run: the reference that they are compared with, by group, and whether their differences refuse the
-    run or only warn.
-    """
+    """Rows of a run: their reference, by group, and whether their differences refuse the run or only warn."""
 
     name: str
     rows: str
@@ -73,9 +71,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class Measure:
-    """A property of a column's values that is compared: whether they are empty, or the logarithm of their length or
-    magnitude.
-    """
+    """A property of a column's values to compare: whether they are empty, or the logarithm of length or magnitude."""
 
     column: str
     kind: str
@@ -210,9 +206,7 @@ class _Comparison:
                 yield finding if part.refuses else replace(finding, of_limit=min(finding.of_limit, ONLY_WARNS))
 
     def _create_before(self) -> None:
-        """Create the table of the previous contents of revised rows, and remove the rows whose content the lake had at
-        any time.
-        """
+        """Create the table of revised rows' previous contents, and remove rows whose content the lake ever had."""
         files = self._stored.holding(columns(self._dataset.identity)) or self._stored.all[:1]
         order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in self._dataset.revision_order)
         same = " AND ".join(f"e.{quoted(n)} IS NOT DISTINCT FROM s.{quoted(n)}" for n in self._dataset.identity)

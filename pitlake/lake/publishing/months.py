@@ -1,6 +1,4 @@
-"""The tables a publish writes: one per New York month (for tombstones, per year), each built when its file is
-written.
-"""
+"""The tables of a publish: one per New York month (of tombstones, per year), each built as its file is written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
@@ -21,9 +19,7 @@ Month = tuple[str, Callable[[], pa.Table]]
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """Return the rows to publish: per month a function that builds its table, in the stored schema, sorted by (entity,
-    available_at).
-    """
+    """Return per month a function that builds its rows, in the stored schema, sorted by (entity, available_at)."""
     whole = staged.rows.drop_columns([clock.AVAILABLE_AT]).append_column("content_hash", staged.content_hash)
     if staged.dataset.captured:
         whole = whole.set_column(whole.column_names.index(BASIS), BASIS, staged.basis)

@@ -255,9 +255,7 @@ class EarlierObservations:
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Return the days or entities under which a poll would have found a staged row's record: the earlier one and
-        the present one.
-        """
+        """Return the days or entities under which a poll would have found a staged row's record, then and now."""
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()

@@ -298,9 +298,7 @@ class Publisher:
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
     ) -> dict[str, int]:
-        """Write every file, which takes space, and then the Delta commits. `new_files` receives the files
-        as they are written.
-        """
+        """Write every file, which takes space, then the Delta commits. `new_files` receives the files as written."""
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         due = {
             dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),

@@ -139,9 +139,7 @@ def _on_another_day(staged: Staged) -> Positions:
 
 
 def _two_contents(staged: Staged) -> Iterator[Refused]:
-    """Refuse rows of one identity that contradict each other. All are refused, unless the source says which one is the
-    newest.
-    """
+    """Refuse contradictory rows of one identity: all of them, unless the source says which is the newest."""
     clash = staged.duplicates.identity_clash
     shown_at, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
     settled = np.isin(clash.group, clash.group[newest])

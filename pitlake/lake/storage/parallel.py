@@ -42,9 +42,7 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int 
 
 
 def blocks(table: "pa.Table", rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> "Iterator[tuple[pa.Table, int]]":
-    """Yield contiguous slices of a table of about this many rows or bytes, in order, each with the index of its first
-    row.
-    """
+    """Yield contiguous slices of a table of about this many rows or bytes, each with the index of its first row."""
     step = _step(table, rows, size)
     for start in range(0, table.num_rows, step):
         yield table.slice(start, step).combine_chunks(), start

@@ -68,9 +68,7 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """Return the bytes of a small file, with a second attempt if the first answer is truncated. Raises
-        FileNotFoundError.
-        """
+        """Return the bytes of a small file, trying again if the answer is truncated. Raises FileNotFoundError."""
         with self._reached():
             try:
                 return bytes(obstore.get(self._remote, key).bytes())

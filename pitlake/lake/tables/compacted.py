@@ -128,9 +128,7 @@ def months_of(year: int) -> tuple[int, ...]:
 
 
 def spans(starts: tuple[int, ...], since: Bound, until: Bound) -> Iterator[tuple[Bound, Bound]]:
-    """Split `since` to `until` into parts and return the first and last instant of each. starts: the starts of the
-    parts.
-    """
+    """Split `since` to `until` at these starts, and return the first and last instant of each part."""
     inner = [start for start in starts[1:] if (since is None or since < start) and (until is None or start <= until)]
     return zip([since, *inner], [*(start - 1 for start in inner), until], strict=True)
 

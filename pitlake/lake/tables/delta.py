@@ -88,9 +88,7 @@ class DeltaTables:
         return state
 
     def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
-        """Return the files of a table in a lake version that pins these Delta versions, with the companions of
-        compacted files.
-        """
+        """Return a table's files in a lake version that pins these Delta versions, with compacted files' companions."""
         state, observed = self.state(table, pins.get(table)), observed_table_name(table)
         if observed not in pins:
             return state
@@ -102,9 +100,7 @@ class DeltaTables:
         return cached[2]
 
     def latest(self, table: str, since: int | None = None) -> int | None:
-        """Return the newest Delta version of a table, pinned or not, at or after a known one; None if there is no such
-        table.
-        """
+        """Return a table's newest Delta version, pinned or not, from a known one on; None without such a table."""
         latest = self._store.newest(_log(table), -1 if since is None else since)
         return None if latest < 0 else latest
 

@@ -89,9 +89,7 @@ def _removed(
     deadline: float | None,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove the files that no version of the mask needs. owner: the version of each state. deadline: the time in
-    seconds before which leftovers were written; None to leave them.
-    """
+    """Remove files that no version of the mask needs. owner: each state's version. deadline: of leftovers, or None."""
     if not dry_run:
         for table in pins:
             tables.write_history(table)

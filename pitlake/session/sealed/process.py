@@ -301,9 +301,7 @@ def _identity(descriptor: int) -> tuple[int, ...]:
 
 
 class _Parcel:
-    """Descriptors to send to the child, collected into frames. Making their files may take minutes, but sending a frame
-    must be quick.
-    """
+    """Descriptors for the child, collected into frames. Making files may take minutes, sending a frame must not."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel

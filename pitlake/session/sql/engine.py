@@ -189,9 +189,7 @@ class RunningQuery:
 
 
 def _machine_clock(sql: str) -> str:
-    """Return the full name under which a script calls a function of the machine's clock, by DuckDB's own scanner, or
-    "".
-    """
+    """Return the full name under which a script calls a function of the machine's clock, by DuckDB's scanner, or ""."""
     if "system" not in sql.lower():
         return ""
     text = sql.encode()

@@ -332,9 +332,7 @@ def _count(cut: Cut, already: AlreadyRead | None = None) -> int:
 
 
 def _open_as_stored(cut: Cut) -> int | None:
-    """Open the lake's file that equals this cut; None without such a file, or if the file's rows alone don't prove it.
-    The file's time does not matter, because the file is part of a version.
-    """
+    """Open the lake's file that equals this cut; None without one, or if its rows alone don't prove it."""
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None
     (file,) = cut.files

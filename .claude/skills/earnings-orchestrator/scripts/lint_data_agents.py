@@ -337,9 +337,7 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
 
 
 def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
-    """Yield reasons why the skills' Cypher does not return envelopes as of a PIT. Templates with an ellipsis are
-    skipped.
-    """
+    """Yield why the skills' Cypher returns no envelopes as of a PIT. Templates with an ellipsis are skipped."""
     pages = (root / ".claude" / "skills" / skill / "SKILL.md" for skill in skills)
     texts = [text for page in pages if page.is_file() for text in _CYPHER.findall(page.read_text(encoding="utf-8"))]
     queries = [text for text in texts if "$pit" in text and "..." not in text]
