@@ -114,10 +114,7 @@ def withheld(form: object) -> bool:
 
 
 def is_by_others(form: object) -> bool:
-    """Return whether parties other than the company file a form about it.
-
-    Such a form does not prove the company's own name.
-    """
+    """Return whether others than the company file a form about it, which then does not prove its own name."""
     return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 

@@ -162,10 +162,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class GapRule:
-    """A condition under which a source record becomes a gap instead of a row.
-
-    `reason` is the text stored in the gap.
-    """
+    """A condition under which a source record becomes a gap instead of a row, with the gap's `reason`."""
 
     reason: str
     when: str

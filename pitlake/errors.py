@@ -111,10 +111,7 @@ class BadInstant(BadInput):
 
 
 class Unreadable(PitlakeError):
-    """A source text does not have the form of its field.
-
-    The message names the expected kind and never contains the text.
-    """
+    """A source text does not have the form of its field. The message names the kind, never the text."""
 
 
 class RecordRefused(PitlakeError):

@@ -66,11 +66,7 @@ _WRITES = re.compile(
 
 
 def main() -> int:
-    """Check the message on stdin and write the answer to stdout.
-
-    Judge the call; any failure denies it or results in the exit
-    code 2.
-    """
+    """Judge the message on stdin and write the answer to stdout; any failure denies the call or exits with 2."""
     started = time.perf_counter()
     try:
         pit_call = _shared()

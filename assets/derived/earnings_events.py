@@ -100,10 +100,7 @@ def _releases_near(statement: Announcement, source: AnnouncementSource, releases
 
 
 def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
-    """Yield a statement of a release.
-
-    If the exchange did not open as planned, yield it again at that instant, if it has passed.
-    """
+    """Yield a statement of a release, and again when the exchange did not open as planned, once that is past."""
     row = _row(release, statement)
     yield row
     plan = planned(clock.new_york_day(row["event_at"]))

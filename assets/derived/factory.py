@@ -1,7 +1,4 @@
-"""The Dagster assets of derived datasets: each is downstream of its inputs and reads only the lake.
-
-The other modules of this folder derive the rows.
-"""
+"""The Dagster assets of derived datasets: each below its inputs, reading only the lake."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

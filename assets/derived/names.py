@@ -131,10 +131,7 @@ def _pages_read(
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
-    """Return the statements of a poll, given earlier polls.
-
-    A name that an earlier poll did not contain is dated after that poll.
-    """
+    """Return the statements of a poll. A name that earlier polls did not contain is dated after them."""
     rows, gaps = [], []
     for borne in names_of(poll, earlier):
         if borne.shown_day is not None:
@@ -178,10 +175,7 @@ def _of_header(capture: Capture) -> Iterator[NameStatement]:
 
 
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
-    """Return a name that EDGAR dates from a certain day.
-
-    It was public at the end of that day, or at the fetch if that is earlier.
-    """
+    """Return a name that EDGAR dates from a day: public at the day's end, or at the fetch if that is earlier."""
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
     statement = _statement(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
     return statement | {"since": since, "available_at_source": DATASET.source_tag}

@@ -1,7 +1,4 @@
-"""Makes a Dagster asset of a feed: its config is a scope and a mode.
-
-Dating and publishing use the same code as all other runs.
-"""
+"""Makes a Dagster asset of a feed, configured by scope and mode. It dates and publishes as all runs do."""
 
 import json
 import logging

@@ -48,10 +48,7 @@ class Difference:
 
 
 def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Difference:
-    """Parse a run again and compare it with the lake.
-
-    Raises BadInput for a run without captures here, CaptureDamaged.
-    """
+    """Parse a run again and compare it with the lake. Raises BadInput without its captures, CaptureDamaged."""
     run_facts = store.run(run_id, feed.dataset.name)
     until = clock.instant(run_facts["until"])
     difference = Difference()

@@ -101,10 +101,7 @@ def run_feed(
 def run_once(
     feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fetch or replay only this scope, whatever else was captured: for callers that decide the order of reading.
-
-    Raises the errors of `run_feed`.
-    """
+    """Fetch or replay only this scope, for callers that decide the order. Raises the errors of `run_feed`."""
     run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake).at, audits)
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 

@@ -178,10 +178,7 @@ def json_array(value: Any) -> str | None:
 
 
 def json_or_text(value: Any) -> str | None:
-    """Return canonical JSON.
-
-    A text that can't be parsed becomes a JSON string, so that the record can still be used.
-    """
+    """Return canonical JSON. A text that can't be parsed becomes a JSON string, so that the record stays usable."""
     try:
         return canonical_json(value)
     except Unreadable:

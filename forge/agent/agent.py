@@ -60,10 +60,7 @@ class Decided:
 
 @dataclass
 class Turn:
-    """A running turn: its inputs, files and conversation.
-
-    skills: the folder with the skills at the start of the turn.
-    """
+    """A running turn: its inputs, files and conversation. skills: their folder at the start of the turn."""
 
     decision: str
     inputs: dict[str, Any]

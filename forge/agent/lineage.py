@@ -1,7 +1,4 @@
-"""The lineage of a decision: its input rows, its writes, and their consequences.
-
-It is read from memory and the tape, without new fetches.
-"""
+"""The lineage of a decision: input rows, writes and consequences, from memory and tape without fetches."""
 
 import json
 from collections.abc import Iterator

@@ -38,10 +38,7 @@ class Finished(Clock):
 
 
 class Simulated(Clock):
-    """The clock of a backtest, which shows the instant to which it was last moved.
-
-    Raises BadInput for a name that is not valid as a folder's name.
-    """
+    """The clock of a backtest, at the instant it was last moved to. Raises BadInput for a name unfit for a folder."""
 
     def __init__(self, run: str, at: str | datetime) -> None:
         if not _RUN.fullmatch(run):

@@ -80,10 +80,7 @@ GROUP BY 1, 2
 
 @dataclass
 class Sending:
-    """A request that is being sent.
-
-    refused: the reason why it may not be sent, or "". used: tokens of the request and its answer.
-    """
+    """A request being sent. refused: why it may not be sent, or "". used: its tokens, with its answer's."""
 
     refused: str = ""
     used: tuple[int, int] | None = None
@@ -366,10 +363,7 @@ class Lane:
         return recorded.answer
 
     def keep_content(self, name: str, content: str) -> str:
-        """Return the tape's text of this name.
-
-        If there is none, return this text, and record it unless the lane is replayed.
-        """
+        """Return the tape's text of this name, or else this text, recorded unless the lane is replayed."""
         key = f"{self.name} {name}"
         if key not in self._contents:
             recorded = self.tape.contents(self.decision).get(key)

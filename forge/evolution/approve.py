@@ -1,7 +1,4 @@
-"""The PM's approval of a skill change by its exact hash, and the rollback.
-
-A change needs a passed test or a recorded reason.
-"""
+"""The PM's approval of a skill change by its exact hash, after a test or with a reason, and the rollback."""
 
 import os
 from collections.abc import Callable

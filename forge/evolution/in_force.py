@@ -15,10 +15,7 @@ APPLIED: Final = "applied"
 
 
 class SkillChange(NamedTuple):
-    """A change of a skill.
-
-    before, after: hashes of its folder. proposal: the proposal that was applied or rolled back.
-    """
+    """A change of a skill. before, after: hashes of its folder. proposal: the one applied or rolled back."""
 
     at: datetime
     skill: str

@@ -77,10 +77,7 @@ class Writer:
         self._followed = followed
 
     def write(self, path: str, content: str, call_id: str) -> tuple[tuple[Row, ...], list[str]]:
-        """Write a text and its effects. Return the rows, the text's own first, and notes on how it was read.
-
-        See `ForgeFS.write_file`.
-        """
+        """Write a text. Return its row, those of its effects, and notes on reading it; see `ForgeFS.write_file`."""
         notes = list[str]()
         call = WriteCall(
             actor=self._actor,

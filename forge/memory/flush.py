@@ -31,10 +31,7 @@ _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "writte
 
 @dataclass(frozen=True)
 class Flushed:
-    """The result of a flush.
-
-    version: the lake version that contains the rows. rows: the number of published rows. faults: the gaps.
-    """
+    """The result of a flush. version: the lake's with the rows. rows: how many were published. faults: the gaps."""
 
     version: int
     rows: int

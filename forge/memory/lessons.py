@@ -26,10 +26,7 @@ MOST_CLAIM, MOST_BODY = 300, 600
 
 @dataclass(frozen=True)
 class Lesson:
-    """A current lesson.
-
-    author: the writer of this text. decision: the PM's decision on exactly this content, "" for none.
-    """
+    """A current lesson. author: of this text. decision: the PM's on exactly this content, "" for none."""
 
     record: ProcessKnowledge
     sha256: str

@@ -51,10 +51,7 @@ class Period:
 
 @dataclass(frozen=True)
 class ResultLine:
-    """The P&L in USD of a View, of one Expression of it or of a position without one, in each period.
-
-    expression: "" for the whole View.
-    """
+    """The P&L in USD of a View (expression ""), an Expression or a position without one, in each period."""
 
     view: str
     expression: str

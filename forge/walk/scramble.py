@@ -17,10 +17,7 @@ _HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
 
 
 def scramble(digits: str, *, back: bool = False) -> str:
-    """Return the same number of other digits; with `back`, return the original digits.
-
-    A Feistel network over two halves.
-    """
+    """Return as many other digits, or with `back` the original ones: a Feistel network over two halves."""
     middle = len(digits) // 2
     left, right = digits[:middle], digits[middle:]
     for number in reversed(range(ROUNDS)) if back else range(ROUNDS):

@@ -1,7 +1,4 @@
-"""The processes of a bulk load: read some companies of an archive and make rows and gaps of them.
-
-These processes publish nothing and open no lake.
-"""
+"""The processes of a bulk load make rows and gaps of an archive's companies; they publish nothing."""
 
 import atexit
 import ctypes

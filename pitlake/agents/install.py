@@ -36,10 +36,7 @@ class Record:
 
 
 def install(project: Path) -> None:
-    """Install or update the kit in a project.
-
-    Raises BadInput with the project's own files that conflict; then nothing is written.
-    """
+    """Install or update the kit in a project. Raises BadInput with conflicting files; then nothing is written."""
     if project == kit.home():
         raise BadInput("--dir", "is the kit's own checkout", "give the folder of another project")
     if not project.is_dir():
@@ -92,10 +89,7 @@ def uninstall(project: Path) -> list[str]:
 
 
 def check(project: Path) -> list[str]:
-    """Return what is wrong with the kit in a project. The check runs a hook and lake-server.
-
-    Raises BadInput if it is not installed.
-    """
+    """Return what is wrong with a project's kit, by running a hook and lake-server. Raises BadInput without a kit."""
     record = _needed(project)
     wrong = [f"{name} was changed" for name, was in record.files.items() if _hash_of(project / name) != was]
     for name, kit_settings in kit.joined().items():

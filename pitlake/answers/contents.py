@@ -29,10 +29,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holding:
-    """One dataset in a session.
-
-    rows: the number of its revisions; first, newest: the earliest and latest available_at among them.
-    """
+    """One dataset in a session. rows: its revisions; first, newest: the bounds of their available_at."""
 
     dataset: str
     rows: int

@@ -70,10 +70,7 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Return whether a row's JSON is certainly too large.
-
-    One bit per value is a lower bound, which decides most cases without measuring the texts.
-    """
+    """Return whether a row's JSON is certainly too large: a bit per value decides most without measuring."""
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 

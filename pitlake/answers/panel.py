@@ -137,10 +137,7 @@ class PanelQuestion:
 
 
 class Panel:
-    """The rows of a panel.
-
-    notes: how tickers were resolved. receipts: the receipts of all answers that the values come from.
-    """
+    """The rows of a panel. notes: how tickers were resolved. receipts: of all answers behind the values."""
 
     def __init__(self, table: pa.Table, notes: tuple[str, ...], receipts: tuple["Receipt", ...]) -> None:
         self._table, self.notes, self.receipts = table, notes, receipts

@@ -206,10 +206,7 @@ class Lake:
         return dict(sorted((every | mounted).items())) if mounted else every
 
     def contract(self, name: str) -> Dataset:
-        """Return the contract of a dataset or a mounted table, by its name or an alias.
-
-        Raises BadInput, which lists the names.
-        """
+        """Return the contract of a dataset or mounted table, by name or alias. Raises BadInput with the names."""
         every = self.contracts()
         contract = every.get(name) or every.get(meant(name))
         if contract is None:

@@ -159,10 +159,7 @@ class QueryService:
         return replace(viewpoint, known_by=_up_to("known_by", known_by, "known by", viewpoint.known_by))
 
     def contracts(self) -> dict[str, Dataset]:
-        """Return the contracts of the server's datasets and mounted tables.
-
-        Raises the errors of opening the lake.
-        """
+        """Return the contracts of the server's datasets and mounted tables. Raises the errors of opening a lake."""
         return self.viewpoint.open_lake().contracts()
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:

@@ -53,10 +53,7 @@ _PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """One parameter.
-
-    `type` is a key of pitlake.questions.parameters.TYPES; `default` is the value that replaces an absent parameter.
-    """
+    """One parameter. `type`: see pitlake.questions.parameters.TYPES; `default` replaces an absent parameter."""
 
     name: str
     type: str
@@ -67,10 +64,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a query's answer.
-
-    unit: the unit of a number: one of COUNTS, or the name of the column that contains the unit.
-    """
+    """One column of a query's answer. unit: of a number, one of COUNTS, or the column that names the unit."""
 
     name: str
     meaning: str

@@ -24,10 +24,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 
 
 class OwnSite:
-    """Passes a request on, or refuses it with one sentence.
-
-    hosts: accepted host names in addition to those of this machine.
-    """
+    """Passes a request on, or refuses it with one sentence. hosts: accepted besides those of this machine."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}

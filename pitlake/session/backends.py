@@ -33,10 +33,7 @@ class Backend(Protocol):
         """Load a caller's rows as a temporary table."""
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Show rows that became public since the earlier binding.
-
-        Return False if a new backend must be opened instead.
-        """
+        """Show rows that became public since the earlier binding; False if a new backend must be opened instead."""
 
     def interrupt(self) -> None:
         """Stop the running query."""

@@ -102,10 +102,7 @@ class Reading:
 
 
 class _Spelling(NamedTuple):
-    """What a value states: its clock time, its own zone or offset, and its precision.
-
-    is_finer: whether digits below microseconds were cut off.
-    """
+    """What a value states: clock time, zone or offset, and precision. is_finer: if digits below µs were cut."""
 
     wall: datetime
     own: tzinfo | None = None

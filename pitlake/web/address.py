@@ -123,10 +123,7 @@ def _slid(text: str | None, otherwise: date) -> date:
 
 
 def _time(text: str | None, otherwise: time) -> time:
-    """Return the time of a form, to the second.
-
-    A form may show the current time less precisely; then the time was not changed.
-    """
+    """Return a form's time to the second. If it shows the current time less precisely, it was not changed."""
     try:
         clock_time = time.fromisoformat(text) if text else otherwise
     except ValueError:

@@ -22,10 +22,7 @@ _SAME_LENGTH = 20
 
 @dataclass(frozen=True)
 class Number:
-    """The number in one column of a row, which is identified by its key.
-
-    Parts of the key that are null in the row are None.
-    """
+    """The number in one column of a row, which its key identifies. Key parts that are null are None."""
 
     dataset: Dataset
     column: str
@@ -69,10 +66,7 @@ class Number:
 
 @dataclass(frozen=True)
 class NumberHistory:
-    """revisions: rows of `Number.sql`.
-
-    neighbours: (about, known, value) of the nearest periods and of the number's own period.
-    """
+    """revisions: rows of `Number.sql`. neighbours: (about, known, value) of the nearest periods and its own."""
 
     number: Number
     revisions: list[Any]

@@ -1,7 +1,4 @@
-"""The time machine's pages: each runs the questions of its address and fills one template.
-
-Sessions decide what is visible.
-"""
+"""The time machine's pages: each runs its address's questions and fills one template. Sessions decide what shows."""
 
 import json
 import re

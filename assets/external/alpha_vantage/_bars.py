@@ -1,7 +1,4 @@
-"""Shared code of bars of all lengths: reads both forms of an answer, JSON and CSV, into one record per bar.
-
-This module decides no dates.
-"""
+"""Shared code of bars: reads both forms of an answer, JSON and CSV, into one record per bar."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime

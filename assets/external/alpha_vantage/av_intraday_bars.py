@@ -32,10 +32,7 @@ STAMP = "%Y-%m-%d %H:%M:%S"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per ticker.
-
-    Raises BadInput for an unknown interval, and if only one end of the window is given.
-    """
+    """Return one unit per ticker. Raises BadInput for an unknown interval, or only one end of the window."""
     interval = scope.options.get("interval", "5min")
     if interval not in INTERVALS:
         raise BadInput(

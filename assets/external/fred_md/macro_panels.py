@@ -1,7 +1,4 @@
-"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel.
-
-All functions except `collect` are pure.
-"""
+"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel. Pure but for `collect`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -54,10 +51,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per month and series with a value.
-
-    Raises Unparsable without a header or lines of cells, and if no line names a month.
-    """
+    """Yield a record per month and series with a value. Raises Unparsable without header, cells or months."""
     for capture in captures:
         lines = cells(capture)
         header = next(lines, [])

@@ -54,10 +54,7 @@ SPEC = ToolSpec(
 
 
 class DispatchTool:
-    """The tool `dispatch` over an executor.
-
-    skill: returns a skill's name or raises BadInput; on_dispatch: called with each task.
-    """
+    """The tool `dispatch`. skill: returns a skill's name or raises BadInput; on_dispatch: gets each task."""
 
     spec = SPEC
 

@@ -67,10 +67,7 @@ class TaskContext:
         return ForgeFS(self.memory, self.remembered.fork(), skills=self.own, help_pages=self.help_pages)
 
     def tools(self, fs: ForgeFS, allowed: tuple[str, ...]) -> dict[str, Tool]:
-        """Return the tool `read`, and `search` and `fetch` if allowed.
-
-        These tools can write only to the task's own files.
-        """
+        """Return `read`, and if allowed `search` and `fetch`, which can write only to the task's own files."""
         files = ReadFS(fs.remembered, self.own, self.help_pages)
         tools: list[Tool] = [ReadTool(files)]
         if "search" in allowed:

@@ -169,10 +169,7 @@ def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> P
 
 
 def _restated(staged: Staged, fresh: NewRows) -> Positions:
-    """Return the places of rows that have the content and date of another row.
-
-    Of two such rows, the one that the source dated stays.
-    """
+    """Return the places of rows with another row's content and date; of two, the source-dated one stays."""
     places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
     places = places[np.argsort(fresh.revised[places], kind="stable")]
     contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()

@@ -94,10 +94,7 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
 
 
 def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """Return the tombstones to publish as one table per year.
-
-    Tombstones are small, and a lake with few files is faster.
-    """
+    """Return the tombstones as one table per year: they are small, and a lake with few files is faster."""
     if tombstones is None:
         return []
     available = as_micros(tombstones[clock.AVAILABLE_AT])

@@ -139,10 +139,7 @@ class EarlierObservations:
         return last, following
 
     def _within(self, name: str, number: int) -> str:
-        """Whether a staged row's value is within a poll's bounds of this column.
-
-        A row without a value may be within any bounds.
-        """
+        """Whether a staged row's value is within a poll's bounds of this column; one without a value may be."""
         text = f"staged.{quoted(name)}::VARCHAR"
         if self._dataset.arrow_schema.field(name).type == INSTANT:
             text = f"strftime(staged.{quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"

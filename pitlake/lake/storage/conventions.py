@@ -69,10 +69,7 @@ def rule_of(store: Store, convention: Convention) -> str:
 
 
 def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) -> None:
-    """Set the lake's rule.
-
-    Raises BadInput for an unknown rule, and if the lake's rows are already dated by another one.
-    """
+    """Set the lake's rule. Raises BadInput for an unknown one, or if the lake's rows are dated by another."""
     if rule not in convention.rules:
         *others, last = convention.rules
         raise BadInput(convention.name, f"{rule!r} is not a rule", f"give {', '.join(others)} or {last}")

@@ -1,7 +1,4 @@
-"""Parallel work on the processor's cores. Arrow, DuckDB and hashlib release Python's lock while they work.
-
-The work may be of any kind.
-"""
+"""Parallel work on the processor's cores; Arrow, DuckDB and hashlib release Python's lock."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -143,10 +143,7 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """Return the number of rows of a file from `since` to `until`.
-
-    At least one of the two bounds must be an instant.
-    """
+    """Return the number of rows of a file from `since` to `until`, of which at least one must be set."""
     _, mask = _wanted(pq.ParquetFile(source), since, until)
     return pc.sum(mask).as_py() or 0
 

@@ -40,10 +40,7 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Return the key of a lake table below the root.
-
-    The names of a dataset's further tables can never equal the name of a dataset.
-    """
+    """Return a lake table's key below the root; a dataset's further tables never have a dataset's name."""
     return table if "/" in table else f"tables/{table}"
 
 
@@ -274,10 +271,7 @@ class DeltaTables:
         return TableState(tuple(files[name] for name in sorted(files)))
 
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
-        """Return the version from which to continue reading, and its files.
-
-        It is the newest version that was read before or that has a checkpoint.
-        """
+        """Return the version to read on from, and its files: the newest read before or with a checkpoint."""
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
         if 0 <= version - since <= INTERVAL:

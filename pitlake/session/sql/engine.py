@@ -82,10 +82,7 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[s
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
-    """Lock DuckDB itself: it may open only these files, and its settings can't be changed.
-
-    This is a second layer behind the seal.
-    """
+    """Lock DuckDB to these files and its settings: a second layer behind the seal."""
     joined = ",".join(files)  # A list of literals would take twice as long to read.
     execute(
         connection,
@@ -150,10 +147,7 @@ class RunningQuery:
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows.
-
-        Raises OverCap at a limit unless truncation was requested. The query is closed in every case.
-        """
+        """Yield the rows, and close the query in every case. Raises OverCap at a limit unless truncation is wanted."""
         try:
             for batch in self._reader:
                 within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
@@ -206,10 +200,7 @@ def _machine_clock(sql: str) -> str:
 
 
 def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """Return a script's statements, each with the parameters it names.
-
-    Unused parameters go to the last statement, so that DuckDB refuses them.
-    """
+    """Return a script's statements, each with its parameters; the last gets unused ones, which DuckDB refuses."""
     *earlier, last = script
     if not isinstance(parameters, dict):
         return [*((statement, None) for statement in earlier), (last, parameters)]

@@ -264,10 +264,7 @@ def no_tombstones(name: str) -> str:
 
 
 def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
-    """Make `gaps`: the records that could not become rows and were public at T.
-
-    columns: the columns that have values.
-    """
+    """Make `gaps`: the records that could not become rows and were public at T. columns: those with values."""
     columns_sql = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
     return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(columns_sql)} FROM {source}"
 
@@ -310,10 +307,7 @@ def installed() -> dict[str, Ready]:
 
 
 def fingerprint() -> bytes:
-    """Return a hash of everything that is prepared.
-
-    A process can use what another process with the same fingerprint prepared.
-    """
+    """Return a hash of all that is prepared, which processes of the same fingerprint can share."""
     return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
@@ -349,10 +343,7 @@ class Opening:
         return Ready(dataset, view or agent_view(dataset), omits)
 
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
-        """Return the statements in order, once everything is delivered.
-
-        source: a function that returns SQL for a relation's files.
-        """
+        """Return the statements in order, once all is delivered. source: returns SQL for a relation's files."""
         binding, tombstones = self.binding, self.binding.superseded
         by_name = {relation.name: relation for relation in binding.relations[: len(binding.datasets)]}
         unusual = [each for name, each in self.bound.items() if name not in self.usual]

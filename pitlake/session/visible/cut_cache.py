@@ -263,10 +263,7 @@ class CutCache:
             return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
 
     def _sweep_is_due(self, size: int) -> bool:
-        """Add these bytes to the tally of the hour, which all processes share.
-
-        If the tally can't be written, the directory is swept.
-        """
+        """Add bytes to the hour's tally, which all processes share, or sweep if it can't be written."""
         tally = self._directory / f"{int(time.time() // _STALE_SECONDS)}.tally"
         with suppress(OSError), tally.open("ab", buffering=0) as counted:
             first = counted.tell() == 0
@@ -390,10 +387,7 @@ def _cache_bytes(directory: Path) -> int:
 
 
 def _make_private(directory: Path) -> bool:
-    """Return whether the directory exists, is writable, and belongs only to this user.
-
-    If not, cuts are unnamed files and are not cached.
-    """
+    """Return whether the directory is writable and only this user's; if not, cuts are not cached."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = directory.lstat()

@@ -283,10 +283,7 @@ class Sources:
 
 
 def open_file(path: str | Path, table: str) -> int:
-    """Open a file for reading.
-
-    Raises LakeFault if the file is missing or denied, SessionRefused for any other cause.
-    """
+    """Open a file for reading. Raises LakeFault if it is missing or denied, SessionRefused otherwise."""
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
