@@ -66,9 +66,7 @@ class Statements(Protocol):
     """The lake's earlier statements. See assets.feeds.naming."""
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Return every revision of the rows with these values in a column, oldest first: the business columns,
-        available_at and observed_at.
-        """
+        """Return every revision of rows with these values in a column, oldest first: columns and both instants."""
         ...
 
     def __hash__(self) -> int: ...

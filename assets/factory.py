@@ -198,9 +198,7 @@ def refused_records(report: RunReport) -> Iterator[str]:
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Add each day's counts to its own partition, and the run's counts only to the last partition, because otherwise a
-    range would store them for each day.
-    """
+    """Add each day's counts to its partition, the run's only to the last, or a range would store them daily."""
     last = max(context.partition_keys)
     for day in context.partition_keys:
         count = published.per_day[day]

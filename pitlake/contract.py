@@ -370,9 +370,7 @@ class Dataset:
 
     @cached_property
     def session_columns(self) -> tuple[str, ...]:
-        """Return the stored columns that a session reads: the agent's, and the hash that orders revisions of one
-        instant.
-        """
+        """Return the stored columns that a session reads: the agent's, and the hash that orders revisions."""
         return (*self.agent_columns, "content_hash")
 
     @cached_property
@@ -390,9 +388,7 @@ class Dataset:
 
     @property
     def evidence_names(self) -> bool:
-        """Return whether evidence identifies one record, as a node of the graph does. The evidence of other datasets
-        may be shared by several records.
-        """
+        """Return whether evidence identifies one record, as a graph's node does, and is not shared by several."""
         return self.group == "graph"
 
     @cached_property

@@ -172,9 +172,7 @@ class VersionVacuumed(LakeNotFound):
 
 
 class LakeFault(LakeError):
-    """A path of the lake can't be used. `cause`: "permission", "read_only", "missing", "damaged" or "unshown"; `path`:
-    the path.
-    """
+    """A path of the lake can't be used. `cause`: "permission", "read_only", "missing", "damaged" or "unshown"."""
 
     exit_code = 2
 

@@ -136,9 +136,7 @@ def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) ->
 
 
 class _Run:
-    """One run of a feed into a lake. read: the captures that began the states it has read. refused: the reasons of the
-    gaps that these became.
-    """
+    """One run of a feed into a lake. read: captures that began the states it read. refused: reasons of their gaps."""
 
     def __init__(
         self,

@@ -25,9 +25,7 @@ WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The record of an installation. files: hashes by path. added: additions to settings, by path. created: settings
-    files that did not exist.
-    """
+    """The record of an installation. files: hashes by path. added: to settings. created: new settings files."""
 
     version: str
     files: dict[str, str]

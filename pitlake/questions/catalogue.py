@@ -261,9 +261,7 @@ def _all_queries() -> dict[str, Query]:
 
 @cache
 def _macros() -> tuple[tuple[frozenset[str], str], ...]:
-    """Return the datasets and text of each macro file, those with fewer datasets first, because a macro must exist
-    before another uses it.
-    """
+    """Return each macro file's datasets and text, fewer datasets first: a macro exists before another uses it."""
     return tuple(sorted(((frozenset(reads), text) for reads, text in _macro_files()), key=lambda macro: len(macro[0])))
 
 

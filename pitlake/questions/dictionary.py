@@ -57,9 +57,7 @@ def page(dataset: Dataset) -> str:
 
 
 def known_page(datasets: Iterable[Dataset]) -> str:
-    """Return the page about who could know each column at `available_at`: the possible answers, and the columns whose
-    answer is not `record`.
-    """
+    """Return the page about who could know each column at `available_at`, with all whose answer is not `record`."""
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
         by = {name: [column for column in dataset.agent_columns if answer(dataset, column) == name] for name in answers}

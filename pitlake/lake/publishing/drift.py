@@ -143,9 +143,7 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
 
 
 def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
-    """Count records with an id that another record of the run has. A source that shows only the newest statement of a
-    record states each id once.
-    """
+    """Count records whose id another record of the run has: a source of newest statements states each id once."""
     dataset, limit = staged.dataset, staged.dataset.drift.shared
     if dataset.thing == dataset.identity or dataset.newer_by or dataset.revised_at == HISTORY or not stored.all:
         return

@@ -190,9 +190,7 @@ class EarlierObservations:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged gaps whose name was seen before, as a row or as a gap. If a complete poll may not have
-        contained them, return all.
-        """
+        """Return the staged gaps whose name was seen before; all, if a complete poll may not have contained them."""
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))

@@ -49,9 +49,7 @@ class SpillFile:
         return runs
 
     def read(self, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
-        """Return all rows with partitions in the given order and rows in the order they were added, and each row's
-        index in `partitions`.
-        """
+        """Return all rows as added, their partitions in the given order, and each row's index in `partitions`."""
         self._write()
         self.close()
         readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]

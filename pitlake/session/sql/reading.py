@@ -87,9 +87,7 @@ def datasets_named(sql: str) -> list[str]:
 
 @cache
 def reading_macros() -> frozenset[str]:
-    """Return the names of the session's macros that read rows. A session has others only once a caller's statement has
-    changed it, and it then reports no views.
-    """
+    """Return the names of the session's macros that read rows; a changed session has others, and reports no views."""
     return frozenset(name for name, body in _macros().items() if re.search(r"\bselect\b|\bfrom\b", body.lower()))
 
 
