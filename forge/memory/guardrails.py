@@ -229,7 +229,7 @@ class Guardrails:
         constraints: Constraints | None,
         trades: Iterable[Expression] = (),
     ) -> Expression | None:
-        """Return an Expression cut to fit all limits, with its earlier notional; None if none fits or settings refuse."""
+        """Return an Expression cut to fit all limits, with its earlier notional; None if the settings refuse."""
         if self._limits.over != "cap" or expression.notional is None or expression.adjusts:
             return None
         low, high = 0.0, 1.0
