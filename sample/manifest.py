@@ -31,7 +31,7 @@ EVOLVED: tuple[Expectation, ...] = evolved().expectations
 
 # Quirks of the source that no extractor can encounter, with the reason.
 NOT_PLANTED: dict[int, str] = {
-    52: "an alias that one query language reads as infinity; this concerns the query, not the data",
+    52: "an alias that one query language reads as infinity; this concerns the query, not the data"
 }
 
 

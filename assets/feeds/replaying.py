@@ -126,13 +126,7 @@ def first_request(feed: Feed, unit: Unit) -> Request | None:
 
 
 def _state(
-    feed: Feed,
-    unit: Unit,
-    scope: Scope,
-    client: HttpClient,
-    store: CaptureStore,
-    capture: str,
-    following: int | None,
+    feed: Feed, unit: Unit, scope: Scope, client: HttpClient, store: CaptureStore, capture: str, following: int | None
 ) -> State:
     """Return the state that begins with a capture: the answers of its session, before the next state begins."""
     until = taken_at(capture)

@@ -255,13 +255,7 @@ class Agent:
         system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
         return Turn(
-            decision,
-            inputs,
-            fs,
-            Conversation(system, [message], stable=stable_length(system)),
-            lane,
-            memory,
-            skills,
+            decision, inputs, fs, Conversation(system, [message], stable=stable_length(system)), lane, memory, skills
         )
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:

@@ -75,13 +75,7 @@ def backtest(  # noqa: PLR0913 - its options
 
 @click.command()
 @click.argument("decision")
-@click.option(
-    "--step",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of the step to change.",
-)
+@click.option("--step", type=click.IntRange(1), default=1, show_default=True, help="Number of the step to change.")
 @click.option(
     "--set", "change", required=True, help="The change: answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER."
 )

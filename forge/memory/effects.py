@@ -10,14 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from forge.core.errors import (
-    ApprovalNeeded,
-    GuardrailsBroken,
-    NotThere,
-    PathRefused,
-    PositionHeld,
-    RecordUnreadable,
-)
+from forge.core.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, PositionHeld, RecordUnreadable
 from forge.memory.book import held_in, remembered_book
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails

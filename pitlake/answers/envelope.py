@@ -42,10 +42,7 @@ def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]
 
 def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
     """Return the envelope of open mode: strict JSON, not checked against an as_of, for sessions opened without one."""
-    return {
-        "data": [_object(row.items(), "rows", "", 0) for row in rows],
-        "gaps": [_gap(gap) for gap in gaps],
-    }
+    return {"data": [_object(row.items(), "rows", "", 0) for row in rows], "gaps": [_gap(gap) for gap in gaps]}
 
 
 def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str, Any]]:

@@ -47,15 +47,7 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
-    "forge": (
-        "anthropic",
-        "genai_prices",
-        "jinja2",
-        "openai",
-        "pydantic",
-        "pydantic_ai",
-        "yaml",
-    ),
+    "forge": ("anthropic", "genai_prices", "jinja2", "openai", "pydantic", "pydantic_ai", "yaml"),
     "alerts": ("apprise",),
     "excel": ("xlsxwriter",),
     "platform": ("dagster", "neo4j"),

@@ -49,9 +49,7 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
-def _working(
-    method: "Callable[Concatenate[Lake, Params], Result]",
-) -> "Callable[Concatenate[Lake, Params], Result]":
+def _working(method: "Callable[Concatenate[Lake, Params], Result]") -> "Callable[Concatenate[Lake, Params], Result]":
     """Wrap a method of Lake, so that errors of the operating system become a LakeError that names the path."""
 
     @wraps(method)

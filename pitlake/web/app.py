@@ -19,15 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pitlake.errors import (
-    BadInput,
-    LakeNotFound,
-    LimitExceeded,
-    PitlakeError,
-    QueryFailed,
-    ServerBusy,
-    for_agents,
-)
+from pitlake.errors import BadInput, LakeNotFound, LimitExceeded, PitlakeError, QueryFailed, ServerBusy, for_agents
 from pitlake.lake.lake import Lake
 from pitlake.web.address import Address, settled
 from pitlake.web.as_data import JsonAddresses, render

@@ -264,16 +264,7 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
     templates.globals.update(
         {
             name: getattr(formatting, name)
-            for name in (
-                "age",
-                "cell",
-                "change",
-                "day_text",
-                "long_text",
-                "number_text",
-                "period",
-                "stamp",
-            )
+            for name in ("age", "cell", "change", "day_text", "long_text", "number_text", "period", "stamp")
         },
         unit_text=formatting.unit,
         iso=iso,

@@ -4,14 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.external.alpha_vantage._spelling import (
-    PATH,
-    answer_about,
-    is_absent,
-    number,
-    required_number,
-    word,
-)
+from assets.external.alpha_vantage._spelling import PATH, answer_about, is_absent, number, required_number, word
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker

@@ -54,12 +54,7 @@ FEED = _pages.ticker_feed(
     {_pages.OLDER: "/v3/reference/splits", _pages.NEWER: "/stocks/v1/splits"},
     "execution_date",
     "split_id",
-    key={
-        "ticker": fields.word,
-        "execution_date": dating.day,
-        "split_from": fields.number,
-        "split_to": fields.number,
-    },
+    key={"ticker": fields.word, "execution_date": dating.day, "split_from": fields.number, "split_to": fields.number},
     likeness=likeness,
     order=lambda row: (row["execution_date"], row["split_from"], row["split_to"], row["split_id"] or ""),
     example=Scope(tickers=("QBRY",)),

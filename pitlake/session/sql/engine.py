@@ -69,10 +69,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> du
 def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -> None:
     """Set the session's limits: threads, and bytes of memory."""
     execute(
-        connection,
-        f"SET memory_limit='{memory // 1000}KB'",
-        f"SET threads={threads}",
-        f"SET async_threads={_READERS}",
+        connection, f"SET memory_limit='{memory // 1000}KB'", f"SET threads={threads}", f"SET async_threads={_READERS}"
     )
 
 

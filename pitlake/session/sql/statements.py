@@ -135,11 +135,7 @@ def prepared(names: Collection[str]) -> list[str]:
     Views and macros are resolved by name when they are used, so a session only has to provide its rows.
     """
     ready = [each for name, each in installed().items() if name in names]
-    return [
-        *_blank(ready),
-        *(text for each in ready for text in shown(each, dated=True)),
-        *_library(names),
-    ]
+    return [*_blank(ready), *(text for each in ready for text in shown(each, dated=True)), *_library(names)]
 
 
 def clock(as_of: datetime | None) -> list[str]:

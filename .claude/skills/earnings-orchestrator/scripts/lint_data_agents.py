@@ -41,10 +41,7 @@ PIT_DONE = {
 }
 DIRECT = "mcp__neo4j-cypher__read_neo4j_cypher"
 # Servers of other projects. The settings gate them in case a user adds them.
-FOREIGN = (
-    DIRECT,
-    *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")),
-)
+FOREIGN = (DIRECT, *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")))
 DEPRECATED = ("filtered-data",)
 AGENT_KEYS = frozenset(
     [
