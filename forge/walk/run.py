@@ -39,6 +39,7 @@ from forge.walk.pm import advance
 from pitlake.clock import iso
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.machine import write_whole
 
 Models = Callable[[str], Model]
 TAPE = "tape.sqlite"
@@ -187,9 +188,8 @@ def pinned_version(walk: Walk, ground: Ground) -> int:
     settings |= {"skills": SkillLoader(ground.skills).sha256()}
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_suffix(".new")
-        draft.write_text(json.dumps(settings | {"version": Lake(ground.lake).head()}, indent=1) + "\n")
-        draft.replace(place)
+        text = json.dumps(settings | {"version": Lake(ground.lake).head()}, indent=1) + "\n"
+        write_whole(place, text.encode())
     pinned = json.loads(place.read_text())
     pinned.setdefault("again", False)
     if other := [name for name, value in settings.items() if pinned[name] != value]:

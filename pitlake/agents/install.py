@@ -17,6 +17,7 @@ from typing import Any
 from pitlake import __version__
 from pitlake.agents import kit, settings
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.machine import write_whole
 
 RECORD = ".claude/pitlake-kit.json"
 PYTHON = ".claude/pitlake-python"
@@ -163,9 +164,7 @@ def _tidy(project: Path, folder: Path) -> None:
 
 def _write(path: Path, text: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.part")
-    beside.write_bytes(text)
-    beside.replace(path)
+    write_whole(path, text)
 
 
 def _said(command: list[str], project: Path, stdin: str = "") -> str:

@@ -16,6 +16,7 @@ import click
 from pitlake.cli import READER_GONE
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import BadInput, listed
+from pitlake.machine import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,13 +79,7 @@ def deliver(content: bytes, target: Path | None) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return
-    target = _resolved(target)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(_resolved(target), content)
 
 
 def say(line: str) -> None:

@@ -4,7 +4,6 @@ The pages need no script and no network. Files replace those of an earlier repor
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from pitlake.lake.publishing.audit import Severity
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
+from pitlake.machine import write_whole
 from pitlake.report import at_version
 from pitlake.report.calendar import calendars
 from pitlake.report.measures import Measures, measure
@@ -135,12 +135,18 @@ def write(report: Report, target: Path) -> None:
     """Write the pages of a report into a folder."""
     target.mkdir(parents=True, exist_ok=True)
     pages = _environment()
-    for measures in report.shown:
-        _put(target / page_name(measures), pages.get_template("dataset.html").render(report=report, one=measures))
-    _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
-    _put(target / GAPS, pages.get_template(GAPS).render(report=report))
-    _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
-    _put(target / INDEX, pages.get_template("index.html").render(report=report))
+    texts = {
+        page_name(measures): pages.get_template("dataset.html").render(report=report, one=measures)
+        for measures in report.shown
+    }
+    texts |= {
+        STYLE: (files("pitlake.report") / "templates" / STYLE).read_text(),
+        NUMBERS: json.dumps(numbers(report), indent=1),
+    }
+    for name, text in (
+        texts | {name: pages.get_template(name).render(report=report) for name in (GAPS, INDEX)}
+    ).items():
+        write_whole(target / name, text.encode())
 
 
 def _base(lake: Lake, entry: Entry) -> Entry:
@@ -321,13 +327,3 @@ def span(seconds: float) -> str:
 def age(moment: datetime | None, at: datetime) -> str:
     """Format the time between two instants."""
     return "never" if moment is None else span(max((at - moment) / timedelta(seconds=1), 0.0))
-
-
-def _put(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
