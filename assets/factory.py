@@ -157,10 +157,7 @@ def dagster_events(
     report: RunReport,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> AssetEvents:
-    """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
-
-    more: metadata of the run, in addition to that of the report.
-    """
+    """Yield a report as Dagster events: a materialisation with checks, or checks and a failure. more: metadata."""
     log_report(context, report)
     checks = list(check_results(dataset, report.checks))
     if isinstance(report.outcome, CheckFailed):

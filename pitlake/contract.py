@@ -1,7 +1,4 @@
-"""The dataset contract, from which a dataset's schema, gate, view, checks and dictionary page are derived.
-
-The contracts are in pitlake/datasets, one file per dataset.
-"""
+"""The dataset contract, of which schema, gate, view, checks and page are made; one file each in pitlake/datasets."""
 
 import re
 from collections.abc import Mapping

@@ -243,10 +243,7 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _flags(words: Sequence[str]) -> Iterator[str]:
-    """Return the flags of a command.
-
-    If the command is not in READERS, return the command itself too, so that it never counts as a flag.
-    """
+    """Return the flags of a command; one that is not in READERS is returned too, so it never counts as a flag."""
     if words[0] not in READERS:
         yield words[0]
     yield from (word for word in words[1:] if word.startswith("-"))

@@ -1,7 +1,4 @@
-"""The Dagster assets built per event: partitions are releases, and one run covers many of them.
-
-The other modules of this folder make a release's rows.
-"""
+"""The Dagster assets built per event: partitions are releases, and one run covers many of them."""
 
 import warnings
 from collections.abc import Callable, Sequence

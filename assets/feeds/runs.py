@@ -258,10 +258,7 @@ class _Run:
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
-        """Record which captures were read, once they are published.
-
-        If the run dies before that, the next run reads them again.
-        """
+        """Record which captures were read, once they are published; after a crash the next run reads them again."""
         self._store.keep_run(
             self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read), "refused": self.refused}
         )

@@ -26,10 +26,7 @@ class Edge:
 
 
 def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = None) -> list[Edge]:
-    """Return the edges from evidence to outcome, in chronological order. at: the instant (default: now).
-
-    Raises BadInput for a decision that is not on the tape.
-    """
+    """Return the edges from evidence to outcome by time, at an instant. Raises BadInput for an unknown decision."""
     inputs = tape.inputs(decision)
     rows = memory.written_by(inputs["session"], decision)
     # Use only the rows of fetches, because the agent can add files to their folder and overwrite them.

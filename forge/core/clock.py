@@ -28,10 +28,7 @@ def live() -> Clock:
 
 
 class Finished(Clock):
-    """The clock of a finished backtest, whose memory is read-only and can be read as of any instant.
-
-    last: the instant of its newest record, which the clock shows.
-    """
+    """The clock of a finished backtest, whose read-only memory any instant can read. last: its newest record."""
 
     def __init__(self, run: str, last: datetime | None = None) -> None:
         super().__init__(f"simulated:{run}", clock.now if last is None else lambda: last)

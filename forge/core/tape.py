@@ -214,10 +214,7 @@ class Tape:
             return [Step(*row) for row in connection.execute(chosen, (decision,))]
 
     def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
-        """Return the tokens used by decisions as of `since` <= instant < `until`, and the last row that was counted.
-
-        Pass that row as `after` to count only newer rows.
-        """
+        """Return tokens used by decisions in `since` <= instant < `until`, and the last row, to pass as `after`."""
         with self._open() as connection:
             last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
             rows = connection.execute(_SPENT, (since.timestamp(), until.timestamp(), after, last))

@@ -52,11 +52,7 @@ CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
-    """Writes for one turn.
-
-    actor: who writes; an agent may not write the book, calibration or approvals. followed: checks an Expression's
-    instrument.
-    """
+    """One turn's writes. actor: an agent may not write book, calibration, approvals. followed: checks instruments."""
 
     def __init__(
         self,

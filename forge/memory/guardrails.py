@@ -107,10 +107,7 @@ class BookLine(NamedTuple):
 
 @dataclass
 class Totals:
-    """The totals of a book, negative if short; None for a total that the PM's book does not state.
-
-    names: by instrument. loss: if every stop is hit.
-    """
+    """A book's totals, negative if short; None if not stated. names: by instrument. loss: if every stop is hit."""
 
     gross: float | None = None
     net: float | None = None

@@ -110,10 +110,7 @@ class BookRisk:
 
 @dataclass(frozen=True)
 class Morning:
-    """The first figures of a day.
-
-    account: the account, or why there is none. overnight: when the last session ended. benchmark: its ticker, or "".
-    """
+    """A day's first figures. account: or why none. overnight: the last session's end. benchmark: ticker, or ""."""
 
     account: Valued | str
     overnight: datetime

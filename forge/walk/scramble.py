@@ -1,7 +1,4 @@
-"""Reversible replacement of numbers and addresses by others of the same form.
-
-It is not encryption. It only prevents a model from recognising data from its training.
-"""
+"""Reversible replacement of numbers and addresses, so that a model does not recognise its training data."""
 
 import base64
 import re

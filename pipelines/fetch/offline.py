@@ -1,8 +1,4 @@
-"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never stored in the
-lake.
-
-This implements `--input-file`.
-"""
+"""A provider's answer from `--input-file`: parsed, dated, cut off like a fetched one, never stored."""
 
 import hashlib
 import json

@@ -43,10 +43,7 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Some companies of an archive, by CIK.
-
-    releases: the dates of facts. statements: the file with the lake's earlier statements about the filings of a batch.
-    """
+    """Some companies of an archive, by CIK. releases: the facts' dates. statements: the lake's about a batch."""
 
     archive: Archive
     companies: Sequence[str]
@@ -92,10 +89,7 @@ def _statements(path: Path) -> tuple[pa.Table, dict[str, list[int]]]:
 
 @dataclass
 class Made:
-    """Rows and gaps of one dataset, as for a stage.
-
-    covered: the parts of the source that were read completely. failed: companies with a member that could not be read.
-    """
+    """A dataset's rows and gaps to stage. covered: parts read whole. failed: companies with unreadable members."""
 
     dataset: str
     tables: list[pa.Table] = field(default_factory=list)

@@ -69,10 +69,7 @@ def install(project: Path) -> None:
 
 
 def uninstall(project: Path) -> list[str]:
-    """Remove the kit: its files and what it added to settings. Return the files that the user changed, which are kept.
-
-    Raises BadInput if it is not installed.
-    """
+    """Remove the kit's files and settings, and return the changed files, which stay. Raises BadInput without it."""
     record = _needed(project)
     changed_files = [name for name in record.files if not _remove(project / name, record.files[name])]
     for name, added in record.added.items():

@@ -40,10 +40,7 @@ def deliver_answer(
     *,
     receipt: bool,
 ) -> int:
-    """Run SQL or a catalogue query, write the rows and the instant, and return the number of rows.
-
-    receipt: whether to store the receipt in the lake.
-    """
+    """Run SQL or a catalogue query, write rows and instant, return their number. receipt: whether to store one."""
     from pitlake.answers.page import text
     from pitlake.answers.provenance import Provenance
 
@@ -66,9 +63,6 @@ def deliver_answer(
 
 
 def door(session: "Session") -> str:
-    """Return how a session was opened, in words.
-
-    The text omits the version, because version numbers count commits after T; the receipt has it.
-    """
+    """Return how a session was opened, in words; without the version, as its number counts commits after T."""
     as_of = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
     return f"{as_of}, known by {iso(session.known_by)}" if session.known_by else as_of

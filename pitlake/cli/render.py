@@ -47,10 +47,7 @@ def check_target(form: str, target: Path | None) -> None:
 
 
 def write(table: "pa.Table", form: str, target: Path | None) -> None:
-    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None.
-
-    Raises BadInput for values the format can't represent.
-    """
+    """Write an Arrow table as `form` to a file or stdout. Raises BadInput for values it can't represent."""
     import pyarrow as pa
 
     from pitlake.answers.formats import WRITERS

@@ -139,10 +139,7 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: the version to compare with; at: the instant that freshness is measured at.
-
-    Raises LakeError if files can't be read.
-    """
+    """Measure a dataset in a version. base: to compare with; at: the instant for freshness. Raises LakeError."""
     files = _files(snapshot, dataset.name)
     with calculator(1) as sql:  # Each additional thread keeps rows in memory.
         seen = clocks(sql, files)

@@ -213,10 +213,7 @@ class CaptureStore:
         return not self._left_out or file_name.rpartition("-")[0] not in self._left_out
 
     def every(self, source: str = "*", without: Collection[str] = ()) -> Iterator[Capture]:
-        """Yield every answer of a source, in no order, without those to requests of some keys. Raises CaptureDamaged.
-
-        The caller may add to `without` in between.
-        """
+        """Yield a source's answers but to some keys; the caller may add to `without`. Raises CaptureDamaged."""
         for path in self._files("answers"):
             if (
                 source in ("*", path.parts[-3])

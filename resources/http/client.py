@@ -294,10 +294,7 @@ def captured(
 
 
 def _fetched_at(date_header: str | None) -> datetime:
-    """Return the current time, or the provider's Date if it is ahead by more than clocks usually differ.
-
-    A late instant is safe, an early one is not.
-    """
+    """Return the time, or the provider's Date if far ahead of it: a late instant is safe, an early one is not."""
     ours = clock.now()
     try:
         theirs = stated(date_header, RFC_2822)

@@ -55,10 +55,7 @@ def days(bars: Iterable[Came]) -> set[date]:
 
 
 def seen_at(capture: Capture) -> datetime:
-    """Return when the answer was made, by our clock or the provider's, whichever is earlier.
-
-    A bar is finished only if it had ended by both clocks.
-    """
+    """Return when the answer was made, by our clock or the provider's: bars must have ended by both."""
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))
     except Unreadable:

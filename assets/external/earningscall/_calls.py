@@ -180,10 +180,7 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(texts: Sequence[Any]) -> datetime | None:
-    """Return the latest of the stated publications. Midnight means a day without a time, which counts at its end.
-
-    None without one. Raises Unreadable.
-    """
+    """Return the latest stated publication; midnight counts at the day's end. None without one. Raises Unreadable."""
     return max(filter(None, map(_publication, texts)), default=None)
 
 

@@ -91,11 +91,7 @@ def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
 def _month(
     header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
 ) -> Iterator[Record]:
-    """Yield the values of one month.
-
-    A line of another length or without a month is yielded as one record, which becomes a gap.
-    Blank cells are skipped.
-    """
+    """Yield a month's values but for blank cells; a line of another shape is one record, which becomes a gap."""
     if len(line) != len(header) or month is None:
         reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
         yield {**facts, "problem": reason, "month": line[0], "cells": line}

@@ -108,10 +108,7 @@ class RowFindings:
         self.last_seen[new[covered]] = np.maximum(self.last_seen[new[covered]], polled[covered])
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
-        """Return the rows that remain to be published.
-
-        Each is dated by its claim if the claim is proven, otherwise by its observation, and never before its floor.
-        """
+        """Return the rows to publish, dated by a proven claim, else by observation, never before their floor."""
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
         proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))

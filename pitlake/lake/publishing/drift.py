@@ -283,10 +283,7 @@ class _Comparison:
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the values of enumerations with those of the lake.
-
-        Names of companies and the like go on: in the lake itself, many forms occur on one day only.
-        """
+        """Compare enumerations' values with the lake's. Names are left out: many forms occur on one day only."""
         if part.group == "1":
             return
         for place, name in enumerate(self._texts):

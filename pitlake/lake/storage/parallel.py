@@ -22,10 +22,7 @@ def workers() -> int:
 
 
 def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
-    """Run `work` on every piece and return the results in order; the first error is raised.
-
-    at_once: the number of pieces at a time; default the number of cores.
-    """
+    """Return `work`'s results on every piece, in order; the first error is raised. at_once: default all cores."""
     todo = list(pieces)
     threads = min(at_once or workers(), len(todo))
     if threads < 2:

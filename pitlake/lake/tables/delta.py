@@ -232,10 +232,7 @@ class DeltaTables:
             return opened()
 
     def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
-        """Return the newest version of the table, with the contract's columns.
-
-        A missing table is created; columns added to the contract are added in a separate commit.
-        """
+        """Return the table's newest version with the contract's columns, made or added in a commit of their own."""
         contract_schema = Schema.from_arrow(_stored(schema))
         if latest is not None and _same_columns(self._checkpoints(table).schema(latest), contract_schema):
             return latest

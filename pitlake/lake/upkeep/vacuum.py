@@ -55,10 +55,7 @@ def vacuum(
     grace: timedelta,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove the files that no kept version needs.
-
-    Raises LakeNotFound if a version to be kept never existed, LakeFault for an incomplete Delta log, ClockWentBack.
-    """
+    """Remove files that no kept version needs. Raises LakeNotFound, LakeFault for a log with holes, ClockWentBack."""
     now = log.now()
     committed, owner, pins = _read(log)
     keep_mask = _versions_to_keep(committed, now - keep, [log.entry(version).version for version in keep_versions])

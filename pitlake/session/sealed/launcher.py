@@ -120,10 +120,7 @@ _zygote: Zygote | None = None
 
 
 def begin() -> None:
-    """Start the zygote and don't wait for it: it loads its libraries while this process does something else.
-
-    What fails here is reported by the first session.
-    """
+    """Start the zygote without waiting while it loads libraries. The first session reports what fails."""
     global _zygote  # noqa: PLW0603  one zygote a process is the point
     with _lock, suppress(OSError):
         _zygote = _zygote or Zygote()

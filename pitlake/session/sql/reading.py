@@ -40,10 +40,7 @@ _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DIST
 
 @dataclass(frozen=True)
 class Reading:
-    """rows_of: the view whose rows the answer contains unchanged; None if that isn't proven.
-
-    views: the views that are read; None if unknown, so that all may be read.
-    """
+    """rows_of: the view whose rows the answer has unchanged, if proven. views: those read; None: perhaps all."""
 
     rows_of: str | None = None
     views: tuple[str, ...] | None = None

@@ -110,10 +110,7 @@ class CutCache:
         return month
 
     def open_again(self, cut: Cut) -> list[int] | None:
-        """Return the result of `open` for a cut that this process opened before.
-
-        Return None if the lake's files have changed or the cached ones are gone.
-        """
+        """Return `open`'s result for a cut opened here before; None if files changed or the cached ones are gone."""
         if not cut.files:
             return []
         schema, before, paths = _remembered.get(self._remembered_by(cut), (None, [], []))
@@ -176,10 +173,7 @@ class CutCache:
     def _open_together(
         self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1, already: AlreadyRead | None = None
     ) -> list[_Opened]:
-        """Open the cuts of these days, oldest first.
-
-        For missing cuts, each source is read at most once, and rows that were already read are reused.
-        """
+        """Open the cuts of these days, oldest first, reading each source at most once for the missing ones."""
         cached = _each(self._open_cached, days)
         missing = [day for day, file in zip(days, cached, strict=True) if file is None]
         if missing:
@@ -302,10 +296,7 @@ def _runs(days: int) -> list[tuple[int, int]]:
 def _each(
     open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_File]:
-    """Return the files of the given cuts, making up to this many at once.
-
-    After a failure, all of these files are closed, including those opened before.
-    """
+    """Return the files of cuts, making up to this many at once. After a failure all of them are closed."""
     files: list[_File] = []
 
     def open_and_hold(cut: Cut) -> _File:

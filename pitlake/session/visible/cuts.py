@@ -166,10 +166,7 @@ class AlreadyRead:
 
 
 class Sources:
-    """The files of a cut, opened once: identified, proven and read through the same descriptors.
-
-    already: rows of the files that were read for other cuts.
-    """
+    """A cut's files, opened once: identified, proven and read by one descriptor. already: rows read before."""
 
     def __init__(self, cut: Cut, already: AlreadyRead | None = None) -> None:
         self._cut, self._already = cut, already
