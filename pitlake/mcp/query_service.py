@@ -156,7 +156,7 @@ class QueryService:
         return self.viewpoint.open_lake().contracts()
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return datasets' contents at the server's instant, empty last; outcomes only in open mode. Raises its errors."""
+        """Return datasets' contents at the server's instant, empty last; outcomes only in open mode."""
         if name is not None and self.viewpoint.as_of is not None and self.contracts()[name].open_only:
             return {}
         datasets = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)
