@@ -223,7 +223,7 @@ class Dataset:
             user mounted.
         lane: 1 the graph, 2 data from providers, 3 data shown in open mode only; a tag in Dagster.
         open_only: whether sessions as of an instant leave it out.
-        partitioned: whether a run covers New York days, from `first_day` on.
+        partitioned: whether a run covers New York days, from `first_day` on (default: in the group graph).
         freshness: the maximum age of the newest `available_at` on a trading day; an older one warns.
         knowable: for each column, who could know its value at `available_at`: a key of KNOWN (default: "record").
         searched: the columns that word searches read; sessions keep an index of them.
@@ -260,7 +260,7 @@ class Dataset:
     group: str = "graph"
     lane: int = 1
     open_only: bool = False
-    partitioned: bool = True
+    partitioned: bool | None = None
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
     knowable: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -280,6 +280,8 @@ class Dataset:
             object.__setattr__(self, "identity", self.key)
         if not self.thing:
             object.__setattr__(self, "thing", self.identity)
+        if self.partitioned is None:
+            object.__setattr__(self, "partitioned", self.group == "graph")
         if not self.alike:
             object.__setattr__(self, "alike", (self.entity,))
         self._refuse(len(names) != len(column_names), "a column is named twice")

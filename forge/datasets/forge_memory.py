@@ -43,6 +43,5 @@ DATASET = Dataset(
     ),
     group="forge",
     cites="session and number of the record in the journal",
-    partitioned=False,
     owner="forge",
 )  # fmt: skip

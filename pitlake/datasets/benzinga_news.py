@@ -64,5 +64,4 @@ DATASET = Dataset(
     warnings=("edited",),
     group="external",
     lane=2,
-    partitioned=False,
 )

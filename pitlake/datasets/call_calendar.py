@@ -23,5 +23,4 @@ DATASET = Dataset(
     gap_rules=(*earnings.RULES, *shared.unreadable("stated_start", "company_name", "transcript_ready", "listed_on")),
     group="external",
     lane=2,
-    partitioned=False,
 )

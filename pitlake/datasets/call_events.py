@@ -20,5 +20,4 @@ DATASET = Dataset(
     gap_rules=earnings.RULES,
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -33,5 +33,4 @@ DATASET = Dataset(
     gap_rules=(NOT_A_PDF, *earnings.RULES),
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -35,5 +35,4 @@ DATASET = Dataset(
     gap_rules=(NO_TEXT, *earnings.RULES, *shared.unreadable("turns")),
     group="external",
     lane=2,
-    partitioned=False,
 )

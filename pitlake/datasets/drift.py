@@ -39,5 +39,4 @@ DATASET = Dataset(
     warnings=("drifted",),
     group="derived",
     cites="the measurement: dataset, field and instant",
-    partitioned=False,
 )

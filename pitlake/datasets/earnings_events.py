@@ -62,5 +62,4 @@ DATASET = Dataset(
     gap_rules=(NO_EVENT, shared.FUTURE),
     warnings=("sources_agree",),
     group="derived",
-    partitioned=False,
 )

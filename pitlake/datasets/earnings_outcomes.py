@@ -76,6 +76,5 @@ DATASET = Dataset(
     source_tag="time_series_timestamp",
     gap_rules=(NO_BARS, NO_BASIS, shared.FUTURE),
     group="derived",
-    partitioned=False,
     frozen=("accession_no", "sessions"),
 )

@@ -70,6 +70,5 @@ DATASET = Dataset(
     gap_rules=(NOTHING_KNOWN, shared.FUTURE),
     group="derived",
     cites="the receipt of the answer it was built from",
-    partitioned=False,
     frozen=("accession_no", "anchor"),
 )

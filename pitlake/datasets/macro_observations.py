@@ -62,6 +62,5 @@ DATASET = Dataset(
         *shared.unreadable("observation_date", "value"),
     ),
     group="external",
-    partitioned=False,
     first_day=date(1776, 7, 4),
 )

@@ -44,6 +44,5 @@ DATASET = Dataset(
     source_tag="provider_metadata",
     gap_rules=(NO_NAME, answers.OTHER_SHAPE, shared.FUTURE, *shared.unreadable("observation_date", "value")),
     group="external",
-    partitioned=False,
     first_day=date(1959, 1, 1),
 )

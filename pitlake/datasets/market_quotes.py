@@ -47,5 +47,4 @@ DATASET = Dataset(
         *shared.unreadable("kind", "instrument", "measure", "quoted_on", "value"),
     ),
     group="drops",
-    partitioned=False,
 )

@@ -35,5 +35,4 @@ DATASET = Dataset(
         *shared.unreadable("model", "released", "knowledge_cutoff", "source"),
     ),
     group="drops",
-    partitioned=False,
 )

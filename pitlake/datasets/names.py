@@ -71,5 +71,4 @@ DATASET = Dataset(
     other_tags=("provider_metadata",),
     gap_rules=(UNDATED_NAME, external.UNPARSABLE, shared.FUTURE),
     group="derived",
-    partitioned=False,
 )

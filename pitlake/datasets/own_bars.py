@@ -46,5 +46,4 @@ DATASET = Dataset(
     ),
     group="drops",
     lane=2,
-    partitioned=False,
 )

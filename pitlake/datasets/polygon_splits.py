@@ -52,5 +52,4 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -36,5 +36,4 @@ DATASET = Dataset(
     source_tag="provider_metadata",
     gap_rules=(NO_TEXT, LOCKED, UNREADABLE, shared.FUTURE),
     group="drops",
-    partitioned=False,
 )

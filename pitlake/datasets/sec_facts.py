@@ -61,6 +61,5 @@ DATASET = Dataset(
         *shared.unreadable("accession_no", "form_type", "period_start", "period_end", "value", "filing_date"),
     ),
     group="external",
-    partitioned=False,
     freshness=timedelta(days=120),
 )

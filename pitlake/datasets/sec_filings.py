@@ -79,6 +79,5 @@ DATASET = Dataset(
         ),
     ),
     group="external",
-    partitioned=False,
     freshness=timedelta(days=7),
 )

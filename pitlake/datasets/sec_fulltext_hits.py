@@ -73,5 +73,4 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
 )

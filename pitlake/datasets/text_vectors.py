@@ -41,5 +41,4 @@ DATASET = Dataset(
     other_tags=("provider_metadata",),
     gap_rules=(NO_WORDS, shared.FUTURE),
     group="derived",
-    partitioned=False,
 )

@@ -97,6 +97,5 @@ DATASET = Dataset(
         *shared.unreadable("filing_date"),
     ),
     group="external",
-    partitioned=False,
     freshness=timedelta(days=7),
 )

@@ -53,5 +53,4 @@ DATASET = Dataset(
     gap_rules=(NOT_ALLOWED, NO_CLAIM, IMPLAUSIBLE, NO_TEXT, answers.REPEATED, answers.OTHER_SHAPE, shared.FUTURE),
     group="external",
     lane=3,
-    partitioned=False,
 )

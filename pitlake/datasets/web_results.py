@@ -54,5 +54,4 @@ DATASET = Dataset(
     ),
     group="external",
     lane=3,
-    partitioned=False,
 )

@@ -38,5 +38,4 @@ DATASET = Dataset(
     group="external",
     lane=3,
     open_only=True,
-    partitioned=False,
 )
