@@ -59,9 +59,8 @@ RELEASE_RULE = Column(
     "release_rule",
     "string",
     (
-        "Basis of the release time: the filing date; the form and the time of acceptance, if no filing date is "
-        "known or it is not after an acceptance too late for that day; or only the acceptance, if the lake is "
-        "configured so."
+        "Basis of the release time: the filing date; the form and the time of acceptance, if no filing date is known "
+        "or it is not after an acceptance too late for that day; or only the acceptance, if the lake is configured so."
     ),
     values=(BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE),
     strict=True,

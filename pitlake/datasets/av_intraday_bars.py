@@ -14,10 +14,9 @@ DATASET = Dataset(
     title="Intraday bars of Alpha Vantage",
     summary="Raw intraday bars as traded, never adjusted, including those before the open and after the close.",
     availability=(
-        "The bar's time plus its length. The source does not say whether its times are starts or ends of bars. The "
-        "bar of 16:00 contains the closing auction and the last bar of a day is 19:55, so they are starts today; "
-        "older answers may give ends. Read as starts, "
-        "no bar is early, and each is at most one bar's length late."
+        "The bar's time plus its length. The source does not say whether its times are starts or ends of bars. The bar "
+        "of 16:00 contains the closing auction and the last bar of a day is 19:55, so they are starts today; older "
+        "answers may give ends. Read as starts, no bar is early, and each is at most one bar's length late."
     ),
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),

@@ -16,9 +16,8 @@ DATASET = Dataset(
         "for splits reflect later ones; do not load them."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. Other "
-        "values in a later file are a revision, available when that file was received. "
-        f"{figures.BARS_COUNT_FROM}"
+        "The close of New York's exchange on the bar's day, early closes included. Other values in a later file are a "
+        f"revision, available when that file was received. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
         Column("ticker", "string", "Ticker as the file spells it, in capitals.", required=True),

@@ -14,9 +14,8 @@ DATASET = Dataset(
         "in a call, or a research note. They allow nearest-neighbour search in addition to the graph's `embeddings`."
     ),
     availability=(
-        "The instant and the source tag of the revision from which the vector was made. The model was "
-        "trained later than many of the texts, so even a vector as of an early instant reflects later knowledge of "
-        "the language."
+        "The instant and the source tag of the revision from which the vector was made. The model was trained later "
+        "than many of the texts, so even a vector as of an early instant reflects later knowledge of the language."
     ),
     columns=(
         Column("kind", "string", "Dataset of the text.", required=True, values=KINDS, strict=True),
