@@ -360,10 +360,7 @@ class Dataset:
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """Return the view's columns that could not be known at available_at; a session may leave them out.
-
-        Evidence is one of them if such a column identifies the record.
-        """
+        """Return the columns that could not be known at available_at, with evidence if one identifies the record."""
         columns = {name for name, answer in self.knowable.items() if answer == "hindsight"}
         return frozenset(columns | ({"evidence"} if columns.intersection((*self.identity, *self.key)) else set()))
 

@@ -1,7 +1,4 @@
-"""Messages to people through the library `apprise`: webhooks, e-mail, chats.
-
-Channels are URLs that contain credentials, so an error shows only the kind and the host of a channel.
-"""
+"""Messages to people through `apprise`; an error shows only a channel's kind and host, as its URL is secret."""
 
 import logging
 import re

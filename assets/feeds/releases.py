@@ -142,10 +142,7 @@ class LakeReleases:
 
 
 class ReleasesAt:
-    """The releases of a lake as they were known at an observation.
-
-    A lake that is filled from captures may contain statements that were observed later than the record to be dated.
-    """
+    """The releases of a lake as known at an observation, which later statements in it do not change."""
 
     def __init__(self, releases: LakeReleases, observed_at: datetime) -> None:
         self._releases, self._observed_at = releases, observed_at
@@ -206,10 +203,7 @@ class ReleasesAt:
 
 @dataclass(frozen=True)
 class KnownReleases:
-    """Releases of filings that were read from a lake in advance, by CIK and accession number, without earnings.
-
-    observed_at: the observation of the records that they date.
-    """
+    """Releases of filings read from a lake in advance, without earnings. observed_at: of the records they date."""
 
     filings: Mapping[str, Mapping[str, Filing]]
     observed_at: datetime

@@ -52,10 +52,7 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
 
 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
-    """Return the divisors that the bar may have: none, one or more of the splits after it, in their order.
-
-    The result is empty if an uncertain split makes every reading doubtful.
-    """
+    """Return the divisors that the bar may have, of the splits after it in order; empty if all are doubtful."""
     after = [split for split in splits if split.last > day]
     if any(split.ratio is None or split.first <= day for split in after):
         return []

@@ -34,10 +34,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Terms:
-    """New terms of a held position, which count from a session's open on.
-
-    changed: `target` and `stop` are in USD as of the day before `since`. Only changed terms are set.
-    """
+    """A position's changed terms from a session's open on, in USD as of the day before; None if unchanged."""
 
     since: date
     changed: Mapping[str, Any]

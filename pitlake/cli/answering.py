@@ -1,7 +1,4 @@
-"""How commands answer: the shared output options, the rows in the chosen format, and an optional receipt.
-
-`render` formats rows; pitlake.answers.page makes envelopes.
-"""
+"""How commands answer: the shared output options, rows in the chosen format, and an optional receipt."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

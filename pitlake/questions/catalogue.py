@@ -101,10 +101,7 @@ class Query:
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters to bind, in the form that the SQL expects. Raises BadInput with the field.
-
-        The parameters COMPANY and POLLED are None; the session sets them.
-        """
+        """Return all parameters as the SQL expects; the session sets COMPANY and POLLED. Raises BadInput."""
         names = [parameter.name for parameter in self.parameters]
         for name in values:
             if name not in names:

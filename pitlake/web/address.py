@@ -159,10 +159,7 @@ def _on(local: datetime, days: int) -> datetime:
 
 
 def slider(at: datetime, first: datetime) -> tuple[date, date]:
-    """Return the days of a slider: from the first with data to the end of T's year.
-
-    The end depends only on T, so that it does not reveal how far the lake's data reaches.
-    """
+    """Return a slider's days, from the first with data to the end of T's year, which reveals nothing later."""
     day = at.astimezone(NEW_YORK).date()
     start = min(first, at - _YEAR).astimezone(NEW_YORK).date()
     return date(start.year, 1, 1), date(day.year, 12, 31)

@@ -158,10 +158,7 @@ class CaptureStore:
 
     @staticmethod
     def of(location: Path | str) -> "CaptureStore":
-        """Return the store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` next to its tables.
-
-        Raises BadInput if it is neither a directory nor s3://.
-        """
+        """Return a lake's store: $PITLAKE_CAPTURES, else `_captures` beside its tables. Raises BadInput for neither."""
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
         folder = "" if configured else FOLDER

@@ -267,10 +267,7 @@ def captured(
     fetched_at: datetime | None = None,
     spellings: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Capture:
-    """Return an answer as a capture: the request without secrets, the listed headers, secrets redacted.
-
-    fetched_at: now by default, by our clock and the provider's Date.
-    """
+    """Return an answer as a capture, with the listed headers and no secrets. fetched_at: now by default."""
     body, redacted = redact(content, spellings)
     kept_headers = {}
     for name in provider.keep:

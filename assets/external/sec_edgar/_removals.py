@@ -1,7 +1,4 @@
-"""Form 25 of exchanges: the removed class of securities, the exchange and the rule. Pure.
-
-An issuer's own Form 25 is prose without a reliable class, so nothing is read from it.
-"""
+"""Form 25 of exchanges: removed class, exchange and rule. Pure. An issuer's own, in prose, is not read."""
 
 import html
 import re

@@ -211,10 +211,7 @@ class EarlierObservations:
         return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
-        """Return SQL for the stored rows with a staged row's values in these columns, or None.
-
-        files: the files that may contain them, if the index does not have the columns.
-        """
+        """Return SQL for stored rows with a staged row's values, or None. files: to read without an index."""
         files = self._rows.holding(columns(names)) if files is None else files
         if not files:
             return None
@@ -261,10 +258,7 @@ class EarlierObservations:
     def _query_staged(
         self, positions: Positions, query: str, more: Iterable[str] = (), **tables: pa.Table
     ) -> Iterator[tuple[Any, ...]]:
-        """Run a query about these staged rows, which SQL calls `staged`, as of the observation.
-
-        more: further columns that the query needs. tables: further tables, by name.
-        """
+        """Run a query about `staged` rows as of the observation. more: further columns; tables: by name."""
         if not len(positions):
             return
         dataset, rows = self._dataset, self._staged.rows

@@ -1,7 +1,4 @@
-"""DuckDB for the lake's own computations: private in-memory connections, and SQL for names and lists of files.
-
-Only the lake's own statements run here, never a user's SQL.
-"""
+"""DuckDB for the lake's own computations, in private connections; a user's SQL never runs here."""
 
 import os
 from collections.abc import Iterable, Iterator
