@@ -102,7 +102,7 @@ class Places:
 
 
 def leads_to(folder: str, path: str) -> str | None:
-    """Return the target of a path from a folder, with links resolved; None if it is no path, too long or too deep."""
+    """Return the target of a path from a folder, with links resolved; None if not a path, too long or too deep."""
     whole = os.path.join(folder, os.path.expanduser(path)) if len(path) <= MOST_PATH else path
     if len(whole) > MOST_PATH or whole.count(os.sep) > MOST_DEPTH:
         return None
