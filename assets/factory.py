@@ -195,7 +195,7 @@ def refused_records(report: RunReport) -> Iterator[str]:
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Add each day's counts to its partition, the run's only to the last, or a range would store them daily."""
+    """Add each day's counts to its partition, the run's only to the last: a range would store them for each day."""
     last = max(context.partition_keys)
     for day in context.partition_keys:
         count = published.per_day[day]

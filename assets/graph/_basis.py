@@ -98,7 +98,7 @@ def _nearest(choices: Sequence[float], target: float, most: float, least: float)
 def _parted(
     earlier: Bar, later: Bar, factor_of: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
 ) -> bool:
-    """Return whether two proven neighbours differ as by a split on another day; they then prove no other bar."""
+    """Return whether two proven neighbours differ as if a split had another day; they then prove no other bar."""
     if shares is None:
         return True
     first, second = (factor_of[bar.day] or 1.0 for bar in (earlier, later))

@@ -38,7 +38,7 @@ Entity = tuple[str, str]  # label and id
 
 
 class ProvenFactors(NamedTuple):
-    """The factors that make bars as traded, by day; None: not proven. Others are so from `since` on only."""
+    """The factors that make bars as traded, by day (None: not proven); other days' bars are, from `since` on."""
 
     since: date
     factors: Mapping[date, float | None]

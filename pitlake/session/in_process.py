@@ -69,7 +69,7 @@ class InProcess:
             raise self._failed(error, stateless=False) from None
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Also show the rows that became public since the earlier binding. Return False if DuckDB failed to."""
+        """Also show the rows that became public since the earlier binding. Return False if DuckDB failed."""
         binding.deliver(cut_cache, self._take, earlier)
         try:
             self._register(binding)

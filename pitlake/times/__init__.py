@@ -319,7 +319,7 @@ def _zone_data() -> tuple[Any, frozenset[str]]:
 
 
 def later(wall: datetime, zone: tzinfo) -> datetime:
-    """Return the later instant at which a zone's clock shows this time, or would. Raises OverflowError."""
+    """Return the later instant at which a clock in the zone shows this time, or would. Raises OverflowError."""
     if isinstance(zone, timezone):
         return wall.replace(tzinfo=zone).astimezone(timezone.utc)
     return max(wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))

@@ -81,7 +81,7 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """Return the newest year's end if it is too soon after the last: it sums an unfinished year's quarters."""
+    """Return the newest year's end if it is too soon after the last: it is the sum of an unfinished year."""
     ends = []
     for year in years:
         try:

@@ -62,7 +62,7 @@ GAP_STAGED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class StagedGap:
-    """A source record that can't be a row. `locator`: its evidence. `available_at`: None if dated as observed."""
+    """A source record that can't be a row. `locator`: its evidence. `available_at`: None if as observed."""
 
     gap_type: str
     reason: str

@@ -35,7 +35,7 @@ def receipt_bytes(store: Store, name: str) -> bytes:
 
 
 def kept_versions(store: Store) -> set[int]:
-    """Return the versions that stored receipts need. Raises ReceiptDamaged, as one's version is unknown."""
+    """Return the versions that stored receipts need. Raises ReceiptDamaged, because that version is unknown."""
     return {_version(store, name) for name in receipt_ids(store)}
 
 

@@ -40,7 +40,7 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Return a lake table's key below the root; a dataset's further tables never have a dataset's name."""
+    """Return the key of a lake table below the root. No further table of a dataset has a dataset's name."""
     return table if "/" in table else f"tables/{table}"
 
 
