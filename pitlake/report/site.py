@@ -31,6 +31,7 @@ from pitlake.machine import write_whole
 from pitlake.report import at_version
 from pitlake.report.calendar import calendars
 from pitlake.report.measures import Measures, measure
+from pitlake.templates import environment
 
 INDEX, GAPS, STYLE, NUMBERS = "index.html", "gaps.html", "report.css", "report.json"
 SPARK_MONTHS = 30
@@ -270,13 +271,7 @@ def _sparkline(measures: Measures) -> Svg:
 
 
 def _environment() -> jinja2.Environment:
-    pages = jinja2.Environment(
-        loader=jinja2.PackageLoader("pitlake.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    pages = environment(jinja2.PackageLoader("pitlake.report"))
     pages.globals |= {
         "bar_chart": bar_chart,
         "calendars": calendars,

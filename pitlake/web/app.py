@@ -24,7 +24,7 @@ from pitlake.lake.lake import Lake
 from pitlake.web.address import Address, settled
 from pitlake.web.as_data import JsonAddresses, render
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
-from pitlake.web.pages import TimeMachine, environment
+from pitlake.web.pages import TimeMachine, page_templates
 from pitlake.web.pool import Pool
 from pitlake.web.tables import Tables
 
@@ -59,7 +59,7 @@ def application(settings: ServerSettings) -> ASGIApp:
     """Return the application of all pages behind the guard."""
     here = Path(str(files("pitlake.web")))
     folders = [here / "templates", *(room.templates for room in settings.rooms)]
-    templates = environment(jinja2.FileSystemLoader([str(folder) for folder in folders]))
+    templates = page_templates(jinja2.FileSystemLoader([str(folder) for folder in folders]))
     templates.globals["rooms"] = settings.rooms
     machine = TimeMachine(settings.pool, templates, settings.home)
     routes: list[BaseRoute] = [
