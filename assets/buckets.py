@@ -42,10 +42,7 @@ class Bucket:
 
 
 class Buckets:
-    """The days of one run.
-
-    `add` stores an outcome, `spill` limits memory, and `close` passes finished days to the stage.
-    """
+    """The days of a run: `add` stores an outcome, `spill` limits memory, `close` passes finished days to the stage."""
 
     def __init__(self, extractor: Normaliser, stage: Stage) -> None:
         self._extractor, self._stage = extractor, stage

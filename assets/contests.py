@@ -1,7 +1,4 @@
-"""Contests: decides which of several records about the same thing keeps its row.
-
-These are pure functions of staged rows that do not depend on the dataset.
-"""
+"""Contests: which of several records about one thing keeps its row. Pure functions of staged rows."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -13,9 +10,7 @@ CONTEST_FIELDS = (pa.field(CONTENDER, pa.string()), pa.field(RANK, pa.int64()), 
 
 
 class Settled(NamedTuple):
-    """The decided contests of a day: row indexes to drop, and for rows that repeat a winner's row, the winner's
-    index.
-    """
+    """The decided contests of a day: row indexes to drop, and for repetitions of a winner's row, the winner's index."""
 
     losers: list[int]
     repeats: dict[int, int]

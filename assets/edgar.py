@@ -81,7 +81,7 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
     if filing_date is not None and filing_date > day:
         # Such a date proves that EDGAR worked on a day on which other offices were shut.
         shown_on = filing_date if filing_date in SHUT_BY_ORDER else max(shown_on, filing_date)
-    at = accepted if shown_on == day else _morning(shown_on)
+    at = accepted if shown_on == day else datetime.combine(shown_on, MORNING, NEW_YORK).astimezone(timezone.utc)
     return Release(at, BY_FILING_DATE if is_dated else BY_CLOCK, accepted)
 
 
@@ -109,17 +109,12 @@ def _kept_since(form: str) -> date | None:
 
 
 def withheld(form: object) -> bool:
-    """Return whether filings of a form are withheld at first, so that neither acceptance nor filing date proves
-    anything.
-    """
+    """Return whether filings of a form are withheld at first: acceptance and filing date then prove nothing."""
     return isinstance(form, str) and form.strip().upper().removesuffix("/A") in WITHHELD_FORMS
 
 
 def is_by_others(form: object) -> bool:
-    """Return whether parties other than the company file a form about it.
-
-    Such a form does not prove the company's own name.
-    """
+    """Return whether others than the company file a form about it, which then does not prove its own name."""
     return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 
@@ -142,10 +137,6 @@ def days_unreleased(day: date) -> int:
     while is_business_day(day) and not is_business_day(before := before - timedelta(days=1)):
         pass
     return (day - before).days
-
-
-def _morning(day: date) -> datetime:
-    return datetime.combine(day, MORNING, NEW_YORK).astimezone(timezone.utc)
 
 
 @cache

@@ -34,10 +34,7 @@ class GraphReader(Protocol):
     """The part of resources.graph.graph.Graph that extraction uses: a read-only stream of the driver's records."""
 
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
-        """Yield every record of a read query, in lists of up to `fetch_size`.
-
-        Raises GraphError; it never ends early without an error.
-        """
+        """Yield a read query's records, in lists of up to `fetch_size`. Raises GraphError, never ends early."""
         ...
 
 
@@ -49,9 +46,7 @@ class Releases(Protocol):
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; None if there is
-        none.
-        """
+        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day, or None."""
         ...
 
     def silent_around(self, ticker: str, day: date) -> bool:
@@ -71,9 +66,7 @@ class Statements(Protocol):
     """The lake's earlier statements. See assets.feeds.naming."""
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Return every revision of the rows with these values in a column, oldest first: the business columns,
-        available_at and observed_at.
-        """
+        """Return every revision of rows with these values in a column, oldest first: columns and both instants."""
         ...
 
     def __hash__(self) -> int: ...

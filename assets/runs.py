@@ -1,7 +1,4 @@
-"""Runs an extractor over days: reads, stages, audits, and publishes as one commit, or reports the reason.
-
-This module does not use Dagster. pitlake.lake decides what may be published.
-"""
+"""Runs an extractor over days: reads, stages, audits, publishes as one commit, or says why not."""
 
 import logging
 from collections import Counter
@@ -72,11 +69,7 @@ def attempt_partitions(
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
         raise BadInput("publication_lag", "is out of range", "give 3 to 24 hours")
     read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
-    run = RunFacts.of_lake(
-        lake,
-        observed_at=read_clock(),
-        publication_lag=publication_lag,
-    )
+    run = RunFacts.of_lake(lake, observed_at=read_clock(), publication_lag=publication_lag)
     with lake.stage(dataset, run_id) as stage:
         surveyed = survey(extractor, graph)
         stage.survey(surveyed.counts)
@@ -92,11 +85,7 @@ def attempt_partitions(
 
 
 def concluded(
-    stage: Stage,
-    lake: Lake,
-    fill: Callable[[], None],
-    read_clock: Callable[[], datetime],
-    audits: Sequence[Audit] = (),
+    stage: Stage, lake: Lake, fill: Callable[[], None], read_clock: Callable[[], datetime], audits: Sequence[Audit] = ()
 ) -> RunReport:
     """Fill a stage, publish it, and report. Every run ends here; a refusal publishes nothing and is reported.
 

@@ -87,7 +87,8 @@ def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
     settled = {day for day, ratio in distinct if ratio is not None}
     splits: list[Split] = []
     for day, ratio in sorted(
-        (statement for statement in distinct if statement[1] or statement[0] not in settled), key=_order
+        (statement for statement in distinct if statement[1] or statement[0] not in settled),
+        key=lambda statement: (statement[0], statement[1] or 0.0),
     ):
         for place, split in enumerate(splits):
             if split.first == split.last == day and not _same(split.ratio, ratio):
@@ -170,10 +171,6 @@ def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime
         return public_at
     since, until = new_york_day(public_at - UNTIL_CLOSE), new_york_day(run.fetched_at)
     return public_at if run.splits is not None and run.splits(ticker, since, until) == 1.0 else run.fetched_at
-
-
-def _order(statement: Stated) -> tuple[date, float]:
-    return statement[0], statement[1] or 0.0
 
 
 def _same(ratio: float | None, other: float | None) -> bool:

@@ -1,3 +1,1 @@
-"""Benchmarks: the cost of things as ratios to a baseline measured in the same run. `python -m bench` runs and prints
-all of them.
-"""
+"""Benchmarks: costs as ratios to a baseline measured in the same run. `python -m bench` runs and prints them all."""

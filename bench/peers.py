@@ -136,9 +136,7 @@ def questions(session: Session, sorted_tables: Connection, native: Connection) -
 
 
 def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
-    """Return the session's time ÷ the others', for the value of every concept known at each event. paths: the files of
-    the facts.
-    """
+    """Return the session's time ÷ the others', for the value of every concept known at each event."""
     clock, figures = processor(session._backend.pid), []
     ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
     with closing(_native(paths, events)) as native:
@@ -156,9 +154,7 @@ def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
 
 @contextmanager
 def by_hand(lake: Lake, events: pa.Table) -> Iterator[tuple[Connection, Connection]]:
-    """Yield two DuckDBs without a lake: one on Parquet files sorted by company, and one on native tables in the same
-    order.
-    """
+    """Yield two DuckDBs without a lake: one on Parquet files sorted by company, one on native tables in that order."""
     with tempfile.TemporaryDirectory(dir=HOME) as folder, ExitStack() as stack:
         files = biglake.sorted_files(lake, Path(folder))
         tables = [

@@ -140,9 +140,7 @@ def _asked(session: Session, moment: datetime) -> list[pa.Table]:
 
 
 def _texts(files: dict[str, Path], moment: datetime) -> list[str]:
-    """Return the questions by hand: with an explicit filter, and a window function for the newest revisions of
-    facts.
-    """
+    """Return the questions by hand: an explicit filter, and a window function for the newest revisions of facts."""
     seen = f"WHERE available_at <= TIMESTAMPTZ '{iso(moment)}'"
     sources = {
         "prices": f"(FROM '{files['prices']}' {seen})",

@@ -37,9 +37,7 @@ _logger = logging.getLogger("pitlake.alerts")
     description="Reports each failed run: its steps, and the reason if pitlake refused it.",
 )
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
-    """Report each failed run: its steps, and the reason if pitlake refused it. Other errors' texts may contain
-    anything.
-    """
+    """Report each failed run: its steps, and pitlake's reason if it refused. Other texts may contain anything."""
     title = f"pitlake: {context.dagster_run.job_name} failed"
     _tell(context, title, _incident(context, "failed", tuple(_reasons(context))), lake, notifier)
 
@@ -51,9 +49,7 @@ def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, no
     description="Reports runs that published although a provider gave no usable answer to some requests.",
 )
 def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
-    """Report each run whose check `answered` failed: the datasets with missing data, counted by the provider's
-    reason.
-    """
+    """Report each run whose check `answered` failed: the datasets with missing data, by the provider's reason."""
     reasons = tuple(_unanswered(context))
     if reasons:
         title = f"pitlake: {context.dagster_run.job_name} got no answer to some questions"
@@ -135,10 +131,7 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
 def tell_of_stale_datasets(
     context: dg.SensorEvaluationContext, lake: LakeResource, notifier: Notifier
 ) -> dg.SkipReason:
-    """Report datasets with a freshness limit, compared with the newest lake version.
-
-    Datasets that are fresh again are removed from the list of reported ones.
-    """
+    """Report datasets past their freshness limit in the newest version; fresh ones leave the list."""
     reported: dict[str, str] = json.loads(context.cursor or "{}")
     try:
         stale = {name: clock.iso(newest) for name, newest in stale_datasets(lake.open(), clock.now())}

@@ -17,15 +17,7 @@ from assets.feeds.factory import feed_asset, source_of
 from assets.graph import all_extractors
 from checks.quality import quality_report
 from pipelines import alerts, earnings, forge, lineage, schedules
-from pipelines.jobs import (
-    dropped_files,
-    edgar_watch,
-    external_feeds,
-    graph_days,
-    graph_snapshots,
-    macro_watch,
-    quality,
-)
+from pipelines.jobs import dropped_files, edgar_watch, external_feeds, graph_days, graph_snapshots, macro_watch, quality
 from pipelines.maintenance import maintenance
 from pipelines.partitions import DAYS, EARNINGS
 from resources.forge import ForgeResource

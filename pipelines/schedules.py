@@ -16,15 +16,7 @@ from assets.derived.earnings_bundles import events
 from assets.drops.receiving import DROPS_VARIABLE
 from assets.feeds.feed import Scope
 from pipelines import earnings
-from pipelines.jobs import (
-    dropped_files,
-    edgar_watch,
-    external_feeds,
-    graph_days,
-    graph_snapshots,
-    macro_watch,
-    quality,
-)
+from pipelines.jobs import dropped_files, edgar_watch, external_feeds, graph_days, graph_snapshots, macro_watch, quality
 from pipelines.maintenance import maintenance
 from pipelines.sync import sources
 from pitlake.clock import new_york_day

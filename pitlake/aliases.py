@@ -1,7 +1,4 @@
-"""Common names of datasets, which every interface accepts in addition to the lake's own names.
-
-Nothing here reads a lake.
-"""
+"""Common names of datasets, which every interface accepts besides the lake's own. Nothing here reads a lake."""
 
 ALIASES = {
     "8-k": "reports",

@@ -242,9 +242,7 @@ def vintage_chart(
 
 
 def _beside_dots(frame: Frame, texts: Sequence[tuple[float, str]], y: float, css: str) -> Iterator[str]:
-    """Write values to the right of their dots, or to the left where the chart ends. Of two that overlap, only the later
-    one is written.
-    """
+    """Write values right of their dots, or left where the chart ends. Of two that overlap, write only the later."""
     least = math.inf
     for x, text in reversed(texts):
         width = LETTER_WIDTH * len(text) + 2 * DOT
@@ -271,9 +269,7 @@ def slider_marks(first: date, last: date, as_of: datetime, events: Sequence[date
 
 
 def reliability_chart(bands: Sequence[ForecastBand], frames: Sequence[Frame]) -> list[Svg]:
-    """Draw forecast probabilities (horizontal) against how often they came true (vertical); empty charts without
-    bands.
-    """
+    """Draw forecast probabilities against how often they came true; empty charts without bands."""
     if not bands:
         return [Svg()] * len(frames)
     ordered = sorted(bands, key=lambda band: band.forecast)

@@ -131,9 +131,7 @@ def start_of_new_york_day(day: date) -> datetime:
 
 
 def end_of_new_york_day(day: date) -> datetime:
-    """Return 00:00 New York of the next day, in UTC: the instant at which a publication date without a time counts.
-    Raises BadInstant.
-    """
+    """Return 00:00 New York of the next day in UTC, when a date without a time counts as public. Raises BadInstant."""
     if day == date.max:
         raise BadInstant("day", "out_of_range", "outside the years 1 to 9999")
     return start_of_new_york_day(day + timedelta(days=1))

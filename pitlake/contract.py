@@ -1,11 +1,8 @@
-"""The dataset contract, from which a dataset's schema, gate, view, checks and dictionary page are derived.
-
-The contracts are in pitlake/datasets, one file per dataset.
-"""
+"""The dataset contract, of which schema, gate, view, checks and page are made; one file each in pitlake/datasets."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 from string import Formatter
@@ -103,7 +100,7 @@ _COMPARISON = re.compile(rf"({NAME.pattern}) (>=|>|<=|<) ({NAME.pattern}|-?[0-9]
 _ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "instant"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Column:
     """One business column. `type` is a key of TYPES; `json` is a string of canonical JSON. values: the allowed texts.
     minimum, maximum: limits of a number, inclusive. pattern: a regular expression for the whole text, in the syntax
@@ -115,6 +112,7 @@ class Column:
     name: str
     type: str
     meaning: str
+    _: KW_ONLY
     unit: str = ""
     required: bool = False
     values: tuple[str, ...] = ()
@@ -159,16 +157,13 @@ class Comparison:
         return cls(left, operator, right if NAME.fullmatch(right) else float(right))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class GapRule:
-    """A condition under which a source record becomes a gap instead of a row.
+    """A condition under which a source record becomes a gap instead of a row, with the gap's `reason`."""
 
-    `reason` is the text stored in the gap.
-    """
-
-    type: str
     reason: str
     when: str
+    type: str = "unverifiable"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +191,8 @@ class DriftLimits:
 
 
 SEEN_LATER = GapRule(
-    type="unverifiable",
-    reason="replayed after a later answer was read; replay all captures into a new lake to get this record",
-    when="the replayed capture is older than the lake's newest reading of the record",
+    "replayed after a later answer was read; replay all captures into a new lake to get this record",
+    "the replayed capture is older than the lake's newest reading of the record",
 )
 
 
@@ -229,7 +223,7 @@ class Dataset:
             user mounted.
         lane: 1 the graph, 2 data from providers, 3 data shown in open mode only; a tag in Dagster.
         open_only: whether sessions as of an instant leave it out.
-        partitioned: whether a run covers New York days, from `first_day` on.
+        partitioned: whether a run covers New York days, from `first_day` on (default: in the group graph).
         freshness: the maximum age of the newest `available_at` on a trading day; an older one warns.
         knowable: for each column, who could know its value at `available_at`: a key of KNOWN (default: "record").
         searched: the columns that word searches read; sessions keep an index of them.
@@ -266,7 +260,7 @@ class Dataset:
     group: str = "graph"
     lane: int = 1
     open_only: bool = False
-    partitioned: bool = True
+    partitioned: bool | None = None
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
     knowable: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -286,6 +280,8 @@ class Dataset:
             object.__setattr__(self, "identity", self.key)
         if not self.thing:
             object.__setattr__(self, "thing", self.identity)
+        if self.partitioned is None:
+            object.__setattr__(self, "partitioned", self.group == "graph")
         if not self.alike:
             object.__setattr__(self, "alike", (self.entity,))
         self._refuse(len(names) != len(column_names), "a column is named twice")
@@ -364,18 +360,13 @@ class Dataset:
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """Return the view's columns that could not be known at available_at; a session may leave them out.
-
-        Evidence is one of them if such a column identifies the record.
-        """
+        """Return the columns that could not be known at available_at, with evidence if one identifies the record."""
         columns = {name for name, answer in self.knowable.items() if answer == "hindsight"}
         return frozenset(columns | ({"evidence"} if columns.intersection((*self.identity, *self.key)) else set()))
 
     @cached_property
     def session_columns(self) -> tuple[str, ...]:
-        """Return the stored columns that a session reads: the agent's, and the hash that orders revisions of one
-        instant.
-        """
+        """Return the stored columns that a session reads: the agent's, and the hash that orders revisions."""
         return (*self.agent_columns, "content_hash")
 
     @cached_property
@@ -393,9 +384,7 @@ class Dataset:
 
     @property
     def evidence_names(self) -> bool:
-        """Return whether evidence identifies one record, as a node of the graph does. The evidence of other datasets
-        may be shared by several records.
-        """
+        """Return whether evidence identifies one record, as a graph's node does, and is not shared by several."""
         return self.group == "graph"
 
     @cached_property
@@ -410,9 +399,7 @@ class Dataset:
 
     @property
     def captured(self) -> bool:
-        """Return whether a poll can be complete: captured answers, which can be replayed after later ones were read,
-        and mounted tables.
-        """
+        """Return whether a poll can be complete: captured answers, replayable after later ones, and mounted tables."""
         return self.group in {"external", "drops", "mounted"}
 
 

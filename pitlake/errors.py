@@ -111,10 +111,7 @@ class BadInstant(BadInput):
 
 
 class Unreadable(PitlakeError):
-    """A source text does not have the form of its field.
-
-    The message names the expected kind and never contains the text.
-    """
+    """A source text does not have the form of its field. The message names the kind, never the text."""
 
 
 class RecordRefused(PitlakeError):
@@ -175,9 +172,7 @@ class VersionVacuumed(LakeNotFound):
 
 
 class LakeFault(LakeError):
-    """A path of the lake can't be used. `cause`: "permission", "read_only", "missing", "damaged" or "unshown"; `path`:
-    the path.
-    """
+    """A path of the lake can't be used. `cause`: "permission", "read_only", "missing", "damaged" or "unshown"."""
 
     exit_code = 2
 
@@ -367,9 +362,7 @@ class NotifyFailed(PitlakeError):
 
 
 class GraphError(PitlakeError):
-    """Base class of errors of the source graph. Messages name the server's address and status code, never credentials
-    or parameters.
-    """
+    """Base class of errors of the source graph. Messages name address and status, never credentials or parameters."""
 
 
 class GraphUnavailable(GraphError):
@@ -410,9 +403,7 @@ GONE = "the data for this answer can't be read; try again without a cursor, or i
 
 
 def for_agents(error: PitlakeError) -> str:
-    """Return the message that an agent reads for an error: one sentence that reveals nothing about files, versions or
-    later rows.
-    """
+    """Return the message that an agent reads for an error: one sentence, silent about files, versions or later rows."""
     # An agent must not learn paths of this machine, so the message leaves the path out.
     if isinstance(error, MachineExhausted):
         return f"{error.problem}: {error.place}; the lake is unchanged; try again later or inform its operator"

@@ -34,9 +34,7 @@ def planned(day: date) -> ExchangeSession | None:
 
 
 def session_by(day: date, moment: datetime) -> ExchangeSession | None:
-    """Return the session of a New York day as known at an instant: as planned, until it closes early or does not
-    open.
-    """
+    """Return the session of a New York day as known at an instant: as planned, until it closes early or stays shut."""
     actual, plan = session(day), planned(day)
     if plan is None or moment >= (plan.open if actual is None else actual.close):
         return actual

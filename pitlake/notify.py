@@ -1,7 +1,4 @@
-"""Messages to people through the library `apprise`: webhooks, e-mail, chats.
-
-Channels are URLs that contain credentials, so an error shows only the kind and the host of a channel.
-"""
+"""Messages to people through `apprise`; an error shows only a channel's kind and host, as its URL is secret."""
 
 import logging
 import re
@@ -57,9 +54,7 @@ def _sent(channel: str, title: str, body: str) -> str:
 
 
 def _said(place: int, channel: str) -> str:
-    """Return a channel without its credentials: its kind and host, or its position in the list if the host may be a
-    key.
-    """
+    """Return a channel without credentials: its kind and host, or its place in the list if the host may be a key."""
     match = _HOSTED.fullmatch(channel)
     if match:
         return f"{match['kind']}://{match['host']}"

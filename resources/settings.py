@@ -1,7 +1,4 @@
-"""Settings of extraction that affect availability, as a Dagster resource, so that all assets of a run share them.
-
-The defaults come from the environment when a run starts.
-"""
+"""Settings of extraction that affect availability, shared by a run; defaults from its environment."""
 
 from datetime import timedelta
 

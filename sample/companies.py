@@ -278,9 +278,7 @@ def add_company(graph: Graph, company: Company) -> None:
 
 
 def add_relations(graph: Graph) -> None:
-    """Relate neighbours in the list of companies, as if news mentioned them together; each relation is stored once, in
-    one direction.
-    """
+    """Relate neighbours in the list of companies, as if news mentioned them together; each once, in one direction."""
     filers = list(companies())
     for source, target in pairwise(filers):
         graph.edge(

@@ -133,9 +133,7 @@ def publish_history(server: GraphServer, lake: Lake, tick: Tick) -> None:
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
-    """Return Dagster's job of all assets, from the server into the lake, and an instance that shows the run in the
-    UI.
-    """
+    """Return Dagster's job of all assets, from server to lake, and an instance that shows the run in the UI."""
     import dagster as dg
 
     from pipelines.definitions import build_definitions
@@ -192,10 +190,7 @@ def publish(
 def show(lake: Lake, demonstration: Demonstration) -> None:
     """Ask one question as of two instants. Raises PitlakeError if an answer differs from the sample's manifest."""
     out.print(f"\n{demonstration.title}", style="bold")
-    expected = {
-        demonstration.before: demonstration.answer_before,
-        demonstration.after: demonstration.answer_after,
-    }
+    expected = {demonstration.before: demonstration.answer_before, demonstration.after: demonstration.answer_after}
     for as_of, answer in expected.items():
         with story.asking(lake, as_of, finished) as session:
             value, _, teller = session.sql(demonstration.sql).rows()[0]

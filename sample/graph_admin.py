@@ -21,11 +21,7 @@ Row = Mapping[str, object]
 
 
 class GraphAdmin:
-    """The single writer of one database on a server that we own.
-
-    Raises:
-        BadInput: the server is not ours.
-    """
+    """The single writer of one database on a server that we own. Raises BadInput for another server."""
 
     def __init__(self, server: GraphServer) -> None:
         if server.admin_auth is None:

@@ -1,7 +1,4 @@
-"""Writes the world over Bolt into a graph we own: constraints first, then part by part, nodes before edges.
-
-It refuses a graph that is not empty, so that sample and real data never mix.
-"""
+"""Writes the world over Bolt into an empty graph of ours: constraints, then part by part, nodes first."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -31,15 +31,13 @@ EVOLVED: tuple[Expectation, ...] = evolved().expectations
 
 # Quirks of the source that no extractor can encounter, with the reason.
 NOT_PLANTED: dict[int, str] = {
-    52: "an alias that one query language reads as infinity; this concerns the query, not the data",
+    52: "an alias that one query language reads as infinity; this concerns the query, not the data"
 }
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One question asked as of two instants. `sql` returns one row: a number, its period, and the source that states
-    it.
-    """
+    """One question asked as of two instants. `sql` returns a row: a number, its period, the source that states it."""
 
     title: str
     ticker: str

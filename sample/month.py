@@ -90,11 +90,7 @@ HALTED = replace(
 HELD = replace(LATER, notional=12.0, factor_exposures={"equity": 12.0}, stop="225")
 WAITING = replace(LATER, notional=5.0, factor_exposures={"equity": 5.0}, target="280", stop="228")
 PLANS: Mapping[str, tuple[Sequence[Expression], Sequence[str], str]] = {
-    RESULTS: (
-        (TRADE, LATER),
-        ("E-001", "E-002"),
-        "V-001 is written. Two trades wait, for days and for weeks.",
-    ),
+    RESULTS: ((TRADE, LATER), ("E-001", "E-002"), "V-001 is written. Two trades wait, for days and for weeks."),
     CRASH: ((HALTED, HELD), ("E-003", "E-004"), "V-001 stands. OWNH and a smaller position in Apple wait."),
     AFTER: ((WAITING,), ("E-005",), "V-001 stands. A further tranche waits for you."),
 }

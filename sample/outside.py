@@ -29,9 +29,8 @@ SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     **dict.fromkeys(("av_earnings", "yahoo_earnings"), Scope(tickers=("AAPL", "QACB"))),
     "sec_facts": Scope(ciks=(BOGMARSH, APPLE)),
     "sec_filings": Scope(ciks=(BOGMARSH, APPLE)),
-    "polygon_splits": Scope(
-        tickers=("AAPL", "QACB", "QBRY")
-    ),  # Without them, per-share figures count from their fetch.
+    # Without splits, per-share figures count from their fetch.
+    "polygon_splits": Scope(tickers=("AAPL", "QACB", "QBRY")),
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("QACB guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),

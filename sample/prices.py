@@ -118,7 +118,8 @@ def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date
 
 def stored(symbol: str, day: date, path: Mapping[date, Bar], fractional: bool = False) -> Properties:
     """Return a bar as the edge stores it: on the split basis of its load, with the time 16:00 even on early closes."""
-    bar, factor = path[day], _factor_at_load(symbol, day)
+    first, last = LOADED_LATE.get(symbol, (date.max, date.min))
+    bar, factor = path[day], 1.0 if first <= day <= last else split_factor(symbol, day)
     previous = before(day).day
     volume = bar.volume / factor + (0.4375 if fractional else 0.0)
     return {
@@ -132,11 +133,6 @@ def stored(symbol: str, day: date, path: Mapping[date, Bar], fractional: bool = 
         "daily_return": change(path, previous, day) if previous in path else 0.0,
         "timestamp": blank_new_york(new_york(day, 16)),
     }
-
-
-def _factor_at_load(symbol: str, day: date) -> float:
-    first, last = LOADED_LATE.get(symbol, (date.max, date.min))
-    return 1.0 if first <= day <= last else split_factor(symbol, day)
 
 
 @lru_cache(maxsize=1)

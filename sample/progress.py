@@ -15,9 +15,7 @@ _console = Console(stderr=True, highlight=False)
 
 @contextmanager
 def step(title: str, of: int | None = None) -> Iterator[Tick]:
-    """Show a step while the block runs, and its duration afterwards. The block may call `tick` with the number done and
-    the last item.
-    """
+    """Show a step while the block runs, and then its duration. The block may call `tick` with a count and an item."""
     began = time.monotonic()
     with _bar(title, of) if _console.is_terminal else _lines(title, of) as tick:
         yield tick

@@ -55,9 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Evolved:
-    """What changes in the graph between two runs: overwritten nodes, added nodes, and the outcomes of a second
-    extraction.
-    """
+    """What changes in the graph between two runs: overwritten and added nodes, outcomes of a second extraction."""
 
     changes: tuple[Change, ...]
     arrivals: Graph

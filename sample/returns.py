@@ -79,9 +79,7 @@ def of_benchmark(returns: Returns, benchmark: str) -> Returns:
 def add_influences(
     graph: Graph, label: str, event_id: str, company: Company, created_at: str, returns: Returns
 ) -> None:
-    """Add INFLUENCES edges to the company's industry, sector and index, and to the company itself except for
-    reports.
-    """
+    """Add INFLUENCES edges to the company's industry, sector and index, and but for reports to the company itself."""
     facts = {"symbol": company.ticker, "created_at": created_at}
     if label != "Report":
         graph.edge((label, "INFLUENCES", "Company"), event_id, company.cik, **facts, **returns)

@@ -21,9 +21,7 @@ EdgeKind = tuple[str, str, str]
 
 
 def display(value: object) -> object:
-    """Return a value as the graph's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists
-    unchanged.
-    """
+    """Return a value as the graph's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists as is."""
     if value is None:
         return "null"
     if isinstance(value, bool):

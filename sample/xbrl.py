@@ -67,9 +67,7 @@ class Period:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact as a document states it. A numeric fact has a unit. `members` are explicit; `typed` axes have no
-    members.
-    """
+    """A fact as a document states it. A numeric fact has a unit. `members` are explicit, `typed` axes have none."""
 
     concept: str
     period: Period

@@ -1,7 +1,4 @@
-"""The catalogue as pages: docs/queries.md for people, and the reference of the skill `lake-schema` for agents.
-
-Contracts and headers define datasets and queries; these pages format them.
-"""
+"""The catalogue as pages: docs/queries.md for people, the skill `lake-schema`'s reference for agents."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,4 @@
-"""The data agents' skills that follow from the contracts and the query catalogue: the queries of each domain.
-
-catalogue_pages.py makes the reference of the whole lake, in `lake-schema`.
-"""
+"""The data agents' skills that follow from contracts and catalogue: the queries of each domain."""
 
 import json
 from collections.abc import Mapping

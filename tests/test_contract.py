@@ -60,6 +60,12 @@ def test_a_contract_that_contradicts_itself_is_refused(changes, problem):
         replace(PLAYS, **changes)
 
 
+@pytest.mark.parametrize(("group", "partitioned"), [("graph", True), ("external", False), ("drops", False)])
+def test_only_datasets_of_the_graph_cover_days_by_default(group, partitioned):
+    assert replace(PLAYS, group=group, partitioned=None).partitioned is partitioned
+    assert replace(PLAYS, group=group, partitioned=not partitioned).partitioned is not partitioned
+
+
 @pytest.mark.parametrize("column", ["", "available_at", "updated"])
 def test_a_source_may_date_its_changes(column):
     assert replace(PLAYS, revised_at=column).revised_at == column

@@ -166,7 +166,9 @@ def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
 def _note_start(call: Any, env: Mapping[str, str]) -> str:
     """Store a note about a data agent, by id and name, with the cut-offs of its prompt; return the cut-offs."""
     tool_input, response = call.message["tool_input"], call.message["tool_response"]
-    pits = _pits(tool_input.get("prompt"))
+    prompt = tool_input.get("prompt")
+    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
+    pits = " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
     for agent in {response.get("agentId"), tool_input.get("name")} - {None}:
         _remember(call, env, agent, {"pits": pits, "tries": 0})
     return pits
@@ -191,12 +193,6 @@ def _cut_off(state: Mapping[str, Any], env: Mapping[str, str]) -> Any:
     return _shared().cut_off({"command": str(state.get("pits", ""))}, env)
 
 
-def _pits(prompt: Any) -> str:
-    """Return the cut-offs that a prompt gives in the form of a command's flags."""
-    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
-    return " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
-
-
 def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:
     gap = json.dumps({"data": [], "gaps": [{"type": "pit_excluded", "reason": reason}]})
     replacement = {**response, "content": [{"type": "text", "text": gap}]}
@@ -205,19 +201,14 @@ def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:
 
 
 def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
-    """Return how often this agent's answers were invalid, including this one. If the count can't be stored, it exceeds
-    every limit.
-    """
+    """Return how often this agent's answers were invalid, with this one; over every limit if it can't be stored."""
     agent = call.message.get("agent_id")
     tries = _remembered(call, env, agent).get("tries", 0) + 1 if verdict else 0
     return tries if _remember(call, env, agent, {"tries": tries}) else MOST + 1
 
 
 def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]:
-    """Return the note about a data agent of this session.
-
-    It is empty for other agents, and also for an unknown agent if notes can't be stored.
-    """
+    """Return the note about a data agent of this session; empty for others, or if notes can't be stored."""
     path = _note(call, env, agent)
     try:
         with open(path, "rb") as note:

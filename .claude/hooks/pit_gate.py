@@ -34,10 +34,7 @@ class Refused(Exception):
 
 
 def main() -> int:
-    """Check the message on stdin and write the answer to stdout.
-
-    Check the message; any failure results in a block or the exit code 2.
-    """
+    """Judge the message on stdin and write the answer to stdout; any failure blocks it or exits with 2."""
     started, text = time.perf_counter(), b""
     try:
         pit_call = _shared()

@@ -66,11 +66,7 @@ _WRITES = re.compile(
 
 
 def main() -> int:
-    """Check the message on stdin and write the answer to stdout.
-
-    Judge the call; any failure denies it or results in the exit
-    code 2.
-    """
+    """Judge the message on stdin and write the answer to stdout; any failure denies the call or exits with 2."""
     started = time.perf_counter()
     try:
         pit_call = _shared()
@@ -100,9 +96,7 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
 
 
 def _in_the_foreground(call: Any) -> dict[str, Any]:
-    """Make a data agent run in the foreground, where its answer passes the gate before the session reads it. Other
-    calls are unchanged.
-    """
+    """Run a data agent in the foreground, where the gate sees its answer first. Other calls are unchanged."""
     data_agent = _shared().is_data_agent(call.input.get("subagent_type"))
     if call.tool not in STARTERS or not data_agent or call.input.get("run_in_background") is False:
         return {}
@@ -196,9 +190,7 @@ def _skill(call: Any) -> tuple[str, str] | None:
 
 
 def _expands(tool_input: Mapping[str, Any]) -> bool:
-    """Return whether Claude Code would replace part of a text: `@file` by the file, or a command after `!` by its
-    output.
-    """
+    """Return whether Claude Code would replace part of a text: `@file`, or a command after `!`."""
     return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in tool_input.values())
 
 
@@ -251,10 +243,7 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _flags(words: Sequence[str]) -> Iterator[str]:
-    """Return the flags of a command.
-
-    If the command is not in READERS, return the command itself too, so that it never counts as a flag.
-    """
+    """Return the flags of a command; one that is not in READERS is returned too, so it never counts as a flag."""
     if words[0] not in READERS:
         yield words[0]
     yield from (word for word in words[1:] if word.startswith("-"))

@@ -91,11 +91,9 @@ class Places:
         if folded[:1] in ((SCRATCH,), (WORLD,)):
             return False
         hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
-        return not any(name.startswith(".") or name in MARKS for name in hidden) and not self._in_a_lake(names)
-
-    def _in_a_lake(self, names: list[str]) -> bool:
-        folders = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
-        return any(map(self._is_a_lake, folders))
+        return not any(name.startswith(".") or name in MARKS for name in hidden) and not any(
+            map(self._is_a_lake, (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1)))
+        )
 
     def _is_a_lake(self, folder: str) -> bool:
         if folder not in self._lakes:
@@ -104,9 +102,7 @@ class Places:
 
 
 def leads_to(folder: str, path: str) -> str | None:
-    """Return the target of a path from a folder, with links resolved; None if it is not a path, too long or too
-    deep.
-    """
+    """Return the target of a path from a folder, with links resolved; None if not a path, too long or too deep."""
     whole = os.path.join(folder, os.path.expanduser(path)) if len(path) <= MOST_PATH else path
     if len(whole) > MOST_PATH or whole.count(os.sep) > MOST_DEPTH:
         return None

@@ -42,7 +42,7 @@ class Announcement:
         return self.available_at, self.source, self.statement, self.evidence
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AnnouncementSource:
     """How to read one dataset. `where` and `select` are SQL over its revisions; `parse` returns a row's statement, day
     and fields.
@@ -102,10 +102,6 @@ def _reported(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
     return str(row["fiscal_date_ending"]), row["reported_date"], {name: row[name] for name in names}
 
 
-def _yahoo(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
-    return str(row["first_stated"]), row["event_date"], {"yahoo_date": row["event_date"]}
-
-
 def _call(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
     start = row["call_start"]
     fields = {"call_start": start} | ({"transcript_at": row["available_at"]} if row["transcript"] else {})
@@ -116,58 +112,48 @@ _FISCAL = "concat_ws('/', exchange, ticker, fiscal_year, fiscal_quarter) AS name
 
 RELEASES = (
     AnnouncementSource(
-        dataset="reports",
-        select="accession_no, cik, ticker, created AS event_at, 'offset' AS acceptance_rule, release_rule",
+        "reports",
+        "accession_no, cik, ticker, created AS event_at, 'offset' AS acceptance_rule, release_rule",
+        _release,
         where="form_type = '8-K' AND len(list_filter(items, lambda x: x LIKE 'Item 2.02%')) > 0",
         tickers="list_append(tickers, ticker)",
-        parse=_release,
     ),
     AnnouncementSource(
-        dataset="sec_filings",
-        select="accession_no, cik, accepted_at AS event_at, acceptance_rule, release_rule",
+        "sec_filings",
+        "accession_no, cik, accepted_at AS event_at, acceptance_rule, release_rule",
+        _release,
         where="form_type = '8-K' AND list_contains(items, '2.02')",
         by_cik=True,
-        parse=_release,
     ),
 )
 
 # A call follows its release within days.
 STATEMENTS = (
     AnnouncementSource(
-        dataset="av_earnings",
-        select="fiscal_date_ending, reported_date, report_time",
+        "av_earnings",
+        "fiscal_date_ending, reported_date, report_time",
+        _reported,
         where="period_type = 'quarter'",
-        parse=_reported,
         before=DAYS_BEFORE,
         after=DAYS_AFTER,
     ),
     AnnouncementSource(
-        dataset="yahoo_earnings",
-        select="first_stated, event_date",
-        parse=_yahoo,
+        "yahoo_earnings",
+        "first_stated, event_date",
+        lambda row: (str(row["first_stated"]), row["event_date"], {"yahoo_date": row["event_date"]}),
         before=DAYS_BEFORE,
         after=DAYS_AFTER,
     ),
     AnnouncementSource(
-        dataset="call_events",
-        select=f"{_FISCAL}, false AS transcript",
-        where="call_start IS NOT NULL",
-        parse=_call,
-        before=4,
-        after=1,
+        "call_events", f"{_FISCAL}, false AS transcript", _call, where="call_start IS NOT NULL", before=4, after=1
     ),
     AnnouncementSource(
-        dataset="call_transcripts",
-        select=f"{_FISCAL}, true AS transcript",
-        where="call_start IS NOT NULL",
-        parse=_call,
-        before=4,
-        after=1,
+        "call_transcripts", f"{_FISCAL}, true AS transcript", _call, where="call_start IS NOT NULL", before=4, after=1
     ),
     AnnouncementSource(
-        dataset="transcripts",
-        select="transcript_id AS name, conference_datetime AS call_start, available_at, true AS transcript",
-        parse=_call,
+        "transcripts",
+        "transcript_id AS name, conference_datetime AS call_start, available_at, true AS transcript",
+        _call,
         before=4,
         after=1,
     ),

@@ -1,7 +1,4 @@
-"""The Dagster assets built per event: partitions are releases, and one run covers many of them.
-
-The other modules of this folder make a release's rows.
-"""
+"""The Dagster assets built per event: partitions are releases, and one run covers many of them."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -64,11 +61,6 @@ def _outcomes(lake: Lake, events: Sequence[Event], run_id: str, _config: BundleC
     return earnings_outcomes.build(lake, events, run_id=run_id, audits=(expected,))
 
 
-def _dep(name: str) -> dg.AssetDep:
-    """Declare a dependency on any day of an input."""
-    return dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping() if get(name).partitioned else None)
-
-
 def event_asset(
     dataset: Dataset, partitions: dg.PartitionsDefinition[str], reads: Sequence[str], build: Build
 ) -> dg.AssetsDefinition:
@@ -79,7 +71,10 @@ def event_asset(
         "duckdb",
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.single_run(),
-        deps=[_dep(name) for name in reads],
+        deps=[
+            dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping() if get(name).partitioned else None)
+            for name in reads
+        ],
     )
     def materialise(context: dg.AssetExecutionContext, config: BundleConfig, lake: LakeResource) -> AssetEvents:
         lake_now, keys = lake.open(), config.releases or context.partition_keys

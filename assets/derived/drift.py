@@ -60,11 +60,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
             polled |= {capture.location for capture in captures}
         observed_at = clock.now()
         run = RunFacts.of_lake(
-            lake,
-            observed_at=observed_at,
-            releases=releases.at(observed_at),
-            statements=statements,
-            splits=splits,
+            lake, observed_at=observed_at, releases=releases.at(observed_at), statements=statements, splits=splits
         )
         rows += [outcome for outcome, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(outcome, Row)]
     try:

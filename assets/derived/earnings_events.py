@@ -64,10 +64,7 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
-    """Return the position of an instant in its New York day's session, as known at another instant.
-
-    One of before_open, during, after_close and no_session.
-    """
+    """Return an instant's place in its day's session as known then: before_open, during, after_close, no_session."""
     session = session_by(clock.new_york_day(event_at), known_at)
     if session is None:
         return "no_session"
@@ -100,10 +97,7 @@ def _releases_near(statement: Announcement, source: AnnouncementSource, releases
 
 
 def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
-    """Yield a statement of a release.
-
-    If the exchange did not open as planned, yield it again at that instant, if it has passed.
-    """
+    """Yield a statement of a release, and again when the exchange did not open as planned, once that is past."""
     row = _row(release, statement)
     yield row
     plan = planned(clock.new_york_day(row["event_at"]))

@@ -49,9 +49,7 @@ class Series(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A symbol's change over a window: the percentage, the number of shares that one share became, and the bars and
-    splits behind it.
-    """
+    """A symbol's change over a window: percentage, shares that one share became, and the bars and splits behind it."""
 
     percent: float
     shares: float
@@ -107,9 +105,7 @@ def build(
 
 
 def windows(event_at: datetime) -> Iterator[Window]:
-    """Yield the windows of a release: from the last close up to it to the n-th close after it, by the exchange's
-    sessions.
-    """
+    """Yield the windows of a release: from the last close before it to the n-th close after it."""
     day = clock.new_york_day(event_at)
     around = [day + timedelta(days=offset) for offset in range(-MOST_DAYS_SHUT, 2 * WINDOWS[-1] + MOST_DAYS_SHUT)]
     closes = [(each, session.close) for each in around if (session := exchange_session(each)) is not None]

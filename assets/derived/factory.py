@@ -1,7 +1,4 @@
-"""The Dagster assets of derived datasets: each is downstream of its inputs and reads only the lake.
-
-The other modules of this folder derive the rows.
-"""
+"""The Dagster assets of derived datasets: each below its inputs, reading only the lake."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,9 +58,7 @@ def names_asset() -> dg.AssetsDefinition:
 
 
 def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
-    """Return the asset of earnings events, downstream of the datasets that state them; each release becomes a
-    partition.
-    """
+    """Return the asset of earnings events, below the datasets that state them; each release becomes a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:

@@ -131,27 +131,20 @@ def _pages_read(
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
-    """Return the statements of a poll, given earlier polls.
-
-    A name that an earlier poll did not contain is dated after that poll.
-    """
+    """Return the statements of a poll. A name that earlier polls did not contain is dated after them."""
     rows, gaps = [], []
     for borne in names_of(poll, earlier):
         if borne.shown_day is not None:
-            rows.append(_borne(poll, borne.name, borne.shown_day))
+            rows.append(_borne_since(poll.cik, borne.name, borne.shown_day, poll.location, poll.fetched_at))
         is_new = borne.until is not None or not earlier or earlier[-1].name != borne.name
         if borne.shown_day is None and borne.until is None and is_new:
             rows.append(_seen(poll))
         if (borne.shown_day is None and is_new) or not borne.is_plain:
-            gaps.append(_undated(poll, borne.name))
+            gaps.append(StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={borne.name}"))
     fetched = clock.iso(poll.fetched_at)
     evidence = f"{poll.location}&item=tickers"
     rows.append(_statement(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
     return rows, gaps
-
-
-def _undated(poll: Poll, name: str) -> StagedGap:
-    return StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={name}")
 
 
 def _seen(poll: Poll) -> NameStatement:
@@ -181,15 +174,8 @@ def _of_header(capture: Capture) -> Iterator[NameStatement]:
             yield _borne_since(cik, name, since, capture.location, capture.fetched_at)
 
 
-def _borne(poll: Poll, name: str, since: date) -> NameStatement:
-    return _borne_since(poll.cik, name, since, poll.location, poll.fetched_at)
-
-
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
-    """Return a name that EDGAR dates from a certain day.
-
-    It was public at the end of that day, or at the fetch if that is earlier.
-    """
+    """Return a name that EDGAR dates from a day: public at the day's end, or at the fetch if that is earlier."""
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
     statement = _statement(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
     return statement | {"since": since, "available_at_source": DATASET.source_tag}
@@ -223,9 +209,7 @@ def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[NameStatement
 
 
 def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
-    """Return the tickers of a cover page: it may spell several in one text, with an exchange before them, or a word for
-    none.
-    """
+    """Return the tickers of a cover page, whose text may name several, with their exchange, or a word for none."""
     parts = (part.rpartition(":")[2].strip().upper() for text in spelled_symbols for part in _BETWEEN.split(text))
     return sorted({part for part in parts if part not in _NO_TICKER})
 

@@ -28,7 +28,7 @@ MICROSECOND = timedelta(microseconds=1)
 def readings(accepted: Dated) -> tuple[datetime, ...]:
     """Return every instant that an acceptance may have been, the latest last."""
     if accepted.rule == dating.LATER:
-        return _as_utc(accepted.instant), accepted.instant
+        return accepted.instant.astimezone(NEW_YORK).replace(tzinfo=timezone.utc), accepted.instant
     return (accepted.instant - MICROSECOND,) if accepted.rule == dating.DATE_ONLY else (accepted.instant,)
 
 
@@ -51,9 +51,7 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
 
 
 def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """Yield a unit's outcomes, in which each filing has the best acceptance that its own text and all earlier ones
-    prove.
-    """
+    """Yield a unit's outcomes, each filing with the best acceptance that its own text and all earlier ones prove."""
     outcomes = list(found_outcomes)
     numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}
     statements_of: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -80,9 +78,7 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """Return the row with the acceptance that the lake published, if the rest of the filing is unchanged and both may
-    be the same instant. A better proof is not new content.
-    """
+    """Return the row with the published acceptance, if the rest is unchanged: a better proof is not new content."""
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [
         statement
@@ -132,7 +128,3 @@ def _new_york(naive: datetime) -> datetime:
 
 def _whole(moment: datetime) -> datetime:
     return moment.replace(microsecond=0)  # Headers have seconds, and the JSON has milliseconds.
-
-
-def _as_utc(moment: datetime) -> datetime:
-    return moment.astimezone(NEW_YORK).replace(tzinfo=timezone.utc)

@@ -1,7 +1,4 @@
-"""Makes a Dagster asset of a feed: its config is a scope and a mode.
-
-Dating and publishing use the same code as all other runs.
-"""
+"""Makes a Dagster asset of a feed, configured by scope and mode. It dates and publishes as all runs do."""
 
 import json
 import logging
@@ -90,9 +87,7 @@ def _is_blank(run_config: Mapping[str, Any]) -> bool:
 
 
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
-    """Return the asset of one feed, with its dataset's name. Its config decides what a run covers, so it has no
-    partitions.
-    """
+    """Return the asset of one feed, named as its dataset. Its config decides what a run covers: no partitions."""
     dataset = feed.dataset
 
     @dataset_asset(

@@ -1,6 +1,4 @@
-"""Helpers for answers with many records: the name of a record in evidence, and repeated records. resources/http defines
-answers.
-"""
+"""Helpers for answers with many records: the name of a record in evidence, and repeated records."""
 
 import hashlib
 import json
@@ -52,9 +50,7 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
 
 
 def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
-    """Return the parsed value, so that two spellings of a value are the same key, or the spelling if it can't be
-    parsed.
-    """
+    """Return the parsed value, so that its spellings share one key, or the spelling if it can't be parsed."""
     try:
         return parser(value)
     except Unreadable:

@@ -21,9 +21,7 @@ class LakeStatements:
         self._snapshot: Snapshot | None = None
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Return every revision of the rows with these values in a column, oldest first: the business columns,
-        available_at and observed_at.
-        """
+        """Return every revision of rows with these values in a column, oldest first: columns and both instants."""
         table = self.table(dataset, column, values)
         return [] if table is None else as_statements(table)
 

@@ -1,7 +1,4 @@
-"""Parses an earlier run of a feed again from its captures with today's code, and compares the result with the lake.
-
-Nothing is fetched or published: a run in mode replay publishes.
-"""
+"""Parses an earlier run again from its captures with today's code, to compare it with the lake."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -48,10 +45,7 @@ class Difference:
 
 
 def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Difference:
-    """Parse a run again and compare it with the lake.
-
-    Raises BadInput for a run without captures here, CaptureDamaged.
-    """
+    """Parse a run again and compare it with the lake. Raises BadInput without its captures, CaptureDamaged."""
     run_facts = store.run(run_id, feed.dataset.name)
     until = clock.instant(run_facts["until"])
     difference = Difference()

@@ -101,10 +101,7 @@ def run_feed(
 def run_once(
     feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fetch or replay only this scope, whatever else was captured: for callers that decide the order of reading.
-
-    Raises the errors of `run_feed`.
-    """
+    """Fetch or replay only this scope, for callers that decide the order. Raises the errors of `run_feed`."""
     run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake).at, audits)
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 
@@ -139,9 +136,7 @@ def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) ->
 
 
 class _Run:
-    """One run of a feed into a lake. read: the captures that began the states it has read. refused: the reasons of the
-    gaps that these became.
-    """
+    """One run of a feed into a lake. read: captures that began the states it read. refused: reasons of their gaps."""
 
     def __init__(
         self,
@@ -263,10 +258,7 @@ class _Run:
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
-        """Record which captures were read, once they are published.
-
-        If the run dies before that, the next run reads them again.
-        """
+        """Record which captures were read, once they are published; after a crash the next run reads them again."""
         self._store.keep_run(
             self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read), "refused": self.refused}
         )
@@ -371,14 +363,12 @@ def _first_held(
         if isinstance(outcome, Gap):
             yield replace(outcome, available_at=at), day_of(at)
         elif at > run.observed_at:
-            yield _not_yet(feed, outcome), day_of(at)
+            yield (
+                Gap(feed.future.type, feed.future.reason, outcome.evidence, None, day_of(outcome.available_at)),
+                day_of(at),
+            )
         else:
             yield replace(outcome, available_at=at, basis=OBSERVED if at == seen_at else outcome.basis), day_of(at)
-
-
-def _not_yet(feed: Feed, row: Row) -> Gap:
-    """Return the gap of a row whose capture, by the provider's clock, was taken after this run."""
-    return Gap(feed.future.type, feed.future.reason, row.evidence, None, day_of(row.available_at))
 
 
 def _content(row: Row) -> str:

@@ -1,7 +1,4 @@
-"""Shared code of filings and their content: the Cypher around a Report, its company, and the place of its release.
-
-Independent of datasets.
-"""
+"""Shared code of filings and their content: the Cypher around a Report, its company, its release's place."""
 
 from functools import lru_cache
 from typing import Any

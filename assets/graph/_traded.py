@@ -38,10 +38,7 @@ Entity = tuple[str, str]  # label and id
 
 
 class ProvenFactors(NamedTuple):
-    """The factors that make an entity's bars as traded, by day; None: not proven.
-
-    Bars of other days are as traded from `since` on, and unproven before.
-    """
+    """The factors that make bars as traded, by day (None: not proven); other days' bars are, from `since` on."""
 
     since: date
     factors: Mapping[date, float | None]
@@ -84,7 +81,8 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
     for node in _rows(graph, SPLITS, {}):
         day = texts.leading_day(node["day"])
         if day is not None:
-            splits = day, _ratio(node["before"], node["after"])
+            sides = [texts.readable(texts.number, side) for side in (node["before"], node["after"])]
+            splits = day, sides[1] / sides[0] if all(side is not None and side > 0 for side in sides) else None
             for company in node["companies"]:
                 by_company.setdefault(str(company), []).append(splits)
             if not node["companies"]:
@@ -101,11 +99,6 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
     return split_entities
 
 
-def _ratio(before: object, after: object) -> float | None:
-    sides = [texts.readable(texts.number, side) for side in (before, after)]
-    return sides[1] / sides[0] if all(side is not None and side > 0 for side in sides) else None
-
-
 def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> dict[Entity, list[_basis.Bar]]:
     bars_of: dict[Entity, list[_basis.Bar]] = {}
     params = {"ids": sorted({entity_id for _, entity_id in entities}), "lo": since.isoformat()}
@@ -118,11 +111,7 @@ def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> di
 
 
 def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
-    """Return closes that are as traded, by day.
-
-    They come from a source that states traded prices, or the lake saw them before any split that could have changed
-    them.
-    """
+    """Return closes that are as traded, by day: from such a source, or seen before any split could change them."""
     statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
     raw: dict[str, dict[date, float]] = {}
     for bar in statements(av_daily_bars.DATASET, "ticker", symbols):

@@ -95,11 +95,5 @@ def closes_early(close_at: datetime) -> bool:
 
 
 EXTRACTOR = Extractor(
-    dataset=DATASET,
-    windows=(WINDOW,),
-    sweeps=(UNDATED,),
-    locate=locate,
-    values=values,
-    split=split,
-    trail=LONGEST,
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, split=split, trail=LONGEST
 )

@@ -78,10 +78,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(last_splits: LastSplits) -> Extractor:
-    """Return the extractor with these splits.
-
-    The New York day of a split may contain dividends declared on any earlier day.
-    """
+    """Return the extractor with these splits; a split's New York day may hold dividends declared on any earlier day."""
     days_of_splits = set(map(day_of, last_splits.values()))
 
     def trail_of(day: date) -> int:

@@ -123,10 +123,7 @@ def exchange(record: Record) -> dict[str, Any]:
 
 
 def vector(value: Any) -> list[float]:
-    """Return a list of finite numbers.
-
-    They must not all be 0, because a zero vector has no direction. Raises Unreadable.
-    """
+    """Return a list of finite numbers, not all 0, as that vector has no direction. Raises Unreadable."""
     if not isinstance(value, list) or not all(_is_finite(number) for number in value) or not any(value):
         raise Unreadable("no vector")
     return [float(number) for number in value]

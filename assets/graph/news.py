@@ -1,7 +1,4 @@
-"""Dataset `news`: the graph's News nodes, dated by the later of their two instants.
-
-The module contains Cypher and pure functions.
-"""
+"""Dataset `news`: the graph's News nodes, dated by the later of their instants. Cypher and pure functions."""
 
 import re
 from typing import Any

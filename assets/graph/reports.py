@@ -1,7 +1,4 @@
-"""Dataset `reports`: one row per SEC filing, dated by EDGAR's release of it.
-
-The module contains Cypher and pure functions.
-"""
+"""Dataset `reports`: one row per SEC filing, dated by EDGAR's release of it. Cypher and pure functions."""
 
 import re
 from typing import Any

@@ -138,9 +138,7 @@ def day(value: Any) -> date | None:
 
 
 def leading_day(value: Any) -> date | None:
-    """Return the day that a text begins with, or None. A record without a readable instant is filed under that day.
-    Never raises.
-    """
+    """Return the day that a text begins with, or None: such a record is filed under that day. Never raises."""
     try:
         parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
@@ -180,10 +178,7 @@ def json_array(value: Any) -> str | None:
 
 
 def json_or_text(value: Any) -> str | None:
-    """Return canonical JSON.
-
-    A text that can't be parsed becomes a JSON string, so that the record can still be used.
-    """
+    """Return canonical JSON. A text that can't be parsed becomes a JSON string, so that the record stays usable."""
     try:
         return canonical_json(value)
     except Unreadable:
@@ -197,9 +192,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def strings(value: Any) -> list[str] | None:
-    """Return a list of texts, native, as a JSON array, or as one plain text; blank members are dropped, None when
-    absent.
-    """
+    """Return a list of texts: native, as JSON, or one plain text. Blank members are dropped, None when absent."""
     if is_absent(value):
         return None
     return [*_strings(value)] if isinstance(value, str) else [*_texts_in(value)]

@@ -125,11 +125,7 @@ def qualifiers(record: Record) -> dict[str, Any]:
     axis = next(iter(axes))
     if len(axis) > len(members):
         raise RecordRefused(contract.TYPED_DIMENSION.reason)
-    return {
-        "dimensions": "|".join(axis),
-        "members": "|".join(members),
-        "member_count": len(members),
-    }
+    return {"dimensions": "|".join(axis), "members": "|".join(members), "member_count": len(members)}
 
 
 def qualified_name(node: str) -> str:

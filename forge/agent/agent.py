@@ -60,10 +60,7 @@ class Decided:
 
 @dataclass
 class Turn:
-    """A running turn: its inputs, files and conversation.
-
-    skills: the folder with the skills at the start of the turn.
-    """
+    """A running turn: its inputs, files and conversation. skills: their folder at the start of the turn."""
 
     decision: str
     inputs: dict[str, Any]
@@ -225,7 +222,7 @@ class Agent:
             "turn": context.turn_number,
             "market": self._market(),
             "model": model,
-            "trained_to": self._trained_to(model),
+            "trained_to": None if not self.states_cut_off else self.trained_to or cut_off(model, self.lake) or "",
             "limits": [self.limits.turns, self.limits.repeats],
             "profile": [self.config.model.profile, self.config.model.typed_writes],
         }
@@ -258,13 +255,7 @@ class Agent:
         system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
         return Turn(
-            decision,
-            inputs,
-            fs,
-            Conversation(system, [message], stable=stable_length(system)),
-            lane,
-            memory,
-            skills,
+            decision, inputs, fs, Conversation(system, [message], stable=stable_length(system)), lane, memory, skills
         )
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:
@@ -318,11 +309,6 @@ class Agent:
 
     def _viewpoint(self, inputs: dict[str, Any]) -> At:
         return At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
-
-    def _trained_to(self, model: str) -> str | None:
-        if not self.states_cut_off:
-            return None
-        return self.trained_to or cut_off(model, self.lake) or ""
 
     def _market(self) -> int | None:
         try:

@@ -52,10 +52,7 @@ def black_scholes(
 
 @dataclass(frozen=True)
 class Leg:
-    """A quantity of options at a premium each, or of the underlying with its cost as `strike`.
-
-    A negative quantity is sold.
-    """
+    """Options at a premium each, or the underlying with its cost as `strike`; a negative quantity is sold."""
 
     kind: Kind
     strike: float

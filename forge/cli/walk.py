@@ -11,7 +11,6 @@ from forge.cli.memories import run_option
 
 if TYPE_CHECKING:
     from forge.agent.fork import ForkChange
-    from forge.walk.run import Ground
 
 
 @click.command()
@@ -48,11 +47,12 @@ def backtest(  # noqa: PLR0913 - its options
     from dataclasses import replace
     from typing import cast
 
+    from forge.desk import desk
     from forge.walk.plan import Every, Walk
     from forge.walk.report import page
     from forge.walk.run import run_all
 
-    ground = _ground(lake)
+    ground = desk().ground(lake)
     whole = Walk(
         name=name or f"{since:%Y-%m-%d}-to-{until:%Y-%m-%d}",
         since=since.date(),
@@ -75,13 +75,7 @@ def backtest(  # noqa: PLR0913 - its options
 
 @click.command()
 @click.argument("decision")
-@click.option(
-    "--step",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of the step to change.",
-)
+@click.option("--step", type=click.IntRange(1), default=1, show_default=True, help="Number of the step to change.")
 @click.option(
     "--set", "change", required=True, help="The change: answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER."
 )
@@ -133,9 +127,3 @@ def _change(step: int, text: str) -> "ForkChange":
 def told(line: str) -> None:
     """Print progress to stderr, also from worker processes."""
     click.echo(f"  {line}", err=True)
-
-
-def _ground(lake: str | None) -> "Ground":
-    from forge.desk import desk
-
-    return desk().ground(lake)

@@ -83,10 +83,7 @@ class CallDiffers(BadInput):
 
 
 class ApprovalNeeded(BadInput):
-    """An Expression was written as active.
-
-    Only the PM activates an Expression, by approving exactly the reviewed text.
-    """
+    """An Expression was written as active; only the PM's approval of exactly the reviewed text activates it."""
 
     def __init__(self, name: str) -> None:
         step = "write it as proposed, have it reviewed, and leave it to the PM"

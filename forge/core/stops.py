@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from forge.core.tape import Tape, digest
+from pitlake.machine import write_whole
 
 
 def request_stop(tape: Tape, name: str, reason: str) -> None:
     """Ask for a stop before the next request to a model. name: the name of a decision, or of the tape's backtest."""
     file = _file(tape, name)
     file.parent.mkdir(exist_ok=True)
-    draft = file.with_suffix(".new")
-    draft.write_text(reason, encoding="utf-8")
-    draft.replace(file)
+    write_whole(file, reason.encode())
 
 
 def stop_reason(tape: Tape, name: str) -> str:

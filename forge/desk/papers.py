@@ -222,7 +222,7 @@ def verify(text: str) -> tuple[list[str], list[str]]:
             f"SHA-256 {document.sha256}",
         ]
     except (ValueError, BadInput) as problem:
-        first = _first_error(problem)
+        first = problem.errors()[0] if isinstance(problem, ValidationError) else None
         where = ".".join(map(str, first["loc"])) if first else ""
         what = f"{where or 'the text'}: {first['msg']}" if first else str(problem)
         raise BadInput("FILE", f"is not a bundle ({what})", "write one: pitlake forge bundle DECISION") from None
@@ -235,10 +235,6 @@ def verify(text: str) -> tuple[list[str], list[str]]:
         if adjacent or later.seq <= earlier.seq or later.written_at <= earlier.written_at:
             faults.append(f"row {later.seq} {later.path} does not follow row {earlier.seq}")
     return lines, [*faults, *_unapproved(records)]
-
-
-def _first_error(problem: Exception) -> Any:
-    return problem.errors()[0] if isinstance(problem, ValidationError) else None
 
 
 def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:

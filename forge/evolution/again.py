@@ -1,6 +1,4 @@
-"""The test of a skill change: decisions made after its lessons are repeated with the change, and both are compared with
-the outcomes.
-"""
+"""The test of a skill change: decisions after its lessons are repeated with it, and both compared with outcomes."""
 
 import shutil
 import tempfile

@@ -1,7 +1,4 @@
-"""The PM's approval of a skill change by its exact hash, and the rollback.
-
-A change needs a passed test or a recorded reason.
-"""
+"""The PM's approval of a skill change by its exact hash, after a test or with a reason, and the rollback."""
 
 import os
 from collections.abc import Callable
@@ -85,10 +82,7 @@ def _waiting(memory: Memory, name: str, sha256: str) -> tuple[Remembered, Row, P
 
 
 def rollback(memory: Memory, skill: str, by: str, own: Path) -> str:
-    """Undo the last change of a skill and withdraw its approval. Return the skill's hash, as `undo` does.
-
-    Raises BadInput if there is nothing to undo.
-    """
+    """Undo a skill's last change and its approval; return its hash. Raises BadInput if there is none."""
     remembered = whole_memory(memory, memory.journal.clock.now())
     if not NAME.fullmatch(skill):
         raise BadInput("skill", f"{skill[:60]!r} is not the name of a skill", "give a name such as rv-analysis")

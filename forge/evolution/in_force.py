@@ -15,10 +15,7 @@ APPLIED: Final = "applied"
 
 
 class SkillChange(NamedTuple):
-    """A change of a skill.
-
-    before, after: hashes of its folder. proposal: the proposal that was applied or rolled back.
-    """
+    """A change of a skill. before, after: hashes of its folder. proposal: the one applied or rolled back."""
 
     at: datetime
     skill: str
@@ -29,11 +26,7 @@ class SkillChange(NamedTuple):
 
 @dataclass(frozen=True)
 class InForce:
-    """A skill as of an instant.
-
-    sha256: the hash of its folder. ours: whether it equals the built-in skill. change: the change that created it; None
-    if no proposal did.
-    """
+    """A skill at an instant. sha256: of its folder. ours: whether built in. change: what made it, or None."""
 
     name: str
     description: str

@@ -10,14 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from forge.core.errors import (
-    ApprovalNeeded,
-    GuardrailsBroken,
-    NotThere,
-    PathRefused,
-    PositionHeld,
-    RecordUnreadable,
-)
+from forge.core.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, PositionHeld, RecordUnreadable
 from forge.memory.book import held_in, remembered_book
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails
@@ -59,11 +52,7 @@ CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
-    """Writes for one turn.
-
-    actor: who writes; an agent may not write the book, calibration or approvals. followed: checks an Expression's
-    instrument.
-    """
+    """One turn's writes. actor: an agent may not write book, calibration, approvals. followed: checks instruments."""
 
     def __init__(
         self,
@@ -77,10 +66,7 @@ class Writer:
         self._followed = followed
 
     def write(self, path: str, content: str, call_id: str) -> tuple[tuple[Row, ...], list[str]]:
-        """Write a text and its effects. Return the rows, the text's own first, and notes on how it was read.
-
-        See `ForgeFS.write_file`.
-        """
+        """Write a text. Return its row, those of its effects, and notes on reading it; see `ForgeFS.write_file`."""
         notes = list[str]()
         call = WriteCall(
             actor=self._actor,
@@ -137,12 +123,13 @@ class Writer:
             raise PathRefused("path", f"{path!r} is a folder", "give the name of a file in it")
         own = path.replace("/session/", f"/session/{self._remembered.session}/", 1)
         paths = self._remembered.paths(f"/session/{self._remembered.session}/")
-        twin = next((existing for existing in paths if _differ_by_case(existing, own)), None)
+        twin = next((existing for existing in paths if existing != own and existing.casefold() == own.casefold()), None)
         if twin:
             raise PathRefused(
                 "path", f"{path!r} already exists in another spelling", f"write to {twin.rpartition('/')[2]}"
             )
-        writing.put(own, content, based_on=self._seen(own))
+        row = self._remembered.newest(own)
+        writing.put(own, content, based_on=row.seq if row else 0)
 
     def _record(self, writing: Writing, kind: Kind, path: str, record: Record) -> None:
         old = self._remembered.newest(path)
@@ -265,9 +252,7 @@ class Writer:
         return record
 
     def _check_agent(self, record: Record, path: str) -> None:
-        """Refuse writes that only code and the PM may make: held positions, results, and the paths of trades not
-        taken.
-        """
+        """Refuse writes that only code and the PM may make: held positions, results, and paths of trades not taken."""
         if isinstance(record, Counterfactual) and (_tracked(record) or _tracked(self._at(path))):
             step = f"write a new one with status: tracking and without {', '.join(TRACKED)}"
             raise RecordUnreadable(1, "the path of a Counterfactual is written by code", step)
@@ -315,10 +300,6 @@ class Writer:
         row = self._remembered.newest(path)
         return self._remembered.record(row) if row else None
 
-    def _seen(self, path: str) -> int:
-        row = self._remembered.newest(path)
-        return row.seq if row else 0
-
     def _is_mine(self, row: Row) -> bool:
         """Return whether an effect changed a record that this turn can see. Later writes of others stay invisible."""
         if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
@@ -338,7 +319,3 @@ def _tracked(record: Record | None) -> bool:
     if not isinstance(record, Counterfactual):
         return False
     return record.status != "tracking" or any(getattr(record, name) not in (None, "", ()) for name in TRACKED)
-
-
-def _differ_by_case(path: str, other: str) -> bool:
-    return path != other and path.casefold() == other.casefold()

@@ -1,7 +1,4 @@
-"""Fills: the PM's own from a CSV file, and the fills that code books for approved Expressions.
-
-Each fill is booked once.
-"""
+"""Fills, each booked once: the PM's own from a CSV file, and those that code books for approved Expressions."""
 
 import csv
 import os

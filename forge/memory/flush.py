@@ -1,7 +1,4 @@
-"""Flushing: new rows of the journal are published, through the ordinary gate and an audit of memory.
-
-A row that differs from its journal becomes a gap; the other rows are published.
-"""
+"""Flushing: publishes the journal's new rows through gate and audit; a row that differs becomes a gap."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,10 +28,7 @@ _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "writte
 
 @dataclass(frozen=True)
 class Flushed:
-    """The result of a flush.
-
-    version: the lake version that contains the rows. rows: the number of published rows. faults: the gaps.
-    """
+    """The result of a flush. version: the lake's with the rows. rows: how many were published. faults: the gaps."""
 
     version: int
     rows: int

@@ -169,10 +169,7 @@ class Writing:
         self._seq, self._at, self._chain = last
 
     def put(self, path: str, content: str, *, based_on: int | None = None, cause: str = "") -> None:
-        """Write a text at a path. Does nothing if `cause` already had its effect.
-
-        Raises Stale if the path's newest write is not `based_on`, ContentRefused.
-        """
+        """Write a text at a path, unless `cause` had its effect. Raises Stale if not `based_on`, ContentRefused."""
         if cause and self._has("cause", cause):
             return
         admit(content)
@@ -181,10 +178,13 @@ class Writing:
             if based_on != (newest.seq if newest else 0):
                 raise Stale(path)
         kind = kind_of_path(path)
+        now = micros(self._clock.now())
+        if now + JITTER // timedelta(microseconds=1) < self._at:
+            raise ClockBehind(iso(from_micros(now)), iso(from_micros(self._at)))
         row = chain.link(
             Row(
                 seq=self._seq + 1,
-                written_at=self._next_instant(),
+                written_at=max(self._at + 1, now, self._call.after + 1),
                 path=path,
                 kind=kind.name if kind else FILES,
                 content=content,
@@ -236,12 +236,6 @@ class Writing:
 
     def _has(self, column: str, value: str) -> bool:
         return bool(self._execute(f"SELECT seq FROM {JOURNAL} WHERE {column} = ? LIMIT 1", value))
-
-    def _next_instant(self) -> int:
-        now = micros(self._clock.now())
-        if now + JITTER // timedelta(microseconds=1) < self._at:
-            raise ClockBehind(iso(from_micros(now)), iso(from_micros(self._at)))
-        return max(self._at + 1, now, self._call.after + 1)
 
 
 def digest(*parts: str) -> str:

@@ -26,10 +26,7 @@ MOST_CLAIM, MOST_BODY = 300, 600
 
 @dataclass(frozen=True)
 class Lesson:
-    """A current lesson.
-
-    author: the writer of this text. decision: the PM's decision on exactly this content, "" for none.
-    """
+    """A current lesson. author: of this text. decision: the PM's on exactly this content, "" for none."""
 
     record: ProcessKnowledge
     sha256: str
@@ -44,9 +41,7 @@ class Lesson:
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a text without line breaks and with limited length, so that it cannot look like a part of the prompt
-    around it.
-    """
+    """Return a text on one line, of limited length, so that it cannot look like a part of the prompt around it."""
     words = " ".join(text.split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
@@ -82,11 +77,7 @@ def waiting_lessons(memory: Memory) -> list[Lesson]:
 
 
 def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") -> None:
-    """Approve exactly one content of a lesson, or reject it with a reason.
-
-    Raises:
-        BadInput: There is no such lesson, its text has changed, or the PM has decided the same already.
-    """
+    """Approve one content of a lesson, or reject it. Raises BadInput if it is unknown, changed or decided so."""
     reason = read_reason(reason) if reason else ""
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
     path = KINDS["pk"].path(name)

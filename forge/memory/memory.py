@@ -107,10 +107,7 @@ class Memory:
         return Remembered(rows, lake_clock.instant(turn) if turn else at, session, event, head)
 
     def read_instant(self, at: datetime) -> datetime:
-        """Return the instant to read as of.
-
-        A simulated clock may be before its newest write, which is still visible.
-        """
+        """Return the instant to read as of. A simulated clock may be before its newest write, which stays visible."""
         last = None if self.journal.clock.name == LIVE else self.last_write()
         return at if last is None else max(at, last)
 

@@ -12,11 +12,7 @@ from pitlake.clock import from_micros
 
 @dataclass(frozen=True)
 class Head:
-    """The state of the journal, for receipts.
-
-    seq, chain: the number and hash of the newest row. version: the version of the memory lake, None if nothing was
-    published.
-    """
+    """The journal's state. seq, chain: of the newest row. version: of the memory lake, None if never published."""
 
     seq: int
     chain: str

@@ -1,7 +1,4 @@
-"""A scripted model for tests and the demo, which labels it as scripted.
-
-It shows that the parts work together, not good judgement.
-"""
+"""A scripted model for tests and the demo, labelled so. It shows that the parts work, not good judgement."""
 
 from collections.abc import Callable, Sequence
 

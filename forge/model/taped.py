@@ -51,10 +51,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Retrying:
-    """A model that is retried after failures and timeouts.
-
-    seconds: limit of an attempt, None for none. retries: further attempts. after: the failures after which to retry.
-    """
+    """A model with retries. seconds: of an attempt, or None. retries: further ones. after: which failures."""
 
     model: Model
     seconds: float | None

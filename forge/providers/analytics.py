@@ -159,9 +159,7 @@ class Operation:
 OPERATIONS: Mapping[str, Operation] = {
     "curve": Operation(curve, "instrument, day", {"instrument": "USD"}),
     "duration": Operation(
-        duration,
-        "coupon, years, yield or series (percent), frequency",
-        {"coupon": 0.04, "years": 10, "yield": 0.042},
+        duration, "coupon, years, yield or series (percent), frequency", {"coupon": 0.04, "years": 10, "yield": 0.042}
     ),
     "option": Operation(
         option,

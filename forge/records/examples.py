@@ -68,10 +68,7 @@ EXAMPLES: dict[str, Record] = {
         body="Three of four first prints were revised down (V-001).",
     ),
     "counterfactuals": Counterfactual(
-        id=NEW,
-        decision_type="view_without_expression",
-        view="V-001",
-        reason="no instrument paid for its worst case",
+        id=NEW, decision_type="view_without_expression", view="V-001", reason="no instrument paid for its worst case"
     ),
 }
 

@@ -51,10 +51,7 @@ class Period:
 
 @dataclass(frozen=True)
 class ResultLine:
-    """The P&L in USD of a View, of one Expression of it or of a position without one, in each period.
-
-    expression: "" for the whole View.
-    """
+    """The P&L in USD of a View (expression ""), an Expression or a position without one, in each period."""
 
     view: str
     expression: str
@@ -113,10 +110,7 @@ class BookRisk:
 
 @dataclass(frozen=True)
 class Morning:
-    """The first figures of a day.
-
-    account: the account, or why there is none. overnight: when the last session ended. benchmark: its ticker, or "".
-    """
+    """A day's first figures. account: or why none. overnight: the last session's end. benchmark: ticker, or ""."""
 
     account: Valued | str
     overnight: datetime

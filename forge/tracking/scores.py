@@ -65,10 +65,7 @@ class Scores:
 
 
 def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int = DRAWS) -> Scores:
-    """Score forecasts against outcomes.
-
-    Raises ValueError without forecasts, or for a forecast outside 0 to 1.
-    """
+    """Score forecasts against outcomes. Raises ValueError without forecasts, or for one outside 0 to 1."""
     forecast, outcome = np.asarray(probabilities, float), np.asarray(came_true, float)
     if not len(forecast) or len(forecast) != len(outcome) or not ((forecast >= 0) & (forecast <= 1)).all():
         raise ValueError("give forecasts from 0 to 1, and one outcome for each")

@@ -1,7 +1,4 @@
-"""The report of walk-forward runs: decisions, P&L against limits, calibration, exposed and clean, masked and plain.
-
-Built from their memories and tapes, as one self-contained HTML page.
-"""
+"""The report of walk-forward runs, of their memories and tapes, as one self-contained HTML page."""
 
 import json
 from collections import Counter
@@ -12,7 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, cast
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader
 from markupsafe import Markup
 
 from forge.core.tape import MAIN, WORK, Tape
@@ -30,6 +27,7 @@ from forge.walk.run import Ground, pinned_version, receipts
 from pitlake.charts import FULL_WIDTH, Level, Svg, line_chart
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput
+from pitlake.templates import environment
 
 EXPOSURES = ("clean", "partial", "exposed")
 BENCHMARK, PERCENT = "SPY", 100.0
@@ -112,9 +110,7 @@ class RunPair:
 
 def page(walks: list[Walk], ground: Ground) -> str:
     """Return the HTML page of these runs."""
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+    templates = environment(FileSystemLoader(Path(__file__).parent))
     run_reports = [_run_report(walk, ground) for walk in walks]
     style = files("pitlake.web").joinpath("static/pitlake.css").read_text(encoding="utf-8")
     values = {

@@ -39,6 +39,7 @@ from forge.walk.pm import advance
 from pitlake.clock import iso
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.machine import write_whole
 
 Models = Callable[[str], Model]
 TAPE = "tape.sqlite"
@@ -73,11 +74,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Walked:
-    """The result of a run.
-
-    decisions: the number of decisions. ends: how they ended. spent: the spending on models. stopped: the reason why it
-    stopped early, or "".
-    """
+    """A run's result. decisions: how many. ends: how they ended. spent: on models. stopped: why early, or ""."""
 
     name: str
     decisions: int
@@ -109,11 +106,7 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
     steps, tape = walk.occasions(), ground.tape(walk)
     version = pinned_version(walk, ground)
     models = mask_models(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
-    with (
-        tape.claim(f"{WORK}{walk.name}"),
-        closing(ground.memory(walk, steps[0][0])) as memory,
-        moving_sessions(),
-    ):
+    with tape.claim(f"{WORK}{walk.name}"), closing(ground.memory(walk, steps[0][0])) as memory, moving_sessions():
         forget_stop(tape, walk.name)
         agent = Agent(
             memory,
@@ -191,16 +184,13 @@ def pinned_version(walk: Walk, ground: Ground) -> int:
     settings |= {"skills": SkillLoader(ground.skills).sha256()}
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_suffix(".new")
-        draft.write_text(json.dumps(settings | {"version": Lake(ground.lake).head()}, indent=1) + "\n")
-        draft.replace(place)
+        text = json.dumps(settings | {"version": Lake(ground.lake).head()}, indent=1) + "\n"
+        write_whole(place, text.encode())
     pinned = json.loads(place.read_text())
     pinned.setdefault("again", False)
     if other := [name for name, value in settings.items() if pinned[name] != value]:
         raise BadInput(
-            other[0],
-            f"the run {walk.name} was started with another value",
-            "resume it unchanged, or give --name",
+            other[0], f"the run {walk.name} was started with another value", "resume it unchanged, or give --name"
         )
     version: int = pinned["version"]
     return version

@@ -1,7 +1,4 @@
-"""Reversible replacement of numbers and addresses by others of the same form.
-
-It is not encryption. It only prevents a model from recognising data from its training.
-"""
+"""Reversible replacement of numbers and addresses, so that a model does not recognise its training data."""
 
 import base64
 import re
@@ -17,10 +14,7 @@ _HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
 
 
 def scramble(digits: str, *, back: bool = False) -> str:
-    """Return the same number of other digits; with `back`, return the original digits.
-
-    A Feistel network over two halves.
-    """
+    """Return as many other digits, or with `back` the original ones: a Feistel network over two halves."""
     middle = len(digits) // 2
     left, right = digits[:middle], digits[middle:]
     for number in reversed(range(ROUNDS)) if back else range(ROUNDS):
@@ -33,16 +27,14 @@ def scramble(digits: str, *, back: bool = False) -> str:
 
 def hide_links(text: str) -> str:
     """Replace all web addresses of a text by addresses of one site, with paths that `show_links` can read."""
-    return _LINK.sub(lambda match: SITE + _encode(match[0]), text)
+    return _LINK.sub(
+        lambda match: SITE + base64.b32encode(_mixed(match[0].encode())).decode().rstrip("=").lower(), text
+    )
 
 
 def show_links(text: str) -> str:
     """Undo `hide_links`. Other addresses do not change."""
     return _HIDDEN.sub(lambda match: _decode(match[1]) or match[0], text)
-
-
-def _encode(link: str) -> str:
-    return base64.b32encode(_mixed(link.encode())).decode().rstrip("=").lower()
 
 
 def _decode(path: str) -> str:

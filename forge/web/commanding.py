@@ -1,7 +1,4 @@
-"""The PM's commands on the pages.
-
-Each is a POST request with the token, and does the same as the command of that name.
-"""
+"""The PM's commands on the pages: each a POST with the token that does the same as the command of that name."""
 
 import getpass
 import os

@@ -176,9 +176,7 @@ class DeskPages:
 
     @contextmanager
     def day(self, request: Request) -> Iterator[Day]:
-        """Open the desk as of the instant of a request. Raises BadInput if it is in the future, or for an unknown
-        memory.
-        """
+        """Open the desk as of the instant of a request. Raises BadInput for the future, or an unknown memory."""
         at = clock.past(request.query_params["as_of"]) if "as_of" in request.query_params else None
         day = Day.of(at, self._lake, _root(request.query_params.get(MEMORY)))
         try:

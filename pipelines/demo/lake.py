@@ -1,7 +1,4 @@
-"""Builds the demo's lake from the bundled answers, by the feeds that `pitlake sync` runs.
-
-The feeds date every row. Nothing here does.
-"""
+"""Builds the demo's lake from the bundled answers, by the feeds of `pitlake sync`, which date every row."""
 
 import shutil
 from collections.abc import Callable

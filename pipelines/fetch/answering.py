@@ -44,9 +44,7 @@ Gaps = dict[tuple[str, str], dict[str, str]]
 
 @dataclass
 class FetchAnswer:
-    """An answer in progress: whether the limit left items out, its gaps so far, its pages, and the metadata for
-    stderr.
-    """
+    """An answer in progress: whether the limit left items out, its gaps so far, its pages, and metadata for stderr."""
 
     pause: Callable[[float], None] | None = None
     truncated: bool = False

@@ -1,7 +1,4 @@
-"""A question to an outside source, parsed from texts: every fault becomes a gap and lets nothing through.
-
-No request is sent here.
-"""
+"""A question to an outside source, parsed from texts: every fault becomes a gap. No request is sent here."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

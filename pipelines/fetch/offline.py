@@ -1,8 +1,4 @@
-"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never stored in the
-lake.
-
-This implements `--input-file`.
-"""
+"""A provider's answer from `--input-file`: parsed, dated, cut off like a fetched one, never stored."""
 
 import hashlib
 import json
@@ -57,9 +53,7 @@ def from_file(
 def shown(
     question: FetchQuestion, op: Operation, source: Feed, results: list[Row | Gap]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the outcomes that are public by the cut-off, filtered and up to one more than the limit, and the types and
-    reasons of the rest.
-    """
+    """Return filtered outcomes public by the cut-off, up to one over the limit, and the rest's types and reasons."""
     rows = [result for result in results if isinstance(result, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
     gaps = [(result.type, result.reason) for result in results if isinstance(result, Gap)]

@@ -109,9 +109,7 @@ def _ticker_is(question: FetchQuestion) -> Where:
 
 
 def _news_scope(question: FetchQuestion) -> Scope:
-    """Return a scope of days, otherwise of updates since an instant; without either since some time before the cut-off,
-    or now.
-    """
+    """Return a scope of days, or of updates since an instant; without either, of some time before the end."""
     since = question.updated_since
     if question.date_from is None and since is None:
         until = clock.now() if question.pit is None else min(question.pit, clock.now())
@@ -168,9 +166,7 @@ SEARCH_OPTIONS = (
 
 
 def _web_scope(question: FetchQuestion) -> Scope:
-    """Return a scope whose filters only reduce the work; the cut-off's day is requested and then checked like all
-    others.
-    """
+    """Return a scope whose filters only reduce work; the cut-off's day is requested, then checked like all others."""
     if not question.queries:
         raise NotAsked("there is no question; give --query")
     until = question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None)
@@ -201,14 +197,6 @@ def _full_text_scope(question: FetchQuestion) -> Scope:
         max_pages=question.max_pages,
         options={name: question.texts[name] for name in ("forms", "headers") if name in question.texts},
     )
-
-
-def _quarter_or_year(row: Row) -> str:
-    return "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings"
-
-
-def _series_scope(question: FetchQuestion) -> Scope:
-    return Scope(series=_symbols(question))
 
 
 EPS = {
@@ -267,7 +255,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("perplexity", "research"): _web("research"),
     ("alphavantage", "earnings"): _market(
         "av_earnings",
-        _quarter_or_year,
+        lambda row: "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings",
         order="fiscal_date_ending DESC",
         unlimited="period_type = 'year'",
         later=LATER_REPORTS,
@@ -294,7 +282,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ),
     ("alfred", ""): Operation(
         dataset="macro_observations",
-        scope=_series_scope,
+        scope=lambda question: Scope(series=_symbols(question)),
         where=lambda question: ("list_contains($series, series_id)", {"series": list(_symbols(question))}),
         record_type="macro_observation",
         order="observation_date DESC, series_id",

@@ -32,9 +32,7 @@ def registrants(client: HttpClient) -> dict[str, str]:
 
 
 def of_tickers(tickers: Iterable[str], registrants: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the companies of tickers, by CIK with their tickers. Raises BadInput with every ticker that EDGAR
-    lacks.
-    """
+    """Return the tickers of each company, by CIK. Raises BadInput with every ticker that EDGAR lacks."""
     spellings = list(dict.fromkeys(map(spelled, tickers)))
     if unknown := [ticker for ticker in spellings if ticker not in registrants]:
         near = [name for ticker in unknown for name in get_close_matches(ticker, registrants, n=1, cutoff=0.7)]

@@ -48,10 +48,6 @@ class Step:
         return "live" if self.every is None else "refresh"
 
 
-def _of_tickers(watched: WatchList, _today: date) -> Scope:
-    return Scope(tickers=watched.tickers)
-
-
 def _since_first_day(watched: WatchList, _today: date) -> Scope:
     return Scope(tickers=watched.tickers, date_from=watched.since or FIRST_DAY, max_pages=MOST_PAGES)
 
@@ -66,10 +62,6 @@ def _calls(watched: WatchList, today: date) -> Scope:
     return Scope(tickers=watched.tickers, options={"quarters": ",".join(quarters)})
 
 
-def _panels(watched: WatchList, today: date) -> Scope:
-    return Scope(series=tuple(_months(max(watched.since or FIRST_PANEL, FIRST_PANEL), today)))
-
-
 STEPS = (
     Step(dataset="macro_observations", scope=lambda watched, _: Scope(series=watched.series), of_companies=False),
     Step(
@@ -77,14 +69,16 @@ STEPS = (
         scope=lambda watched, _: Scope(tickers=watched.tickers, options={"outputsize": "full"}),
         without_premium={"outputsize": "compact"},
     ),
-    Step(dataset="av_earnings", scope=_of_tickers),
+    Step(dataset="av_earnings", scope=lambda watched, _today: Scope(tickers=watched.tickers)),
     Step(dataset="polygon_dividends", scope=_since_first_day),
     Step(dataset="polygon_splits", scope=_since_first_day),
     Step(dataset="benzinga_news", scope=_until_today, every=None),
     Step(dataset="call_transcripts", scope=_calls, every=None),
     Step(
         dataset="macro_panels",
-        scope=_panels,
+        scope=lambda watched, today: Scope(
+            series=tuple(_months(max(watched.since or FIRST_PANEL, FIRST_PANEL), today))
+        ),
         every=None,
         of_companies=False,
     ),

@@ -17,6 +17,7 @@ from typing import Any
 from pitlake import __version__
 from pitlake.agents import kit, settings
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.machine import write_whole
 
 RECORD = ".claude/pitlake-kit.json"
 PYTHON = ".claude/pitlake-python"
@@ -25,9 +26,7 @@ WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The record of an installation. files: hashes by path. added: additions to settings, by path. created: settings
-    files that did not exist.
-    """
+    """The record of an installation. files: hashes by path. added: to settings. created: new settings files."""
 
     version: str
     files: dict[str, str]
@@ -36,15 +35,12 @@ class Record:
 
 
 def install(project: Path) -> None:
-    """Install or update the kit in a project.
-
-    Raises BadInput with the project's own files that conflict; then nothing is written.
-    """
+    """Install or update the kit in a project. Raises BadInput with conflicting files; then nothing is written."""
     if project == kit.home():
         raise BadInput("--dir", "is the kit's own checkout", "give the folder of another project")
     if not project.is_dir():
         raise BadInput("--dir", f"{project} is not a folder", "create it, or give the folder of your project")
-    before, ours = recorded(project), _ours()
+    before, ours = recorded(project), kit.files() | {PYTHON: f"{sys.executable}\n".encode()}
     in_the_way = [name for name, text in ours.items() if not _ours_to_write(project, name, text, before)]
     whole, added = {}, {}
     for name, kit_settings in kit.joined().items():
@@ -73,10 +69,7 @@ def install(project: Path) -> None:
 
 
 def uninstall(project: Path) -> list[str]:
-    """Remove the kit: its files and what it added to settings. Return the files that the user changed, which are kept.
-
-    Raises BadInput if it is not installed.
-    """
+    """Remove the kit's files and settings, and return the changed files, which stay. Raises BadInput without it."""
     record = _needed(project)
     changed_files = [name for name in record.files if not _remove(project / name, record.files[name])]
     for name, added in record.added.items():
@@ -92,10 +85,7 @@ def uninstall(project: Path) -> list[str]:
 
 
 def check(project: Path) -> list[str]:
-    """Return what is wrong with the kit in a project. The check runs a hook and lake-server.
-
-    Raises BadInput if it is not installed.
-    """
+    """Return what is wrong with a project's kit, by running a hook and lake-server. Raises BadInput without a kit."""
     record = _needed(project)
     wrong = [f"{name} was changed" for name, was in record.files.items() if _hash_of(project / name) != was]
     for name, kit_settings in kit.joined().items():
@@ -123,10 +113,6 @@ def recorded(project: Path) -> Record | None:
         return None
     except (OSError, ValueError, TypeError):
         raise PitlakeError(f"{project / RECORD} can't be read; remove the kit by hand") from None
-
-
-def _ours() -> dict[str, bytes]:
-    return kit.files() | {PYTHON: f"{sys.executable}\n".encode()}
 
 
 def _ours_to_write(project: Path, name: str, text: bytes, before: Record | None) -> bool:
@@ -175,9 +161,7 @@ def _tidy(project: Path, folder: Path) -> None:
 
 def _write(path: Path, text: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.part")
-    beside.write_bytes(text)
-    beside.replace(path)
+    write_whole(path, text)
 
 
 def _said(command: list[str], project: Path, stdin: str = "") -> str:

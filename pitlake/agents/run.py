@@ -51,10 +51,7 @@ def run(
     for_model: str | None = None,
     require: str | None = None,
 ) -> int:
-    """Run a program without the lake's files and return its exit code.
-
-    Raises BadInput if this system can't cover files, or if the program is in a covered folder.
-    """
+    """Run a program without the lake's files. Raises BadInput if they can't be covered, or cover the program."""
     root = Lake(lake).location
     covered = sorted({*_covered(lake)})
     here = Path.cwd().resolve()
@@ -111,9 +108,7 @@ def _without_secrets(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _own_code() -> list[Path]:
-    """Return the code of the server, which the program must not change: Python, its packages, and those of a
-    checkout.
-    """
+    """Return the server's code, which the program must not change: Python, its packages, and those of a checkout."""
     checkout = Path(pitlake.__file__).resolve().parents[1]
     packages = [checkout / name for name in PACKAGES]
     return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]

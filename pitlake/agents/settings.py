@@ -1,7 +1,4 @@
-"""Merges settings and removes them again. Lists gain missing entries; existing entries never change.
-
-No files here. `part` removes the additions of `join`.
-"""
+"""Merges settings: lists gain entries, existing entries never change. `part` removes what `join` added."""
 
 from typing import Any
 

@@ -29,10 +29,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holding:
-    """One dataset in a session.
-
-    rows: the number of its revisions; first, newest: the earliest and latest available_at among them.
-    """
+    """One dataset in a session. rows: its revisions; first, newest: the bounds of their available_at."""
 
     dataset: str
     rows: int
@@ -114,9 +111,7 @@ WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the SQL condition that a row is about the company, and its parameters; None if no column of the dataset
-    names companies.
-    """
+    """Return the SQL condition that a row is about the company, with parameters; None if no column names companies."""
     columns = {column.name for column in dataset.columns}
     of_entity = "CASE WHEN entity_kind = 'company' THEN entity_id END"
     cik = "cik" if "cik" in columns else of_entity if "entity_id" in columns else "NULL"

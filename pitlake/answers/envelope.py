@@ -41,13 +41,8 @@ def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]
 
 
 def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
-    """Return the envelope of open mode: strict JSON, not checked against an as_of. Use it only for a session that was
-    opened without one.
-    """
-    return {
-        "data": [_object(row.items(), "rows", "", 0) for row in rows],
-        "gaps": [_gap(gap) for gap in gaps],
-    }
+    """Return the envelope of open mode: strict JSON, not checked against an as_of, for sessions opened without one."""
+    return {"data": [_object(row.items(), "rows", "", 0) for row in rows], "gaps": [_gap(gap) for gap in gaps]}
 
 
 def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str, Any]]:
@@ -72,10 +67,7 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Return whether a row's JSON is certainly too large.
-
-    One bit per value is a lower bound, which decides most cases without measuring the texts.
-    """
+    """Return whether a row's JSON is certainly too large: a bit per value decides most without measuring."""
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 
@@ -97,9 +89,7 @@ def _least_json(values: pa.RecordBatch | pa.Array) -> int:
 
 
 def cells(column: pa.Array, place: str) -> Iterable[Any]:
-    """Return the values of a column in strict JSON types, as `strict` defines them. Raises BadInput for values JSON
-    can't represent.
-    """
+    """Return a column's values in strict JSON types, see `strict`. Raises BadInput for values JSON can't represent."""
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
         values: list[Any] = column.to_pylist()  # Values of these types are JSON already, and most columns have them.
         return values

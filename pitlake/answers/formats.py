@@ -1,7 +1,4 @@
-"""Rows as the bytes of a JSON, CSV or Parquet file.
-
-Values are written as in the envelope; null is an empty cell in CSV.
-"""
+"""Rows as the bytes of a JSON, CSV or Parquet file, as in the envelope; null is an empty cell in CSV."""
 
 import csv
 import io

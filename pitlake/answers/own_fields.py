@@ -86,11 +86,7 @@ def answers(
 
 
 def members(
-    table: str,
-    contracts: Mapping[str, "Dataset"],
-    viewpoint: "Viewpoint",
-    instants: Sequence[datetime],
-    spelled: str,
+    table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint", instants: Sequence[datetime], spelled: str
 ) -> tuple[Members, list["Result"]]:
     """Return the members of a mounted table of intervals at each instant, as they were known then, and the answers.
 

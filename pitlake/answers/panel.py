@@ -137,10 +137,7 @@ class PanelQuestion:
 
 
 class Panel:
-    """The rows of a panel.
-
-    notes: how tickers were resolved. receipts: the receipts of all answers that the values come from.
-    """
+    """The rows of a panel. notes: how tickers were resolved. receipts: of all answers behind the values."""
 
     def __init__(self, table: pa.Table, notes: tuple[str, ...], receipts: tuple["Receipt", ...]) -> None:
         self._table, self.notes, self.receipts = table, notes, receipts
@@ -224,9 +221,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
 def ask_panel(
     question: PanelQuestion, viewpoint: "Viewpoint", progress: Callable[[str], None] = lambda _text: None
 ) -> Panel:
-    """Return the panel of a question. viewpoint: the viewpoint of all its queries, as of the question's last
-    instant.
-    """
+    """Return the panel of a question. viewpoint: that of all its queries, as of the question's last instant."""
     from pitlake.session import open_session
 
     lake = viewpoint.open_lake()

@@ -28,7 +28,6 @@ from pitlake.lake.storage.receipt_store import (
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
 from pitlake.questions import catalogue as queries
-from pitlake.questions.catalogue import Query
 from pitlake.session.result import Question, Receipt, Step
 
 if TYPE_CHECKING:
@@ -111,8 +110,9 @@ def replay(
     with _reopen(question, lake, isolation, catalogue) as session:
         for step in question.prelude:
             _repeat(session, step, loaded or {})
+        query = queries.all_queries().get(question.query or "")
         result = session.ask(
-            _catalogue_query(question) or question.sql,
+            (query if query and query.sql == question.sql else None) or question.sql,
             values(question.parameters),
             max_rows=question.max_rows,
             max_bytes=question.max_bytes,
@@ -156,12 +156,6 @@ def _reopen(
         )
     except BadInput as refused:
         raise ReplayImpossible(f"this installation can't open that session: {refused}") from None
-
-
-def _catalogue_query(question: Question) -> Query | None:
-    """Return the catalogue query of the question, if the catalogue still has it with the same text."""
-    query = queries.all_queries().get(question.query or "")
-    return query if query and query.sql == question.sql else None
 
 
 def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") -> None:

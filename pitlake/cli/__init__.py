@@ -47,15 +47,7 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
-    "forge": (
-        "anthropic",
-        "genai_prices",
-        "jinja2",
-        "openai",
-        "pydantic",
-        "pydantic_ai",
-        "yaml",
-    ),
+    "forge": ("anthropic", "genai_prices", "jinja2", "openai", "pydantic", "pydantic_ai", "yaml"),
     "alerts": ("apprise",),
     "excel": ("xlsxwriter",),
     "platform": ("dagster", "neo4j"),
@@ -75,9 +67,7 @@ EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 14
 
 
 class LazyGroup(click.Group):
-    """A group of commands: the `command` of the modules in COMMANDS, and commands added from outside the kernel. Each
-    module is imported when it is used.
-    """
+    """A group of the commands of COMMANDS and of others from outside the kernel, each imported when used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in the order of the help."""

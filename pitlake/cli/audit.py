@@ -39,11 +39,7 @@ WORDS = {
 @click.option("--key", "key", metavar="COLUMN", help="Column with the ticker or company.")
 @click.option("--loaded-at", "loaded_at", metavar="COLUMN", help="Column with the time a row was stored.")
 @click.option(
-    "--timezone",
-    metavar="ZONE",
-    default="America/New_York",
-    show_default=True,
-    help="Zone of timestamps without one.",
+    "--timezone", metavar="ZONE", default="America/New_York", show_default=True, help="Zone of timestamps without one."
 )
 @click.option(
     "--lake",

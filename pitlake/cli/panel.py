@@ -1,6 +1,4 @@
-"""`pitlake panel`: what was known of companies at many instants, with one row per company and instant and one column
-per field.
-"""
+"""`pitlake panel`: what was known of companies at many instants, a row per company and instant, a column per field."""
 
 from pathlib import Path
 from typing import Any

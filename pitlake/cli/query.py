@@ -1,7 +1,4 @@
-"""`pitlake query`: runs one SQL statement in a session as of an instant and writes its rows to stdout or a file.
-
-The session decides what SQL may see, and `answering` formats rows.
-"""
+"""`pitlake query`: runs one SQL statement as of an instant and writes its rows to stdout or a file."""
 
 import sys
 from contextlib import suppress

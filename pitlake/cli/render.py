@@ -16,6 +16,7 @@ import click
 from pitlake.cli import READER_GONE
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import BadInput, listed
+from pitlake.machine import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,10 +47,7 @@ def check_target(form: str, target: Path | None) -> None:
 
 
 def write(table: "pa.Table", form: str, target: Path | None) -> None:
-    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None.
-
-    Raises BadInput for values the format can't represent.
-    """
+    """Write an Arrow table as `form` to a file or stdout. Raises BadInput for values it can't represent."""
     import pyarrow as pa
 
     from pitlake.answers.formats import WRITERS
@@ -65,9 +63,7 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
 
 
 def deliver(content: bytes, target: Path | None) -> None:
-    """Write bytes to stdout, or to a file that is written completely or not at all. A device or a pipe is written
-    directly.
-    """
+    """Write bytes to stdout, or to a whole file or none. A device or a pipe is written directly."""
     if target is None or _is_stdout(target):
         sys.stdout.flush()
         try:
@@ -80,13 +76,7 @@ def deliver(content: bytes, target: Path | None) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return
-    target = _resolved(target)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(_resolved(target), content)
 
 
 def say(line: str) -> None:
@@ -153,9 +143,7 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """Return the columns that fit, in order, each with its width. The main columns have priority, and the proof comes
-    last. The first column, instants and ids are never shortened, and other columns not below LEAST_WIDTH.
-    """
+    """Return the columns that fit, each with its width; main columns first, proof last; ids and instants stay whole."""
     widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
         whole = place == 0 or head[place] in ("id", AVAILABLE_AT)

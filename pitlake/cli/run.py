@@ -1,7 +1,4 @@
-"""`pitlake run QUERY`: a query of the catalogue with its parameters as options. The commands follow from the catalogue.
-
-`pitlake run` alone lists the queries. sql/queries defines them.
-"""
+"""`pitlake run QUERY`: a catalogue query with its parameters as options; alone, it lists the queries."""
 
 from collections.abc import Callable
 from pathlib import Path

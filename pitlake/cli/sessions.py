@@ -81,10 +81,7 @@ def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> I
 
 
 def typed(read: Callable[[], str], field: str = "SQL") -> str:
-    """Read a text that the user types, pipes in or names as a file. field: the argument's name in errors.
-
-    Raises BadInput if it is not text or can't be read.
-    """
+    """Read a text that is typed, piped in or in a file. field: its name in errors. Raises BadInput if unreadable."""
     try:
         return read()
     except UnicodeDecodeError:
@@ -95,9 +92,7 @@ def typed(read: Callable[[], str], field: str = "SQL") -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a text and the time on stderr while the block runs, if stderr is a terminal. The block may replace the
-    text.
-    """
+    """Show a text and the time on a stderr terminal while the block runs. The block may replace the text."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

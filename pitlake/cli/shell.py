@@ -79,9 +79,7 @@ class Shell:
 
 
 def _statements() -> Iterator[str]:
-    """Yield statements as they are typed: a dot command is one line, SQL continues to a line that ends with a
-    semicolon.
-    """
+    """Yield statements as typed: a dot command is one line, SQL goes on to a line that ends with a semicolon."""
     lines: list[str] = []
     while True:
         try:

@@ -1,6 +1,4 @@
-"""`pitlake vacuum`: remove files that no kept version and no stored receipt needs. Without --apply it only lists
-them.
-"""
+"""`pitlake vacuum`: list, or with --apply remove, files that no kept version and no stored receipt needs."""
 
 from datetime import timedelta
 

@@ -1,6 +1,4 @@
-"""`pitlake versions`: the lake's versions, newest first, and the counts of each commit. It reads only the lake's
-log.
-"""
+"""`pitlake versions`: the lake's versions, newest first, and the counts of each commit, from the lake's log alone."""
 
 from itertools import islice
 

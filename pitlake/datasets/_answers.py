@@ -3,12 +3,12 @@
 from pitlake.contract import GapRule
 
 OTHER_SHAPE = GapRule(
+    "item has an unknown format",
+    "an item of the answer no longer has the format that the provider documents",
     type="upstream_error",
-    reason="item has an unknown format",
-    when="an item of the answer no longer has the format that the provider documents",
 )
 REPEATED = GapRule(
+    "seen again in the same run",
+    "another item of the run has the same content and more, so that one is used",
     type="no_data",
-    reason="seen again in the same run",
-    when="another item of the run has the same content and more, so that one is used",
 )

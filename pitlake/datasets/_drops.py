@@ -7,12 +7,11 @@ RECEIVED = (
     "dropped again under the same name with different content is a correction, available when it was received."
 )
 UNFINISHED = GapRule(
+    "the file's last line has no line break",
+    "the file ends without a line break, so it may have been cut off while it was written",
     type="upstream_error",
-    reason="the file's last line has no line break",
-    when="the file ends without a line break, so it may have been cut off while it was written",
 )
 CONTRADICTED = GapRule(
-    type="unverifiable",
-    reason="stated differently on another line",
-    when="an earlier line of the file has other values under the same key, and the first one counts",
+    "stated differently on another line",
+    "an earlier line of the file has other values under the same key, and the first one counts",
 )

@@ -9,17 +9,10 @@ from pitlake.datasets import _shared as shared
 from pitlake.errors import BadInput
 
 CALL = (
-    Column(name="exchange", type="string", required=True, meaning="Exchange, such as NASDAQ."),
-    Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-    Column(name="fiscal_year", type="int", required=True, meaning="The company's fiscal year that the call is about."),
-    Column(
-        name="fiscal_quarter",
-        type="int",
-        required=True,
-        meaning="Fiscal quarter the call is about, 1 to 4.",
-        minimum=1,
-        maximum=4,
-    ),
+    Column("exchange", "string", "Exchange, such as NASDAQ.", required=True),
+    Column("ticker", "string", "Ticker of the company.", required=True),
+    Column("fiscal_year", "int", "The company's fiscal year that the call is about.", required=True),
+    Column("fiscal_quarter", "int", "Fiscal quarter the call is about, 1 to 4.", required=True, minimum=1, maximum=4),
 )
 # The publication lag of a call's text. No source states when the text came out or when the call ended, so a lag is
 # added to the start of the call. A call is assumed to last at most two hours, and its text is never public within an
@@ -29,12 +22,9 @@ DEFAULT_LAG = timedelta(hours=24)
 LEAST_LAG = timedelta(hours=3)
 KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
 FILE_MODIFIED = Column(
-    name="file_modified",
-    type="instant",
-    meaning="When the provider last wrote the file, according to its header.",
-    proof=True,
+    "file_modified", "instant", "When the provider last wrote the file, according to its header.", proof=True
 )
-START = Column(name="call_start", type="instant", meaning="The start of the call, which is not its availability.")
+START = Column("call_start", "instant", "The start of the call, which is not its availability.")
 
 RULES = (
     answers.REPEATED,

@@ -6,36 +6,25 @@ DAILY_BARS = ("av_daily_bars", "av_period_bars", "own_bars")
 """The datasets whose bars count from the instant that a setting of the lake names."""
 BARS_COUNT_FROM = "A lake may count them later; bars of funds count at the day's END."
 
-NO_SESSION = GapRule(
-    type="unverifiable", reason="no session on that day", when="New York's exchange was closed on the bar's day"
-)
+NO_SESSION = GapRule("no session on that day", "New York's exchange was closed on the bar's day")
 UNFINISHED = GapRule(
+    "bar was unfinished when fetched",
+    "the answer was made before the end of the bar, so its figures are not final",
     type="pit_excluded",
-    reason="bar was unfinished when fetched",
-    when="the answer was made before the end of the bar, so its figures are not final",
 )
-OTHER_ZONE = GapRule(
-    type="unverifiable",
-    reason="times are in an unknown zone",
-    when="the answer says that its times are not US/Eastern",
-)
-NO_PERIOD = GapRule(type="unverifiable", reason="no fiscal period end", when="fiscalDateEnding is absent or unreadable")
-TOLD_TWICE = GapRule(
-    type="unverifiable", reason="stated twice", when="an earlier record of the answer states another value"
-)
+OTHER_ZONE = GapRule("times are in an unknown zone", "the answer says that its times are not US/Eastern")
+NO_PERIOD = GapRule("no fiscal period end", "fiscalDateEnding is absent or unreadable")
+TOLD_TWICE = GapRule("stated twice", "an earlier record of the answer states another value")
 OTHER_TICKER = GapRule(
-    type="unverifiable",
-    reason="record is about another ticker",
-    when="the source ignored an unknown parameter and answered about another ticker",
+    "record is about another ticker", "the source ignored an unknown parameter and answered about another ticker"
 )
 NO_RESULTS = GapRule(
-    type="unverifiable",
-    reason="the company filed no results near the stated day",
-    when=(
+    "the company filed no results near the stated day",
+    (
         "the company files 8-Ks, and a poll of its complete list of filings has none with item 2.02 from a day before "
         "to four days after the stated day"
     ),
 )
 MORE_PAGES = GapRule(
-    type="no_data", reason="more pages than asked for", when="max_pages was reached, but the source has more pages"
+    "more pages than asked for", "max_pages was reached, but the source has more pages", type="no_data"
 )

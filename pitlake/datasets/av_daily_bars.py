@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the bar's key is not a calendar day")
+NO_DAY = GapRule("bar has no readable day", "the bar's key is not a calendar day")
 
 DATASET = Dataset(
     name="av_daily_bars",
@@ -22,13 +22,13 @@ DATASET = Dataset(
         f"because their exchange may close later. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol as requested."),
-        Column(name="date", type="date", required=True, meaning="Trading day of the bar, New York."),
-        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the day."),
-        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
-        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
-        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
-        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+        Column("ticker", "string", "Symbol as requested.", required=True),
+        Column("date", "date", "Trading day of the bar, New York.", required=True),
+        Column("open", "float", "First price of the day.", unit="USD", required=True),
+        Column("high", "float", "Highest price.", unit="USD", required=True),
+        Column("low", "float", "Lowest price.", unit="USD", required=True),
+        Column("close", "float", "Last price, not adjusted.", unit="USD", required=True),
+        Column("volume", "int", "Traded shares.", unit="shares", required=True),
     ),
     key=("ticker", "date"),
     entity="ticker",
@@ -47,6 +47,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=5),
 )

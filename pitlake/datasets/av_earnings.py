@@ -7,29 +7,24 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_REPORTED_DATE = GapRule(
-    type="unverifiable",
-    reason="no reported date",
-    when="the quarter has no readable reportedDate since 1990, so nothing dates it",
+    "no reported date", "the quarter has no readable reportedDate since 1990, so nothing dates it"
 )
 NO_QUARTER = GapRule(
-    type="unverifiable",
-    reason="no quarter ends with the year",
-    when="no quarter of the same answer has the year's fiscal end, so nothing dates the year",
+    "no quarter ends with the year",
+    "no quarter of the same answer has the year's fiscal end, so nothing dates the year",
 )
 NOT_REPORTED = GapRule(
+    "no reported figure",
+    "reportedEPS is absent: the period has not been reported, or its figure is unknown",
     type="no_data",
-    reason="no reported figure",
-    when="reportedEPS is absent: the period has not been reported, or its figure is unknown",
 )
 RUNNING_YEAR = GapRule(
+    "fiscal year is not over",
+    "the newest year ends less than 300 days after the previous one, so it is the sum of an unfinished year",
     type="no_data",
-    reason="fiscal year is not over",
-    when="the newest year ends less than 300 days after the previous one, so it is the sum of an unfinished year",
 )
 BEFORE_PERIOD_END = GapRule(
-    type="unverifiable",
-    reason="reported before its period ended",
-    when="reportedDate is before fiscalDateEnding, so one of them is wrong",
+    "reported before its period ended", "reportedDate is before fiscalDateEnding, so one of them is wrong"
 )
 
 DATASET = Dataset(
@@ -49,38 +44,26 @@ DATASET = Dataset(
         "split. The evidence names the rule that was used."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
+        Column("ticker", "string", "The requested symbol.", required=True),
+        Column("period_type", "string", "quarter or year.", required=True, values=("quarter", "year"), strict=True),
+        Column("fiscal_date_ending", "date", "Month end that identifies the period.", required=True),
+        Column("reported_date", "date", "Day of the report as stated, New York.", required=True),
+        Column("report_time", "string", "pre-market or post-market, as stated.", values=("pre-market", "post-market")),
         Column(
-            name="period_type",
-            type="string",
-            required=True,
-            meaning="quarter or year.",
-            values=("quarter", "year"),
-            strict=True,
-        ),
-        Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that identifies the period."),
-        Column(name="reported_date", type="date", required=True, meaning="Day of the report as stated, New York."),
-        Column(
-            name="report_time",
-            type="string",
-            meaning="pre-market or post-market, as stated.",
-            values=("pre-market", "post-market"),
-        ),
-        Column(
-            name="reported_eps",
-            type="float",
+            "reported_eps",
+            "float",
+            "Value at the time of the fetch, adjusted for splits until then.",
             unit="USD per share",
             required=True,
-            meaning="Value at the time of the fetch, adjusted for splits until then.",
         ),
         Column(
-            name="estimated_eps",
-            type="float",
+            "estimated_eps",
+            "float",
+            "Consensus before the report, adjusted for splits until the fetch.",
             unit="USD per share",
-            meaning="Consensus before the report, adjusted for splits until the fetch.",
         ),
-        Column(name="surprise", type="float", unit="USD per share", meaning="Reported less estimated, as stated."),
-        Column(name="surprise_percentage", type="float", unit="percent", meaning="The surprise, as stated."),
+        Column("surprise", "float", "Reported less estimated, as stated.", unit="USD per share"),
+        Column("surprise_percentage", "float", "The surprise, as stated.", unit="percent"),
     ),
     key=("ticker", "period_type", "fiscal_date_ending"),
     entity="ticker",
@@ -101,6 +84,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=120),
 )

@@ -7,11 +7,9 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 TORN = GapRule(
-    type="upstream_error",
-    reason="line has missing or extra fields",
-    when="the line has fewer or more fields than the header",
+    "line has missing or extra fields", "the line has fewer or more fields than the header", type="upstream_error"
 )
-NO_SYMBOL = GapRule(type="unverifiable", reason="no symbol", when="the line names no company")
+NO_SYMBOL = GapRule("no symbol", "the line names no company")
 
 DATASET = Dataset(
     name="av_earnings_calendar",
@@ -23,23 +21,18 @@ DATASET = Dataset(
         "When the answer was fetched, never earlier, because the source shows its current state and keeps no history."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Symbol of the company."),
-        Column(name="name", type="string", meaning="Name of the company, or its symbol if the source has no name."),
-        Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that names the period."),
-        Column(name="report_date", type="date", required=True, meaning="Day the report was expected on."),
+        Column("ticker", "string", "Symbol of the company.", required=True),
+        Column("name", "string", "Name of the company, or its symbol if the source has no name."),
+        Column("fiscal_date_ending", "date", "Month end that names the period.", required=True),
+        Column("report_date", "date", "Day the report was expected on.", required=True),
         Column(
-            name="time_of_day",
-            type="string",
-            meaning="pre-market or post-market, where it is stated.",
+            "time_of_day",
+            "string",
+            "pre-market or post-market, where it is stated.",
             values=("pre-market", "post-market"),
         ),
-        Column(
-            name="estimate",
-            type="float",
-            unit="per share, in `currency`",
-            meaning="Consensus at the time of the fetch.",
-        ),
-        Column(name="currency", type="string", meaning="Currency of the estimate.", pattern="[A-Z]{3}"),
+        Column("estimate", "float", "Consensus at the time of the fetch.", unit="per share, in `currency`"),
+        Column("currency", "string", "Currency of the estimate.", pattern="[A-Z]{3}"),
     ),
     key=("ticker", "fiscal_date_ending"),
     entity="ticker",
@@ -56,6 +49,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=8),
 )

@@ -7,53 +7,29 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 OTHER_SHAPE = GapRule(
-    type="upstream_error", reason="estimate lacks a figure", when="a figure that the source always states is missing"
+    "estimate lacks a figure", "a figure that the source always states is missing", type="upstream_error"
 )
-NO_HORIZON = GapRule(type="unverifiable", reason="no horizon", when="the estimate does not say which period it is for")
+NO_HORIZON = GapRule("no horizon", "the estimate does not say which period it is for")
 
 EPS, COUNT, REVENUE = "USD per share", "analysts", "USD"
 
 FIGURES = (
-    Column(name="eps_estimate_average", type="float", unit=EPS, meaning="Mean estimate."),
-    Column(name="eps_estimate_high", type="float", unit=EPS, meaning="Highest estimate."),
-    Column(name="eps_estimate_low", type="float", unit=EPS, meaning="Lowest estimate."),
-    Column(name="eps_estimate_analyst_count", type="float", unit=COUNT, meaning="Number of analysts.", minimum=0),
-    Column(name="eps_estimate_average_7_days_ago", type="float", unit=EPS, meaning="Mean 7 days before the fetch."),
-    Column(name="eps_estimate_average_30_days_ago", type="float", unit=EPS, meaning="Mean 30 days before the fetch."),
-    Column(name="eps_estimate_average_60_days_ago", type="float", unit=EPS, meaning="Mean 60 days before the fetch."),
-    Column(name="eps_estimate_average_90_days_ago", type="float", unit=EPS, meaning="Mean 90 days before the fetch."),
-    Column(
-        name="eps_estimate_revision_up_trailing_7_days",
-        type="float",
-        unit=COUNT,
-        meaning="Raised in 7 days.",
-        minimum=0,
-    ),
-    Column(
-        name="eps_estimate_revision_down_trailing_7_days",
-        type="float",
-        unit=COUNT,
-        meaning="Lowered in 7 days.",
-        minimum=0,
-    ),
-    Column(
-        name="eps_estimate_revision_up_trailing_30_days",
-        type="float",
-        unit=COUNT,
-        meaning="Raised in 30 days.",
-        minimum=0,
-    ),
-    Column(
-        name="eps_estimate_revision_down_trailing_30_days",
-        type="float",
-        unit=COUNT,
-        meaning="Lowered in 30 days.",
-        minimum=0,
-    ),
-    Column(name="revenue_estimate_average", type="float", unit=REVENUE, meaning="Mean estimate of revenue.", minimum=0),
-    Column(name="revenue_estimate_high", type="float", unit=REVENUE, meaning="Highest estimate of revenue.", minimum=0),
-    Column(name="revenue_estimate_low", type="float", unit=REVENUE, meaning="Lowest estimate of revenue.", minimum=0),
-    Column(name="revenue_estimate_analyst_count", type="float", unit=COUNT, meaning="Analysts for revenue.", minimum=0),
+    Column("eps_estimate_average", "float", "Mean estimate.", unit=EPS),
+    Column("eps_estimate_high", "float", "Highest estimate.", unit=EPS),
+    Column("eps_estimate_low", "float", "Lowest estimate.", unit=EPS),
+    Column("eps_estimate_analyst_count", "float", "Number of analysts.", unit=COUNT, minimum=0),
+    Column("eps_estimate_average_7_days_ago", "float", "Mean 7 days before the fetch.", unit=EPS),
+    Column("eps_estimate_average_30_days_ago", "float", "Mean 30 days before the fetch.", unit=EPS),
+    Column("eps_estimate_average_60_days_ago", "float", "Mean 60 days before the fetch.", unit=EPS),
+    Column("eps_estimate_average_90_days_ago", "float", "Mean 90 days before the fetch.", unit=EPS),
+    Column("eps_estimate_revision_up_trailing_7_days", "float", "Raised in 7 days.", unit=COUNT, minimum=0),
+    Column("eps_estimate_revision_down_trailing_7_days", "float", "Lowered in 7 days.", unit=COUNT, minimum=0),
+    Column("eps_estimate_revision_up_trailing_30_days", "float", "Raised in 30 days.", unit=COUNT, minimum=0),
+    Column("eps_estimate_revision_down_trailing_30_days", "float", "Lowered in 30 days.", unit=COUNT, minimum=0),
+    Column("revenue_estimate_average", "float", "Mean estimate of revenue.", unit=REVENUE, minimum=0),
+    Column("revenue_estimate_high", "float", "Highest estimate of revenue.", unit=REVENUE, minimum=0),
+    Column("revenue_estimate_low", "float", "Lowest estimate of revenue.", unit=REVENUE, minimum=0),
+    Column("revenue_estimate_analyst_count", "float", "Analysts for revenue.", unit=COUNT, minimum=0),
 )
 
 DATASET = Dataset(
@@ -65,14 +41,9 @@ DATASET = Dataset(
     ),
     availability="When the answer was fetched, never earlier: the source shows its present state and keeps no history.",
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
-        Column(
-            name="horizon",
-            type="string",
-            required=True,
-            meaning="Fiscal quarter or fiscal year, possibly a past one.",
-        ),
-        Column(name="fiscal_date_ending", type="date", required=True, meaning="Month end that names the period."),
+        Column("ticker", "string", "The requested symbol.", required=True),
+        Column("horizon", "string", "Fiscal quarter or fiscal year, possibly a past one.", required=True),
+        Column("fiscal_date_ending", "date", "Month end that names the period.", required=True),
         *FIGURES,
     ),
     key=("ticker", "horizon", "fiscal_date_ending"),
@@ -91,6 +62,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=8),
 )

@@ -6,47 +6,42 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_TIME = GapRule(type="unverifiable", reason="bar has no readable time", when="the bar's key is not a New York time")
-NO_INTERVAL = GapRule(
-    type="unverifiable",
-    reason="bar length is unknown",
-    when="neither the answer nor the request states the length of a bar",
-)
+NO_TIME = GapRule("bar has no readable time", "the bar's key is not a New York time")
+NO_INTERVAL = GapRule("bar length is unknown", "neither the answer nor the request states the length of a bar")
 
 DATASET = Dataset(
     name="av_intraday_bars",
     title="Intraday bars of Alpha Vantage",
     summary="Raw intraday bars as traded, never adjusted, including those before the open and after the close.",
     availability=(
-        "The bar's time plus its length. The source does not say whether its times are starts or ends of bars. The "
-        "bar of 16:00 contains the closing auction and the last bar of a day is 19:55, so they are starts today; "
-        "older answers may give ends. Read as starts, "
-        "no bar is early, and each is at most one bar's length late."
+        "The bar's time plus its length. The source does not say whether its times are starts or ends of bars. The bar "
+        "of 16:00 contains the closing auction and the last bar of a day is 19:55, so they are starts today; older "
+        "answers may give ends. Read as starts, no bar is early, and each is at most one bar's length late."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
+        Column("ticker", "string", "The requested symbol.", required=True),
         Column(
-            name="interval",
-            type="string",
+            "interval",
+            "string",
+            "1min, 5min, 15min, 30min or 60min.",
             required=True,
-            meaning="1min, 5min, 15min, 30min or 60min.",
             values=("1min", "5min", "15min", "30min", "60min"),
             strict=True,
         ),
-        Column(name="bar_start", type="instant", required=True, meaning="The bar's time, read as its start."),
+        Column("bar_start", "instant", "The bar's time, read as its start.", required=True),
         Column(
-            name="market_session",
-            type="string",
+            "market_session",
+            "string",
+            "pre_market, in_market or post_market by the exchange's hours of that day, early closes included.",
             required=True,
-            meaning="pre_market, in_market or post_market by the exchange's hours of that day, early closes included.",
             values=("pre_market", "in_market", "post_market"),
             strict=True,
         ),
-        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the bar."),
-        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
-        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
-        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
-        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+        Column("open", "float", "First price of the bar.", unit="USD", required=True),
+        Column("high", "float", "Highest price.", unit="USD", required=True),
+        Column("low", "float", "Lowest price.", unit="USD", required=True),
+        Column("close", "float", "Last price, not adjusted.", unit="USD", required=True),
+        Column("volume", "int", "Traded shares.", unit="shares", required=True),
     ),
     key=("ticker", "interval", "bar_start"),
     entity="ticker",
@@ -67,6 +62,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=5),
 )

@@ -6,14 +6,11 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the bar's key is not a calendar day")
-NO_SESSION = GapRule(
-    type="unverifiable", reason="no session in that period", when="New York's exchange was closed all week or month"
-)
+NO_DAY = GapRule("bar has no readable day", "the bar's key is not a calendar day")
+NO_SESSION = GapRule("no session in that period", "New York's exchange was closed all week or month")
 ENDS_EARLY = GapRule(
-    type="unverifiable",
-    reason="bar ends before its period's last session",
-    when="the answer was made after the period, but the bar ends on an earlier day, so later sessions may be missing",
+    "bar ends before its period's last session",
+    "the answer was made after the period, but the bar ends on an earlier day, so later sessions may be missing",
 )
 
 DATASET = Dataset(
@@ -30,17 +27,15 @@ DATASET = Dataset(
         f"{figures.BARS_COUNT_FROM}"
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
-        Column(
-            name="period", type="string", required=True, meaning="week or month.", values=("week", "month"), strict=True
-        ),
-        Column(name="period_start", type="date", required=True, meaning="The week's Monday or the month's first day."),
-        Column(name="last_session", type="date", required=True, meaning="Day of the period's last session, New York."),
-        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the period."),
-        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
-        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
-        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
-        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+        Column("ticker", "string", "The requested symbol.", required=True),
+        Column("period", "string", "week or month.", required=True, values=("week", "month"), strict=True),
+        Column("period_start", "date", "The week's Monday or the month's first day.", required=True),
+        Column("last_session", "date", "Day of the period's last session, New York.", required=True),
+        Column("open", "float", "First price of the period.", unit="USD", required=True),
+        Column("high", "float", "Highest price.", unit="USD", required=True),
+        Column("low", "float", "Lowest price.", unit="USD", required=True),
+        Column("close", "float", "Last price, not adjusted.", unit="USD", required=True),
+        Column("volume", "int", "Traded shares.", unit="shares", required=True),
     ),
     key=("ticker", "period", "period_start"),
     entity="ticker",
@@ -61,6 +56,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=40),
 )

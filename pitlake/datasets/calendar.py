@@ -5,13 +5,9 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, DriftLimits, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_CLOSE = GapRule(
-    type="unverifiable", reason="trading day without a close", when="is_trading_day is 1 and the close is absent"
-)
-BAD_DATE = GapRule(type="unverifiable", reason="date is unreadable", when="Date.date is not a date")
-BAD_FLAG = GapRule(
-    type="unverifiable", reason="is_trading_day is unreadable", when="Date.is_trading_day is absent or no boolean"
-)
+NO_CLOSE = GapRule("trading day without a close", "is_trading_day is 1 and the close is absent")
+BAD_DATE = GapRule("date is unreadable", "Date.date is not a date")
+BAD_FLAG = GapRule("is_trading_day is unreadable", "Date.is_trading_day is absent or no boolean")
 
 DATASET = Dataset(
     name="calendar",
@@ -22,23 +18,23 @@ DATASET = Dataset(
         "next trading day by an unscheduled closing is public at the end of the closed day."
     ),
     columns=(
-        Column(name="date", type="date", required=True, meaning="Calendar day, New York."),
-        Column(name="is_trading_day", type="bool", required=True, meaning="Whether there was a session."),
-        Column(name="pre_market_open", type="instant", meaning="Start of pre-market trading."),
-        Column(name="market_open", type="instant", meaning="Start of the regular session."),
-        Column(name="market_close", type="instant", meaning="End of the regular session."),
-        Column(name="post_market_close", type="instant", meaning="End of post-market trading."),
-        Column(name="is_early_close", type="bool", required=True, meaning="Whether the session closed before 16:00."),
-        Column(name="previous_trading_date", type="date", meaning="The trading day before."),
+        Column("date", "date", "Calendar day, New York.", required=True),
+        Column("is_trading_day", "bool", "Whether there was a session.", required=True),
+        Column("pre_market_open", "instant", "Start of pre-market trading."),
+        Column("market_open", "instant", "Start of the regular session."),
+        Column("market_close", "instant", "End of the regular session."),
+        Column("post_market_close", "instant", "End of post-market trading."),
+        Column("is_early_close", "bool", "Whether the session closed before 16:00.", required=True),
+        Column("previous_trading_date", "date", "The trading day before."),
         Column(
-            name="next_trading_date",
-            type="date",
-            meaning="The next trading day, as planned by the exchange's rules, and as changed by unscheduled closings.",
+            "next_trading_date",
+            "date",
+            "The next trading day, as planned by the exchange's rules, and as changed by unscheduled closings.",
         ),
         Column(
-            name="closed_through",
-            type="date",
-            meaning="The last unscheduled closing that changed next_trading_date; null if it is as planned.",
+            "closed_through",
+            "date",
+            "The last unscheduled closing that changed next_trading_date; null if it is as planned.",
         ),
     ),
     key=("date",),

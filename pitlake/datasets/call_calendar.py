@@ -12,10 +12,10 @@ DATASET = Dataset(
     columns=(
         *earnings.CALL,
         earnings.START,
-        Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
-        Column(name="company_name", type="string", meaning="Name of the company."),
-        Column(name="transcript_ready", type="bool", meaning="Whether a transcript was available when fetched."),
-        Column(name="listed_on", type="date", required=True, meaning="Day of the calendar page."),
+        Column("stated_start", "string", "The start as stated, with the company's own offset."),
+        Column("company_name", "string", "Name of the company."),
+        Column("transcript_ready", "bool", "Whether a transcript was available when fetched."),
+        Column("listed_on", "date", "Day of the calendar page.", required=True),
     ),
     key=(*earnings.KEY, "listed_on"),
     entity="ticker",
@@ -23,5 +23,4 @@ DATASET = Dataset(
     gap_rules=(*earnings.RULES, *shared.unreadable("stated_start", "company_name", "transcript_ready", "listed_on")),
     group="external",
     lane=2,
-    partitioned=False,
 )

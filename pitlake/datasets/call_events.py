@@ -11,8 +11,8 @@ DATASET = Dataset(
     columns=(
         *earnings.CALL,
         earnings.START,
-        Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
-        Column(name="company_name", type="string", meaning="Name of the company."),
+        Column("stated_start", "string", "The start as stated, with the company's own offset."),
+        Column("company_name", "string", "Name of the company."),
     ),
     key=earnings.KEY,
     entity="ticker",
@@ -20,5 +20,4 @@ DATASET = Dataset(
     gap_rules=earnings.RULES,
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -3,7 +3,7 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _earnings as earnings
 
-NOT_A_PDF = GapRule(type="upstream_error", reason="no PDF", when="the answer is not a PDF")
+NOT_A_PDF = GapRule("no PDF", "the answer is not a PDF", type="upstream_error")
 
 DATASET = Dataset(
     name="call_slides",
@@ -17,16 +17,14 @@ DATASET = Dataset(
         earnings.START,
         earnings.FILE_MODIFIED,
         Column(
-            name="sha256",
-            type="string",
+            "sha256",
+            "string",
+            "Hash of the PDF, under which the capture stores it.",
             required=True,
-            meaning="Hash of the PDF, under which the capture stores it.",
             pattern="[0-9a-f]{64}",
             strict=True,
         ),
-        Column(
-            name="size", type="int", required=True, unit="bytes", meaning="Size of the PDF.", minimum=1, strict=True
-        ),
+        Column("size", "int", "Size of the PDF.", required=True, unit="bytes", minimum=1, strict=True),
     ),
     key=earnings.KEY,
     entity="ticker",
@@ -35,5 +33,4 @@ DATASET = Dataset(
     gap_rules=(NOT_A_PDF, *earnings.RULES),
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -4,7 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _earnings as earnings
 from pitlake.datasets import _shared as shared
 
-NO_TEXT = GapRule(type="no_data", reason="no text", when="the transcript holds no spoken word")
+NO_TEXT = GapRule("no text", "the transcript holds no spoken word", type="no_data")
 
 DATASET = Dataset(
     name="call_transcripts",
@@ -17,32 +17,13 @@ DATASET = Dataset(
     columns=(
         *earnings.CALL,
         earnings.START,
-        Column(
-            name="stated_start",
-            type="string",
-            meaning="The start as stated, with the company's own offset.",
-            proof=True,
-        ),
-        Column(
-            name="listed_start",
-            type="instant",
-            meaning="The latest start in the company's list of calls.",
-            proof=True,
-        ),
-        Column(
-            name="published",
-            type="instant",
-            meaning="When the provider says it published the transcript.",
-            proof=True,
-        ),
+        Column("stated_start", "string", "The start as stated, with the company's own offset.", proof=True),
+        Column("listed_start", "instant", "The latest start in the company's list of calls.", proof=True),
+        Column("published", "instant", "When the provider says it published the transcript.", proof=True),
         earnings.FILE_MODIFIED,
-        Column(name="text", type="string", required=True, meaning="The spoken text, one paragraph per speaker's turn."),
-        Column(
-            name="turns",
-            type="json",
-            meaning="Turns in order: speaker code, name and title if known, and text.",
-        ),
-        Column(name="turn_count", type="int", required=True, meaning="Number of turns; 0 if they are not separated."),
+        Column("text", "string", "The spoken text, one paragraph per speaker's turn.", required=True),
+        Column("turns", "json", "Turns in order: speaker code, name and title if known, and text."),
+        Column("turn_count", "int", "Number of turns; 0 if they are not separated.", required=True),
     ),
     key=earnings.KEY,
     entity="ticker",
@@ -54,5 +35,4 @@ DATASET = Dataset(
     gap_rules=(NO_TEXT, *earnings.RULES, *shared.unreadable("turns")),
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -3,7 +3,7 @@
 from pitlake.contract import Column, Dataset, DriftLimits, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_IDENTITY = GapRule(type="unverifiable", reason="no CIK or ticker", when="the node has no identifier")
+NO_IDENTITY = GapRule("no CIK or ticker", "the node has no identifier")
 
 DATASET = Dataset(
     name="companies",
@@ -14,40 +14,26 @@ DATASET = Dataset(
     ),
     columns=(
         Column(
-            name="cik",
-            type="string",
+            "cik",
+            "string",
+            "Central Index Key, 10 digits, zero-padded.",
             required=True,
-            meaning="Central Index Key, 10 digits, zero-padded.",
             pattern="[0-9]{10}",
             strict=True,
         ),
-        Column(name="ticker", type="string", required=True, meaning="Ticker."),
-        Column(name="name", type="string", meaning="Company name."),
-        Column(name="exchange", type="string", meaning="Listing exchange."),
-        Column(name="sector", type="string", meaning="Sector as the graph names it."),
-        Column(name="industry", type="string", meaning="Industry as the graph names it."),
-        Column(name="industry_normalized", type="string", meaning="Industry id in the graph's classification."),
-        Column(name="sector_etf", type="string", meaning="ETF that represents the sector."),
-        Column(name="industry_etf", type="string", meaning="ETF that represents the industry."),
-        Column(
-            name="mkt_cap",
-            type="float",
-            unit="USD",
-            meaning="Market capitalisation when the graph loaded it.",
-            minimum=0,
-        ),
-        Column(
-            name="shares_out",
-            type="float",
-            unit="shares",
-            meaning="Shares outstanding when the graph loaded them.",
-            minimum=0,
-        ),
-        Column(name="employees", type="float", meaning="Employees when the graph loaded them.", minimum=0),
-        Column(
-            name="fiscal_year_end_month", type="int", meaning="Month the fiscal year ends in.", minimum=1, maximum=12
-        ),
-        Column(name="fiscal_year_end_day", type="int", meaning="Day of that month.", minimum=1, maximum=31),
+        Column("ticker", "string", "Ticker.", required=True),
+        Column("name", "string", "Company name."),
+        Column("exchange", "string", "Listing exchange."),
+        Column("sector", "string", "Sector as the graph names it."),
+        Column("industry", "string", "Industry as the graph names it."),
+        Column("industry_normalized", "string", "Industry id in the graph's classification."),
+        Column("sector_etf", "string", "ETF that represents the sector."),
+        Column("industry_etf", "string", "ETF that represents the industry."),
+        Column("mkt_cap", "float", "Market capitalisation when the graph loaded it.", unit="USD", minimum=0),
+        Column("shares_out", "float", "Shares outstanding when the graph loaded them.", unit="shares", minimum=0),
+        Column("employees", "float", "Employees when the graph loaded them.", minimum=0),
+        Column("fiscal_year_end_month", "int", "Month the fiscal year ends in.", minimum=1, maximum=12),
+        Column("fiscal_year_end_day", "int", "Day of that month.", minimum=1, maximum=31),
     ),
     key=("cik",),
     entity="ticker",

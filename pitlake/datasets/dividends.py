@@ -3,13 +3,12 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_AMOUNT = GapRule(type="unverifiable", reason="amount is missing or zero", when="the amount failed to parse upstream")
-OTHER_DATE = GapRule(type="unverifiable", reason="declaration date differs from its date node", when="the two disagree")
+NO_AMOUNT = GapRule("amount is missing or zero", "the amount failed to parse upstream")
+OTHER_DATE = GapRule("declaration date differs from its date node", "the two disagree")
 
 TWO_NODES = GapRule(
-    type="unverifiable",
-    reason="two contents of one dividend",
-    when="another node of the company, day and kind has other content, and the node with the greater id is used",
+    "two contents of one dividend",
+    "another node of the company, day and kind has other content, and the node with the greater id is used",
 )
 
 DATASET = Dataset(
@@ -27,34 +26,34 @@ DATASET = Dataset(
     ),
     columns=(
         shared.LINKED_CIK,
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
-        Column(name="declaration_date", type="date", required=True, meaning="Day of declaration, New York."),
+        Column("ticker", "string", "Ticker of the paying company.", required=True),
+        Column("declaration_date", "date", "Day of declaration, New York.", required=True),
         Column(
-            name="dividend_type",
-            type="string",
+            "dividend_type",
+            "string",
+            "Regular, Special, LongTermGain, ShortTermGain or UNKNOWN.",
             required=True,
-            meaning="Regular, Special, LongTermGain, ShortTermGain or UNKNOWN.",
             values=("Regular", "Special", "LongTermGain", "ShortTermGain", "UNKNOWN"),
         ),
-        Column(name="ex_dividend_date", type="date", meaning="First day without the right to the dividend."),
-        Column(name="record_date", type="date", meaning="Day on which holders are recorded."),
-        Column(name="pay_date", type="date", meaning="Day of payment."),
+        Column("ex_dividend_date", "date", "First day without the right to the dividend."),
+        Column("record_date", "date", "Day on which holders are recorded."),
+        Column("pay_date", "date", "Day of payment."),
         Column(
-            name="cash_amount",
-            type="float",
+            "cash_amount",
+            "float",
+            "Amount as the graph keeps it: rounded to 3 decimals when it was stored.",
             unit="per share, in `currency`",
-            meaning="Amount as the graph keeps it: rounded to 3 decimals when it was stored.",
         ),
-        Column(name="currency", type="string", meaning="Currency of the amount.", pattern="[A-Z]{3}"),
-        Column(name="frequency", type="string", meaning="Quarterly, Monthly, Annual and so on."),
+        Column("currency", "string", "Currency of the amount.", pattern="[A-Z]{3}"),
+        Column("frequency", "string", "Quarterly, Monthly, Annual and so on."),
         Column(
-            name="dividend_id",
-            type="string",
-            required=True,
-            meaning=(
+            "dividend_id",
+            "string",
+            (
                 "Id of the node without the amount, and with the CIK instead of the ticker if exactly one company is "
                 "linked."
             ),
+            required=True,
         ),
     ),
     key=("dividend_id",),

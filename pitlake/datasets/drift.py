@@ -14,24 +14,20 @@ DATASET = Dataset(
     ),
     availability="When it was measured.",
     columns=(
-        Column(name="source", type="string", required=True, meaning="Provider that was queried again."),
-        Column(name="dataset", type="string", required=True, meaning="Dataset of its records."),
+        Column("source", "string", "Provider that was queried again.", required=True),
+        Column("dataset", "string", "Dataset of its records.", required=True),
         Column(
-            name="field",
-            type="string",
+            "field",
+            "string",
+            f"Column that was compared; `{WHOLE_RECORD}` counts records that no longer become rows.",
             required=True,
-            meaning=f"Column that was compared; `{WHOLE_RECORD}` counts records that no longer become rows.",
         ),
-        Column(name="measured_at", type="instant", required=True, meaning="When the provider was queried again."),
-        Column(
-            name="compared", type="int", required=True, minimum=1, strict=True, meaning="Values that could be compared."
-        ),
-        Column(name="changed", type="int", required=True, minimum=0, strict=True, meaning="Values that differ today."),
-        Column(
-            name="share", type="float", required=True, minimum=0, maximum=1, strict=True, meaning="Changed / compared."
-        ),
-        Column(name="low", type="float", required=True, meaning="Lower end of the 95 % Wilson interval of the share."),
-        Column(name="high", type="float", required=True, meaning="Upper end of the 95 % Wilson interval of the share."),
+        Column("measured_at", "instant", "When the provider was queried again.", required=True),
+        Column("compared", "int", "Values that could be compared.", required=True, minimum=1, strict=True),
+        Column("changed", "int", "Values that differ today.", required=True, minimum=0, strict=True),
+        Column("share", "float", "Changed / compared.", required=True, minimum=0, maximum=1, strict=True),
+        Column("low", "float", "Lower end of the 95 % Wilson interval of the share.", required=True),
+        Column("high", "float", "Upper end of the 95 % Wilson interval of the share.", required=True),
     ),
     key=("dataset", "field"),
     identity=("dataset", "field", "measured_at"),
@@ -43,5 +39,4 @@ DATASET = Dataset(
     warnings=("drifted",),
     group="derived",
     cites="the measurement: dataset, field and instant",
-    partitioned=False,
 )

@@ -4,9 +4,8 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_EVENT = GapRule(
-    type="unverifiable",
-    reason="no release near the stated day",
-    when="the lake has no 8-K with item 2.02 of the company near the stated day, so the event is not proven",
+    "no release near the stated day",
+    "the lake has no 8-K with item 2.02 of the company near the stated day, so the event is not proven",
 )
 SESSIONS = ("before_open", "during", "after_close", "no_session")
 
@@ -24,30 +23,30 @@ DATASET = Dataset(
     ),
     columns=(
         shared.ACCESSION,
-        Column(name="cik", type="string", meaning="Central Index Key of the company, 10 digits, zero-padded."),
-        Column(name="ticker", type="string", meaning="Ticker of the company."),
-        Column(name="event_at", type="instant", required=True, meaning="The instant of the event: the acceptance."),
-        Column(name="event_day", type="date", required=True, meaning="New York day of the event."),
+        Column("cik", "string", "Central Index Key of the company, 10 digits, zero-padded."),
+        Column("ticker", "string", "Ticker of the company."),
+        Column("event_at", "instant", "The instant of the event: the acceptance.", required=True),
+        Column("event_day", "date", "New York day of the event.", required=True),
         Column(
-            name="session",
-            type="string",
-            values=SESSIONS,
-            strict=True,
-            meaning=(
+            "session",
+            "string",
+            (
                 "Part of the trading day in which the event falls, by the exchange's calendar with early closes; "
                 "null if the time of acceptance is unproven."
             ),
+            values=SESSIONS,
+            strict=True,
         ),
         shared.ACCEPTANCE_RULE,
         shared.RELEASE_RULE,
-        Column(name="reported_date", type="date", meaning="Day of the report as Alpha Vantage states it."),
-        Column(name="report_time", type="string", meaning="pre-market or post-market, as Alpha Vantage states it."),
-        Column(name="fiscal_date_ending", type="date", meaning="Fiscal period end, as Alpha Vantage names it."),
-        Column(name="yahoo_date", type="date", meaning="Day of the report as Yahoo states it."),
-        Column(name="call_start", type="instant", meaning="Start of the earnings call."),
-        Column(name="transcript_at", type="instant", meaning="When a transcript of the call was first available."),
-        Column(name="source", type="string", required=True, meaning="Dataset whose statement came last."),
-        Column(name="statement", type="string", required=True, meaning="Id of the statement in its source."),
+        Column("reported_date", "date", "Day of the report as Alpha Vantage states it."),
+        Column("report_time", "string", "pre-market or post-market, as Alpha Vantage states it."),
+        Column("fiscal_date_ending", "date", "Fiscal period end, as Alpha Vantage names it."),
+        Column("yahoo_date", "date", "Day of the report as Yahoo states it."),
+        Column("call_start", "instant", "Start of the earnings call."),
+        Column("transcript_at", "instant", "When a transcript of the call was first available."),
+        Column("source", "string", "Dataset whose statement came last.", required=True),
+        Column("statement", "string", "Id of the statement in its source.", required=True),
     ),
     key=("accession_no",),
     identity=("accession_no", "source", "statement"),
@@ -63,5 +62,4 @@ DATASET = Dataset(
     gap_rules=(NO_EVENT, shared.FUTURE),
     warnings=("sources_agree",),
     group="derived",
-    partitioned=False,
 )

@@ -4,17 +4,16 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_BARS = GapRule(
-    type="no_data",
-    reason="no bars around the release",
-    when=(
+    "no bars around the release",
+    (
         "a week after the window's end, the bar of its last session or of the last session before the release is "
         "still missing"
     ),
+    type="no_data",
 )
 NO_BASIS = GapRule(
-    type="unverifiable",
-    reason="closes cannot be compared",
-    when=(
+    "closes cannot be compared",
+    (
         "a split within the window is uncertain, or the price moves overnight by as much as in a split of 3:2 or "
         "more and neither a recorded split nor the volume explains it"
     ),
@@ -33,45 +32,25 @@ DATASET = Dataset(
     ),
     columns=(
         shared.ACCESSION,
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="event_at", type="instant", required=True, meaning="The event: its filing's acceptance."),
+        Column("ticker", "string", "Ticker of the company.", required=True),
+        Column("event_at", "instant", "The event: its filing's acceptance.", required=True),
+        Column("sessions", "int", "Number of the exchange's closes after the release.", required=True, unit="sessions"),
+        Column("base_date", "date", "Session of the last close before the release.", required=True),
+        Column("end_date", "date", "Session of the window's last close.", required=True),
+        Column("base_close", "float", "Close of that session, as traded.", required=True),
+        Column("end_close", "float", "Close at the window's end, as traded.", required=True),
         Column(
-            name="sessions",
-            type="int",
+            "split_factor",
+            "float",
+            "Number of shares on end_date for one share on base_date; 1 without a split.",
             required=True,
-            unit="sessions",
-            meaning="Number of the exchange's closes after the release.",
-        ),
-        Column(name="base_date", type="date", required=True, meaning="Session of the last close before the release."),
-        Column(name="end_date", type="date", required=True, meaning="Session of the window's last close."),
-        Column(name="base_close", type="float", required=True, meaning="Close of that session, as traded."),
-        Column(name="end_close", type="float", required=True, meaning="Close at the window's end, as traded."),
-        Column(
-            name="split_factor",
-            type="float",
-            required=True,
-            meaning="Number of shares on end_date for one share on base_date; 1 without a split.",
         ),
         Column(
-            name="change",
-            type="float",
-            required=True,
-            unit="percent",
-            meaning="Change from base_close to end_close times split_factor.",
+            "change", "float", "Change from base_close to end_close times split_factor.", required=True, unit="percent"
         ),
-        Column(
-            name="market_change",
-            type="float",
-            unit="percent",
-            meaning="The same change for SPY; null if its bars are missing.",
-        ),
-        Column(name="excess", type="float", unit="percent", meaning="change - market_change."),
-        Column(
-            name="evidence_ids",
-            type="strings",
-            required=True,
-            meaning="Evidence of every bar and split behind the row.",
-        ),
+        Column("market_change", "float", "The same change for SPY; null if its bars are missing.", unit="percent"),
+        Column("excess", "float", "change - market_change.", unit="percent"),
+        Column("evidence_ids", "strings", "Evidence of every bar and split behind the row.", required=True),
     ),
     key=("accession_no", "sessions"),
     gap_names=("earnings:{accession_no}/outcomes/{sessions}",),
@@ -97,6 +76,5 @@ DATASET = Dataset(
     source_tag="time_series_timestamp",
     gap_rules=(NO_BARS, NO_BASIS, shared.FUTURE),
     group="derived",
-    partitioned=False,
     frozen=("accession_no", "sessions"),
 )

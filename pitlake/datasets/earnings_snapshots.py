@@ -4,9 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NOTHING_KNOWN = GapRule(
-    type="no_data",
-    reason="no data was available at that time",
-    when="a section of the snapshot has no value at its instant",
+    "no data was available at that time", "a section of the snapshot has no value at its instant", type="no_data"
 )
 SECTIONS = ("call", "consensus", "facts", "filings", "macro", "news", "prices", "returns", "surprises")
 
@@ -24,26 +22,26 @@ DATASET = Dataset(
     ),
     columns=(
         shared.ACCESSION,
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="event_at", type="instant", required=True, meaning="The event: its filing's acceptance."),
+        Column("ticker", "string", "Ticker of the company.", required=True),
+        Column("event_at", "instant", "The event: its filing's acceptance.", required=True),
         shared.RELEASE_RULE,
         Column(
-            name="anchor",
-            type="string",
+            "anchor",
+            "string",
+            "before_release, at_release, next_open, or minutes from the release such as -60 or +30.",
             required=True,
-            meaning="before_release, at_release, next_open, or minutes from the release such as -60 or +30.",
         ),
-        Column(name="as_of", type="instant", required=True, meaning="The instant of the snapshot."),
-        Column(name="section", type="string", required=True, values=SECTIONS, strict=True, meaning="Kind of value."),
-        Column(name="name", type="string", required=True, meaning="Name of the value, unique in its section."),
-        Column(name="value", type="float", unit="`unit`", meaning="The value; null if it is a text."),
-        Column(name="text", type="string", meaning="The value as filed, or its text."),
-        Column(name="unit", type="string", meaning="Unit of the value."),
-        Column(name="form_type", type="string", meaning="EDGAR form type of the filing that states a reported value."),
-        Column(name="stated_in", type="string", meaning="Accession number of that filing."),
-        Column(name="known_at", type="instant", meaning="When the newest row behind the value became public."),
-        Column(name="withdrawn", type="bool", required=True, meaning="Whether a rebuild no longer finds the value."),
-        Column(name="evidence_ids", type="strings", meaning="Evidence of every row behind the value."),
+        Column("as_of", "instant", "The instant of the snapshot.", required=True),
+        Column("section", "string", "Kind of value.", required=True, values=SECTIONS, strict=True),
+        Column("name", "string", "Name of the value, unique in its section.", required=True),
+        Column("value", "float", "The value; null if it is a text.", unit="`unit`"),
+        Column("text", "string", "The value as filed, or its text."),
+        Column("unit", "string", "Unit of the value."),
+        Column("form_type", "string", "EDGAR form type of the filing that states a reported value."),
+        Column("stated_in", "string", "Accession number of that filing."),
+        Column("known_at", "instant", "When the newest row behind the value became public."),
+        Column("withdrawn", "bool", "Whether a rebuild no longer finds the value.", required=True),
+        Column("evidence_ids", "strings", "Evidence of every row behind the value."),
     ),
     key=("accession_no", "anchor", "section", "name"),
     gap_names=("earnings:{accession_no}/{anchor}/{section}",),
@@ -72,6 +70,5 @@ DATASET = Dataset(
     gap_rules=(NOTHING_KNOWN, shared.FUTURE),
     group="derived",
     cites="the receipt of the answer it was built from",
-    partitioned=False,
     frozen=("accession_no", "anchor"),
 )

@@ -6,9 +6,8 @@ from pitlake.datasets import news
 from pitlake.datasets.transcripts import PART_GAPS
 
 OTHER_TEXT = GapRule(
-    type="unverifiable",
-    reason="its text is not in the lake yet",
-    when="the text seen with the vector is not the lake's newest revision, so nothing dates the vector",
+    "its text is not in the lake yet",
+    "the text seen with the vector is not the lake's newest revision, so nothing dates the vector",
 )
 
 DATASET = Dataset(
@@ -21,22 +20,15 @@ DATASET = Dataset(
         "than many of the texts, so even a vector as of an early instant reflects later knowledge of the language."
     ),
     columns=(
+        Column("kind", "string", "news or qa_exchange.", required=True, values=("news", "qa_exchange"), strict=True),
         Column(
-            name="kind",
-            type="string",
+            "id",
+            "string",
+            "`news.id`, or `qa_exchanges.transcript_id`, `_qa__` and `qa_exchanges.sequence`.",
             required=True,
-            meaning="news or qa_exchange.",
-            values=("news", "qa_exchange"),
-            strict=True,
         ),
-        Column(
-            name="id",
-            type="string",
-            required=True,
-            meaning="`news.id`, or `qa_exchanges.transcript_id`, `_qa__` and `qa_exchanges.sequence`.",
-        ),
-        Column(name="ticker", type="string", meaning="Ticker of the company, as in the text's dataset."),
-        Column(name="vector", type="vector", required=True, meaning="The embedding."),
+        Column("ticker", "string", "Ticker of the company, as in the text's dataset."),
+        Column("vector", "vector", "The embedding.", required=True),
     ),
     key=("kind", "id"),
     follows=(("id", "news", "{id}"), ("id", "qa_exchanges", "{transcript_id}_qa__{sequence}")),

@@ -2,41 +2,28 @@
 
 from pitlake.contract import Column, Dataset, GapRule
 
-NOT_NEWS = GapRule(
-    type="unverifiable", reason="not a news id", when="the article and its edges belong to a misplaced filing"
-)
-NO_EVENT = GapRule(type="unverifiable", reason="event is undated", when="the event's own instant cannot be read")
+NOT_NEWS = GapRule("not a news id", "the article and its edges belong to a misplaced filing")
+NO_EVENT = GapRule("event is undated", "the event's own instant cannot be read")
 NO_WINDOW = GapRule(
-    type="unverifiable",
-    reason="window end is missing or unreadable",
-    when="the schedule does not give the window's end; calls have no schedule at all",
+    "window end is missing or unreadable", "the schedule does not give the window's end; calls have no schedule at all"
 )
 BACKWARD_WINDOW = GapRule(
-    type="unverifiable",
-    reason="window ends before its event",
-    when="the session closed early and the usual schedule does not apply",
+    "window ends before its event", "the session closed early and the usual schedule does not apply"
 )
-FAR_WINDOW = GapRule(
-    type="unverifiable",
-    reason="window ends too far from its event",
-    when="the window ends more than ten days after its event",
-)
+FAR_WINDOW = GapRule("window ends too far from its event", "the window ends more than ten days after its event")
 NO_BASIS = GapRule(
-    type="unverifiable",
-    reason="return may be a split's",
-    when=(
+    "return may be a split's",
+    (
         "the return is as large as from a 2:1 split, or close to that of a split recorded within a week of its window, "
         "or a split in its window is uncertain, so nothing proves that its two prices are on the same basis"
     ),
 )
-NO_PERCENT = GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list")
-NO_ENTITY = GapRule(type="unverifiable", reason="unknown kind of entity", when="the edge leads to another label")
+NO_PERCENT = GapRule("return is not a number", "the value is NaN or an empty list", type="no_data")
+NO_ENTITY = GapRule("unknown kind of entity", "the edge leads to another label")
 OTHER_EDGE = GapRule(
-    type="unverifiable",
-    reason="return of a second edge",
-    when="two edges lead from one event to one entity, and the primary filer's edge is used",
+    "return of a second edge", "two edges lead from one event to one entity, and the primary filer's edge is used"
 )
-OPEN_WINDOW = GapRule(type="pit_excluded", reason="window is still open", when="the window ends after the observation")
+OPEN_WINDOW = GapRule("window is still open", "the window ends after the observation", type="pit_excluded")
 
 DATASET = Dataset(
     name="event_returns",
@@ -48,50 +35,42 @@ DATASET = Dataset(
     availability="The end of the return's window (returns_schedule of the event).",
     columns=(
         Column(
-            name="event_kind",
-            type="string",
+            "event_kind",
+            "string",
+            "news, report or transcript.",
             required=True,
-            meaning="news, report or transcript.",
             values=("news", "report", "transcript"),
             strict=True,
         ),
-        Column(name="event_id", type="string", required=True, meaning="Id of the event in its dataset."),
+        Column("event_id", "string", "Id of the event in its dataset.", required=True),
         Column(
-            name="entity_kind",
-            type="string",
+            "entity_kind",
+            "string",
+            "Kind of entity the edge leads to: company, industry, sector or index.",
             required=True,
-            meaning="Kind of entity the edge leads to: company, industry, sector or index.",
             values=("company", "industry", "sector", "index"),
             strict=True,
         ),
+        Column("entity_id", "string", "CIK, or the industry's, sector's or index's id.", required=True),
+        Column("ticker", "string", "Symbol the edge names."),
         Column(
-            name="entity_id", type="string", required=True, meaning="CIK, or the industry's, sector's or index's id."
-        ),
-        Column(name="ticker", type="string", meaning="Symbol the edge names."),
-        Column(
-            name="horizon",
-            type="string",
+            "horizon",
+            "string",
+            "hourly, session or daily.",
             required=True,
-            meaning="hourly, session or daily.",
             values=("hourly", "session", "daily"),
             strict=True,
         ),
         Column(
-            name="benchmark",
-            type="string",
+            "benchmark",
+            "string",
+            "stock, industry, sector or macro.",
             required=True,
-            meaning="stock, industry, sector or macro.",
             values=("stock", "industry", "sector", "macro"),
             strict=True,
         ),
-        Column(
-            name="percent",
-            type="float",
-            required=True,
-            unit="percent",
-            meaning="Return over the window; 5.06 is 5.06 %.",
-        ),
-        Column(name="window_end", type="instant", required=True, meaning="End of the window."),
+        Column("percent", "float", "Return over the window; 5.06 is 5.06 %.", required=True, unit="percent"),
+        Column("window_end", "instant", "End of the window.", required=True),
     ),
     key=("event_kind", "event_id", "entity_kind", "entity_id", "horizon", "benchmark"),
     entity="ticker",

@@ -10,8 +10,8 @@ DATASET = Dataset(
     availability=shared.FILED,
     columns=(
         *shared.FILING,
-        Column(name="exhibit_number", type="string", required=True, meaning="Exhibit number as filed; free text."),
-        Column(name="content", type="string", meaning="Text of the exhibit."),
+        Column("exhibit_number", "string", "Exhibit number as filed; free text.", required=True),
+        Column("content", "string", "Text of the exhibit."),
     ),
     key=("accession_no", "exhibit_number"),
     entity="ticker",

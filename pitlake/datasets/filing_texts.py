@@ -8,10 +8,7 @@ DATASET = Dataset(
     title="Whole filings as text",
     summary="The complete text of filings whose sections could not be parsed.",
     availability=shared.FILED,
-    columns=(
-        *shared.FILING,
-        Column(name="content", type="string", meaning="Text of the whole filing."),
-    ),
+    columns=(*shared.FILING, Column("content", "string", "Text of the whole filing.")),
     key=("accession_no",),
     entity="ticker",
     alike=("form_type",),

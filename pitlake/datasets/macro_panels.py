@@ -6,9 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
-NO_NAME = GapRule(
-    type="unverifiable", reason="file names no vintage", when="the file's name contains no year and month"
-)
+NO_NAME = GapRule("file names no vintage", "the file's name contains no year and month")
 
 DATASET = Dataset(
     name="macro_panels",
@@ -19,21 +17,21 @@ DATASET = Dataset(
         "or one before the month in the file's name. The month in the file's name is used for nothing else."
     ),
     columns=(
-        Column(name="series", type="string", required=True, meaning="Name of the series in the panel."),
-        Column(name="observation_date", type="date", required=True, meaning="First day of the observed month."),
+        Column("series", "string", "Name of the series in the panel.", required=True),
+        Column("observation_date", "date", "First day of the observed month.", required=True),
         Column(
-            name="vintage",
-            type="string",
+            "vintage",
+            "string",
+            "Month in the file's name, YYYY-MM.",
             required=True,
-            meaning="Month in the file's name, YYYY-MM.",
             pattern="[0-9]{4}-[0-9]{2}",
             strict=True,
         ),
-        Column(name="value", type="float", required=True, unit="the series' own", meaning="The value, untransformed."),
+        Column("value", "float", "The value, untransformed.", required=True, unit="the series' own"),
         Column(
-            name="transformation",
-            type="int",
-            meaning="The panel's code, 1 to 7, for the transformation that makes the series stationary.",
+            "transformation",
+            "int",
+            "The panel's code, 1 to 7, for the transformation that makes the series stationary.",
             minimum=1,
             maximum=7,
         ),
@@ -44,13 +42,7 @@ DATASET = Dataset(
     newer_by=("vintage",),
     entity="series",
     source_tag="provider_metadata",
-    gap_rules=(
-        NO_NAME,
-        answers.OTHER_SHAPE,
-        shared.FUTURE,
-        *shared.unreadable("observation_date", "value"),
-    ),
+    gap_rules=(NO_NAME, answers.OTHER_SHAPE, shared.FUTURE, *shared.unreadable("observation_date", "value")),
     group="external",
-    partitioned=False,
     first_day=date(1959, 1, 1),
 )

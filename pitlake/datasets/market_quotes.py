@@ -8,9 +8,8 @@ from pitlake.datasets import _shared as shared
 KINDS = ("curve", "fx", "future", "vol", "spread", "commodity", "index")
 OUTRIGHT = "outright"
 AHEAD = GapRule(
-    type="unverifiable",
-    reason="quoted for a day after its receipt",
-    when="the quote is for a later New York day than the one its file was received on, so it does not count",
+    "quoted for a day after its receipt",
+    "the quote is for a later New York day than the one its file was received on, so it does not count",
 )
 
 DATASET = Dataset(
@@ -22,31 +21,19 @@ DATASET = Dataset(
     ),
     availability=drops.RECEIVED,
     columns=(
-        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Kind of quote."),
+        Column("kind", "string", "Kind of quote.", required=True, values=KINDS, strict=True),
+        Column("instrument", "string", "Name of the instrument, such as USD-SOFR or EURUSD.", required=True),
+        Column("tenor", "string", "Maturity, such as 10Y or 2024-12; otherwise spot.", required=True),
         Column(
-            name="instrument",
-            type="string",
+            "point",
+            "string",
+            "Point of a surface: a strike, or a delta such as 25P; otherwise outright.",
             required=True,
-            meaning="Name of the instrument, such as USD-SOFR or EURUSD.",
         ),
-        Column(
-            name="tenor",
-            type="string",
-            required=True,
-            meaning="Maturity, such as 10Y or 2024-12; otherwise spot.",
-        ),
-        Column(
-            name="point",
-            type="string",
-            required=True,
-            meaning="Point of a surface: a strike, or a delta such as 25P; otherwise outright.",
-        ),
-        Column(name="measure", type="string", required=True, meaning="Kind of the number, such as par_rate or mid."),
-        Column(
-            name="quoted_on", type="date", required=True, meaning="Business day of the quote; not its availability."
-        ),
-        Column(name="value", type="float", required=True, unit="as `unit` says", meaning="The number."),
-        Column(name="unit", type="string", meaning="Unit of the number, such as percent, as the file states it."),
+        Column("measure", "string", "Kind of the number, such as par_rate or mid.", required=True),
+        Column("quoted_on", "date", "Business day of the quote; not its availability.", required=True),
+        Column("value", "float", "The number.", required=True, unit="as `unit` says"),
+        Column("unit", "string", "Unit of the number, such as percent, as the file states it."),
     ),
     key=("kind", "instrument", "tenor", "point", "measure", "quoted_on"),
     entity="instrument",
@@ -60,5 +47,4 @@ DATASET = Dataset(
         *shared.unreadable("kind", "instrument", "measure", "quoted_on", "value"),
     ),
     group="drops",
-    partitioned=False,
 )

@@ -14,17 +14,15 @@ DATASET = Dataset(
     ),
     availability=drops.RECEIVED,
     columns=(
-        Column(name="model", type="string", required=True, meaning="Id of the model in requests."),
-        Column(name="provider", type="string", meaning="Who makes it."),
-        Column(name="released", type="date", meaning="Day it was released."),
+        Column("model", "string", "Id of the model in requests.", required=True),
+        Column("provider", "string", "Who makes it."),
+        Column("released", "date", "Day it was released."),
         Column(
-            name="knowledge_cutoff",
-            type="date",
-            meaning=(
-                "Last day of its training data; a month counts as its last day. Null if its maker does not state it."
-            ),
+            "knowledge_cutoff",
+            "date",
+            ("Last day of its training data; a month counts as its last day. Null if its maker does not state it."),
         ),
-        Column(name="source", type="string", required=True, meaning="Address of the page that states this."),
+        Column("source", "string", "Address of the page that states this.", required=True),
     ),
     key=("model",),
     entity="model",
@@ -37,5 +35,4 @@ DATASET = Dataset(
         *shared.unreadable("model", "released", "knowledge_cutoff", "source"),
     ),
     group="drops",
-    partitioned=False,
 )

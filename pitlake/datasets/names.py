@@ -8,9 +8,8 @@ KINDS = ("company_name", "ticker")
 EDGAR_NAME, EDGAR_TICKERS, HEADER, DEI, GRAPH = "edgar_name", "edgar_tickers", "sgml_header", "dei", "companies"
 
 UNDATED_NAME = GapRule(
-    type="unverifiable",
-    reason="nothing dates the name's first day",
-    when=(
+    "nothing dates the name's first day",
+    (
         "EDGAR's days of two names overlap, an earlier poll did not know the name, or a rename has no former name. "
         "The name counts from the company's first own filing after everything that contradicts it, otherwise from "
         "the poll that saw it"
@@ -27,42 +26,39 @@ DATASET = Dataset(
     availability=(
         "A name from EDGAR is public at the END, in New York, of the day of the first filing that the company itself "
         "made under that name and that EDGAR published on acceptance. It is never public before a poll that did not "
-        "contain the name. Filings that were withheld, such "
-        "as drafts, or made by others, such as Schedule 13G or Form 4, prove no name. A name from a filing's SGML "
-        "header is public at the END of the header's day, and a name from dei facts together with its filing. Tickers "
-        "that EDGAR or the graph lists without a date are public when they were fetched or observed. A name ends with "
-        "the next statement; no statement contains an end in advance."
+        "contain the name. Filings that were withheld, such as drafts, or made by others, such as Schedule 13G or Form "
+        "4, prove no name. A name from a filing's SGML header is public at the END of the header's day, and a name "
+        "from dei facts together with its filing. Tickers that EDGAR or the graph lists without a date are public when "
+        "they were fetched or observed. A name ends with the next statement; no statement contains an end in advance."
     ),
     columns=(
         Column(
-            name="cik",
-            type="string",
+            "cik",
+            "string",
+            "Central Index Key of the company, 10 digits, zero-padded.",
             required=True,
             pattern="[0-9]{10}",
             strict=True,
-            meaning="Central Index Key of the company, 10 digits, zero-padded.",
         ),
-        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="company_name or ticker."),
-        Column(name="name", type="string", meaning="The first of `all_names`; null if the statement has none."),
+        Column("kind", "string", "company_name or ticker.", required=True, values=KINDS, strict=True),
+        Column("name", "string", "The first of `all_names`; null if the statement has none."),
         Column(
-            name="all_names",
-            type="strings",
+            "all_names",
+            "strings",
+            "Every name of that kind in the statement, such as the tickers of several share classes.",
             required=True,
-            meaning="Every name of that kind in the statement, such as the tickers of several share classes.",
         ),
-        Column(name="since", type="date", meaning="First day of the name, if the statement has it."),
-        Column(name="accession_no", type="string", meaning="Filing that states it, if any."),
+        Column("since", "date", "First day of the name, if the statement has it."),
+        Column("accession_no", "string", "Filing that states it, if any."),
         Column(
-            name="source",
-            type="string",
+            "source",
+            "string",
+            ("edgar_name (present and former names), edgar_tickers, sgml_header, dei (cover page facts), companies."),
             required=True,
             values=(EDGAR_NAME, EDGAR_TICKERS, HEADER, DEI, GRAPH),
             strict=True,
-            meaning=(
-                "edgar_name (present and former names), edgar_tickers, sgml_header, dei (cover page facts), companies."
-            ),
         ),
-        Column(name="statement", type="string", required=True, meaning="Id of the statement in its source."),
+        Column("statement", "string", "Id of the statement in its source.", required=True),
     ),
     key=("cik", "kind"),
     identity=("cik", "kind", "source", "statement"),
@@ -74,5 +70,4 @@ DATASET = Dataset(
     other_tags=("provider_metadata",),
     gap_rules=(UNDATED_NAME, external.UNPARSABLE, shared.FUTURE),
     group="derived",
-    partitioned=False,
 )

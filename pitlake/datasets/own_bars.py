@@ -6,7 +6,7 @@ from pitlake.datasets import _drops as drops
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the line's date is not a calendar day")
+NO_DAY = GapRule("bar has no readable day", "the line's date is not a calendar day")
 
 DATASET = Dataset(
     name="own_bars",
@@ -16,18 +16,17 @@ DATASET = Dataset(
         "for splits reflect later ones; do not load them."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. Other "
-        "values in a later file are a revision, available when that file was received. "
-        f"{figures.BARS_COUNT_FROM}"
+        "The close of New York's exchange on the bar's day, early closes included. Other values in a later file are a "
+        f"revision, available when that file was received. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Ticker as the file spells it, in capitals."),
-        Column(name="date", type="date", required=True, meaning="Trading day of the bar, New York."),
-        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the day."),
-        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
-        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
-        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
-        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+        Column("ticker", "string", "Ticker as the file spells it, in capitals.", required=True),
+        Column("date", "date", "Trading day of the bar, New York.", required=True),
+        Column("open", "float", "First price of the day.", unit="USD", required=True),
+        Column("high", "float", "Highest price.", unit="USD", required=True),
+        Column("low", "float", "Lowest price.", unit="USD", required=True),
+        Column("close", "float", "Last price, not adjusted.", unit="USD", required=True),
+        Column("volume", "int", "Traded shares.", unit="shares", required=True),
     ),
     key=("ticker", "date"),
     entity="ticker",
@@ -46,5 +45,4 @@ DATASET = Dataset(
     ),
     group="drops",
     lane=2,
-    partitioned=False,
 )

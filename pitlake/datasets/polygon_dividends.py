@@ -7,12 +7,10 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_DECLARATION = GapRule(
-    type="unverifiable",
-    reason="no declaration date",
-    when="the dividend has no readable or plausible declaration date, so nothing dates it",
+    "no declaration date", "the dividend has no readable or plausible declaration date, so nothing dates it"
 )
-NO_EX_DATE = GapRule(type="unverifiable", reason="no ex-date", when="the ex-date is absent or unreadable")
-NO_AMOUNT = GapRule(type="unverifiable", reason="no amount", when="the amount is absent, negative or no number")
+NO_EX_DATE = GapRule("no ex-date", "the ex-date is absent or unreadable")
+NO_AMOUNT = GapRule("no amount", "the amount is absent, negative or no number")
 
 DATASET = Dataset(
     name="polygon_dividends",
@@ -27,58 +25,42 @@ DATASET = Dataset(
         "of the company's splits proves that no split restated it, the fetch time counts instead."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
-        Column(name="ex_dividend_date", type="date", required=True, meaning="First day without the dividend."),
+        Column("ticker", "string", "Ticker of the paying company.", required=True),
+        Column("ex_dividend_date", "date", "First day without the dividend.", required=True),
         Column(
-            name="dividend_type",
-            type="string",
+            "dividend_type",
+            "string",
+            "CD regular, SC special, LT or ST capital gains; UNKNOWN where it is not stated.",
             required=True,
-            meaning="CD regular, SC special, LT or ST capital gains; UNKNOWN where it is not stated.",
             values=("CD", "SC", "LT", "ST", "UNKNOWN"),
         ),
         Column(
-            name="ordinal",
-            type="int",
-            required=True,
-            meaning=(
+            "ordinal",
+            "int",
+            (
                 "Number of the dividend within the ticker, in the order of ex-dates when first seen. It never "
                 "changes, even if the dividend is corrected."
             ),
+            required=True,
             minimum=0,
             strict=True,
         ),
-        Column(name="declaration_date", type="date", required=True, meaning="Day of declaration."),
-        Column(name="record_date", type="date", meaning="Day holders are recorded."),
-        Column(name="pay_date", type="date", meaning="Day of payment."),
+        Column("declaration_date", "date", "Day of declaration.", required=True),
+        Column("record_date", "date", "Day holders are recorded."),
+        Column("pay_date", "date", "Day of payment."),
         Column(
-            name="cash_amount",
-            type="float",
+            "cash_amount",
+            "float",
+            "As the source stated it when fetched: as paid, or restated by the splits until then.",
             unit="per share, in `currency`",
             required=True,
-            meaning="As the source stated it when fetched: as paid, or restated by the splits until then.",
             minimum=0,
             strict=True,
         ),
-        Column(
-            name="cash_amount_text",
-            type="string",
-            required=True,
-            meaning="The amount with exactly the digits stated.",
-        ),
-        Column(
-            name="currency",
-            type="string",
-            meaning="Currency of the amount; null if it is not stated.",
-            pattern="[A-Z]{3}",
-        ),
-        Column(
-            name="frequency",
-            type="int",
-            unit="per year",
-            meaning="Payments per year; 0 for a single payment.",
-            minimum=0,
-        ),
-        Column(name="dividend_id", type="string", meaning="The source's id; older answers have none."),
+        Column("cash_amount_text", "string", "The amount with exactly the digits stated.", required=True),
+        Column("currency", "string", "Currency of the amount; null if it is not stated.", pattern="[A-Z]{3}"),
+        Column("frequency", "int", "Payments per year; 0 for a single payment.", unit="per year", minimum=0),
+        Column("dividend_id", "string", "The source's id; older answers have none."),
     ),
     key=("ticker", "ordinal"),
     entity="ticker",
@@ -97,6 +79,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=120),
 )

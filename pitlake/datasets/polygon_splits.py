@@ -4,10 +4,8 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DATE = GapRule(
-    type="unverifiable", reason="no execution date", when="the execution date is absent, unreadable or implausible"
-)
-NO_RATIO = GapRule(type="unverifiable", reason="no ratio", when="a side of the ratio is missing, zero or not a number")
+NO_DATE = GapRule("no execution date", "the execution date is absent, unreadable or implausible")
+NO_RATIO = GapRule("no ratio", "a side of the ratio is missing, zero or not a number")
 
 DATASET = Dataset(
     name="polygon_splits",
@@ -23,25 +21,19 @@ DATASET = Dataset(
         "months before."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
+        Column("ticker", "string", "Ticker of the company.", required=True),
+        Column("execution_date", "date", "Day the split takes effect, New York.", required=True),
         Column(
-            name="ordinal",
-            type="int",
+            "ordinal",
+            "int",
+            "Number of the split within the ticker, in the order of days when first seen. It never changes.",
             required=True,
-            meaning="Number of the split within the ticker, in the order of days when first seen. It never changes.",
             minimum=0,
             strict=True,
         ),
-        Column(
-            name="split_from",
-            type="float",
-            required=True,
-            unit="shares",
-            meaning="Shares before.",
-        ),
-        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
-        Column(name="split_id", type="string", meaning="The source's id; older answers have none."),
+        Column("split_from", "float", "Shares before.", required=True, unit="shares"),
+        Column("split_to", "float", "Shares after.", required=True, unit="shares"),
+        Column("split_id", "string", "The source's id; older answers have none."),
     ),
     key=("ticker", "ordinal"),
     entity="ticker",
@@ -60,5 +52,4 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
 )

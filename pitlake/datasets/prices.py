@@ -6,24 +6,17 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_SYMBOL = GapRule(
-    type="unverifiable", reason="no symbol", when="the entity has neither a ticker nor an ETF, or is of an unknown kind"
-)
-BAD_STAMP = GapRule(
-    type="unverifiable", reason="bar stamp is unreadable", when="HAS_PRICE.timestamp is text but no instant"
-)
-STRAY_STAMP = GapRule(
-    type="unverifiable", reason="bar stamp is on another day", when="HAS_PRICE.timestamp is not on the bar's day"
-)
+NO_SYMBOL = GapRule("no symbol", "the entity has neither a ticker nor an ETF, or is of an unknown kind")
+BAD_STAMP = GapRule("bar stamp is unreadable", "HAS_PRICE.timestamp is text but no instant")
+STRAY_STAMP = GapRule("bar stamp is on another day", "HAS_PRICE.timestamp is not on the bar's day")
 NO_BASIS = GapRule(
-    type="unverifiable",
-    reason="split basis is not proven",
-    when=(
+    "split basis is not proven",
+    (
         "splits followed the bar before the lake first saw it, and nothing proves which of them its prices are "
         "adjusted for"
     ),
 )
-NO_PRICE = GapRule(type="no_data", reason="no price", when="open, high, low and close are all absent or NaN")
+NO_PRICE = GapRule("no price", "open, high, low and close are all absent or NaN", type="no_data")
 
 DATASET = Dataset(
     name="prices",
@@ -40,30 +33,23 @@ DATASET = Dataset(
     ),
     columns=(
         Column(
-            name="entity_kind",
-            type="string",
+            "entity_kind",
+            "string",
+            "company, industry, sector or index.",
             required=True,
-            meaning="company, industry, sector or index.",
             values=("company", "industry", "sector", "index"),
             strict=True,
         ),
-        Column(
-            name="entity_id", type="string", required=True, meaning="CIK, or the industry's, sector's or index's id."
-        ),
-        Column(name="symbol", type="string", required=True, meaning="Ticker, or the ETF that represents the entity."),
-        Column(name="date", type="date", required=True, meaning="Trading day of the bar."),
-        Column(name="open", type="float", unit="USD", meaning="First price of the regular session."),
-        Column(name="high", type="float", unit="USD", meaning="Highest price."),
-        Column(name="low", type="float", unit="USD", meaning="Lowest price."),
-        Column(name="close", type="float", unit="USD", meaning="Last price."),
-        Column(name="vwap", type="float", unit="USD", meaning="Volume-weighted average price."),
-        Column(
-            name="volume",
-            type="float",
-            unit="shares",
-            meaning="Traded shares; fractional if converted from split-adjusted ones.",
-        ),
-        Column(name="transactions", type="float", meaning="Number of trades."),
+        Column("entity_id", "string", "CIK, or the industry's, sector's or index's id.", required=True),
+        Column("symbol", "string", "Ticker, or the ETF that represents the entity.", required=True),
+        Column("date", "date", "Trading day of the bar.", required=True),
+        Column("open", "float", "First price of the regular session.", unit="USD"),
+        Column("high", "float", "Highest price.", unit="USD"),
+        Column("low", "float", "Lowest price.", unit="USD"),
+        Column("close", "float", "Last price.", unit="USD"),
+        Column("vwap", "float", "Volume-weighted average price.", unit="USD"),
+        Column("volume", "float", "Traded shares; fractional if converted from split-adjusted ones.", unit="shares"),
+        Column("transactions", "float", "Number of trades."),
     ),
     key=("entity_kind", "entity_id", "date"),
     entity="symbol",

@@ -11,15 +11,10 @@ DATASET = Dataset(
     columns=(
         *shared.FILING,
         Column(
-            name="section_name",
-            type="string",
-            required=True,
-            meaning="Name of the item, without spaces between its words, as extracted.",
+            "section_name", "string", "Name of the item, without spaces between its words, as extracted.", required=True
         ),
-        Column(name="content", type="string", meaning="Text of the section."),
-        Column(
-            name="content_length", type="int", unit="characters", meaning="Length as the graph states it.", minimum=0
-        ),
+        Column("content", "string", "Text of the section."),
+        Column("content_length", "int", "Length as the graph states it.", unit="characters", minimum=0),
     ),
     key=("accession_no", "section_name"),
     entity="ticker",

@@ -5,11 +5,9 @@ from pitlake.datasets import _drops as drops
 from pitlake.datasets import _shared as shared
 
 FORMATS = ("pdf", "html", "markdown")
-NO_TEXT = GapRule(type="no_data", reason="no text", when="the file shows no text: a scan, or an empty page")
-LOCKED = GapRule(type="upstream_error", reason="the file is encrypted", when="a PDF needs a password to be read")
-UNREADABLE = GapRule(
-    type="upstream_error", reason="the file can't be read", when="a file's content does not match its suffix"
-)
+NO_TEXT = GapRule("no text", "the file shows no text: a scan, or an empty page", type="no_data")
+LOCKED = GapRule("the file is encrypted", "a PDF needs a password to be read", type="upstream_error")
+UNREADABLE = GapRule("the file can't be read", "a file's content does not match its suffix", type="upstream_error")
 
 DATASET = Dataset(
     name="research_notes",
@@ -21,18 +19,16 @@ DATASET = Dataset(
     availability=drops.RECEIVED,
     columns=(
         Column(
-            name="note",
-            type="string",
+            "note",
+            "string",
+            "Name of the file, with its folders: new content under the same name is a revision.",
             required=True,
-            meaning="Name of the file, with its folders: new content under the same name is a revision.",
         ),
-        Column(
-            name="publisher", type="string", meaning="First folder into which it was dropped; null if there was none."
-        ),
-        Column(name="format", type="string", required=True, values=FORMATS, strict=True, meaning="Kind of the file."),
-        Column(name="title", type="string", meaning="Title as the file states it; otherwise its first line."),
-        Column(name="text", type="string", required=True, meaning="The text, one line per block, without pictures."),
-        Column(name="pages", type="int", minimum=1, meaning="Pages of a PDF."),
+        Column("publisher", "string", "First folder into which it was dropped; null if there was none."),
+        Column("format", "string", "Kind of the file.", required=True, values=FORMATS, strict=True),
+        Column("title", "string", "Title as the file states it; otherwise its first line."),
+        Column("text", "string", "The text, one line per block, without pictures.", required=True),
+        Column("pages", "int", "Pages of a PDF.", minimum=1),
     ),
     key=("note",),
     entity="note",
@@ -40,5 +36,4 @@ DATASET = Dataset(
     source_tag="provider_metadata",
     gap_rules=(NO_TEXT, LOCKED, UNREADABLE, shared.FUTURE),
     group="drops",
-    partitioned=False,
 )

@@ -7,14 +7,12 @@ from pitlake.datasets import _external as external
 from pitlake.datasets import _shared as shared
 
 UNKNOWN_FILING = GapRule(
-    type="unverifiable",
-    reason="acceptance of the filing is unknown",
-    when="the lake has no acceptance for the accession number; fetch sec_filings of the company first",
+    "acceptance of the filing is unknown",
+    "the lake has no acceptance for the accession number; fetch sec_filings of the company first",
 )
 STATED_TWICE = GapRule(
-    type="unverifiable",
-    reason="stated twice by one filing",
-    when="the answer has two values for one concept, unit, period and accession number, and the first one counts",
+    "stated twice by one filing",
+    "the answer has two values for one concept, unit, period and accession number, and the first one counts",
 )
 
 DATASET = Dataset(
@@ -34,21 +32,16 @@ DATASET = Dataset(
         shared.CIK,
         shared.RELEASE_RULE,
         shared.ACCEPTED_AT,
-        Column(name="concept", type="string", required=True, meaning="Qualified name, such as us-gaap:Revenues."),
-        Column(name="unit", type="string", required=True, meaning="Unit, such as USD, shares or USD/shares."),
+        Column("concept", "string", "Qualified name, such as us-gaap:Revenues.", required=True),
+        Column("unit", "string", "Unit, such as USD, shares or USD/shares.", required=True),
         Column(
-            name="period_type",
-            type="string",
-            required=True,
-            values=("instant", "duration"),
-            strict=True,
-            meaning="instant or duration.",
+            "period_type", "string", "instant or duration.", required=True, values=("instant", "duration"), strict=True
         ),
-        Column(name="period_start", type="date", meaning="First day of a duration."),
-        Column(name="period_end", type="date", required=True, meaning="Last day, inclusive, or the day of an instant."),
-        Column(name="value", type="string", required=True, meaning="The value, with every digit of a whole number."),
-        Column(name="value_number", type="float", required=True, meaning="The value as a number."),
-        Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
+        Column("period_start", "date", "First day of a duration."),
+        Column("period_end", "date", "Last day, inclusive, or the day of an instant.", required=True),
+        Column("value", "string", "The value, with every digit of a whole number.", required=True),
+        Column("value_number", "float", "The value as a number.", required=True),
+        Column("filing_date", "date", "EDGAR's filing date: often not the day of acceptance."),
     ),
     key=("cik", "concept", "unit", "period_start", "period_end"),
     identity=("cik", "concept", "unit", "period_start", "period_end", "accession_no"),
@@ -68,6 +61,5 @@ DATASET = Dataset(
         *shared.unreadable("accession_no", "form_type", "period_start", "period_end", "value", "filing_date"),
     ),
     group="external",
-    partitioned=False,
     freshness=timedelta(days=120),
 )

@@ -8,17 +8,13 @@ from pitlake.datasets import _external as external
 from pitlake.datasets import _shared as shared
 
 NO_ACCEPTANCE = GapRule(
-    type="unverifiable",
-    reason="acceptance instant missing or unreadable",
-    when="neither the JSON nor a header states an instant of acceptance since 1993",
+    "acceptance instant missing or unreadable",
+    "neither the JSON nor a header states an instant of acceptance since 1993",
 )
-NO_ACCESSION = GapRule(
-    type="unverifiable", reason="no accession number", when="the row of the answer does not name a filing"
-)
+NO_ACCESSION = GapRule("no accession number", "the row of the answer does not name a filing")
 TOLD_OTHERWISE = GapRule(
-    type="unverifiable",
-    reason="stated differently on another page",
-    when="pages of one run overlap and describe the filing differently, and the first one counts",
+    "stated differently on another page",
+    "pages of one run overlap and describe the filing differently, and the first one counts",
 )
 
 DATASET = Dataset(
@@ -38,30 +34,22 @@ DATASET = Dataset(
         shared.ACCESSION,
         shared.FORM_TYPE,
         shared.CIK,
-        Column(name="accepted_at", type="instant", required=True, meaning="The acceptance as decided."),
+        Column("accepted_at", "instant", "The acceptance as decided.", required=True),
         replace(shared.ACCEPTANCE_RULE, required=True),
         shared.RELEASE_RULE,
-        Column(
-            name="acceptance_raw",
-            type="string",
-            required=True,
-            meaning="The acceptance as the answer spells it.",
-            proof=True,
-        ),
-        Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
-        Column(name="report_date", type="date", meaning="Period the filing covers; never its availability."),
-        Column(name="items", type="strings", meaning="Items of an 8-K, such as 2.02."),
-        Column(name="act", type="string", meaning="Securities act under which the filing is made, such as 34."),
-        Column(name="file_number", type="string", meaning="File number."),
-        Column(name="film_number", type="string", meaning="Film number."),
-        Column(name="size", type="int", unit="bytes", meaning="Size of the submission."),
-        Column(name="is_xbrl", type="bool", meaning="Whether it contains XBRL."),
-        Column(name="is_inline_xbrl", type="bool", meaning="Whether it contains inline XBRL."),
-        Column(name="primary_document", type="string", meaning="File name of the primary document."),
-        Column(
-            name="primary_document_description", type="string", meaning="EDGAR's description of the primary document."
-        ),
-        Column(name="url", type="string", meaning="Address of the primary document, or of the filing's folder."),
+        Column("acceptance_raw", "string", "The acceptance as the answer spells it.", required=True, proof=True),
+        Column("filing_date", "date", "EDGAR's filing date: often not the day of acceptance."),
+        Column("report_date", "date", "Period the filing covers; never its availability."),
+        Column("items", "strings", "Items of an 8-K, such as 2.02."),
+        Column("act", "string", "Securities act under which the filing is made, such as 34."),
+        Column("file_number", "string", "File number."),
+        Column("film_number", "string", "Film number."),
+        Column("size", "int", "Size of the submission.", unit="bytes"),
+        Column("is_xbrl", "bool", "Whether it contains XBRL."),
+        Column("is_inline_xbrl", "bool", "Whether it contains inline XBRL."),
+        Column("primary_document", "string", "File name of the primary document."),
+        Column("primary_document_description", "string", "EDGAR's description of the primary document."),
+        Column("url", "string", "Address of the primary document, or of the filing's folder."),
     ),
     key=("cik", "accession_no"),
     entity="cik",
@@ -91,6 +79,5 @@ DATASET = Dataset(
         ),
     ),
     group="external",
-    partitioned=False,
     freshness=timedelta(days=7),
 )

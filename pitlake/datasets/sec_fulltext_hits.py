@@ -5,19 +5,17 @@ from pitlake.datasets import _external as external
 from pitlake.datasets import _shared as shared
 
 UNKNOWN_FILING = GapRule(
-    type="unverifiable",
-    reason="acceptance of the filing is unknown",
-    when="a hit does not date its filing, and neither the lake nor a fetched header states its acceptance",
+    "acceptance of the filing is unknown",
+    "a hit does not date its filing, and neither the lake nor a fetched header states its acceptance",
 )
 MORE_HITS = GapRule(
+    "more hits than were fetched",
+    "the search has more hits than it returns (10,000) or than the run was allowed to page through",
     type="upstream_error",
-    reason="more hits than were fetched",
-    when="the search has more hits than it returns (10,000) or than the run was allowed to page through",
 )
 TOLD_OTHERWISE = GapRule(
-    type="unverifiable",
-    reason="stated differently on another page",
-    when="pages of one run describe the same document of a filing differently, and the first one counts",
+    "stated differently on another page",
+    "pages of one run describe the same document of a filing differently, and the first one counts",
 )
 
 DATASET = Dataset(
@@ -32,20 +30,20 @@ DATASET = Dataset(
         "scores are not kept, because the search returns today's."
     ),
     columns=(
-        Column(name="query", type="string", required=True, meaning="The search text."),
+        Column("query", "string", "The search text.", required=True),
         shared.ACCESSION,
-        Column(name="document", type="string", required=True, meaning="File name of the document that matched."),
+        Column("document", "string", "File name of the document that matched.", required=True),
         shared.FORM_TYPE,
         shared.CIK,
         shared.RELEASE_RULE,
-        Column(name="ciks", type="strings", required=True, meaning="Every CIK of the filing, sorted."),
-        Column(name="root_forms", type="strings", meaning="Forms without amendment marks."),
-        Column(name="file_type", type="string", meaning="Type of the document, such as EX-99.1."),
-        Column(name="file_description", type="string", meaning="Description of the document."),
-        Column(name="sequence", type="int", meaning="Position of the document in the filing."),
-        Column(name="items", type="strings", meaning="Items of an 8-K, such as 2.02."),
-        Column(name="filing_date", type="date", meaning="EDGAR's filing date: never the availability."),
-        Column(name="period_ending", type="date", meaning="Period the filing covers."),
+        Column("ciks", "strings", "Every CIK of the filing, sorted.", required=True),
+        Column("root_forms", "strings", "Forms without amendment marks."),
+        Column("file_type", "string", "Type of the document, such as EX-99.1."),
+        Column("file_description", "string", "Description of the document."),
+        Column("sequence", "int", "Position of the document in the filing."),
+        Column("items", "strings", "Items of an 8-K, such as 2.02."),
+        Column("filing_date", "date", "EDGAR's filing date: never the availability."),
+        Column("period_ending", "date", "Period the filing covers."),
     ),
     key=("query", "accession_no", "document"),
     entity="cik",
@@ -75,5 +73,4 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
 )

@@ -3,13 +3,12 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_RATIO = GapRule(type="unverifiable", reason="ratio is missing or unknown", when="the ratio failed to parse upstream")
-OTHER_DATE = GapRule(type="unverifiable", reason="execution date differs from its date node", when="the two disagree")
+NO_RATIO = GapRule("ratio is missing or unknown", "the ratio failed to parse upstream")
+OTHER_DATE = GapRule("execution date differs from its date node", "the two disagree")
 
 TWO_RATIOS = GapRule(
-    type="unverifiable",
-    reason="two ratios for one day",
-    when="another node of the company and day has another ratio, and the node with the greater id is used",
+    "two ratios for one day",
+    "another node of the company and day has another ratio, and the node with the greater id is used",
 )
 
 DATASET = Dataset(
@@ -22,15 +21,15 @@ DATASET = Dataset(
     ),
     columns=(
         shared.LINKED_CIK,
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
-        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
-        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
+        Column("ticker", "string", "Ticker of the company.", required=True),
+        Column("execution_date", "date", "Day the split takes effect, New York.", required=True),
+        Column("split_from", "float", "Shares before.", required=True, unit="shares"),
+        Column("split_to", "float", "Shares after.", required=True, unit="shares"),
         Column(
-            name="split_id",
-            type="string",
+            "split_id",
+            "string",
+            "CIK and execution day, or ticker and execution day if no company is linked.",
             required=True,
-            meaning="CIK and execution day, or ticker and execution day if no company is linked.",
         ),
     ),
     key=("split_id",),

@@ -4,7 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 KINDS = ("news", "benzinga_news", "qa_exchange", "call_transcripts", "research_note")
-NO_WORDS = GapRule(type="no_data", reason="no words", when="the text has no word that the model knows")
+NO_WORDS = GapRule("no words", "the text has no word that the model knows", type="no_data")
 
 DATASET = Dataset(
     name="text_vectors",
@@ -14,29 +14,23 @@ DATASET = Dataset(
         "in a call, or a research note. They allow nearest-neighbour search in addition to the graph's `embeddings`."
     ),
     availability=(
-        "The instant and the source tag of the revision from which the vector was made. The model was "
-        "trained later than many of the texts, so even a vector as of an early instant reflects later knowledge of "
-        "the language."
+        "The instant and the source tag of the revision from which the vector was made. The model was trained later "
+        "than many of the texts, so even a vector as of an early instant reflects later knowledge of the language."
     ),
     columns=(
-        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Dataset of the text."),
+        Column("kind", "string", "Dataset of the text.", required=True, values=KINDS, strict=True),
         Column(
-            name="id",
-            type="string",
-            required=True,
-            meaning=(
+            "id",
+            "string",
+            (
                 "`news.id` or `benzinga_news.id`; the id of a call, `_qa__` and the position in it; or "
                 "`research_notes.note`."
             ),
-        ),
-        Column(name="ticker", type="string", meaning="Ticker of the company, as in the text's dataset."),
-        Column(
-            name="model",
-            type="string",
             required=True,
-            meaning="Name of the model; compare only vectors of the same model.",
         ),
-        Column(name="vector", type="vector", required=True, meaning="The vector, of length 1."),
+        Column("ticker", "string", "Ticker of the company, as in the text's dataset."),
+        Column("model", "string", "Name of the model; compare only vectors of the same model.", required=True),
+        Column("vector", "vector", "The vector, of length 1.", required=True),
     ),
     key=("kind", "id", "model"),
     revised_at="available_at",
@@ -46,5 +40,4 @@ DATASET = Dataset(
     other_tags=("provider_metadata",),
     gap_rules=(NO_WORDS, shared.FUTURE),
     group="derived",
-    partitioned=False,
 )

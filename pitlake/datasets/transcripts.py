@@ -6,17 +6,15 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 from pitlake.datasets._earnings import DEFAULT_LAG
 
-NO_CALL = GapRule(type="unverifiable", reason="no parent transcript", when="the part is linked to no Transcript")
+NO_CALL = GapRule("no parent transcript", "the part is linked to no Transcript")
 NO_START = GapRule(
-    type="unverifiable",
-    reason="conference_datetime is missing or unreadable",
-    when="Transcript.conference_datetime is not an instant since 1990, or is midnight, which means an unknown time",
+    "conference_datetime is missing or unreadable",
+    "Transcript.conference_datetime is not an instant since 1990, or is midnight, which means an unknown time",
 )
-NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="Transcript.symbol is blank")
+NO_TICKER = GapRule("no ticker", "Transcript.symbol is blank")
 DUPLICATE_CALL = GapRule(
-    type="unverifiable",
-    reason="duplicate of another call",
-    when=(
+    "duplicate of another call",
+    (
         "two nodes of one call have different content; the one with more exchanges is used, then the one with the "
         "newer form of id"
     ),
@@ -33,29 +31,20 @@ DATASET = Dataset(
         "a two-hour call."
     ),
     columns=(
+        Column("transcript_id", "string", "TICKER_YYYY-MM-DDTHH.MM, the call's New York start.", required=True),
+        Column("ticker", "string", "Ticker of the company.", required=True),
+        Column("company_name", "string", "Company name as the provider spells it."),
+        Column("conference_datetime", "instant", "Start of the call.", required=True),
+        Column("fiscal_year", "int", "Fiscal year the call reports on; unreliable upstream."),
         Column(
-            name="transcript_id",
-            type="string",
-            required=True,
-            meaning="TICKER_YYYY-MM-DDTHH.MM, the call's New York start.",
+            "fiscal_quarter", "int", "Fiscal quarter the call reports on; unreliable upstream.", minimum=1, maximum=4
         ),
-        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="company_name", type="string", meaning="Company name as the provider spells it."),
-        Column(name="conference_datetime", type="instant", required=True, meaning="Start of the call."),
-        Column(name="fiscal_year", type="int", meaning="Fiscal year the call reports on; unreliable upstream."),
-        Column(
-            name="fiscal_quarter",
-            type="int",
-            meaning="Fiscal quarter the call reports on; unreliable upstream.",
-            minimum=1,
-            maximum=4,
-        ),
-        Column(name="calendar_year", type="int", meaning="Calendar year of the call."),
-        Column(name="calendar_quarter", type="int", meaning="Calendar quarter of the call.", minimum=1, maximum=4),
-        Column(name="form_type", type="string", meaning="Form type under which the graph stores the call."),
-        Column(name="speakers", type="json", meaning="Speaker to role, as JSON."),
-        Column(name="qa_section", type="json", meaning="Question-and-answer part, if no exchanges could be parsed."),
-        Column(name="full_text", type="string", meaning="Whole text, if nothing could be parsed."),
+        Column("calendar_year", "int", "Calendar year of the call."),
+        Column("calendar_quarter", "int", "Calendar quarter of the call.", minimum=1, maximum=4),
+        Column("form_type", "string", "Form type under which the graph stores the call."),
+        Column("speakers", "json", "Speaker to role, as JSON."),
+        Column("qa_section", "json", "Question-and-answer part, if no exchanges could be parsed."),
+        Column("full_text", "string", "Whole text, if nothing could be parsed."),
     ),
     key=("transcript_id",),
     entity="ticker",

@@ -13,9 +13,8 @@ EVENTS = (OFFERED, REGISTERED, LISTED, REPORTED, NOTIFIED, RENAMED, DELISTED, DE
 INDEX, SUBMISSIONS = "index", "submissions"
 
 UNDATED_NAME = GapRule(
-    type="unverifiable",
-    reason="no filing under the new name",
-    when=(
+    "no filing under the new name",
+    (
         "the days of a former name overlap the next one's, or EDGAR lists no filing after them, so nothing dates the "
         "new name"
     ),
@@ -41,51 +40,43 @@ DATASET = Dataset(
         shared.CIK,
         shared.ACCESSION,
         Column(
-            name="event",
-            type="string",
-            required=True,
-            values=EVENTS,
-            strict=True,
-            meaning=(
+            "event",
+            "string",
+            (
                 "What the filing does: offered (S-1, F-1, S-11), registered (10-12B, 10-12G, 8-A12G, 424B1, 424B3, "
                 "424B4), listed (8-A12B, an exchange's CERT), reported (10-K, 10-Q, 20-F, 40-F), notified (8-K with "
                 "item 3.01, a notice of delisting or of a violated listing rule; only from submissions), renamed, "
                 "delisted (25, 25-NSE), deregistered (15, 15F, REVOKED)."
             ),
+            required=True,
+            values=EVENTS,
+            strict=True,
         ),
         Column(
-            name="told_by",
-            type="string",
+            "told_by",
+            "string",
+            "The EDGAR list that reports it.",
             required=True,
             values=(INDEX, SUBMISSIONS),
             strict=True,
-            meaning="The EDGAR list that reports it.",
         ),
         shared.FORM_TYPE,
         shared.RELEASE_RULE,
         Column(
-            name="company_name",
-            type="string",
-            meaning="Name on the filing: as its index spells it, or the new name; null if only submissions state it.",
+            "company_name",
+            "string",
+            "Name on the filing: as its index spells it, or the new name; null if only submissions state it.",
         ),
-        Column(name="former_name", type="string", meaning="Previous name; only for `renamed`."),
+        Column("former_name", "string", "Previous name; only for `renamed`."),
+        Column("exchange", "string", "Exchange that certifies or removes the class, if the filing says so."),
+        Column("security_class", "string", "Removed class, in the words of Form 25."),
+        Column("common_equity", "bool", "Whether the words name common equity; null if the filing names no class."),
+        Column("rule_provision", "string", "Rule of the removal, such as 17 CFR 240.12d2-2(b)."),
+        Column("filing_date", "date", "EDGAR's filing date.", required=True),
         Column(
-            name="exchange",
-            type="string",
-            meaning="Exchange that certifies or removes the class, if the filing says so.",
-        ),
-        Column(name="security_class", type="string", meaning="Removed class, in the words of Form 25."),
-        Column(
-            name="common_equity",
-            type="bool",
-            meaning="Whether the words name common equity; null if the filing names no class.",
-        ),
-        Column(name="rule_provision", type="string", meaning="Rule of the removal, such as 17 CFR 240.12d2-2(b)."),
-        Column(name="filing_date", type="date", required=True, meaning="EDGAR's filing date."),
-        Column(
-            name="effective_on",
-            type="date",
-            meaning=(
+            "effective_on",
+            "date",
+            (
                 "Day the filing takes effect by law: ten days after filing for Form 25; ninety for Form 15 under "
                 "12(b) or 12(g) and Form 15F; at once for 15-15D and REVOKED; null for other forms."
             ),
@@ -106,6 +97,5 @@ DATASET = Dataset(
         *shared.unreadable("filing_date"),
     ),
     group="external",
-    partitioned=False,
     freshness=timedelta(days=7),
 )

@@ -5,21 +5,13 @@ from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
 NOT_ALLOWED = GapRule(
-    type="unverifiable",
-    reason="source is not on the allow-list",
-    when="the page's host is not on the list of hosts whose own dates are trusted",
+    "source is not on the allow-list", "the page's host is not on the list of hosts whose own dates are trusted"
 )
-NO_CLAIM = GapRule(
-    type="unverifiable",
-    reason="nothing dates the page",
-    when="no date that the page or its headers claim could be proven",
-)
+NO_CLAIM = GapRule("nothing dates the page", "no date that the page or its headers claim could be proven")
 IMPLAUSIBLE = GapRule(
-    type="unverifiable",
-    reason="claims of publication are implausible",
-    when="the page claims a date after its own download, or before the web",
+    "claims of publication are implausible", "the page claims a date after its own download, or before the web"
 )
-NO_TEXT = GapRule(type="no_data", reason="no text", when="the page shows neither title nor text")
+NO_TEXT = GapRule("no text", "the page shows neither title nor text", type="no_data")
 
 DATASET = Dataset(
     name="web_pages",
@@ -31,41 +23,25 @@ DATASET = Dataset(
         "without a time counts as its END in New York; a time without an offset is read as late as possible."
     ),
     columns=(
-        Column(name="url", type="string", required=True, meaning="Address of the page."),
-        Column(name="host", type="string", required=True, meaning="Host in the address, lower case, without www."),
-        Column(name="title", type="string", meaning="Title of the page."),
-        Column(name="text", type="string", meaning="Visible text, one line per block, without scripts and styles."),
+        Column("url", "string", "Address of the page.", required=True),
+        Column("host", "string", "Host in the address, lower case, without www.", required=True),
+        Column("title", "string", "Title of the page."),
+        Column("text", "string", "Visible text, one line per block, without scripts and styles."),
+        Column("published", "instant", "The claimed publication, read as late as its wording allows."),
         Column(
-            name="published", type="instant", meaning="The claimed publication, read as late as its wording allows."
-        ),
-        Column(
-            name="dated_at",
-            type="instant",
-            meaning=(
+            "dated_at",
+            "instant",
+            (
                 "The latest claim, which dates this text; null if the page makes no claim, and only its capture "
                 "dates it."
             ),
         ),
+        Column("claim_method", "string", "How the claim that dates the row was found.", required=True, proof=True),
         Column(
-            name="claim_method",
-            type="string",
-            required=True,
-            meaning="How the claim that dates the row was found.",
-            proof=True,
+            "claim_quote", "string", "The words of the page or header that make the claim.", required=True, proof=True
         ),
         Column(
-            name="claim_quote",
-            type="string",
-            required=True,
-            meaning="The words of the page or header that make the claim.",
-            proof=True,
-        ),
-        Column(
-            name="claims",
-            type="json",
-            required=True,
-            meaning="Every proven claim: its kind, method, wording and instant.",
-            proof=True,
+            "claims", "json", "Every proven claim: its kind, method, wording and instant.", required=True, proof=True
         ),
     ),
     key=("url",),
@@ -74,16 +50,7 @@ DATASET = Dataset(
     entity="host",
     knowable=dict.fromkeys(("host", "dated_at", "claim_method", "claims", "text"), "lake"),
     source_tag="provider_metadata",
-    gap_rules=(
-        NOT_ALLOWED,
-        NO_CLAIM,
-        IMPLAUSIBLE,
-        NO_TEXT,
-        answers.REPEATED,
-        answers.OTHER_SHAPE,
-        shared.FUTURE,
-    ),
+    gap_rules=(NOT_ALLOWED, NO_CLAIM, IMPLAUSIBLE, NO_TEXT, answers.REPEATED, answers.OTHER_SHAPE, shared.FUTURE),
     group="external",
     lane=3,
-    partitioned=False,
 )

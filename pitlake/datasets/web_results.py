@@ -4,18 +4,10 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
-UNDATED = GapRule(type="unverifiable", reason="no publication date", when="the result's date is null or blank")
-BAD_DATE = GapRule(
-    type="unverifiable",
-    reason="date is unreadable",
-    when="date or last_updated is text that is not a date, or is before 1990",
-)
-NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing identifies it")
-LOCATOR = GapRule(
-    type="unverifiable",
-    reason="locator only",
-    when="the search was in SEC mode, where the filing itself states its acceptance",
-)
+UNDATED = GapRule("no publication date", "the result's date is null or blank")
+BAD_DATE = GapRule("date is unreadable", "date or last_updated is text that is not a date, or is before 1990")
+NO_URL = GapRule("no address", "the result has no url, so nothing identifies it")
+LOCATOR = GapRule("locator only", "the search was in SEC mode, where the filing itself states its acceptance")
 
 DATASET = Dataset(
     name="web_results",
@@ -27,21 +19,21 @@ DATASET = Dataset(
         "New York. Undated results are gaps."
     ),
     columns=(
-        Column(name="url", type="string", required=True, meaning="Address of the page."),
-        Column(name="host", type="string", meaning="Host in the address, lower case, without www."),
-        Column(name="title", type="string", meaning="Title of the page."),
-        Column(name="snippet", type="string", meaning="Passage shown by the search; it depends on the question."),
-        Column(name="published_on", type="date", required=True, meaning="Day of publication the provider claims."),
-        Column(name="updated_on", type="date", meaning="Day of the last update the provider claims."),
+        Column("url", "string", "Address of the page.", required=True),
+        Column("host", "string", "Host in the address, lower case, without www."),
+        Column("title", "string", "Title of the page."),
+        Column("snippet", "string", "Passage shown by the search; it depends on the question."),
+        Column("published_on", "date", "Day of publication the provider claims.", required=True),
+        Column("updated_on", "date", "Day of the last update the provider claims."),
         Column(
-            name="operation",
-            type="string",
+            "operation",
+            "string",
+            "search, ask, reason or research.",
             required=True,
-            meaning="search, ask, reason or research.",
             values=("search", "ask", "reason", "research"),
             strict=True,
         ),
-        Column(name="query", type="string", required=True, meaning="The question that found the page."),
+        Column("query", "string", "The question that found the page.", required=True),
     ),
     key=("url",),
     identity=("url", "published_on", "updated_on", "operation", "query"),
@@ -62,5 +54,4 @@ DATASET = Dataset(
     ),
     group="external",
     lane=3,
-    partitioned=False,
 )

@@ -4,7 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
-NO_ANSWER = GapRule(type="no_data", reason="no prose", when="the answer is empty without its <think> blocks")
+NO_ANSWER = GapRule("no prose", "the answer is empty without its <think> blocks", type="no_data")
 
 DATASET = Dataset(
     name="web_syntheses",
@@ -15,20 +15,20 @@ DATASET = Dataset(
     ),
     availability="When the answer was fetched; shown only in open mode.",
     columns=(
-        Column(name="answer_id", type="string", required=True, meaning="The provider's id of the answer."),
+        Column("answer_id", "string", "The provider's id of the answer.", required=True),
         Column(
-            name="operation",
-            type="string",
+            "operation",
+            "string",
+            "ask, reason or research.",
             required=True,
-            meaning="ask, reason or research.",
             values=("ask", "reason", "research"),
             strict=True,
         ),
-        Column(name="query", type="string", required=True, meaning="The question."),
-        Column(name="model", type="string", meaning="The model that answered."),
-        Column(name="answer", type="string", required=True, meaning="The prose, without <think> blocks."),
-        Column(name="citations", type="strings", required=True, meaning="Addresses the prose cites, in their order."),
-        Column(name="thoughts_removed", type="int", required=True, meaning="Number of removed <think> blocks."),
+        Column("query", "string", "The question.", required=True),
+        Column("model", "string", "The model that answered."),
+        Column("answer", "string", "The prose, without <think> blocks.", required=True),
+        Column("citations", "strings", "Addresses the prose cites, in their order.", required=True),
+        Column("thoughts_removed", "int", "Number of removed <think> blocks.", required=True),
     ),
     key=("answer_id",),
     entity="operation",
@@ -38,5 +38,4 @@ DATASET = Dataset(
     group="external",
     lane=3,
     open_only=True,
-    partitioned=False,
 )

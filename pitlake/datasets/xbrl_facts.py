@@ -5,43 +5,29 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_FACTS = GapRule(
-    type="no_data", reason="filing has no facts", when="its XBRL status is COMPLETED, but it has no facts"
-)
+NO_FACTS = GapRule("filing has no facts", "its XBRL status is COMPLETED, but it has no facts", type="no_data")
 INCOMPLETE = GapRule(
+    "XBRL of the filing is not complete",
+    "Report.xbrl_status is present but not COMPLETED; for a filing without facts it must be COMPLETED",
     type="no_data",
-    reason="XBRL of the filing is not complete",
-    when="Report.xbrl_status is present but not COMPLETED; for a filing without facts it must be COMPLETED",
 )
-NO_COMPANY = GapRule(
-    type="unverifiable", reason="no company", when="the filing has no primary filer, so the key is incomplete"
-)
-NO_CONCEPT = GapRule(type="unverifiable", reason="no concept", when="the fact is linked to no Concept")
-NO_PERIOD = GapRule(type="unverifiable", reason="no period", when="the fact is linked to no Period")
-TWO_PERIODS = GapRule(type="unverifiable", reason="several periods", when="the fact is linked to different Periods")
+NO_COMPANY = GapRule("no company", "the filing has no primary filer, so the key is incomplete")
+NO_CONCEPT = GapRule("no concept", "the fact is linked to no Concept")
+NO_PERIOD = GapRule("no period", "the fact is linked to no Period")
+TWO_PERIODS = GapRule("several periods", "the fact is linked to different Periods")
 BAD_PERIOD = GapRule(
-    type="unverifiable",
-    reason="period is impossible",
-    when="the Period is not an instant, duration or forever, lacks a date, or ends before it starts",
+    "period is impossible", "the Period is not an instant, duration or forever, lacks a date, or ends before it starts"
 )
-NO_CONTEXT = GapRule(
-    type="unverifiable", reason="no context", when="the fact is linked to no Context, so its qualifiers are unknown"
-)
-TWO_CONTEXTS = GapRule(
-    type="unverifiable", reason="contexts disagree", when="the fact is linked to Contexts with different axes"
-)
+NO_CONTEXT = GapRule("no context", "the fact is linked to no Context, so its qualifiers are unknown")
+TWO_CONTEXTS = GapRule("contexts disagree", "the fact is linked to Contexts with different axes")
 TYPED_DIMENSION = GapRule(
-    type="unverifiable",
-    reason="typed dimension without its value",
-    when=(
-        "the context has more axes than the fact has members, because the graph does not keep the values of typed axes"
-    ),
+    "typed dimension without its value",
+    ("the context has more axes than the fact has members, because the graph does not keep the values of typed axes"),
 )
-NO_NUMBER = GapRule(type="unverifiable", reason="value is not a number", when="a numeric fact's value cannot be read")
+NO_NUMBER = GapRule("value is not a number", "a numeric fact's value cannot be read")
 LESS_PRECISE = GapRule(
-    type="unverifiable",
-    reason="less precise duplicate",
-    when=(
+    "less precise duplicate",
+    (
         "one filing states the fact twice; the one with higher decimals is used, then more significant digits, then "
         "the id"
     ),
@@ -60,56 +46,41 @@ DATASET = Dataset(
     columns=(
         *shared.FILING,
         shared.ACCEPTED_AT,
+        Column("concept", "string", "Qualified name, such as us-gaap:Revenues.", required=True, pattern="[^:]+:[^:]+"),
+        Column("label", "string", "Label of the concept."),
+        Column("value", "string", "Value as filed, thousands separators removed; null when nil."),
+        Column("value_number", "float", "The value as a number, if the fact is numeric."),
         Column(
-            name="concept",
-            type="string",
-            required=True,
-            meaning="Qualified name, such as us-gaap:Revenues.",
-            pattern="[^:]+:[^:]+",
-        ),
-        Column(name="label", type="string", meaning="Label of the concept."),
-        Column(name="value", type="string", meaning="Value as filed, thousands separators removed; null when nil."),
-        Column(name="value_number", type="float", meaning="The value as a number, if the fact is numeric."),
-        Column(
-            name="decimals",
-            type="string",
-            meaning='Stated precision: a number of decimal digits, which may be negative, or "INF".',
+            "decimals",
+            "string",
+            'Stated precision: a number of decimal digits, which may be negative, or "INF".',
             pattern="-?[0-9]+|INF",
         ),
-        Column(name="unit", type="string", meaning="Unit, such as iso4217:USD or shares; null for text facts."),
+        Column("unit", "string", "Unit, such as iso4217:USD or shares; null for text facts."),
+        Column("balance", "string", "credit or debit, if the concept states it.", values=("credit", "debit")),
         Column(
-            name="balance",
-            type="string",
-            meaning="credit or debit, if the concept states it.",
-            values=("credit", "debit"),
-        ),
-        Column(
-            name="period_type",
-            type="string",
+            "period_type",
+            "string",
+            "instant, duration or forever.",
             required=True,
-            meaning="instant, duration or forever.",
             values=("instant", "duration", "forever"),
             strict=True,
         ),
-        Column(name="period_start", type="date", meaning="First day of a duration."),
-        Column(name="period_end", type="date", meaning="Last day of a duration, or the day of an instant, inclusive."),
-        Column(name="is_numeric", type="bool", meaning="Whether the fact is a number."),
-        Column(name="is_nil", type="bool", meaning="Whether the fact is explicitly nil."),
+        Column("period_start", "date", "First day of a duration."),
+        Column("period_end", "date", "Last day of a duration, or the day of an instant, inclusive."),
+        Column("is_numeric", "bool", "Whether the fact is a number."),
+        Column("is_nil", "bool", "Whether the fact is explicitly nil."),
+        Column("dimensions", "string", "Sorted axes, joined by |; empty for the total.", required=True),
+        Column("members", "string", "Sorted members, joined by |; empty for the total.", required=True),
         Column(
-            name="dimensions", type="string", required=True, meaning="Sorted axes, joined by |; empty for the total."
-        ),
-        Column(
-            name="members", type="string", required=True, meaning="Sorted members, joined by |; empty for the total."
-        ),
-        Column(
-            name="member_count",
-            type="int",
+            "member_count",
+            "int",
+            "Number of members that qualify the fact; 0 is the total.",
             required=True,
-            meaning="Number of members that qualify the fact; 0 is the total.",
             minimum=0,
             strict=True,
         ),
-        Column(name="fact_id", type="string", meaning="Id of the fact in its document."),
+        Column("fact_id", "string", "Id of the fact in its document."),
     ),
     key=("cik", *FACT),
     identity=("accession_no", *FACT),

@@ -6,15 +6,11 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DATE = GapRule(
-    type="unverifiable",
-    reason="event date is missing or unreadable",
-    when="the event has no readable day, or one before 1990",
-)
+NO_DATE = GapRule("event date is missing or unreadable", "the event has no readable day, or one before 1990")
 NOT_REPORTED = GapRule(
+    "no reported figure",
+    "the event has no reported figure, because it is in the future or the figure is unknown",
     type="no_data",
-    reason="no reported figure",
-    when="the event has no reported figure, because it is in the future or the figure is unknown",
 )
 
 DATASET = Dataset(
@@ -26,58 +22,37 @@ DATASET = Dataset(
         "are those of the first fetch. A change before the first fetch can't be distinguished from the original report."
     ),
     availability=(
-        "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a "
-        "time zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in "
-        "New York, so its times of day are not trusted. This is at most two days late. If a complete list of the "
-        "company's filings proves that the day is wrong, the statement is a gap. A figure counts from the fetch unless "
-        "polls of the company's splits prove that none followed, because the source restates its history at every "
-        "split."
+        "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a time "
+        "zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in New York, "
+        "so its times of day are not trusted. This is at most two days late. If a complete list of the company's "
+        "filings proves that the day is wrong, the statement is a gap. A figure counts from the fetch unless polls of "
+        "the company's splits prove that none followed, because the source restates its history at every split."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
+        Column("ticker", "string", "The requested symbol.", required=True),
         Column(
-            name="first_stated",
-            type="date",
+            "first_stated",
+            "date",
+            "Day first stated for the event, which identifies it if the source changes its day.",
             required=True,
-            meaning="Day first stated for the event, which identifies it if the source changes its day.",
         ),
+        Column("event_date", "date", "Day of the event from which the availability is derived.", required=True),
+        Column("event_text", "string", "Time of the event as the source spells it.", required=True, proof=True),
+        Column("time_zone", "string", "Time zone the source names, such as EST; it is not used.", proof=True),
         Column(
-            name="event_date",
-            type="date",
-            required=True,
-            meaning="Day of the event from which the availability is derived.",
-        ),
-        Column(
-            name="event_text",
-            type="string",
-            required=True,
-            meaning="Time of the event as the source spells it.",
-            proof=True,
-        ),
-        Column(
-            name="time_zone",
-            type="string",
-            meaning="Time zone the source names, such as EST; it is not used.",
-            proof=True,
-        ),
-        Column(
-            name="reported_eps",
-            type="float",
+            "reported_eps",
+            "float",
+            "As the source stated it when fetched, restated by the splits until then.",
             unit="USD per share",
             required=True,
-            meaning="As the source stated it when fetched, restated by the splits until then.",
         ),
         Column(
-            name="estimated_eps",
-            type="float",
+            "estimated_eps",
+            "float",
+            "Consensus before the report, adjusted for splits until the fetch.",
             unit="USD per share",
-            meaning="Consensus before the report, adjusted for splits until the fetch.",
         ),
-        Column(
-            name="surprise_stated",
-            type="float",
-            meaning="The surprise as stated: a percentage, or a fraction in older answers.",
-        ),
+        Column("surprise_stated", "float", "The surprise as stated: a percentage, or a fraction in older answers."),
     ),
     key=("ticker", "first_stated"),
     entity="ticker",
@@ -94,6 +69,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=120),
 )

@@ -6,12 +6,8 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DATE = GapRule(
-    type="unverifiable",
-    reason="grade date is missing or unreadable",
-    when="epochGradeDate is not an instant since 1990",
-)
-NO_FIRM = GapRule(type="unverifiable", reason="no firm", when="the rating names no firm")
+NO_DATE = GapRule("grade date is missing or unreadable", "epochGradeDate is not an instant since 1990")
+NO_FIRM = GapRule("no firm", "the rating names no firm")
 
 DATASET = Dataset(
     name="yahoo_upgrades",
@@ -23,34 +19,21 @@ DATASET = Dataset(
         "unless polls of the company's splits prove that none followed."
     ),
     columns=(
-        Column(name="ticker", type="string", required=True, meaning="The requested symbol."),
-        Column(name="firm", type="string", required=True, meaning="Firm that issued the rating."),
+        Column("ticker", "string", "The requested symbol.", required=True),
+        Column("firm", "string", "Firm that issued the rating.", required=True),
         Column(
-            name="first_stated",
-            type="instant",
+            "first_stated",
+            "instant",
+            "Instant first stated for the rating, which identifies it if the source corrects it.",
             required=True,
-            meaning="Instant first stated for the rating, which identifies it if the source corrects it.",
         ),
-        Column(
-            name="graded_at", type="instant", required=True, meaning="Instant of the rating, as stated; not proven."
-        ),
-        Column(name="to_grade", type="string", meaning="New rating, in the firm's words."),
-        Column(name="from_grade", type="string", meaning="The rating before."),
-        Column(
-            name="action",
-            type="string",
-            meaning="up, down, init, main or reit.",
-            values=("up", "down", "init", "main", "reit"),
-        ),
-        Column(name="price_target_action", type="string", meaning="Raises, Lowers, Maintains or Announces."),
-        Column(
-            name="current_price_target",
-            type="float",
-            unit="USD",
-            meaning="New price target; null if there is none.",
-            minimum=0,
-        ),
-        Column(name="prior_price_target", type="float", unit="USD", meaning="Previous price target.", minimum=0),
+        Column("graded_at", "instant", "Instant of the rating, as stated; not proven.", required=True),
+        Column("to_grade", "string", "New rating, in the firm's words."),
+        Column("from_grade", "string", "The rating before."),
+        Column("action", "string", "up, down, init, main or reit.", values=("up", "down", "init", "main", "reit")),
+        Column("price_target_action", "string", "Raises, Lowers, Maintains or Announces."),
+        Column("current_price_target", "float", "New price target; null if there is none.", unit="USD", minimum=0),
+        Column("prior_price_target", "float", "Previous price target.", unit="USD", minimum=0),
     ),
     key=("ticker", "firm", "first_stated"),
     entity="ticker",
@@ -67,6 +50,5 @@ DATASET = Dataset(
     ),
     group="external",
     lane=2,
-    partitioned=False,
     freshness=timedelta(days=30),
 )

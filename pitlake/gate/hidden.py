@@ -108,9 +108,7 @@ def _openers(texts: pa.Array) -> npt.NDArray[np.intp]:
 
 
 def _suspects(texts: pa.Array) -> Mask:
-    """Return a superset of the texts that spell a forbidden key or are nested very deeply, by one quick pass over the
-    bytes.
-    """
+    """Return a superset of the texts that spell a forbidden key or nest very deeply, by one pass over the bytes."""
     return _matches(texts, _LOOSE) | _many_openers(texts) | _matches_if(texts, "\\u", _LETTER_ESCAPE)
 
 

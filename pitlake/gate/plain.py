@@ -17,9 +17,7 @@ _OUT_OF_RANGE = "outside the years 1 to 9999"
 
 
 def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """Return one row as an item. A column named twice becomes a list of both values, so that neither hides the
-    other.
-    """
+    """Return a row as an item. A column named twice becomes a list of both values, so that neither hides the other."""
     item: dict[str, list[Any]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         item.setdefault(name, []).append(plain(column[row]))
@@ -58,9 +56,16 @@ def _leaf(scalar: pa.Scalar, kind: pa.DataType) -> Any:
     if pa.types.is_timestamp(kind):
         return _stamp(scalar.value, kind.unit, "Z" if kind.tz else "")
     if pa.types.is_date(kind):
-        return _day(scalar.value if pa.types.is_date32(kind) else scalar.value // 86_400_000)
+        days = scalar.value if pa.types.is_date32(kind) else scalar.value // 86_400_000
+        try:
+            return (_EPOCH + timedelta(days=days)).date().isoformat()
+        except OverflowError:
+            return _OUT_OF_RANGE
     if pa.types.is_duration(kind):
-        return _span(scalar.value, kind.unit)
+        try:
+            return timedelta(microseconds=scalar.value * 1_000_000 // _PER_SECOND[kind.unit])
+        except OverflowError:
+            return scalar.value
     try:
         return scalar.as_py()
     except (ValueError, OverflowError):  # Python cannot represent this time of day or interval, which contains no key.
@@ -76,17 +81,3 @@ def _stamp(value: int, unit: str, suffix: str) -> str:
     digits = len(str(_PER_SECOND[unit])) - 1
     fraction = f".{rest:0{digits}d}" if rest else ""
     return f"{moment.isoformat()}{fraction}{suffix}"
-
-
-def _day(days: int) -> str:
-    try:
-        return (_EPOCH + timedelta(days=days)).date().isoformat()
-    except OverflowError:
-        return _OUT_OF_RANGE
-
-
-def _span(value: int, unit: str) -> Any:
-    try:
-        return timedelta(microseconds=value * 1_000_000 // _PER_SECOND[unit])
-    except OverflowError:
-        return value

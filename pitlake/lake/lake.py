@@ -1,7 +1,4 @@
-"""The lake's Python interface: open a root, stage and publish, list versions, take snapshots, compact, vacuum.
-
-The modules in the folders next to this file implement the methods.
-"""
+"""The lake's Python interface: open, stage, publish, versions, snapshots, compact, vacuum, by the folders here."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -49,9 +46,7 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
-def _working(
-    method: "Callable[Concatenate[Lake, Params], Result]",
-) -> "Callable[Concatenate[Lake, Params], Result]":
+def _working(method: "Callable[Concatenate[Lake, Params], Result]") -> "Callable[Concatenate[Lake, Params], Result]":
     """Wrap a method of Lake, so that errors of the operating system become a LakeError that names the path."""
 
     @wraps(method)
@@ -206,10 +201,7 @@ class Lake:
         return dict(sorted((every | mounted).items())) if mounted else every
 
     def contract(self, name: str) -> Dataset:
-        """Return the contract of a dataset or a mounted table, by its name or an alias.
-
-        Raises BadInput, which lists the names.
-        """
+        """Return the contract of a dataset or mounted table, by name or alias. Raises BadInput with the names."""
         every = self.contracts()
         contract = every.get(name) or every.get(meant(name))
         if contract is None:

@@ -34,9 +34,7 @@ class Guarded:
             header = f"{scheme.lower()} {credentials.strip()}".encode("utf-8", "replace")
             if not hmac.compare_digest(header, self._expected):
                 refusal = PlainTextResponse(
-                    f"give the server's token: Authorization: Bearer ${VARIABLE}\n",
-                    401,
-                    {"WWW-Authenticate": "Bearer"},
+                    f"give the server's token: Authorization: Bearer ${VARIABLE}\n", 401, {"WWW-Authenticate": "Bearer"}
                 )
                 return await refusal(scope, receive, send)
         return await self._app(scope, receive, send)

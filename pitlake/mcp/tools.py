@@ -46,10 +46,6 @@ Params = Annotated[
 ]
 
 
-def _texts(within: Any) -> Any:
-    return searches.texts(within) if isinstance(within, str) else within
-
-
 class ReceiptModel(BaseModel):
     """The question, its lake, and the hash of the whole answer. The same receipt always returns the same bytes."""
 
@@ -153,7 +149,9 @@ class Toolbox:
         self,
         query: Annotated[str, Field(description='Words (any may match), "quoted phrases", AND to require both sides.')],
         within: Annotated[
-            searches.Within, BeforeValidator(_texts), Field(description="Which texts to search.")
+            searches.Within,
+            BeforeValidator(lambda within: searches.texts(within) if isinstance(within, str) else within),
+            Field(description="Which texts to search."),
         ] = "news",
         ticker: Annotated[str | None, Field(description="Limit to one company (concepts: required).")] = None,
         by: Annotated[searches.By, Field(description="Match words, or meaning in other words.")] = "words",

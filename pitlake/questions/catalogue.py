@@ -53,10 +53,7 @@ _PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """One parameter.
-
-    `type` is a key of pitlake.questions.parameters.TYPES; `default` is the value that replaces an absent parameter.
-    """
+    """One parameter. `type`: see pitlake.questions.parameters.TYPES; `default` replaces an absent parameter."""
 
     name: str
     type: str
@@ -67,10 +64,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a query's answer.
-
-    unit: the unit of a number: one of COUNTS, or the name of the column that contains the unit.
-    """
+    """One column of a query's answer. unit: of a number, one of COUNTS, or the column that names the unit."""
 
     name: str
     meaning: str
@@ -107,10 +101,7 @@ class Query:
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters to bind, in the form that the SQL expects. Raises BadInput with the field.
-
-        The parameters COMPANY and POLLED are None; the session sets them.
-        """
+        """Return all parameters as the SQL expects; the session sets COMPANY and POLLED. Raises BadInput."""
         names = [parameter.name for parameter in self.parameters]
         for name in values:
             if name not in names:
@@ -137,9 +128,7 @@ def find(name: str) -> Query | None:
 
 
 def get(name: str) -> Query:
-    """Return a query by its name or an alias. Raises BadInput with the names of the queries; for a dataset's name,
-    those that read it.
-    """
+    """Return a query by name or alias. Raises BadInput with the queries' names; for a dataset's name, its queries'."""
     query = find(name)
     if query is None:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
@@ -216,7 +205,9 @@ def placeholders(sql: str) -> frozenset[str]:
 
 def parse(name: str, text: str) -> Query:
     """Parse a query file. Raises ValueError that explains the fault of the header."""
-    header, sql = _split(text)
+    lines = text.strip().splitlines()
+    end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    header, sql = [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
     facts: dict[str, str] = {}
     parameters: list[Parameter] = []
     columns = [Field("available_at", "When the row became public; never after the as of.")]
@@ -267,9 +258,7 @@ def _all_queries() -> dict[str, Query]:
 
 @cache
 def _macros() -> tuple[tuple[frozenset[str], str], ...]:
-    """Return the datasets and text of each macro file, those with fewer datasets first, because a macro must exist
-    before another uses it.
-    """
+    """Return each macro file's datasets and text, fewer datasets first: a macro exists before another uses it."""
     return tuple(sorted(((frozenset(reads), text) for reads, text in _macro_files()), key=lambda macro: len(macro[0])))
 
 
@@ -283,12 +272,6 @@ def _macro_files() -> Iterator[tuple[tuple[str, ...], str]]:
 @cache
 def _reads_by_macro() -> dict[str, frozenset[str]]:
     return {macro: reads for reads, text in _macros() for macro in _MACRO.findall(text)}
-
-
-def _split(text: str) -> tuple[list[str], str]:
-    lines = text.strip().splitlines()
-    end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    return [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
 
 
 def _parameter(query: str, text: str) -> Parameter:

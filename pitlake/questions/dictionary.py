@@ -57,9 +57,7 @@ def page(dataset: Dataset) -> str:
 
 
 def known_page(datasets: Iterable[Dataset]) -> str:
-    """Return the page about who could know each column at `available_at`: the possible answers, and the columns whose
-    answer is not `record`.
-    """
+    """Return the page about who could know each column at `available_at`, with all whose answer is not `record`."""
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
         by = {name: [column for column in dataset.agent_columns if answer(dataset, column) == name] for name in answers}
@@ -144,14 +142,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
     tags = " or ".join(f"`{tag}`" for tag in dataset.source_tags)
     return (
-        Column(name="available_at", type="instant", meaning="When this row became public; never after the as of."),
-        Column(name="available_at_source", type="string", meaning=f"The clock that dates the row: {tags}."),
+        Column("available_at", "instant", "When this row became public; never after the as of."),
+        Column("available_at_source", "string", f"The clock that dates the row: {tags}."),
         Column(
-            name=BASIS,
-            type="string",
-            meaning="How the instant is proven: " + ", ".join(f"`{name}` ({how})" for name, how in BASES.items()) + ".",
+            BASIS,
+            "string",
+            "How the instant is proven: " + ", ".join(f"`{name}` ({how})" for name, how in BASES.items()) + ".",
         ),
-        Column(name="evidence", type="string", meaning=f"Where the row comes from: {dataset.citation}."),
+        Column("evidence", "string", f"Where the row comes from: {dataset.citation}."),
     )
 
 

@@ -18,10 +18,7 @@ LARGEST_INT = 2**31 - 1
 
 
 def spell(type_name: str, field: str, value: Any) -> Any:
-    """Return a caller's value in the form that is bound.
-
-    Raises BadInput, which names the field and says what to write.
-    """
+    """Return a caller's value in the form that is bound. Raises BadInput with the field and what to write."""
     return TYPES[type_name](field, value)
 
 

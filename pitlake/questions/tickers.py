@@ -145,9 +145,7 @@ class Tickers:
                 yield cik, public
 
     def _bearers(self, ticker: str, as_of: datetime | None) -> tuple[str, ...]:
-        """Return the companies whose newest statement by an instant contains the ticker; of several, those with the
-        newest statement.
-        """
+        """Return the companies whose newest statement by an instant has the ticker; of several, those with the last."""
         newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
         return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(spelled, tickers)])
 
@@ -204,10 +202,7 @@ class Tickers:
 def _rows(
     snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **values: object
 ) -> list[tuple[Any, ...]]:
-    """Answer a question about the rows that were public by an instant.
-
-    It reads only files with such rows, so later files have no effect.
-    """
+    """Answer a question about rows public by an instant, reading only files with such rows."""
     files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
     if not files:
         return []

@@ -32,9 +32,7 @@ CELL_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class Day:
-    """The counts of one New York day: rows that became available, rows that revise an earlier row of their key, and
-    gaps by type.
-    """
+    """The counts of a New York day: new rows, rows that revise an earlier row of their key, and gaps by type."""
 
     rows: int = 0
     revisions: int = 0
@@ -72,9 +70,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Drift:
-    """The share of a field's values that a provider has changed: `changed` of `compared` values, with the 95 % interval
-    of the share, as measured by the dataset `drift`.
-    """
+    """The share of a field's values that a provider changed: `changed` of `compared`, with its 95 % interval."""
 
     source: str
     field: str
@@ -143,10 +139,7 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: the version to compare with; at: the instant that freshness is measured at.
-
-    Raises LakeError if files can't be read.
-    """
+    """Measure a dataset in a version. base: to compare with; at: the instant for freshness. Raises LakeError."""
     files = _files(snapshot, dataset.name)
     with calculator(1) as sql:  # Each additional thread keeps rows in memory.
         seen = clocks(sql, files)

@@ -4,7 +4,6 @@ The pages need no script and no network. Files replace those of an earlier repor
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,10 +27,11 @@ from pitlake.lake.publishing.audit import Severity
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
+from pitlake.machine import write_whole
 from pitlake.report import at_version
 from pitlake.report.calendar import calendars
-from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
+from pitlake.templates import environment
 
 INDEX, GAPS, STYLE, NUMBERS = "index.html", "gaps.html", "report.css", "report.json"
 SPARK_MONTHS = 30
@@ -136,12 +136,18 @@ def write(report: Report, target: Path) -> None:
     """Write the pages of a report into a folder."""
     target.mkdir(parents=True, exist_ok=True)
     pages = _environment()
-    for measures in report.shown:
-        _put(target / page_name(measures), pages.get_template("dataset.html").render(report=report, one=measures))
-    _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
-    _put(target / GAPS, pages.get_template(GAPS).render(report=report))
-    _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
-    _put(target / INDEX, pages.get_template("index.html").render(report=report))
+    texts = {
+        page_name(measures): pages.get_template("dataset.html").render(report=report, one=measures)
+        for measures in report.shown
+    }
+    texts |= {
+        STYLE: (files("pitlake.report") / "templates" / STYLE).read_text(),
+        NUMBERS: json.dumps(numbers(report), indent=1),
+    }
+    for name, text in (
+        texts | {name: pages.get_template(name).render(report=report) for name in (GAPS, INDEX)}
+    ).items():
+        write_whole(target / name, text.encode())
 
 
 def _base(lake: Lake, entry: Entry) -> Entry:
@@ -199,7 +205,11 @@ def _numbers(measures: Measures) -> dict[str, Any]:
             "count": measures.late.count,
             "median_seconds": measures.late.median,
             "largest_seconds": measures.late.largest,
-            "newest": [_arrival(arrival) for arrival in measures.late.newest],
+            "newest": [
+                {"evidence": arrival.evidence}
+                | {name: clock.iso(getattr(arrival, name)) for name in ("available_at", "missed_at", "observed_at")}
+                for arrival in measures.late.newest
+            ],
         },
         "newest": None if measures.newest is None else clock.iso(measures.newest),
         "fresh": measures.freshness.passed,
@@ -222,11 +232,6 @@ def _numbers(measures: Measures) -> dict[str, Any]:
         ],
         "failing": [check.name for check in measures.failing],
     }
-
-
-def _arrival(arrival: Arrival) -> dict[str, str]:
-    moments = {name: clock.iso(getattr(arrival, name)) for name in ("available_at", "missed_at", "observed_at")}
-    return {"evidence": arrival.evidence} | moments
 
 
 def page_name(measures: Measures) -> str:
@@ -266,13 +271,7 @@ def _sparkline(measures: Measures) -> Svg:
 
 
 def _environment() -> jinja2.Environment:
-    pages = jinja2.Environment(
-        loader=jinja2.PackageLoader("pitlake.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    pages = environment(jinja2.PackageLoader("pitlake.report"))
     pages.globals |= {
         "bar_chart": bar_chart,
         "calendars": calendars,
@@ -323,13 +322,3 @@ def span(seconds: float) -> str:
 def age(moment: datetime | None, at: datetime) -> str:
     """Format the time between two instants."""
     return "never" if moment is None else span(max((at - moment) / timedelta(seconds=1), 0.0))
-
-
-def _put(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

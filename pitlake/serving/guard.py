@@ -24,10 +24,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 
 
 class OwnSite:
-    """Passes a request on, or refuses it with one sentence.
-
-    hosts: accepted host names in addition to those of this machine.
-    """
+    """Passes a request on, or refuses it with one sentence. hosts: accepted besides those of this machine."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
@@ -47,7 +44,8 @@ class OwnSite:
 
     def _refused(self, headers: Headers) -> tuple[int, str] | None:
         host, origin = headers.get("host", ""), headers.get("origin")
-        if _name(host) not in self._hosts:
+        parts = _HOST.fullmatch(host)
+        if (parts and parts[1]) not in self._hosts:
             return 421, "this server does not accept this host name; start it with --allow-host NAME"
         own = headers.get("sec-fetch-site", "").lower() in _OWN_PAGES
         if not own or (origin is not None and not is_own(origin, host)):
@@ -68,8 +66,3 @@ def check_reach(host: str, hosts: Collection[str]) -> None:
     """Raise BadInput if other machines could reach an address and no host name is given."""
     if host not in OWN_HOSTS and not hosts:
         raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
-
-
-def _name(host: str) -> str | None:
-    parts = _HOST.fullmatch(host)
-    return parts and parts[1]

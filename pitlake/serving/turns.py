@@ -26,9 +26,7 @@ class _Waiting:
 
 
 class Turns:
-    """Grants turns to clients. places: the number of turns at a time. line, in_all: how many questions of one client,
-    and of all clients, may wait.
-    """
+    """Grants turns to clients. places: turns at a time. line, in_all: how many may wait, of one client and of all."""
 
     def __init__(self, places: int, line: int, in_all: int, seconds: float = WAIT_SECONDS) -> None:
         self._free, self._line, self._in_all, self._seconds = places, line, in_all, seconds

@@ -78,9 +78,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
 
 
 def named_model(name: str, lake: "str | Path | Lake | None" = None) -> Model:
-    """Return a model with its training cut-off, by the newest `model_registry` of the lake, or by what its maker
-    publishes.
-    """
+    """Return a model with its training cut-off, by the lake's newest `model_registry`, or by what its maker states."""
     newest = Viewpoint(as_of=None, lake=lake, isolation="in_process")
     with suppress(LakeNotFound):
         if "model_registry" in newest.open_lake().entry().tables:
@@ -136,10 +134,7 @@ def _walk(moments: list[datetime], options: dict[str, Any]) -> Iterator[Session]
 
 
 def index_searches(lake: "Lake", datasets: Collection[str], cut_cache: CutCache | None = None) -> None:
-    """Make the indexes of words that the first searches of these datasets would make.
-
-    They stay in this machine's cache. What can't be indexed now is left to the searches.
-    """
+    """Make the word indexes of these datasets' first searches, in this machine's cache, as far as possible now."""
     now = Viewpoint(as_of=lake.now(), lake=lake)
     for query in all_queries().values():
         if query.by_index != query.sql and not set(datasets).isdisjoint(query.searches):

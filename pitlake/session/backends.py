@@ -33,10 +33,7 @@ class Backend(Protocol):
         """Load a caller's rows as a temporary table."""
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Show rows that became public since the earlier binding.
-
-        Return False if a new backend must be opened instead.
-        """
+        """Show rows that became public since the earlier binding; False if a new backend must be opened instead."""
 
     def interrupt(self) -> None:
         """Stop the running query."""
@@ -56,11 +53,7 @@ class QueryProcesses:
         self._interrupts, self._closed = 0, False
 
     def _process(self, key: object, start: Callable[[], Backend | None]) -> Backend | None:
-        """Return the process of this key. Opening may take minutes. If `close` is called meanwhile, the new process is
-        ended.
-
-        Raises QueryInterrupted if `interrupt` came.
-        """
+        """Return the process of this key, which may take minutes, or end it if closed. Raises QueryInterrupted."""
         if key not in self.processes:
             before = self._interrupts
             self.processes[key] = start()

@@ -48,10 +48,7 @@ class InProcess:
             raise
 
     def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
-        """Run one query. views: the views to report as read; empty for no report.
-
-        Raises Failed, SessionLost, KeyboardInterrupt.
-        """
+        """Run one query. views: to report as read; empty for none. Raises Failed, SessionLost, KeyboardInterrupt."""
         stateless = True  # This holds while no statement has run.
         try:
             answer = engine.RunningQuery(
@@ -72,10 +69,7 @@ class InProcess:
             raise self._failed(error, stateless=False) from None
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Also show the rows that have become public since the earlier binding.
-
-        Return False if DuckDB failed to do so.
-        """
+        """Also show the rows that became public since the earlier binding. Return False if DuckDB failed."""
         binding.deliver(cut_cache, self._take, earlier)
         try:
             self._register(binding)

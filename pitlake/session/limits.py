@@ -56,10 +56,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Caps:
-    """Limits of one result.
-
-    `truncate`: whether to cut the result at a limit and mark it as truncated, instead of refusing it.
-    """
+    """Limits of one result. `truncate`: whether to cut and mark the result at a limit instead of refusing it."""
 
     rows: int
     bytes: int
@@ -68,9 +65,7 @@ class Caps:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed query, as plain data. `limit` names the limit that was reached; `fatal` means that DuckDB is unusable
-    now.
-    """
+    """A failed query, as plain data. `limit` names the limit that was reached; `fatal`: DuckDB is unusable now."""
 
     kind: str
     message: str

@@ -196,10 +196,7 @@ class Result:
         return self._table
 
     def df(self) -> "pd.DataFrame":
-        """Return the rows as a pandas DataFrame, with days as naive timestamps and timezone-aware instants.
-
-        Needs `pip install pitlake[pandas]`.
-        """
+        """Return the rows as a pandas DataFrame with naive days and aware instants (`pip install pitlake[pandas]`)."""
         table = self._table
         for place, field in enumerate(table.schema):
             if pa.types.is_date(field.type):

@@ -59,11 +59,7 @@ class Session:
     """
 
     def __init__(
-        self,
-        viewpoint: Viewpoint,
-        opener: Opener,
-        *,
-        conventions: Mapping[str, str] = MappingProxyType({}),
+        self, viewpoint: Viewpoint, opener: Opener, *, conventions: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.viewpoint, self.version = viewpoint, opener.snapshot.version
         self.datasets = tuple(dataset.name for dataset in opener.datasets)
@@ -96,12 +92,7 @@ class Session:
         return self.viewpoint.known_by
 
     def sql(
-        self,
-        query: str,
-        params: "Params" = None,
-        *,
-        max_rows: int | None = None,
-        max_bytes: int | None = None,
+        self, query: str, params: "Params" = None, *, max_rows: int | None = None, max_bytes: int | None = None
     ) -> Result:
         """Run SQL and return the result of its last statement. See `ask`."""
         return self.ask(query, params, max_rows=max_rows, max_bytes=max_bytes)

@@ -19,20 +19,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pitlake.errors import (
-    BadInput,
-    LakeNotFound,
-    LimitExceeded,
-    PitlakeError,
-    QueryFailed,
-    ServerBusy,
-    for_agents,
-)
+from pitlake.errors import BadInput, LakeNotFound, LimitExceeded, PitlakeError, QueryFailed, ServerBusy, for_agents
 from pitlake.lake.lake import Lake
 from pitlake.web.address import Address, settled
 from pitlake.web.as_data import JsonAddresses, render
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
-from pitlake.web.pages import TimeMachine, environment
+from pitlake.web.pages import TimeMachine, page_templates
 from pitlake.web.pool import Pool
 from pitlake.web.tables import Tables
 
@@ -54,9 +46,7 @@ class Room:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """The settings of a server. home: the target of `/`; token: required for changes; hosts: further names of the
-    server.
-    """
+    """The settings of a server. home: the target of `/`; token: required for changes; hosts: its other names."""
 
     pool: Pool
     home: Address
@@ -69,7 +59,7 @@ def application(settings: ServerSettings) -> ASGIApp:
     """Return the application of all pages behind the guard."""
     here = Path(str(files("pitlake.web")))
     folders = [here / "templates", *(room.templates for room in settings.rooms)]
-    templates = environment(jinja2.FileSystemLoader([str(folder) for folder in folders]))
+    templates = page_templates(jinja2.FileSystemLoader([str(folder) for folder in folders]))
     templates.globals["rooms"] = settings.rooms
     machine = TimeMachine(settings.pool, templates, settings.home)
     routes: list[BaseRoute] = [
@@ -125,7 +115,9 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
 
     async def unlock(request: Request) -> Response:
         if request.method != "POST":
-            page = templates.get_template("unlock.html").render(page="unlock", let_in=guard.knows(_cookies(request)))
+            page = templates.get_template("unlock.html").render(
+                page="unlock", let_in=guard.knows(str(request.headers.get("cookie", "")))
+            )
             return HTMLResponse(page)
         text = (await form(request)).get("token", "").strip()
         if not guard.is_token(text):
@@ -152,10 +144,6 @@ async def form(request: Request) -> dict[str, str]:
     except ClientDisconnect:
         raise BadInput("form", "incomplete", "send it again") from None
     return dict(parse_qsl(body.decode("utf-8", "replace")))
-
-
-def _cookies(request: Request) -> str:
-    return str(request.headers.get("cookie", ""))
 
 
 async def _swept(pool: Pool) -> None:

@@ -38,9 +38,7 @@ def render(
     status: int = 200,
     **frame: Any,
 ) -> Response:
-    """Return a page, or the JSON of its facts if the request asks for JSON. frame: values for the template only. Every
-    template has the page's path, and its parameters besides the instant and the page of rows.
-    """
+    """Return a page, or the JSON of its facts if the request asks for it. frame: values for the template only."""
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
     parameters = {name: value for name, value in request.query_params.items() if name not in ("as_of", "turn")}
@@ -100,14 +98,6 @@ def _text(value: str) -> Any:
     return _NO_DATA if isinstance(value, Svg) else value
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _day_or_instant(value: date) -> str:
-    return iso(value) if isinstance(value, datetime) else value.isoformat()
-
-
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     items = ((str(name), _data(item)) for name, item in value.items() if not str(name).startswith("_"))
     return {name: item for name, item in items if item is not _NO_DATA}
@@ -124,8 +114,8 @@ for _scalar in (type(None), bool, int):
 for _collection in (list, tuple, set, frozenset):
     _data.register(_collection, _items)
 _data.register(str, _text)
-_data.register(float, _finite)
-_data.register(date, _day_or_instant)
+_data.register(float, lambda value: value if math.isfinite(value) else None)
+_data.register(date, lambda value: iso(value) if isinstance(value, datetime) else value.isoformat())
 _data.register(Decimal, str)
 _data.register(SimpleNamespace, lambda row: _mapping(vars(row)))
 _data.register(Mapping, _mapping)

@@ -122,11 +122,7 @@ class CompanyView:
         return [SourceRows(name, len(self.rows_of(name)), totals[name].rows, self._gaps_of(name)) for name in _SHOWN]
 
     def rows_of(self, dataset: str) -> list[Any]:
-        lists = {
-            "av_estimates": self.estimates,
-            "macro_observations": self.macro,
-            "names": self.names,
-        }
+        lists = {"av_estimates": self.estimates, "macro_observations": self.macro, "names": self.names}
         several = (*self.bars, *self.figures, *self.filings, *self.news, *self.calls, *self.planned)
         return lists[dataset] if dataset in lists else [row for row in several if row.dataset == dataset]
 

@@ -29,10 +29,7 @@ HEADERS = {
 
 
 class Guard:
-    """Passes a request on, or refuses it with one sentence.
-
-    hosts: accepted host names in addition to those of this machine.
-    """
+    """Passes a request on, or refuses it with one sentence. hosts: accepted besides those of this machine."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
         self._app, self._token = app, token

@@ -22,10 +22,7 @@ _SAME_LENGTH = 20
 
 @dataclass(frozen=True)
 class Number:
-    """The number in one column of a row, which is identified by its key.
-
-    Parts of the key that are null in the row are None.
-    """
+    """The number in one column of a row, which its key identifies. Key parts that are null are None."""
 
     dataset: Dataset
     column: str
@@ -69,10 +66,7 @@ class Number:
 
 @dataclass(frozen=True)
 class NumberHistory:
-    """revisions: rows of `Number.sql`.
-
-    neighbours: (about, known, value) of the nearest periods and of the number's own period.
-    """
+    """revisions: rows of `Number.sql`. neighbours: (about, known, value) of the nearest periods and its own."""
 
     number: Number
     revisions: list[Any]
@@ -99,7 +93,10 @@ def number(query: Mapping[str, str]) -> Number:
     key = {part: query.get(f"k_{part}") for part in contract.key}
     for part, value in key.items():
         if value is not None and part in days:
-            _is_day(part, value)
+            try:
+                date.fromisoformat(value)
+            except ValueError:
+                raise BadInput(f"k_{part}", "is not a day", "give a day such as 2024-04-28") from None
     return Number(contract, column, key)
 
 
@@ -127,10 +124,3 @@ def _is(dataset: Dataset, name: str, value: str | None) -> str:
         return f"{identifier(name)} IS NULL"
     kind = next(column.type for column in dataset.columns if column.name == name)
     return f"{identifier(name)} = {'DATE ' if kind == 'date' else ''}{quoted(value)}"
-
-
-def _is_day(name: str, value: str) -> None:
-    try:
-        date.fromisoformat(value)
-    except ValueError:
-        raise BadInput(f"k_{name}", "is not a day", "give a day such as 2024-04-28") from None

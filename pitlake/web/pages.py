@@ -1,7 +1,4 @@
-"""The time machine's pages: each runs the questions of its address and fills one template.
-
-Sessions decide what is visible.
-"""
+"""The time machine's pages: each runs its address's questions and fills one template. Sessions decide what shows."""
 
 import json
 import re
@@ -25,6 +22,7 @@ from pitlake.charts import Svg
 from pitlake.clock import NEW_YORK, iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput
+from pitlake.templates import environment
 from pitlake.web import address as addresses
 from pitlake.web import companies, compare, formatting, questions
 from pitlake.web import history as histories
@@ -260,23 +258,13 @@ def _pictures(company: CompanyView, contracts: Mapping[str, Dataset]) -> dict[st
     }
 
 
-def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
-    """Return the template environment: everything is escaped, and an unknown name is an error."""
-    templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    templates.lstrip_blocks = True
+def page_templates(loader: jinja2.BaseLoader) -> jinja2.Environment:
+    """Return the template environment with the functions of these pages."""
+    templates = environment(loader)
     templates.globals.update(
         {
             name: getattr(formatting, name)
-            for name in (
-                "age",
-                "cell",
-                "change",
-                "day_text",
-                "long_text",
-                "number_text",
-                "period",
-                "stamp",
-            )
+            for name in ("age", "cell", "change", "day_text", "long_text", "number_text", "period", "stamp")
         },
         unit_text=formatting.unit,
         iso=iso,

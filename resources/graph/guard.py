@@ -43,9 +43,7 @@ def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
 
 
 def _rolled_back(session: neo4j.Session, statement: str) -> neo4j.Record | None:
-    """Run a statement and undo it. Never use `with` on the transaction: the driver commits at the end of such a
-    block.
-    """
+    """Run a statement and undo it, without `with` on the transaction: the driver commits at the end of such a block."""
     transaction = session.begin_transaction()
     try:
         return transaction.run(statement).single()

@@ -58,11 +58,7 @@ class GraphResource(dg.ConfigurableResource[None]):
         yield self._graph
 
     def settings(self) -> GraphSettings:
-        """Return this configuration over the environment's.
-
-        Raises:
-            BadInput: see GraphSettings.
-        """
+        """Return this configuration over the environment's. Raises BadInput, see GraphSettings."""
         settings: dict[str, object] = {
             name: getattr(self, name)
             for name in ("uri", "username", "password", "database", "local")

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from pitlake import clock
+from pitlake import clock, machine
 from pitlake.errors import AnswerRefused, BadInput
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import captured
@@ -74,10 +74,7 @@ class Archive:
 
 
 def read(archive: Archive, name: str) -> Capture:
-    """Return a member as the capture of the request that EDGAR would answer with it.
-
-    Raises AnswerRefused if it is missing, too large or damaged. Its content is not judged.
-    """
+    """Return a member as EDGAR's answer, not judged. Raises AnswerRefused if missing, too large or damaged."""
     zipped, request = _opened(archive.path), Request(PATHS[archive.kind].format(name))
     evidence = PROVIDER.url(request)
     try:
@@ -120,9 +117,9 @@ def keep(store: CaptureStore, path: Path) -> Archive:
         draft = target.with_suffix(".part")
         shutil.copyfile(path, draft)
         draft.replace(target)
-        draft = facts.with_suffix(".part")
-        draft.write_text(json.dumps({"taken_at": clock.iso(clock.now()), "name": path.name}) + "\n")
-        draft.replace(facts)
+        machine.write_whole(
+            facts, (json.dumps({"taken_at": clock.iso(clock.now()), "name": path.name}) + "\n").encode()
+        )
     return found(store, kind, digest)
 
 

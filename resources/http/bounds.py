@@ -86,10 +86,7 @@ class _Asker:
         threading.Thread(target=self._ask, name=ASKER, daemon=True).start()
 
     def result(self, question: Callable[[], requests.Response], seconds: float) -> requests.Response | BaseException:
-        """Return the answer to a request, or raise its error.
-
-        Raises Empty if it takes longer; then dismiss the thread.
-        """
+        """Return the answer to a request, or raise its error. Raises Empty if it takes longer; dismiss the thread."""
         self._questions.put(question)
         return self._answers.get(timeout=max(seconds, 0.0))
 

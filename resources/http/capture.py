@@ -158,10 +158,7 @@ class CaptureStore:
 
     @staticmethod
     def of(location: Path | str) -> "CaptureStore":
-        """Return the store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` next to its tables.
-
-        Raises BadInput if it is neither a directory nor s3://.
-        """
+        """Return a lake's store: $PITLAKE_CAPTURES, else `_captures` beside its tables. Raises BadInput for neither."""
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
         folder = "" if configured else FOLDER
@@ -180,7 +177,9 @@ class CaptureStore:
             self._write(body, gzip.compress(capture.body, COMPRESSION, mtime=0))
         # Sync the file even if it exists, because a run that died may not have synced it.
         self._unsynced.add(str(body))
-        self._write(self._answer(capture), _answer_text(capture))
+        facts: dict[str, Any] = {name: getattr(capture, name) for name in KEPT}
+        facts["fetched_at"] = clock.iso(capture.fetched_at)
+        self._write(self._answer(capture), (json.dumps(facts, ensure_ascii=False, sort_keys=True) + "\n").encode())
         return capture
 
     def until(self, moment: datetime) -> Self:
@@ -211,10 +210,7 @@ class CaptureStore:
         return not self._left_out or file_name.rpartition("-")[0] not in self._left_out
 
     def every(self, source: str = "*", without: Collection[str] = ()) -> Iterator[Capture]:
-        """Yield every answer of a source, in no order, without those to requests of some keys. Raises CaptureDamaged.
-
-        The caller may add to `without` in between.
-        """
+        """Yield a source's answers but to some keys; the caller may add to `without`. Raises CaptureDamaged."""
         for path in self._files("answers"):
             if (
                 source in ("*", path.parts[-3])
@@ -367,9 +363,3 @@ def _holds(path: Path, content: bytes) -> bool:
         return gzip.decompress(path.read_bytes()) == content
     except (OSError, EOFError, zlib.error):
         return False
-
-
-def _answer_text(capture: Capture) -> bytes:
-    facts: dict[str, Any] = {name: getattr(capture, name) for name in KEPT}
-    facts["fetched_at"] = clock.iso(capture.fetched_at)
-    return (json.dumps(facts, ensure_ascii=False, sort_keys=True) + "\n").encode()

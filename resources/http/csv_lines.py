@@ -1,7 +1,4 @@
-"""Parses CSV answers so that an unclosed quote can't make the lines after it vanish.
-
-Pure.
-"""
+"""Parses CSV answers so that an unclosed quote can't make the lines after it vanish. Pure."""
 
 import csv
 from collections.abc import Iterator

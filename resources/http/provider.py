@@ -53,9 +53,7 @@ Handshake = Callable[[requests.Session, "Provider"], Mapping[str, str]]
 
 
 def judge_status(capture: Capture) -> Assessment:
-    """Judge by the status only: retry for too many requests, timeouts and server errors; not found is no data; the rest
-    is refused.
-    """
+    """Judge by the status: retry too many requests, timeouts, server errors; not found is no data; refuse the rest."""
     status = capture.status
     if status in SUCCESS:
         return OK

@@ -1,7 +1,4 @@
-"""Shared code of bars of all lengths: reads both forms of an answer, JSON and CSV, into one record per bar.
-
-This module decides no dates.
-"""
+"""Shared code of bars: reads both forms of an answer, JSON and CSV, into one record per bar."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
@@ -25,9 +22,7 @@ PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole
 
 
 def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per ticker. Raises BadInput for another listing, because New York's close may be before its
-    own.
-    """
+    """Return one unit per ticker. Raises BadInput for another listing, which New York's close may precede."""
     units = unit_per_ticker(scope)
     for unit in units:
         if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:
@@ -60,10 +55,7 @@ def days(bars: Iterable[Came]) -> set[date]:
 
 
 def seen_at(capture: Capture) -> datetime:
-    """Return when the answer was made, by our clock or the provider's, whichever is earlier.
-
-    A bar is finished only if it had ended by both clocks.
-    """
+    """Return when the answer was made, by our clock or the provider's: bars must have ended by both."""
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))
     except Unreadable:

@@ -4,14 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.external.alpha_vantage._spelling import (
-    PATH,
-    answer_about,
-    is_absent,
-    number,
-    required_number,
-    word,
-)
+from assets.external.alpha_vantage._spelling import PATH, answer_about, is_absent, number, required_number, word
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity, unit_per_ticker
@@ -88,10 +81,7 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """Return the end of the newest year if it follows the previous one too soon.
-
-    Such a year is the sum of the quarters of an unfinished year.
-    """
+    """Return the newest year's end if it is too soon after the last: it is the sum of an unfinished year."""
     ends = []
     for year in years:
         try:

@@ -32,10 +32,7 @@ STAMP = "%Y-%m-%d %H:%M:%S"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per ticker.
-
-    Raises BadInput for an unknown interval, and if only one end of the window is given.
-    """
+    """Return one unit per ticker. Raises BadInput for an unknown interval, or only one end of the window."""
     interval = scope.options.get("interval", "5min")
     if interval not in INTERVALS:
         raise BadInput(
@@ -68,9 +65,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return the completely read part: every bar of the months, or of the last 30 days without the first, which is cut
-    off.
-    """
+    """Return the part read whole: every bar of the months, or of the last 30 days but for the cut-off first."""
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
     bounds: Bounds = (("interval", interval, interval),)
     if scope.date_from and scope.date_to:

@@ -25,10 +25,7 @@ WEEKDAYS = 5
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per ticker; `period` of the options is week (the default) or month.
-
-    Raises BadInput for any other period.
-    """
+    """Return one unit per ticker. Raises BadInput for a `period` other than week (the default) or month."""
     if _period(scope) not in FUNCTIONS:
         raise BadInput(
             "options.period", f"there are no bars of {_period(scope)!r}", f"choose one of {', '.join(FUNCTIONS)}"

@@ -1,7 +1,4 @@
-"""Dataset `call_calendar`: the calls listed for a day, available when fetched.
-
-All functions except `collect` are pure.
-"""
+"""Dataset `call_calendar`: the calls listed for a day, available when fetched. Pure but for `collect`."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta

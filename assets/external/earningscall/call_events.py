@@ -1,7 +1,4 @@
-"""Dataset `call_events`: the calls listed for a company, available when fetched.
-
-All functions except `collect` are pure.
-"""
+"""Dataset `call_events`: a company's listed calls, available when fetched. Pure but for `collect`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -92,9 +92,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def _whole(body: Mapping[str, Any]) -> str | None:
-    """Return the text of an answer without separate turns: in one piece, or remarks and questions. Raises
-    Unreadable.
-    """
+    """Return the text of an answer without turns: in one piece, or remarks and questions. Raises Unreadable."""
     parts = [fields.text(body.get(name)) for name in ("prepared_remarks", "questions_and_answers")]
     return fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
 

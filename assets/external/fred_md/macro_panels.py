@@ -1,7 +1,4 @@
-"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel.
-
-All functions except `collect` are pure.
-"""
+"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel. Pure but for `collect`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -54,16 +51,14 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per month and series with a value.
-
-    Raises Unparsable without a header or lines of cells, and if no line names a month.
-    """
+    """Yield a record per month and series with a value. Raises Unparsable without header, cells or months."""
     for capture in captures:
         lines = cells(capture)
         header = next(lines, [])
         if not header or header[0] != MONTH_COLUMN or len(set(header)) != len(header):
             raise Unparsable(capture.evidence, "the panel has another header")
-        facts = {"vintage": _vintage(capture.url), "modified": capture.headers.get("last-modified")}
+        match = _VINTAGE.search(capture.url)
+        facts = {"vintage": match[1] if match else None, "modified": capture.headers.get("last-modified")}
         filled = [line for line in lines if any(cell.strip() for cell in line)]
         panel = [line for line in filled if line[0].strip().lower() not in CODES]
         codes = next((dict(zip(header, line, strict=False)) for line in filled if line not in panel), {})
@@ -96,11 +91,7 @@ def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
 def _month(
     header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
 ) -> Iterator[Record]:
-    """Yield the values of one month.
-
-    A line of another length or without a month is yielded as one record, which becomes a gap.
-    Blank cells are skipped.
-    """
+    """Yield a month's values but for blank cells; a line of another shape is one record, which becomes a gap."""
     if len(line) != len(header) or month is None:
         reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
         yield {**facts, "problem": reason, "month": line[0], "cells": line}
@@ -108,11 +99,6 @@ def _month(
     for name, cell in zip(header[1:], line[1:], strict=True):
         if cell.strip():
             yield {**facts, "series": name, "month": month, "value": cell, "code": codes.get(name)}
-
-
-def _vintage(url: str) -> str | None:
-    match = _VINTAGE.search(url)
-    return match[1] if match else None
 
 
 def locate(record: Record, run: RunFacts) -> Place:

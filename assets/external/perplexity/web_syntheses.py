@@ -1,7 +1,4 @@
-"""Dataset `web_syntheses`: the prose of chat answers, for open mode only. Pure.
-
-The requests are those of web_results, so the second dataset reads the captures of the first.
-"""
+"""Dataset `web_syntheses`: the prose of chat answers in web_results' captures, for open mode only. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -43,9 +43,7 @@ def _side(value: Any) -> float:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """Compare by day and ratio. If a record is missing from its day, a record a few days earlier or later may be its
-    replacement.
-    """
+    """Compare by day and ratio. A record missing from its day may be replaced by one a few days away."""
     near = abs(row["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
     same_ratio = all(row[name] == other[name] for name in ("split_from", "split_to"))
     return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0
@@ -56,12 +54,7 @@ FEED = _pages.ticker_feed(
     {_pages.OLDER: "/v3/reference/splits", _pages.NEWER: "/stocks/v1/splits"},
     "execution_date",
     "split_id",
-    key={
-        "ticker": fields.word,
-        "execution_date": dating.day,
-        "split_from": fields.number,
-        "split_to": fields.number,
-    },
+    key={"ticker": fields.word, "execution_date": dating.day, "split_from": fields.number, "split_to": fields.number},
     likeness=likeness,
     order=lambda row: (row["execution_date"], row["split_from"], row["split_to"], row["split_id"] or ""),
     example=Scope(tickers=("QBRY",)),

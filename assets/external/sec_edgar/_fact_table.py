@@ -5,7 +5,7 @@ twice) is left to `sec_facts`, record by record. Pure.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -131,7 +131,9 @@ def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
             for column, part in zip(columns, (start, end, number, *others), strict=True):
                 column.extend(part)
         starts, ends, numbers, filed, forms, values = columns
-        if not set(map(type, values)) <= {int, float} or not _are_forms(forms):
+        if not set(map(type, values)) <= {int, float} or not all(
+            type(form) is str and form and form == form.strip() for form in set(forms)
+        ):
             return None
         days = {text: _day(text) for text in {*starts, *ends} - {None}}
         filings = list(zip(numbers, filed, strict=True))
@@ -178,10 +180,6 @@ def _array(values: Any, kind: pa.DataType) -> pa.Array:
     return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
 
 
-def _are_forms(values: Iterable[Any]) -> bool:
-    return all(type(form) is str and form and form == form.strip() for form in set(values))
-
-
 def _name(shared: Mapping[str, str]) -> str:
     """Return the start of the name of a list's facts in evidence."""
     return quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
@@ -205,9 +203,7 @@ def _day(text: str) -> int:
 
 
 def _release(filing: tuple[Any, Any], cik: str, releases: Releases, observed_at: datetime) -> _Dated | None:
-    """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a filing
-    date.
-    """
+    """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a date."""
     number, filed = filing
     day = None if filed is None else _day(filed)
     release = releases.release(number, cik, None if day is None else date.fromisoformat(filed))

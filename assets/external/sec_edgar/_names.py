@@ -1,7 +1,4 @@
-"""EDGAR's identifiers: CIKs, accession numbers, columns of lists, and the addresses made of them. Pure.
-
-Independent of datasets.
-"""
+"""EDGAR's identifiers: CIKs, accession numbers, columns of lists, and addresses made of them. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping

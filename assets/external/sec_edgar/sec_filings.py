@@ -153,10 +153,6 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     return Whole(unit.name, (("filing_date", since.isoformat(), None),) if since else ()) if complete else None
 
 
-def _days_filed(main: Capture, cik: str) -> set[Any]:
-    return set(edgar_answers.submissions(main.json(), cik)["recent"].get("filingDate", ()))
-
-
 def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     """Return what members of a bulk file cover completely: the filings before the day of the newest one in them.
 
@@ -164,7 +160,9 @@ def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     """
     covered, loaded_on = whole(unit, captures), new_york_day(captures[0].fetched_at)
     days = set()
-    for spelled in _days_filed(captures[0], unit.name) if covered else ():
+    for spelled in (
+        set(edgar_answers.submissions(captures[0].json(), unit.name)["recent"].get("filingDate", ())) if covered else ()
+    ):
         with suppress(Unreadable):
             days.add(dating.day(spelled))
     filed = [day for day in days if day <= loaded_on]

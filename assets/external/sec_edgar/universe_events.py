@@ -50,10 +50,7 @@ DAYS_TO_EFFECT = {
 }
 # The accession number of a removal or certificate begins with the CIK of the exchange that filed it. Only exchanges
 # that never changed their name are listed here.
-EXCHANGES = {
-    "0000876661": "NEW YORK STOCK EXCHANGE LLC",
-    "0001354457": "The Nasdaq Stock Market LLC",
-}
+EXCHANGES = {"0000876661": "NEW YORK STOCK EXCHANGE LLC", "0001354457": "The Nasdaq Stock Market LLC"}
 CERTIFICATES = {"CERTNYS": "NEW YORK STOCK EXCHANGE LLC", "CERTNAS": "The Nasdaq Stock Market LLC"}
 PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
 RENAME_ALONE = dict.fromkeys(("exchange", "security_class", "common_equity", "rule_provision", "effective_on"))
@@ -72,10 +69,7 @@ def event_of(form: object, items: Collection[str] = ()) -> str | None:
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or one per day or quarter if only days are given.
-
-    Raises BadInput if both are missing.
-    """
+    """Return one unit per registrant, or else per day or quarter. Raises BadInput if both are missing."""
     for name, choices in (("index", INDEXES), ("headers", HEADERS), ("documents", DOCUMENTS)):
         _names.option(scope.options, name, choices)
     if scope.ciks:

@@ -89,11 +89,7 @@ def values(record: Record) -> dict[str, Any]:
     return (
         {column: value or None for column, value in targets.items()}
         | words
-        | {
-            "ticker": record["ticker"],
-            "firm": firm,
-            "graded_at": _dates.instant_of_epoch(record["epochGradeDate"]),
-        }
+        | {"ticker": record["ticker"], "firm": firm, "graded_at": _dates.instant_of_epoch(record["epochGradeDate"])}
     )
 
 

@@ -41,10 +41,7 @@ SPEC = ToolSpec(
             },
             "validate": {"type": "boolean"},
             "validate_contrastive": {"type": "boolean"},
-            "retry_of": {
-                "type": "string",
-                "description": "Task ID to retry (inherits spec, simplified context)",
-            },
+            "retry_of": {"type": "string", "description": "Task ID to retry (inherits spec, simplified context)"},
         },
         "id",
         "skill",
@@ -54,10 +51,7 @@ SPEC = ToolSpec(
 
 
 class DispatchTool:
-    """The tool `dispatch` over an executor.
-
-    skill: returns a skill's name or raises BadInput; on_dispatch: called with each task.
-    """
+    """The tool `dispatch`. skill: returns a skill's name or raises BadInput; on_dispatch: gets each task."""
 
     spec = SPEC
 

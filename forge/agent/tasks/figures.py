@@ -27,10 +27,7 @@ class CitedFigure(NamedTuple):
 
 
 def figure_ledger(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> str:
-    """List the figures of the sections, one per line, with their sources.
-
-    Without sections, list those of the whole text.
-    """
+    """List the figures of the sections (default: the whole text), one per line, with their sources."""
     lines = [f"- {figure.text}: {figure.where or 'UNPROVEN'}" for figure in figures(text, fs, sections)]
     return "\n".join([HEADING, *(lines or ["none"])])
 

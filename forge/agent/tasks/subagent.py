@@ -41,10 +41,7 @@ REPAIR = "Your output breaks its contract: {}. Give the whole output again with 
 
 @dataclass
 class TaskContext:
-    """The shared context of a turn's sub-agents and reviewers.
-
-    remembered: the turn's memory. own: the PM's folder of skills. help_pages: the files of /help.
-    """
+    """What a turn's sub-agents share. remembered: its memory. own: the PM's skills. help_pages: files of /help."""
 
     memory: Memory
     remembered: Remembered
@@ -67,10 +64,7 @@ class TaskContext:
         return ForgeFS(self.memory, self.remembered.fork(), skills=self.own, help_pages=self.help_pages)
 
     def tools(self, fs: ForgeFS, allowed: tuple[str, ...]) -> dict[str, Tool]:
-        """Return the tool `read`, and `search` and `fetch` if allowed.
-
-        These tools can write only to the task's own files.
-        """
+        """Return `read`, and if allowed `search` and `fetch`, which can write only to the task's own files."""
         files = ReadFS(fs.remembered, self.own, self.help_pages)
         tools: list[Tool] = [ReadTool(files)]
         if "search" in allowed:

@@ -133,9 +133,7 @@ def _from_text(value: Any, kind: str) -> Any:
 
 
 def argument_problem(arguments: Any, schema: Mapping[str, Any]) -> str:
-    """Return the mismatch between arguments and a tool's schema, or "". Covers the parts of JSON Schema that our tools
-    use.
-    """
+    """Return how arguments differ from a tool's schema, or "". Covers the parts of JSON Schema that our tools use."""
     if not isinstance(arguments, dict):
         return f"arguments: give an object, not {_short(arguments)}"
     properties = schema["properties"]

@@ -1,6 +1,4 @@
-"""The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored completely in a
-file.
-"""
+"""The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored whole in a file."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

@@ -24,7 +24,9 @@ class TypedWrite:
     def __init__(self, fs: ForgeFS, kind: Kind) -> None:
         self._tool, self._kind = WriteTool(fs), kind
         words = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.cls.__name__).lower()
-        self.spec = ToolSpec(f"write_{words}", _description(kind), _object(_properties(kind)))
+        self.spec = ToolSpec(
+            f"write_{words}", f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}", _object(_properties(kind))
+        )
 
     async def execute(self, call_id: str, /, **fields: Any) -> str:
         """Write the record, and return the path or the fault."""
@@ -37,10 +39,6 @@ def typed_writes(fs: ForgeFS) -> list[TypedWrite]:
     return [TypedWrite(fs, KINDS[name]) for name in EXAMPLES]
 
 
-def _description(kind: Kind) -> str:
-    return f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}"
-
-
 def _properties(kind: Kind) -> dict[str, Any]:
     name = {"type": "string", "description": f"new, or the id of the record to change, such as {kind.prefix}-001"}
     body = {"type": "string", "description": "Markdown, with a section ## SUMMARY"}
@@ -48,12 +46,7 @@ def _properties(kind: Kind) -> dict[str, Any]:
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": [*properties],
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": dict(properties), "required": [*properties], "additionalProperties": False}
 
 
 def enforced(part: Mapping[str, Any]) -> dict[str, Any]:

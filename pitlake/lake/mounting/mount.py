@@ -148,7 +148,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
     if wish.timezone:
         contract.known_zone(wish.timezone)
     types = {name: _type(reader, name, own, columns, wish) for name, own in names.items()}
-    its = [MountedColumn(Column(name=own, type=types[name], meaning=""), name) for name, own in names.items()]
+    its = [MountedColumn(Column(own, types[name], ""), name) for name, own in names.items()]
     return Mount(
         name=wish.name,
         columns=tuple(its),

@@ -60,9 +60,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some rows of a run: the reference that they are compared with, by group, and whether their differences refuse the
-    run or only warn.
-    """
+    """Rows of a run: their reference, by group, and whether their differences refuse the run or only warn."""
 
     name: str
     rows: str
@@ -73,9 +71,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class Measure:
-    """A property of a column's values that is compared: whether they are empty, or the logarithm of their length or
-    magnitude.
-    """
+    """A property of a column's values to compare: whether they are empty, or the logarithm of length or magnitude."""
 
     column: str
     kind: str
@@ -147,9 +143,7 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
 
 
 def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
-    """Count records with an id that another record of the run has. A source that shows only the newest statement of a
-    record states each id once.
-    """
+    """Count records whose id another record of the run has: a source of newest statements states each id once."""
     dataset, limit = staged.dataset, staged.dataset.drift.shared
     if dataset.thing == dataset.identity or dataset.newer_by or dataset.revised_at == HISTORY or not stored.all:
         return
@@ -195,7 +189,10 @@ class _Comparison:
         known_rows = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
         share = min(1.0, revised * self._scale / max(known_rows, 1))
         if revised >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured):
-            yield from self._revised(share, known_rows)
+            limit = self._dataset.drift.revised
+            if limit is not None and self._dataset.revised_at != HISTORY:
+                text = f"{_percent(share)} of the {known_rows:,} records that the lake has differ from their rows there"
+                yield Finding("revised", text, share / limit)
         yield from self._replaced(earlier)
         self._create_sample()
         for part in (
@@ -207,9 +204,7 @@ class _Comparison:
                 yield finding if part.refuses else replace(finding, of_limit=min(finding.of_limit, ONLY_WARNS))
 
     def _create_before(self) -> None:
-        """Create the table of the previous contents of revised rows, and remove the rows whose content the lake had at
-        any time.
-        """
+        """Create the table of revised rows' previous contents, and remove rows whose content the lake ever had."""
         files = self._stored.holding(columns(self._dataset.identity)) or self._stored.all[:1]
         order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in self._dataset.revision_order)
         same = " AND ".join(f"e.{quoted(n)} IS NOT DISTINCT FROM s.{quoted(n)}" for n in self._dataset.identity)
@@ -241,13 +236,6 @@ class _Comparison:
 
     def _read(self, files: Sequence[DataFile]) -> str:
         return reading(files, self._dataset.arrow_schema)
-
-    def _revised(self, share: float, known_rows: int) -> Iterator[Finding]:
-        """Compare the number of revised rows with all rows of the run that the lake knows."""
-        limit = self._dataset.drift.revised
-        if limit is not None and self._dataset.revised_at != HISTORY:
-            text = f"{_percent(share)} of the {known_rows:,} records that the lake has differ from their rows there"
-            yield Finding("revised", text, share / limit)
 
     def _replaced(self, earlier: Earlier) -> Iterator[Finding]:
         """Compare the number of new keys in windows that were polled before with the records that are gone."""
@@ -295,10 +283,7 @@ class _Comparison:
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the values of enumerations with those of the lake.
-
-        Names of companies and the like go on: in the lake itself, many forms occur on one day only.
-        """
+        """Compare enumerations' values with the lake's. Names are left out: many forms occur on one day only."""
         if part.group == "1":
             return
         for place, name in enumerate(self._texts):

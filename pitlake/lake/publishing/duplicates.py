@@ -51,9 +51,7 @@ def duplicate_keys(dataset: Dataset) -> list[tuple[str, ...]]:
 def find_duplicates(
     dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes], keys_differ: bool
 ) -> Duplicates:
-    """Return the duplicates among staged rows. hashes: the hashes of `duplicate_keys`. keys_differ: whether no two rows
-    have the same key.
-    """
+    """Return the staged rows' duplicates by `hashes` of `duplicate_keys`. keys_differ: no two rows share a key."""
     table, key, none = rows.append_column("content_hash", content_hash), {*dataset.key}, np.empty(0, np.int64)
     (again, identity_clash), *keys = (
         _clashes(table, by, none if keys_differ and key <= {*by} else repeated(hashes[columns(by)]))

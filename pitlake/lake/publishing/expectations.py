@@ -48,9 +48,7 @@ class Rule:
 
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
-    """Return every rule of a dataset. `window`: the first and last instant at which its rows may be available; one of
-    them is set.
-    """
+    """Return every rule of a dataset. `window`: first and last instant at which its rows may be public, one set."""
     return (*standing_rules(dataset), _available(*window))
 
 
@@ -68,9 +66,7 @@ class RowTest(NamedTuple):
 
 
 def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
-    """Return the tests that refuse single rows: every blocking rule, and non-finite numbers, which Great Expectations
-    can't see.
-    """
+    """Return the tests that refuse single rows: every blocking rule, and non-finite numbers, which GX can't see."""
     floats = [column.name for column in dataset.columns if column.type == "float"]
     return (
         *(RowTest(f"{name} is finite", f"isfinite({quoted(name)})", (name,)) for name in floats),
@@ -84,9 +80,11 @@ def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
 
 def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
     """The rules about single rows, independent of their run."""
+    tags = list(dataset.source_tags)
+    tag = {"column": "available_at_source", "value_set": tags}
     return (
         *_required(dataset),
-        _tagged(dataset),
+        Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag),
         *(rule for column in dataset.columns for rule in _limits(column)),
         *map(_compared, dataset.comparisons, dataset.rules),
         *(_json(name) for name in dataset.json_columns),
@@ -94,9 +92,7 @@ def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
 
 
 def predicate(rule: Rule) -> str:
-    """Return SQL that is false for rows that break a rule about rows, and null where the rule states nothing about
-    them.
-    """
+    """Return SQL that is false for rows that break a rule about rows, and null where the rule states nothing."""
     arguments = rule.arguments
     column = quoted(arguments["column"]) if "column" in arguments else ""
     match rule.kind:
@@ -129,9 +125,7 @@ def _literal(value: str | float) -> str:
 
 
 def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
-    """Return the instants at which rows of these partitions may be available; undated partitions leave the start
-    open.
-    """
+    """Return the instants at which rows of these partitions may be available, without a start if some are undated."""
     days = [date.fromisoformat(name) for name in partitions if name[:1].isdigit()]
     if not days or len(days) != len(partitions):
         return None, observed_at
@@ -151,9 +145,7 @@ def _required(dataset: Dataset) -> Iterator[Rule]:
 
 
 def _unique(dataset: Dataset) -> Iterator[Rule]:
-    """Require one row per identity (and instant, in a source-dated history), and one answer per key, instant and tie
-    break.
-    """
+    """Require one row per identity (and instant, in a source-dated history), one answer per key, instant, tie break."""
     identity = list(dataset.identity)
     if dataset.revised_at == clock.AVAILABLE_AT:
         identity.append(clock.AVAILABLE_AT)
@@ -169,12 +161,6 @@ def _one_per(columns: list[str]) -> Rule:
         return Rule(name=name, kind="ExpectColumnValuesToBeUnique", arguments={"column": columns[0]})
     arguments = {"column_list": columns, "ignore_row_if": "never"}
     return Rule(name=name, kind="ExpectCompoundColumnsToBeUnique", arguments=arguments)
-
-
-def _tagged(dataset: Dataset) -> Rule:
-    tags = list(dataset.source_tags)
-    tag = {"column": "available_at_source", "value_set": tags}
-    return Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
 
 
 def _available(first: datetime | None, last: datetime | None) -> Rule:

@@ -206,9 +206,7 @@ def _groups(files: Iterable[DataFile], most_rows: int) -> Iterator[list[DataFile
 
 
 def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
-    """Merge segments until each is at least half as large as all smaller segments together, and mostly describes
-    current files.
-    """
+    """Merge segments until each is half as large as all smaller ones together and mostly describes current files."""
     left: list[Segment] = []
     merging: list[Segment] = []
     for segment in sorted(segments, key=lambda segment: segment.size):

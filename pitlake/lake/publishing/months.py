@@ -1,6 +1,4 @@
-"""The tables a publish writes: one per New York month (for tombstones, per year), each built when its file is
-written.
-"""
+"""The tables of a publish: one per New York month (of tombstones, per year), each built as its file is written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
@@ -21,9 +19,7 @@ Month = tuple[str, Callable[[], pa.Table]]
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """Return the rows to publish: per month a function that builds its table, in the stored schema, sorted by (entity,
-    available_at).
-    """
+    """Return per month a function that builds its rows, in the stored schema, sorted by (entity, available_at)."""
     whole = staged.rows.drop_columns([clock.AVAILABLE_AT]).append_column("content_hash", staged.content_hash)
     if staged.dataset.captured:
         whole = whole.set_column(whole.column_names.index(BASIS), BASIS, staged.basis)
@@ -49,11 +45,7 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
 
 
 def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
-    """Return the rows at ascending positions.
-
-    Rows are taken batch by batch, because Arrow's `take` on a table would first copy all rows of the table, once for
-    each month.
-    """
+    """Return the rows at ascending positions, batch by batch: `take` would copy the whole table every month."""
     edges = np.searchsorted(positions, np.cumsum([0, *(batch.num_rows for batch in batches)]))
     parts, start = [], 0
     for batch, first, last in zip(batches, edges[:-1], edges[1:], strict=True):
@@ -98,10 +90,7 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
 
 
 def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """Return the tombstones to publish as one table per year.
-
-    Tombstones are small, and a lake with few files is faster.
-    """
+    """Return the tombstones as one table per year: they are small, and a lake with few files is faster."""
     if tombstones is None:
         return []
     available = as_micros(tombstones[clock.AVAILABLE_AT])

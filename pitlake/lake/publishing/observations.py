@@ -139,10 +139,7 @@ class EarlierObservations:
         return last, following
 
     def _within(self, name: str, number: int) -> str:
-        """Whether a staged row's value is within a poll's bounds of this column.
-
-        A row without a value may be within any bounds.
-        """
+        """Whether a staged row's value is within a poll's bounds of this column; one without a value may be."""
         text = f"staged.{quoted(name)}::VARCHAR"
         if self._dataset.arrow_schema.field(name).type == INSTANT:
             text = f"strftime(staged.{quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
@@ -193,9 +190,7 @@ class EarlierObservations:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged gaps whose name was seen before, as a row or as a gap. If a complete poll may not have
-        contained them, return all.
-        """
+        """Return the staged gaps whose name was seen before; all, if a complete poll may not have contained them."""
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
@@ -216,10 +211,7 @@ class EarlierObservations:
         return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
-        """Return SQL for the stored rows with a staged row's values in these columns, or None.
-
-        files: the files that may contain them, if the index does not have the columns.
-        """
+        """Return SQL for stored rows with a staged row's values, or None. files: to read without an index."""
         files = self._rows.holding(columns(names)) if files is None else files
         if not files:
             return None
@@ -255,9 +247,7 @@ class EarlierObservations:
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Return the days or entities under which a poll would have found a staged row's record: the earlier one and
-        the present one.
-        """
+        """Return the days or entities under which a poll would have found a staged row's record, then and now."""
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()
@@ -268,10 +258,7 @@ class EarlierObservations:
     def _query_staged(
         self, positions: Positions, query: str, more: Iterable[str] = (), **tables: pa.Table
     ) -> Iterator[tuple[Any, ...]]:
-        """Run a query about these staged rows, which SQL calls `staged`, as of the observation.
-
-        more: further columns that the query needs. tables: further tables, by name.
-        """
+        """Run a query about `staged` rows as of the observation. more: further columns; tables: by name."""
         if not len(positions):
             return
         dataset, rows = self._dataset, self._staged.rows

@@ -68,9 +68,7 @@ class Poll:
 
 @dataclass(frozen=True)
 class _File:
-    """The polls described by a file's name: first and last instant, first and last day (None: all), and their
-    number.
-    """
+    """The polls described by a file's name: first and last instant, first and last day (None: all), and their count."""
 
     key: str
     first: int
@@ -178,9 +176,7 @@ def spans(days: Iterable[str]) -> Spans:
 
 
 def write(store: Store, dataset: str, poll: Poll) -> str:
-    """Write a poll, unless it was already written, and return its file. Raises LakeError when the lake can't be
-    written.
-    """
+    """Write a poll, if it is not there yet, and return its file. Raises LakeError when the lake can't be written."""
     key = _write(store, dataset, [poll])
     loose = [file for file in _files(store, dataset) if file.polls < MOST_POLLS]
     if len(loose) > MOST_FILES:

@@ -183,9 +183,7 @@ class Publisher:
     def publish_again(
         self, staged: Staged, observed_at: datetime, base: Entry, ignored: Collection[str | tuple[int, str]]
     ) -> dict[str, int]:
-        """Publish an earlier run's stage on top of `base`, whose tables no log entry needs to pin, and return the
-        Delta versions. ignored: see `Polls`.
-        """
+        """Publish an earlier run's stage on `base`, which no entry needs to pin. ignored: see `Polls`."""
         plan = self._plan(staged, observed_at, base, ignored)
         pins = self._commit(staged, plan, observed_at, {})
         self._past_never_changes(staged, base, {**base.tables, **pins})
@@ -298,9 +296,7 @@ class Publisher:
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
     ) -> dict[str, int]:
-        """Write every file, which takes space, and then the Delta commits. `new_files` receives the files
-        as they are written.
-        """
+        """Write every file, which takes space, then the Delta commits. `new_files` receives the files as written."""
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         due = {
             dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),

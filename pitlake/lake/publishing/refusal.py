@@ -139,9 +139,7 @@ def _on_another_day(staged: Staged) -> Positions:
 
 
 def _two_contents(staged: Staged) -> Iterator[Refused]:
-    """Refuse rows of one identity that contradict each other. All are refused, unless the source says which one is the
-    newest.
-    """
+    """Refuse contradictory rows of one identity: all of them, unless the source says which is the newest."""
     clash = staged.duplicates.identity_clash
     shown_at, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
     settled = np.isin(clash.group, clash.group[newest])
@@ -156,10 +154,7 @@ def _two_answers(staged: Staged) -> Iterator[Refused]:
 
 
 def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
-    """Return, for each row of a clash, the newest instant of its group.
-
-    Before that instant, the other rows were not contradicted.
-    """
+    """Return, per row of a clash, its group's newest instant, before which the others were not contradicted."""
     _, group = np.unique(clash.group, return_inverse=True)
     newest = np.full(group.max(initial=-1) + 1, NEVER)
     np.maximum.at(newest, group, instants)

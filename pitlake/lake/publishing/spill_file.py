@@ -41,9 +41,7 @@ class SpillFile:
             self._write()
 
     def runs(self, partitions: Sequence[str]) -> Runs:
-        """Return the runs of rows, numbered in the order they were added, that are adjacent once the partitions are in
-        the given order.
-        """
+        """Return the runs of rows, numbered as added, that are adjacent once partitions are in the given order."""
         runs: Runs = []
         for _, start, stop in self._in_order(partitions):
             follows = bool(runs) and runs[-1][1] == start
@@ -51,9 +49,7 @@ class SpillFile:
         return runs
 
     def read(self, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
-        """Return all rows with partitions in the given order and rows in the order they were added, and each row's
-        index in `partitions`.
-        """
+        """Return all rows as added, their partitions in the given order, and each row's index in `partitions`."""
         self._write()
         self.close()
         readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]
@@ -73,9 +69,7 @@ class SpillFile:
         return rows, np.repeat(place, stop - start)
 
     def close(self) -> None:
-        """Finish the current file; the next table starts another. A file that can't be finished is closed too, and
-        raises OSError once.
-        """
+        """Finish the current file; the next table starts another. If it fails, it is closed, and OSError raised."""
         writer, sink = self._writer, self._sink
         self._writer = self._sink = None
         if writer is not None and sink is not None:

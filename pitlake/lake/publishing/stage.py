@@ -62,10 +62,7 @@ GAP_STAGED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class StagedGap:
-    """A source record that can't become a row.
-
-    `locator` is the record's evidence. `available_at` is None if the gap is dated by its observation.
-    """
+    """A source record that can't be a row. `locator`: its evidence. `available_at`: None if as observed."""
 
     gap_type: str
     reason: str
@@ -233,9 +230,7 @@ class Stage:
             self._entities = {*(self._entities or ()), *entities}
 
     def cover(self, entity: str | None = None, bounds: Bounds = ()) -> None:
-        """Declare a part of the source that the run saw completely: an entity (None: all of them) within bounds of
-        columns.
-        """
+        """Declare a part of the source that the run saw whole: an entity (None: all) within bounds of columns."""
         before = self._coverage.get(bounds, set())
         self._coverage[bounds] = None if entity is None or before is None else {*before, entity}
 
@@ -266,9 +261,7 @@ class Stage:
                 self._gaps.put(partition, pa.Table.from_pylist(gap_rows, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
-        """Return everything staged so far, in partition order, mapped from disk until it is closed. Raises
-        LakeError.
-        """
+        """Return all staged so far, in partition order, mapped from disk until it is closed. Raises LakeError."""
         partitions = tuple(sorted(self._extracted))
         with machine.working_in(PLACE, self._folder):
             rows, row_partition = self._rows.read(partitions)

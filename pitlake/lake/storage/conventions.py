@@ -19,9 +19,7 @@ CLOSE, AFTER_CLOSE, NEXT_DAY = "close", "close + 15 minutes", "next day"
 
 @dataclass(frozen=True)
 class Convention:
-    """A rule that dates the rows of a kind. rules: the possible ones, the default first. variable: the environment
-    variable with the rule of new lakes.
-    """
+    """A rule that dates a kind's rows. rules: possible, default first. variable: names a new lake's rule."""
 
     name: str
     rows: str
@@ -69,10 +67,7 @@ def rule_of(store: Store, convention: Convention) -> str:
 
 
 def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) -> None:
-    """Set the lake's rule.
-
-    Raises BadInput for an unknown rule, and if the lake's rows are already dated by another one.
-    """
+    """Set the lake's rule. Raises BadInput for an unknown one, or if the lake's rows are dated by another."""
     if rule not in convention.rules:
         *others, last = convention.rules
         raise BadInput(convention.name, f"{rule!r} is not a rule", f"give {', '.join(others)} or {last}")

@@ -19,9 +19,7 @@ INCIDENTS = "_lake/incidents"
 
 @dataclass(frozen=True, kw_only=True)
 class Incident:
-    """One run that failed, or that succeeded with missing answers. `reasons` are lines of names and causes, never
-    values.
-    """
+    """A run that failed, or succeeded with missing answers. `reasons` are lines of names and causes, never values."""
 
     happened_at: datetime
     run_id: str

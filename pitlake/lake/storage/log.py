@@ -198,10 +198,7 @@ class LakeLog:
                 return entry
 
     def _is_put(self, entry: Entry) -> bool:
-        """Write an entry, and return whether the stored entry is this one.
-
-        It may have been stored although the store's reply was lost.
-        """
+        """Write an entry; return whether the stored one is it, also if the store's reply was lost."""
         try:
             if self._store.put_new(_key(entry.version), entry.to_json()):
                 return True
@@ -218,10 +215,7 @@ class LakeLog:
         return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, versions: Sequence[int]) -> None:
-        """Record, in ascending order, the versions that are about to lose files.
-
-        Call this before any file is removed.
-        """
+        """Record, in ascending order, the versions that are about to lose files, before any file is removed."""
         if versions:
             starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
             runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]

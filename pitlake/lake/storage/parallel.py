@@ -1,7 +1,4 @@
-"""Parallel work on the processor's cores. Arrow, DuckDB and hashlib release Python's lock while they work.
-
-The work may be of any kind.
-"""
+"""Parallel work on the processor's cores; Arrow, DuckDB and hashlib release Python's lock."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -25,10 +22,7 @@ def workers() -> int:
 
 
 def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
-    """Run `work` on every piece and return the results in order; the first error is raised.
-
-    at_once: the number of pieces at a time; default the number of cores.
-    """
+    """Return `work`'s results on every piece, in order; the first error is raised. at_once: default all cores."""
     todo = list(pieces)
     threads = min(at_once or workers(), len(todo))
     if threads < 2:
@@ -42,9 +36,7 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int 
 
 
 def blocks(table: "pa.Table", rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> "Iterator[tuple[pa.Table, int]]":
-    """Yield contiguous slices of a table of about this many rows or bytes, in order, each with the index of its first
-    row.
-    """
+    """Yield contiguous slices of a table of about this many rows or bytes, each with the index of its first row."""
     step = _step(table, rows, size)
     for start in range(0, table.num_rows, step):
         yield table.slice(start, step).combine_chunks(), start

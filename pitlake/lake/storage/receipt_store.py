@@ -1,7 +1,4 @@
-"""Stored receipts, and the versions that they need, for the vacuum.
-
-pitlake.answers.receipts reads their content.
-"""
+"""Stored receipts, and the versions that they need, for the vacuum. pitlake.answers.receipts reads them."""
 
 import hashlib
 import json
@@ -38,10 +35,7 @@ def receipt_bytes(store: Store, name: str) -> bytes:
 
 
 def kept_versions(store: Store) -> set[int]:
-    """Return the versions that stored receipts need.
-
-    Raises ReceiptDamaged for a damaged receipt, because the version it needs is unknown.
-    """
+    """Return the versions that stored receipts need. Raises ReceiptDamaged, because that version is unknown."""
     return {_version(store, name) for name in receipt_ids(store)}
 
 

@@ -68,9 +68,7 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """Return the bytes of a small file, with a second attempt if the first answer is truncated. Raises
-        FileNotFoundError.
-        """
+        """Return the bytes of a small file, trying again if the answer is truncated. Raises FileNotFoundError."""
         with self._reached():
             try:
                 return bytes(obstore.get(self._remote, key).bytes())
@@ -98,10 +96,7 @@ class RemoteStore(Store):
         """Do nothing, because Delta's writes are durable once they are acknowledged."""
 
     def fetch(self, files: Iterable[DataFile]) -> None:
-        """Download files that are missing from the mirror or changed in it.
-
-        Raises LakeError if a file is missing or truncated.
-        """
+        """Download files that the mirror lacks or that changed. Raises LakeError if one is missing or truncated."""
         both = (part for file in files for part in (file, file.beside) if part)
         each(self._bring, [file for file in both if not _mirrored(Path(file.path))])
 

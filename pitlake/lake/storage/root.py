@@ -1,7 +1,4 @@
-"""The location of a lake: a directory or an object store, depending on its root.
-
-`pitlake.lake.storage.store` and `pitlake.lake.storage.remote` implement the two.
-"""
+"""The location of a lake: a directory (`store`) or an object store (`remote`), by its root."""
 
 import os
 from pathlib import Path

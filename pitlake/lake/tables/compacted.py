@@ -128,9 +128,7 @@ def months_of(year: int) -> tuple[int, ...]:
 
 
 def spans(starts: tuple[int, ...], since: Bound, until: Bound) -> Iterator[tuple[Bound, Bound]]:
-    """Split `since` to `until` into parts and return the first and last instant of each. starts: the starts of the
-    parts.
-    """
+    """Split `since` to `until` at these starts, and return the first and last instant of each part."""
     inner = [start for start in starts[1:] if (since is None or since < start) and (until is None or start <= until)]
     return zip([since, *inner], [*(start - 1 for start in inner), until], strict=True)
 
@@ -145,18 +143,13 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """Return the number of rows of a file from `since` to `until`.
-
-    At least one of the two bounds must be an instant.
-    """
+    """Return the number of rows of a file from `since` to `until`, of which at least one must be set."""
     _, mask = _wanted(pq.ParquetFile(source), since, until)
     return pc.sum(mask).as_py() or 0
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until`, with the requested columns as far as the file has them. Texts may be
-    dictionary-encoded: see `shaped`.
-    """
+    """Return the rows from `since` to `until` with the requested columns that the file has; see `shaped`."""
     file = pq.ParquetFile(source)
     schema = file.schema_arrow
     schema = pa.schema([schema.field(name) for name in names if name in schema.names])

@@ -40,10 +40,7 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Return the key of a lake table below the root.
-
-    The names of a dataset's further tables can never equal the name of a dataset.
-    """
+    """Return the key of a lake table below the root. No further table of a dataset has a dataset's name."""
     return table if "/" in table else f"tables/{table}"
 
 
@@ -88,9 +85,7 @@ class DeltaTables:
         return state
 
     def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
-        """Return the files of a table in a lake version that pins these Delta versions, with the companions of
-        compacted files.
-        """
+        """Return a table's files in a lake version that pins these Delta versions, with compacted files' companions."""
         state, observed = self.state(table, pins.get(table)), observed_table_name(table)
         if observed not in pins:
             return state
@@ -102,9 +97,7 @@ class DeltaTables:
         return cached[2]
 
     def latest(self, table: str, since: int | None = None) -> int | None:
-        """Return the newest Delta version of a table, pinned or not, at or after a known one; None if there is no such
-        table.
-        """
+        """Return a table's newest Delta version, pinned or not, from a known one on; None without such a table."""
         latest = self._store.newest(_log(table), -1 if since is None else since)
         return None if latest < 0 else latest
 
@@ -239,10 +232,7 @@ class DeltaTables:
             return opened()
 
     def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
-        """Return the newest version of the table, with the contract's columns.
-
-        A missing table is created; columns added to the contract are added in a separate commit.
-        """
+        """Return the table's newest version with the contract's columns, made or added in a commit of their own."""
         contract_schema = Schema.from_arrow(_stored(schema))
         if latest is not None and _same_columns(self._checkpoints(table).schema(latest), contract_schema):
             return latest
@@ -278,10 +268,7 @@ class DeltaTables:
         return TableState(tuple(files[name] for name in sorted(files)))
 
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
-        """Return the version from which to continue reading, and its files.
-
-        It is the newest version that was read before or that has a checkpoint.
-        """
+        """Return the version to read on from, and its files: the newest read before or with a checkpoint."""
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
         if 0 <= version - since <= INTERVAL:

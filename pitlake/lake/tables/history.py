@@ -41,9 +41,7 @@ class History:
         self._store, self._key = store, key
 
     def changes(self, first: int, last: int) -> Iterator[CommitChange]:
-        """Return the changes of each of these commits, in order. Raises LakeFault for a missing or unreadable
-        commit.
-        """
+        """Return the changes of each of these commits, in order. Raises LakeFault for a missing or unreadable one."""
         first_block = first + -first % BLOCK
         yield from self._read(first, min(first_block - 1, last))
         blocks = each(self._read_block, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)
@@ -52,10 +50,7 @@ class History:
             yield from changes[: last + 1 - start]
 
     def files(self, version: int, since: int, files: Files) -> Files:
-        """Return the files of one version, computed from the files of an earlier version.
-
-        Before version 0 there are none.
-        """
+        """Return a version's files, computed from an earlier version's. Before version 0 there are none."""
         live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:

@@ -9,10 +9,7 @@ from pitlake.lake.tables.delta import DeltaTables
 
 
 class PinnedTables(Mapping[str, TableState]):
-    """The tables of a log entry.
-
-    The files of a table are looked up at their first use, so that opening a few tables is fast.
-    """
+    """The tables of a log entry. A table's files are looked up at their first use, so that opening is fast."""
 
     def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
         self._store, self._tables, self._pins = store, tables, pins

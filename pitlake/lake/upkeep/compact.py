@@ -62,10 +62,7 @@ class Compactor:
         self._store, self._log, self._tables = store, log, tables
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
-        """Merge each month before the newest one, and all months of each earlier year.
-
-        Raises PastChanged if the merged rows differ, ClockWentBack.
-        """
+        """Merge months before the newest, and each earlier year. Raises PastChanged for other rows, ClockWentBack."""
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
         self._log.now()

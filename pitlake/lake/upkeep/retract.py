@@ -289,10 +289,7 @@ class History:
         return {**entry.tables, **self._last.restated_at(clock.micros(entry.committed_at))}
 
     def restated(self, states: Mapping[int, Mapping[str, int]]) -> Restated:
-        """Return how the lake was without any retracted run.
-
-        states: the Delta versions without this run, by instant.
-        """
+        """Return the lake's state without any retracted run. states: Delta versions without this run, by instant."""
         before = [since for since, _ in self._last.restated]
         ended = [clock.micros(self._last.committed_at)] if before else []
         tables, restated = dict[str, int](), Restated()

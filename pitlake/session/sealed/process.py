@@ -63,11 +63,7 @@ _PADDING = 16 << 20  # bytes that Arrow's stream may add around and between valu
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer to a query.
-
-    `stateless`: whether later answers can't depend on the query. `reading`: the views and columns it reads, if
-    requested.
-    """
+    """The answer to a query. `stateless`: later answers can't depend on it. `reading`: its views and columns."""
 
     table: pa.Table
     truncated: bool
@@ -205,10 +201,7 @@ class SealedProcess:
         raise SessionError(f"the session did not open: {failure.message}")
 
     def _fill(self, descriptor: int) -> int:
-        """Return the number of this file in the process.
-
-        If the process lacks the file, copy its content into an empty file of the process.
-        """
+        """Return this file's number in the process, whose empty file gets its content if it lacks it."""
         identity = _identity(descriptor)
         if identity not in self._numbers:
             if not self._spare or os.fstat(descriptor).st_size > _LONGEST_COPY:
@@ -301,9 +294,7 @@ def _identity(descriptor: int) -> tuple[int, ...]:
 
 
 class _Parcel:
-    """Descriptors to send to the child, collected into frames. Making their files may take minutes, but sending a frame
-    must be quick.
-    """
+    """Descriptors for the child, collected into frames. Making files may take minutes, sending a frame must not."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel

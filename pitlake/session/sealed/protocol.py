@@ -39,9 +39,7 @@ The kernel accepts at most 253, and received ones must stay below FIRST_FILE.
 
 @dataclass(frozen=True)
 class OrderEnd:
-    """The result of an order, as reported by the child. `stateless`: later answers can't depend on it. `reading`: what
-    its statement reads, if requested.
-    """
+    """An order's result. `stateless`: later answers can't depend on it. `reading`: what it reads, if requested."""
 
     order: int
     truncated: bool = False

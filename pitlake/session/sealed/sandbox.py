@@ -101,9 +101,7 @@ def separate() -> bool:
 
 
 def own_root() -> bool:
-    """Make the empty tree at /tmp the root. It contains only this process's descriptors. Returns False if not
-    permitted.
-    """
+    """Make the empty tree at /tmp the root, with only this process's descriptors. Returns False if not permitted."""
     try:
         call(libc.unshare, _CLONE_NEWNS)
         _mount("/proc/self/fd", "/tmp/proc/self/fd", None, _MS_BIND)  # noqa: S108
@@ -178,9 +176,7 @@ def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
 
 
 def allow_only_calls() -> None:
-    """Use seccomp to allow only the calls of _CALLS, opening for reading, threads and non-executable memory; others
-    fail with EPERM.
-    """
+    """Allow by seccomp only _CALLS, opening to read, threads and non-executable memory; the rest fails with EPERM."""
     machine = platform.machine()
     always = [Call(name) for name in (*_CALLS.split(), *_PATH_CALLS[machine])]
     seccomp.load(seccomp.program(machine, [*always, *_conditional(os.getpid())]))

@@ -71,7 +71,7 @@ def _refuse_compression(stream: memoryview) -> None:
         if length == 0:
             return
         message = stream[at + 8 : at + 8 + length]
-        root = _root(message)
+        root = int(struct.unpack_from("<I", message, 0)[0])
         kind = message[_field(message, root, 1)]
         header = _follow(message, _field(message, root, 2))
         if kind == _DICTIONARY_BATCH:
@@ -80,10 +80,6 @@ def _refuse_compression(stream: memoryview) -> None:
             raise ValueError("compressed")
         body = _field(message, root, 3)
         at += 8 + length + (struct.unpack_from("<q", message, body)[0] if body else 0)
-
-
-def _root(message: memoryview) -> int:
-    return int(struct.unpack_from("<I", message, 0)[0])
 
 
 def _follow(message: memoryview, at: int) -> int:

@@ -69,10 +69,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> du
 def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -> None:
     """Set the session's limits: threads, and bytes of memory."""
     execute(
-        connection,
-        f"SET memory_limit='{memory // 1000}KB'",
-        f"SET threads={threads}",
-        f"SET async_threads={_READERS}",
+        connection, f"SET memory_limit='{memory // 1000}KB'", f"SET threads={threads}", f"SET async_threads={_READERS}"
     )
 
 
@@ -82,10 +79,7 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[s
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
-    """Lock DuckDB itself: it may open only these files, and its settings can't be changed.
-
-    This is a second layer behind the seal.
-    """
+    """Lock DuckDB to these files and its settings: a second layer behind the seal."""
     joined = ",".join(files)  # A list of literals would take twice as long to read.
     execute(
         connection,
@@ -150,10 +144,7 @@ class RunningQuery:
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows.
-
-        Raises OverCap at a limit unless truncation was requested. The query is closed in every case.
-        """
+        """Yield the rows, and close the query in every case. Raises OverCap at a limit unless truncation is wanted."""
         try:
             for batch in self._reader:
                 within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
@@ -189,9 +180,7 @@ class RunningQuery:
 
 
 def _machine_clock(sql: str) -> str:
-    """Return the full name under which a script calls a function of the machine's clock, by DuckDB's own scanner, or
-    "".
-    """
+    """Return the full name under which a script calls a function of the machine's clock, by DuckDB's scanner, or ""."""
     if "system" not in sql.lower():
         return ""
     text = sql.encode()
@@ -208,10 +197,7 @@ def _machine_clock(sql: str) -> str:
 
 
 def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """Return a script's statements, each with the parameters it names.
-
-    Unused parameters go to the last statement, so that DuckDB refuses them.
-    """
+    """Return a script's statements, each with its parameters; the last gets unused ones, which DuckDB refuses."""
     *earlier, last = script
     if not isinstance(parameters, dict):
         return [*((statement, None) for statement in earlier), (last, parameters)]

@@ -113,10 +113,7 @@ def instant(moment: datetime | None) -> str:
 
 
 def blank() -> list[str]:
-    """Return the statements that every DuckDB runs before any session.
-
-    They define the functions for the current time, general macros, and empty `gaps`.
-    """
+    """Return what every DuckDB runs before any session: functions for the time, general macros, empty `gaps`."""
     nothing = ", ".join(f"NULL::{DUCKDB_TYPES[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
         f"CREATE SCHEMA {STORED}",
@@ -135,11 +132,7 @@ def prepared(names: Collection[str]) -> list[str]:
     Views and macros are resolved by name when they are used, so a session only has to provide its rows.
     """
     ready = [each for name, each in installed().items() if name in names]
-    return [
-        *_blank(ready),
-        *(text for each in ready for text in shown(each, dated=True)),
-        *_library(names),
-    ]
+    return [*_blank(ready), *(text for each in ready for text in shown(each, dated=True)), *_library(names)]
 
 
 def clock(as_of: datetime | None) -> list[str]:
@@ -264,10 +257,7 @@ def no_tombstones(name: str) -> str:
 
 
 def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
-    """Make `gaps`: the records that could not become rows and were public at T.
-
-    columns: the columns that have values.
-    """
+    """Make `gaps`: the records that could not become rows and were public at T. columns: those with values."""
     columns_sql = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
     return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(columns_sql)} FROM {source}"
 
@@ -310,19 +300,13 @@ def installed() -> dict[str, Ready]:
 
 
 def fingerprint() -> bytes:
-    """Return a hash of everything that is prepared.
-
-    A process can use what another process with the same fingerprint prepared.
-    """
+    """Return a hash of all that is prepared, which processes of the same fingerprint can share."""
     return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
 @dataclass(frozen=True)
 class Opening:
-    """The statements of a session, in a DuckDB that is prepared with its `usual` datasets.
-
-    views: the texts of views that differ from `agent_view`.
-    """
+    """A session's statements, in a DuckDB with its `usual` datasets. views: texts that differ from `agent_view`."""
 
     binding: "Binding"
     views: Mapping[str, str]
@@ -349,10 +333,7 @@ class Opening:
         return Ready(dataset, view or agent_view(dataset), omits)
 
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
-        """Return the statements in order, once everything is delivered.
-
-        source: a function that returns SQL for a relation's files.
-        """
+        """Return the statements in order, once all is delivered. source: returns SQL for a relation's files."""
         binding, tombstones = self.binding, self.binding.superseded
         by_name = {relation.name: relation for relation in binding.relations[: len(binding.datasets)]}
         unusual = [each for name, each in self.bound.items() if name not in self.usual]

@@ -1,6 +1,4 @@
-"""earningscall.biz: calls, transcripts, slides. JSON is sent as text/plain; 403 means that the plan does not include
-it.
-"""
+"""earningscall.biz: calls, transcripts, slides. JSON is sent as text/plain; 403 means that the plan lacks it."""
 
 from resources.http.capture import Capture
 from resources.http.provider import Assessment, Provider, judge_json, judge_status, refused, retry

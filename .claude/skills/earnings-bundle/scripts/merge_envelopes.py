@@ -65,9 +65,7 @@ def _names(value: Any) -> list[str]:
 
 
 def _united(items: list[Item]) -> Iterator[Item]:
-    """Return the merged items of one revision. They are sorted first, so that the order of the lanes does not
-    matter.
-    """
+    """Return the merged items of one revision, sorted first, so that the order of the lanes does not matter."""
     revisions: dict[tuple[str, str], list[Item]] = {}
     for item in sorted(items, key=_canonical):
         variants = revisions.setdefault(_revision(item), [])

@@ -41,10 +41,7 @@ PIT_DONE = {
 }
 DIRECT = "mcp__neo4j-cypher__read_neo4j_cypher"
 # Servers of other projects. The settings gate them in case a user adds them.
-FOREIGN = (
-    DIRECT,
-    *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")),
-)
+FOREIGN = (DIRECT, *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")))
 DEPRECATED = ("filtered-data",)
 AGENT_KEYS = frozenset(
     [
@@ -337,9 +334,7 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
 
 
 def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
-    """Yield reasons why the skills' Cypher does not return envelopes as of a PIT. Templates with an ellipsis are
-    skipped.
-    """
+    """Yield why the skills' Cypher returns no envelopes as of a PIT. Templates with an ellipsis are skipped."""
     pages = (root / ".claude" / "skills" / skill / "SKILL.md" for skill in skills)
     texts = [text for page in pages if page.is_file() for text in _CYPHER.findall(page.read_text(encoding="utf-8"))]
     queries = [text for text in texts if "$pit" in text and "..." not in text]

@@ -99,9 +99,7 @@ def gap(kind: str, reason: str) -> dict[str, Any]:
 
 
 def _asked(arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the cut-offs among the arguments, where cut_off reads them; a flag without a value is an invalid
-    cut-off.
-    """
+    """Return the cut-offs in the arguments, as cut_off reads them; a flag without a value is an invalid cut-off."""
     values = [argument.partition("=")[2] for argument in arguments if argument.startswith("--pit=")]
     values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
     return {"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}
