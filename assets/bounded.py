@@ -30,7 +30,10 @@ class OutOfBounds(Exception):
 
 
 def bounded(read: Callable[Given, Found], *args: Given.args, **settings: Given.kwargs) -> Found:
-    """Run a pure function of a module in another process. Raises OutOfBounds, and the function's own errors."""
+    """Run a pure function of a module in a separate process and return its result.
+
+    Raises OutOfBounds, and the function's own errors.
+    """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_answer, args=(sender, SECONDS, MEMORY, read, args, settings), daemon=True)
     try:

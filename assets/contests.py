@@ -1,4 +1,7 @@
-"""Contests: which of several records about one thing keeps its row. Pure functions of staged rows."""
+"""Contests: decides which of several records about the same thing keeps its row.
+
+These are pure functions of staged rows that do not depend on the dataset.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple

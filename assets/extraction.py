@@ -34,7 +34,10 @@ class GraphReader(Protocol):
     """The part of resources.graph.graph.Graph that extraction uses: a read-only stream of the driver's records."""
 
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
-        """Yield a read query's records, in lists of up to `fetch_size`. Raises GraphError, never ends early."""
+        """Yield every record of a read query, in lists of up to `fetch_size`.
+
+        Raises GraphError; it never ends early without an error.
+        """
         ...
 
 

@@ -157,7 +157,10 @@ def dagster_events(
     report: RunReport,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> AssetEvents:
-    """Yield a report as Dagster events: a materialisation with checks, or checks and a failure. more: metadata."""
+    """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
+
+    more: metadata of the run, in addition to that of the report.
+    """
     log_report(context, report)
     checks = list(check_results(dataset, report.checks))
     if isinstance(report.outcome, CheckFailed):
@@ -195,7 +198,9 @@ def refused_records(report: RunReport) -> Iterator[str]:
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Add each day's counts to its partition, the run's only to the last: a range would store them for each day."""
+    """Add each day's counts to its own partition, and the run's counts only to the last partition, because otherwise a
+    range would store them for each day.
+    """
     last = max(context.partition_keys)
     for day in context.partition_keys:
         count = published.per_day[day]

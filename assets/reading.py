@@ -127,7 +127,10 @@ class _Reading:
         self.strays = Strays()
 
     def sweep(self) -> None:
-        """Read the records that no window can match, before the windows; a window's match is then a repeat."""
+        """Read the records that no window can match, before the windows.
+
+        If a window matches such a record nevertheless, that match is a repeat.
+        """
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
                 place = self._extractor.place(record, self._run)

@@ -1,4 +1,7 @@
-"""Runs an extractor over days: reads, stages, audits, publishes as one commit, or says why not."""
+"""Runs an extractor over days: reads, stages, audits, and publishes as one commit, or reports the reason.
+
+This module does not use Dagster. pitlake.lake decides what may be published.
+"""
 
 import logging
 from collections import Counter

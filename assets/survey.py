@@ -46,7 +46,9 @@ class Survey:
 
 
 def survey(extractor: Extractor, graph: GraphReader) -> Survey:
-    """Count what an extractor's queries name, by the graph's own counts except for small labels. Raises GraphError."""
+    """Count what an extractor's queries name. Each query is answered from the graph's own counts, except those over
+    labels of at most MOST_SEARCHED nodes. Raises GraphError.
+    """
     own, read_edges = _edges(extractor.queries), _edges((*extractor.queries, *extractor.others)) | NAVIGATION
     matched = _matched(extractor.queries)
     counts, unread = dict[str, int](), dict[str, int]()

@@ -20,7 +20,9 @@ _SIGNS = {"≤": operator.le, "≥": operator.ge}
 def figure(
     name: str, value: float, unit: str, *, baseline: str = "", ratio: float | None = None, aim: str = ""
 ) -> Figure:
-    """A figure: what was measured, its baseline, and the aim for its ratio ("≤ 1.3") or its value ("≤ 4 s")."""
+    """A figure: what was measured, its baseline, and the aim for its ratio ("≤ 1.3") or for its value ("≤ 4 s", also if
+    there is no ratio).
+    """
     return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
 
 

@@ -62,7 +62,9 @@ def run(
 
 
 def _opens(lake: Lake, opens: int) -> list[Figure]:
-    """Measure opening sessions in new months, at other instants in these months, and at the same instants again."""
+    """Measure opening sessions as of instants in new months, as of other instants in these months, and as of the same
+    instants again.
+    """
     rng, figures = random.Random(1), []
     first, last = datetime(2012, 1, 1, tzinfo=timezone.utc), datetime(2024, 12, 1, tzinfo=timezone.utc)
     moments = [first + timedelta(seconds=rng.randrange(int((last - first).total_seconds()))) for _ in range(opens)]
@@ -110,7 +112,9 @@ def _opens(lake: Lake, opens: int) -> list[Figure]:
 
 
 def _grown(folder: Path, count: int, sessions: tuple[int, ...]) -> Iterator[Figure]:
-    """Measure one file of bars per month: bytes, opening at a new T, query, scan, publish; concurrent sessions."""
+    """Measure bars with one file per month: bytes, opening at a new T, a point query, a scan, and a publish; and
+    concurrent sessions.
+    """
     lake, name, cut_cache = biglake.build(folder / "lake", 0, 0, count), f"{count:,} bars", CutCache(folder / "cuts")
     stored = lake.snapshot().files("prices")
     yield figure(f"bytes a row, {name}", sum(file.size for file in stored) / sum(file.rows for file in stored), "bytes")
@@ -137,7 +141,9 @@ def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[
 
 
 def _thousand_more(lake: Lake) -> float:
-    """Return the median CPU milliseconds to publish a day's thousand bars, compared with the lake to find new ones."""
+    """Return the CPU milliseconds to publish a thousand bars of one day after the last, the median over days.
+    Publishing compares them with the lake to find new and superseded rows.
+    """
     prices = get("prices")
     month = biglake.rows_of(prices, STAGED, date(2025, 1, 1)).select(staged_schema(prices).names)
     taken = []

@@ -136,7 +136,9 @@ def questions(session: Session, sorted_tables: Connection, native: Connection) -
 
 
 def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
-    """Return the session's time ÷ the others', for the value of every concept known at each event."""
+    """Return the session's time ÷ the others', for the value of every concept known at each event. paths: the files of
+    the facts.
+    """
     clock, figures = processor(session._backend.pid), []
     ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
     with closing(_native(paths, events)) as native:

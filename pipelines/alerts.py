@@ -131,7 +131,10 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
 def tell_of_stale_datasets(
     context: dg.SensorEvaluationContext, lake: LakeResource, notifier: Notifier
 ) -> dg.SkipReason:
-    """Report datasets past their freshness limit in the newest version; fresh ones leave the list."""
+    """Report datasets with a freshness limit, compared with the newest lake version.
+
+    Datasets that are fresh again are removed from the list of reported ones.
+    """
     reported: dict[str, str] = json.loads(context.cursor or "{}")
     try:
         stale = {name: clock.iso(newest) for name, newest in stale_datasets(lake.open(), clock.now())}

@@ -43,7 +43,9 @@ def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[st
 
 
 def one_run(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> dict[str, Any]:
-    """Return tags and config of one run for these partitions: a range if Dagster lists them together, else by name."""
+    """Return tags and run config of one run that builds these partitions: as a range if they are neighbours in
+    Dagster's list, which holds releases that were loaded late at its end; else by name, as a run of the first.
+    """
     keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(keys_to_build)
     places = [place for place, key in enumerate(keys) if key in chosen]
     first, last = places[0], places[-1]

@@ -242,7 +242,9 @@ def vintage_chart(
 
 
 def _beside_dots(frame: Frame, texts: Sequence[tuple[float, str]], y: float, css: str) -> Iterator[str]:
-    """Write values right of their dots, or left where the chart ends. Of two that overlap, write only the later."""
+    """Write values to the right of their dots, or to the left where the chart ends. Of two that overlap, only the later
+    one is written.
+    """
     least = math.inf
     for x, text in reversed(texts):
         width = LETTER_WIDTH * len(text) + 2 * DOT

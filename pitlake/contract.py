@@ -1,4 +1,7 @@
-"""The dataset contract, of which schema, gate, view, checks and page are made; one file each in pitlake/datasets."""
+"""The dataset contract, from which a dataset's schema, gate, view, checks and dictionary page are derived.
+
+The contracts are in pitlake/datasets, one file per dataset.
+"""
 
 import re
 from collections.abc import Mapping
@@ -360,7 +363,10 @@ class Dataset:
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """Return the columns that could not be known at available_at, with evidence if one identifies the record."""
+        """Return the view's columns that could not be known at available_at; a session may leave them out.
+
+        Evidence is one of them if such a column identifies the record.
+        """
         columns = {name for name, answer in self.knowable.items() if answer == "hindsight"}
         return frozenset(columns | ({"evidence"} if columns.intersection((*self.identity, *self.key)) else set()))
 
@@ -384,7 +390,9 @@ class Dataset:
 
     @property
     def evidence_names(self) -> bool:
-        """Return whether evidence identifies one record, as a graph's node does, and is not shared by several."""
+        """Return whether evidence identifies one record, as a node of the graph does. The evidence of other datasets
+        may be shared by several records.
+        """
         return self.group == "graph"
 
     @cached_property
@@ -399,7 +407,9 @@ class Dataset:
 
     @property
     def captured(self) -> bool:
-        """Return whether a poll can be complete: captured answers, replayable after later ones, and mounted tables."""
+        """Return whether a poll can be complete: captured answers, which can be replayed after later ones were read,
+        and mounted tables.
+        """
         return self.group in {"external", "drops", "mounted"}
 
 

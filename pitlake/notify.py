@@ -1,4 +1,7 @@
-"""Messages to people through `apprise`; an error shows only a channel's kind and host, as its URL is secret."""
+"""Messages to people through the library `apprise`: webhooks, e-mail, chats.
+
+Channels are URLs that contain credentials, so an error shows only the kind and the host of a channel.
+"""
 
 import logging
 import re

@@ -1,4 +1,7 @@
-"""For tests of your own code: `assert_point_in_time`, also as the fixture `pitlake_check`; needs pytest."""
+"""For tests of your own code: `assert_point_in_time`, also as the pytest fixture `pitlake_check`.
+
+Import it in a test suite's conftest.py; nothing else in pitlake needs pytest.
+"""
 
 from collections.abc import Callable
 from typing import Any

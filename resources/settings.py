@@ -1,4 +1,7 @@
-"""Settings of extraction that affect availability, shared by a run; defaults from its environment."""
+"""Settings of extraction that affect availability, as a Dagster resource, so that all assets of a run share them.
+
+The defaults come from the environment when a run starts.
+"""
 
 from datetime import timedelta
 

@@ -1,4 +1,7 @@
-"""Writes the world over Bolt into an empty graph of ours: constraints, then part by part, nodes first."""
+"""Writes the world over Bolt into a graph we own: constraints first, then part by part, nodes before edges.
+
+It refuses a graph that is not empty, so that sample and real data never mix.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -117,7 +117,9 @@ def _stated_amount(filing: Filing, concept: str, period: Period, member: str, va
 
 
 def _add_networks(graph: Graph, filing: Filing, ids: list[str]) -> None:
-    """Add calculation and presentation edges of the income statement, all items below one root."""
+    """Add the calculation and presentation edges of the income statement: net income below operating income, and all
+    items below one root.
+    """
     url, bare = filing.document_url, filing.company.bare_cik
     abstract = f"{url}#IncomeStatementAbstract"
     graph.merged("Abstract", abstract, qname="us-gaap:IncomeStatementAbstract", label="Income Statement [Abstract]")

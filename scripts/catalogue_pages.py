@@ -1,4 +1,7 @@
-"""The catalogue as pages: docs/queries.md for people, the skill `lake-schema`'s reference for agents."""
+"""The catalogue as pages: docs/queries.md for people, and the reference of the skill `lake-schema` for agents.
+
+Contracts and headers define datasets and queries; these pages format them.
+"""
 
 from collections.abc import Iterable
 

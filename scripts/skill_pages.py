@@ -1,4 +1,7 @@
-"""The data agents' skills that follow from contracts and catalogue: the queries of each domain."""
+"""The data agents' skills that follow from the contracts and the query catalogue: the queries of each domain.
+
+catalogue_pages.py makes the reference of the whole lake, in `lake-schema`.
+"""
 
 import json
 from collections.abc import Mapping

@@ -208,7 +208,10 @@ def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
 
 
 def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]:
-    """Return the note about a data agent of this session; empty for others, or if notes can't be stored."""
+    """Return the note about a data agent of this session.
+
+    It is empty for other agents, and also for an unknown agent if notes can't be stored.
+    """
     path = _note(call, env, agent)
     try:
         with open(path, "rb") as note:

@@ -58,7 +58,9 @@ class Call(NamedTuple):
 
 
 def stdin(most: int, deadline: float) -> bytes:
-    """Read stdin and return its first `most` bytes, plus one if there are more. Raises TimeoutError at `deadline`."""
+    """Read stdin to its end and return its first `most` bytes, plus one if there are more. Raises TimeoutError if the
+    end has not been reached by `deadline`, an instant of time.perf_counter.
+    """
     if not hasattr(os, "fork"):
         return sys.stdin.buffer.read(most + 1)
     text = bytearray()

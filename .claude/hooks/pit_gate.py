@@ -34,7 +34,10 @@ class Refused(Exception):
 
 
 def main() -> int:
-    """Judge the message on stdin and write the answer to stdout; any failure blocks it or exits with 2."""
+    """Check the message on stdin and write the answer to stdout.
+
+    Check the message; any failure results in a block or the exit code 2.
+    """
     started, text = time.perf_counter(), b""
     try:
         pit_call = _shared()

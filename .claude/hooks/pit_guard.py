@@ -96,7 +96,9 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
 
 
 def _in_the_foreground(call: Any) -> dict[str, Any]:
-    """Run a data agent in the foreground, where the gate sees its answer first. Other calls are unchanged."""
+    """Make a data agent run in the foreground, where its answer passes the gate before the session reads it. Other
+    calls are unchanged.
+    """
     data_agent = _shared().is_data_agent(call.input.get("subagent_type"))
     if call.tool not in STARTERS or not data_agent or call.input.get("run_in_background") is False:
         return {}
@@ -190,7 +192,9 @@ def _skill(call: Any) -> tuple[str, str] | None:
 
 
 def _expands(tool_input: Mapping[str, Any]) -> bool:
-    """Return whether Claude Code would replace part of a text: `@file`, or a command after `!`."""
+    """Return whether Claude Code would replace part of a text: `@file` by the file, or a command after `!` by its
+    output.
+    """
     return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in tool_input.values())
 
 

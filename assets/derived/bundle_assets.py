@@ -1,4 +1,7 @@
-"""The Dagster assets built per event: partitions are releases, and one run covers many of them."""
+"""The Dagster assets built per event: partitions are releases, and one run covers many of them.
+
+The other modules of this folder make a release's rows.
+"""
 
 import warnings
 from collections.abc import Callable, Sequence

@@ -64,7 +64,10 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
-    """Return an instant's place in its day's session as known then: before_open, during, after_close, no_session."""
+    """Return the position of an instant in its New York day's session, as known at another instant.
+
+    One of before_open, during, after_close and no_session.
+    """
     session = session_by(clock.new_york_day(event_at), known_at)
     if session is None:
         return "no_session"

@@ -105,7 +105,9 @@ def build(
 
 
 def windows(event_at: datetime) -> Iterator[Window]:
-    """Yield the windows of a release: from the last close before it to the n-th close after it."""
+    """Yield the windows of a release: from the last close up to it to the n-th close after it, by the exchange's
+    sessions.
+    """
     day = clock.new_york_day(event_at)
     around = [day + timedelta(days=offset) for offset in range(-MOST_DAYS_SHUT, 2 * WINDOWS[-1] + MOST_DAYS_SHUT)]
     closes = [(each, session.close) for each in around if (session := exchange_session(each)) is not None]

@@ -1,4 +1,7 @@
-"""The Dagster assets of derived datasets: each below its inputs, reading only the lake."""
+"""The Dagster assets of derived datasets: each is downstream of its inputs and reads only the lake.
+
+The other modules of this folder derive the rows.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

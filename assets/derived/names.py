@@ -131,7 +131,10 @@ def _pages_read(
 
 
 def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], list[StagedGap]]:
-    """Return the statements of a poll. A name that earlier polls did not contain is dated after them."""
+    """Return the statements of a poll, given earlier polls.
+
+    A name that an earlier poll did not contain is dated after that poll.
+    """
     rows, gaps = [], []
     for borne in names_of(poll, earlier):
         if borne.shown_day is not None:

@@ -1,4 +1,8 @@
-"""Shared code of CSV feeds: records by the header's names, and marks on contradictory lines. Pure."""
+"""Shared code of CSV feeds: makes records of lines by the names in the header, and marks lines that contradict each
+other.
+
+Pure.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""Dataset `research_notes`: PDF, HTML and Markdown as text, dated by receipt. Pure but for `collect`."""
+"""Dataset `research_notes`: PDF, HTML and Markdown files as text, dated by their receipt.
+
+All functions except `collect` are pure.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -78,7 +78,9 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """Return the row with the published acceptance, if the rest is unchanged: a better proof is not new content."""
+    """Return the row with the acceptance that the lake published, if the rest of the filing is unchanged and both may
+    be the same instant. A better proof is not new content.
+    """
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [
         statement

@@ -1,4 +1,7 @@
-"""Makes a Dagster asset of a feed, configured by scope and mode. It dates and publishes as all runs do."""
+"""Makes a Dagster asset of a feed: its config is a scope and a mode.
+
+Dating and publishing use the same code as all other runs.
+"""
 
 import json
 import logging

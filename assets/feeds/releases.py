@@ -142,7 +142,10 @@ class LakeReleases:
 
 
 class ReleasesAt:
-    """The releases of a lake as known at an observation, which later statements in it do not change."""
+    """The releases of a lake as they were known at an observation.
+
+    A lake that is filled from captures may contain statements that were observed later than the record to be dated.
+    """
 
     def __init__(self, releases: LakeReleases, observed_at: datetime) -> None:
         self._releases, self._observed_at = releases, observed_at
@@ -150,7 +153,9 @@ class ReleasesAt:
         self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._earnings_of)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing; None if the lake lacks it, or later than the observation."""
+        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not have it, or if the
+        release is after the observation. filing_date: used if the lake has no filing date.
+        """
         return _released(self._of_cik(cik).get(accession_no), filing_date, self._observed_at)
 
     def of_companies(self, ciks: Sequence[str]) -> "KnownReleases":
@@ -160,7 +165,9 @@ class ReleasesAt:
         return KnownReleases(filings, self._observed_at)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return the release of the ticker's last 8-K with item 2.02 accepted on that New York day."""
+        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
+        are several.
+        """
         return self._earnings(ticker).get(day)
 
     def silent_around(self, ticker: str, day: date) -> bool:
@@ -203,7 +210,10 @@ class ReleasesAt:
 
 @dataclass(frozen=True)
 class KnownReleases:
-    """Releases of filings read from a lake in advance, without earnings. observed_at: of the records they date."""
+    """Releases of filings that were read from a lake in advance, by CIK and accession number, without earnings.
+
+    observed_at: the observation of the records that they date.
+    """
 
     filings: Mapping[str, Mapping[str, Filing]]
     observed_at: datetime

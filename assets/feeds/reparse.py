@@ -1,4 +1,7 @@
-"""Parses an earlier run again from its captures with today's code, to compare it with the lake."""
+"""Parses an earlier run of a feed again from its captures with today's code, and compares the result with the lake.
+
+Nothing is fetched or published: a run in mode replay publishes.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

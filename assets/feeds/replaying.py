@@ -62,7 +62,9 @@ def taken_at(capture: str) -> int:
 
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Sequence[str]]:
-    """Return the captures that begin states the lake has read, with the reasons of the gaps of the last reading."""
+    """Return the captures at which the states begin that the lake has read, each with the reasons of the gaps that it
+    became at the last reading.
+    """
     captures: dict[str, Sequence[str]] = {}
     # Version 0 retracts no run. What a retracted run has read is not read again.
     for run_id in dict.fromkeys(poll.run_id for poll in lake.polls(dataset, 0)):
@@ -86,7 +88,9 @@ def has_unread(feed: Feed, scope: Scope, store: CaptureStore, read: Container[st
 def unread_rounds(
     feed: Feed, scope: Scope, others: Iterable[Scope], store: CaptureStore, read: Container[str]
 ) -> tuple[list[list[State]], Mapping[str, str]]:
-    """Return a scope's and others' unread states, as taken, and the newest capture of each unit of the scope."""
+    """Return the rounds of unread states of a scope and of others, in the order they were taken, and the newest capture
+    of each of the scope's units.
+    """
     states, newest, keys = list[State](), dict[str, str](), set[str]()
     units = [(unit, of) for of in (scope, *others) for unit in feed.units(of)]
     with HttpClient(feed.provider, store, "replay") as client:

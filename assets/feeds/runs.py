@@ -101,7 +101,10 @@ def run_feed(
 def run_once(
     feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fetch or replay only this scope, for callers that decide the order. Raises the errors of `run_feed`."""
+    """Fetch or replay only this scope, whatever else was captured: for callers that decide the order of reading.
+
+    Raises the errors of `run_feed`.
+    """
     run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake).at, audits)
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 
@@ -136,7 +139,9 @@ def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) ->
 
 
 class _Run:
-    """One run of a feed into a lake. read: captures that began the states it read. refused: reasons of their gaps."""
+    """One run of a feed into a lake. read: the captures that began the states it has read. refused: the reasons of the
+    gaps that these became.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""The graph's datasets: each file has one dataset's Cypher and pure functions; there is no registry."""
+"""The graph's datasets: one module each, with its Cypher and the pure functions that make a row or a gap of a record.
+
+The file name is the dataset's name; there is no registry.
+"""
 
 from dataclasses import replace
 from functools import cache

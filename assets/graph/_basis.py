@@ -52,7 +52,10 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
 
 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
-    """Return the divisors that the bar may have, of the splits after it in order; empty if all are doubtful."""
+    """Return the divisors that the bar may have: none, one or more of the splits after it, in their order.
+
+    The result is empty if an uncertain split makes every reading doubtful.
+    """
     after = [split for split in splits if split.last > day]
     if any(split.ratio is None or split.first <= day for split in after):
         return []
@@ -98,7 +101,10 @@ def _nearest(choices: Sequence[float], target: float, most: float, least: float)
 def _parted(
     earlier: Bar, later: Bar, factor_of: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
 ) -> bool:
-    """Return whether two proven neighbours differ as if a split had another day; they then prove no other bar."""
+    """Return whether two proven neighbours differ as if a recorded split near them had another day than stated.
+
+    In that case they prove no other bar.
+    """
     if shares is None:
         return True
     first, second = (factor_of[bar.day] or 1.0 for bar in (earlier, later))

@@ -1,4 +1,8 @@
-"""Shared code of earnings calls: the call's identity, its date, and the choice between two of its nodes."""
+"""Shared code of earnings calls and their parts: the call's identity, its date, and the choice between two nodes of a
+call.
+
+Independent of datasets.
+"""
 
 import re
 from datetime import time, timedelta

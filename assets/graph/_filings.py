@@ -1,4 +1,7 @@
-"""Shared code of filings and their content: the Cypher around a Report, its company, its release's place."""
+"""Shared code of filings and their content: the Cypher around a Report, its company, and the place of its release.
+
+Independent of datasets.
+"""
 
 from functools import lru_cache
 from typing import Any

@@ -38,7 +38,10 @@ Entity = tuple[str, str]  # label and id
 
 
 class ProvenFactors(NamedTuple):
-    """The factors that make bars as traded, by day (None: not proven); other days' bars are, from `since` on."""
+    """The factors that make an entity's bars as traded, by day; None: not proven.
+
+    Bars of other days are as traded from `since` on, and unproven before.
+    """
 
     since: date
     factors: Mapping[date, float | None]
@@ -111,7 +114,11 @@ def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> di
 
 
 def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
-    """Return closes that are as traded, by day: from such a source, or seen before any split could change them."""
+    """Return closes that are as traded, by day.
+
+    They come from a source that states traded prices, or the lake saw them before any split that could have changed
+    them.
+    """
     statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
     raw: dict[str, dict[date, float]] = {}
     for bar in statements(av_daily_bars.DATASET, "ticker", symbols):

@@ -111,7 +111,10 @@ class Conversation:
         return self._shorten(range(max(0, self._newest() - 1), len(self.messages)))
 
     def stop(self, last: str, why: End, reason: str = "") -> str:
-        """Stop, and return a text with the reason and the results so far. reason: more specific than the kind."""
+        """Stop the conversation and return a text with the reason and the tool results so far.
+
+        reason: a reason that is more specific than the kind of end.
+        """
         self.stopped = reason or REASONS[why]
         results = [result for message in self.messages if isinstance(message, Results) for result in message.returned]
         facts = [f"- {result.call.name}: {(result.text.splitlines() or [''])[0][:160]}" for result in results]

@@ -43,7 +43,10 @@ _ALSO = {"prices": ("names", "companies")}
 
 
 class HelpBackend:
-    """The files of /help. at: instant, lake and version to read. own_providers: those of the settings."""
+    """The files of /help as of an instant.
+
+    at: the instant, the lake and the version to read. own_providers: the providers in the settings.
+    """
 
     def __init__(self, at: At, own_providers: ProviderLines = ()) -> None:
         self._at, self._own_providers = at, own_providers

@@ -1,4 +1,7 @@
-"""The lineage of a decision: input rows, writes and consequences, from memory and tape without fetches."""
+"""The lineage of a decision: its input rows, its writes, and their consequences.
+
+It is read from memory and the tape, without new fetches.
+"""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +29,10 @@ class Edge:
 
 
 def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = None) -> list[Edge]:
-    """Return the edges from evidence to outcome by time, at an instant. Raises BadInput for an unknown decision."""
+    """Return the edges from evidence to outcome, in chronological order. at: the instant (default: now).
+
+    Raises BadInput for a decision that is not on the tape.
+    """
     inputs = tape.inputs(decision)
     rows = memory.written_by(inputs["session"], decision)
     # Use only the rows of fetches, because the agent can add files to their folder and overwrite them.

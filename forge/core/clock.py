@@ -28,14 +28,20 @@ def live() -> Clock:
 
 
 class Finished(Clock):
-    """The clock of a finished backtest, whose read-only memory any instant can read. last: its newest record."""
+    """The clock of a finished backtest, whose memory is read-only and can be read as of any instant.
+
+    last: the instant of its newest record, which the clock shows.
+    """
 
     def __init__(self, run: str, last: datetime | None = None) -> None:
         super().__init__(f"simulated:{run}", clock.now if last is None else lambda: last)
 
 
 class Simulated(Clock):
-    """The clock of a backtest, at the instant it was last moved to. Raises BadInput for a name unfit for a folder."""
+    """The clock of a backtest, which shows the instant to which it was last moved.
+
+    Raises BadInput for a name that is not valid as a folder's name.
+    """
 
     def __init__(self, run: str, at: str | datetime) -> None:
         if not _RUN.fullmatch(run):

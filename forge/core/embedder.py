@@ -36,7 +36,10 @@ class TextModel:
 
 
 def text_model(name: str) -> TextModel:
-    """Return the bundled embedding model or `package.module:function`. Raises BadInput if it can't be imported."""
+    """Return an embedding model by its name in the settings: the bundled one, or `package.module:function`.
+
+    Raises BadInput for a function that can't be imported.
+    """
     if name == MODEL:
         return TextModel()
     module, _, function = name.partition(":")

@@ -80,7 +80,10 @@ GROUP BY 1, 2
 
 @dataclass
 class Sending:
-    """A request being sent. refused: why it may not be sent, or "". used: its tokens, with its answer's."""
+    """A request that is being sent.
+
+    refused: the reason why it may not be sent, or "". used: tokens of the request and its answer.
+    """
 
     refused: str = ""
     used: tuple[int, int] | None = None
@@ -214,7 +217,10 @@ class Tape:
             return [Step(*row) for row in connection.execute(chosen, (decision,))]
 
     def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
-        """Return tokens used by decisions in `since` <= instant < `until`, and the last row, to pass as `after`."""
+        """Return the tokens used by decisions as of `since` <= instant < `until`, and the last row that was counted.
+
+        Pass that row as `after` to count only newer rows.
+        """
         with self._open() as connection:
             last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
             rows = connection.execute(_SPENT, (since.timestamp(), until.timestamp(), after, last))
@@ -360,7 +366,10 @@ class Lane:
         return recorded.answer
 
     def keep_content(self, name: str, content: str) -> str:
-        """Return the tape's text of this name, or else this text, recorded unless the lane is replayed."""
+        """Return the tape's text of this name.
+
+        If there is none, return this text, and record it unless the lane is replayed.
+        """
         key = f"{self.name} {name}"
         if key not in self._contents:
             recorded = self.tape.contents(self.decision).get(key)

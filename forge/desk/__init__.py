@@ -89,7 +89,10 @@ class Desk:
             open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
 
     def memory(self, clock: Clock | None = None) -> Memory:
-        """Return a clock's memory (default: the desk's), for the caller to close; a backtest's shows its last day."""
+        """Return the memory of a clock (default: the desk's own). The caller closes it.
+
+        The clock of a backtest shows the end of its last day.
+        """
         memory = Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))
         if clock is None and self.run:
             memory.journal.clock = Finished(self.run, memory.last_write())
@@ -131,7 +134,10 @@ class Desk:
         )  # fmt: skip
 
     def control_trained_to(self, as_of: str | datetime, lake: str | Path | None) -> date:
-        """Return the control model's last day of training. Raises BadInput unless it ended before the instant."""
+        """Return the last day of the training data of the control arm's model.
+
+        Raises BadInput unless the settings name a model whose training ended before the instant.
+        """
         from pitlake.session.api import named_model
 
         settings = self.config.model

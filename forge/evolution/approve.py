@@ -82,7 +82,10 @@ def _waiting(memory: Memory, name: str, sha256: str) -> tuple[Remembered, Row, P
 
 
 def rollback(memory: Memory, skill: str, by: str, own: Path) -> str:
-    """Undo a skill's last change and its approval; return its hash. Raises BadInput if there is none."""
+    """Undo the last change of a skill and withdraw its approval. Return the skill's hash, as `undo` does.
+
+    Raises BadInput if there is nothing to undo.
+    """
     remembered = whole_memory(memory, memory.journal.clock.now())
     if not NAME.fullmatch(skill):
         raise BadInput("skill", f"{skill[:60]!r} is not the name of a skill", "give a name such as rv-analysis")

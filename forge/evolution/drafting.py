@@ -60,7 +60,10 @@ _PROPOSED = "Proposed: "
 
 @dataclass(frozen=True)
 class SkillEdit:
-    """A change of one file. file: in the skill's folder. text: whole and new. sha256: of the changed folder."""
+    """A change of one file.
+
+    file: its path in the skill's folder. text: its whole new text. sha256: the hash of the changed folder.
+    """
 
     file: str
     text: str
@@ -70,7 +73,10 @@ class SkillEdit:
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """A model's work on a claim. edit: None for no change. answer: its last, or why it was stopped."""
+    """A model's work on a claim.
+
+    edit: None if the model proposed no change. answer: its last answer, or the reason why it was stopped.
+    """
 
     edit: SkillEdit | None
     answer: str

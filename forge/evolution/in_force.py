@@ -26,7 +26,11 @@ class SkillChange(NamedTuple):
 
 @dataclass(frozen=True)
 class InForce:
-    """A skill at an instant. sha256: of its folder. ours: whether built in. change: what made it, or None."""
+    """A skill as of an instant.
+
+    sha256: the hash of its folder. ours: whether it equals the built-in skill. change: the change that created it; None
+    if no proposal did.
+    """
 
     name: str
     description: str

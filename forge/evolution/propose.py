@@ -28,7 +28,11 @@ UNTESTED = "not tested: no model is configured"
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about a skill. lessons: ids. text: of the first. proposal: the one to write again, "" for a new."""
+    """A claim about a skill.
+
+    lessons: ids of supporting lessons. text: the text of the first lesson. proposal: the proposal to write again, ""
+    for a new one.
+    """
 
     skill: str
     text: str

@@ -51,7 +51,10 @@ def apply(place: Path, own: Path, file: str, text: str, expected: str) -> None:
 
 
 def undo(own: Path, skill: str) -> str:
-    """Undo a skill's last change; return its hash, or `none` if only ours is left. Raises BadInput if there is none."""
+    """Undo the last change of a skill. Return the skill's hash, or `none` if only the built-in skill is left.
+
+    Raises BadInput if there is nothing to undo.
+    """
     revisions = _revisions_folder(own, skill)
     last = max(revisions.iterdir(), default=None) if NAME.fullmatch(skill) and revisions.is_dir() else None
     if last is None:

@@ -32,7 +32,11 @@ class Backend(Protocol):
 
 
 class Written(NamedTuple):
-    """A write's result. path: with the new id. rows: of it and its effects. notes: what took more than one step."""
+    """The result of a write.
+
+    path: the path with the assigned id. rows: the rows of the write and its effects. notes: what was read of the text
+    in more than one step.
+    """
 
     path: str
     rows: Sequence[Row]
@@ -40,7 +44,10 @@ class Written(NamedTuple):
 
 
 class ReadFS:
-    """A turn's files, read-only. skills: the PM's; help_pages: of /help. Raises PathRefused for invalid paths."""
+    """The files of one turn, read-only. skills: the PM's folder of skills; help_pages: the files of /help.
+
+    Every method raises PathRefused for an invalid path.
+    """
 
     def __init__(self, remembered: Remembered, skills: Path | None = None, help_pages: Backend | None = None) -> None:
         self.remembered = remembered

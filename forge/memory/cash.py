@@ -48,7 +48,10 @@ def cash(remembered: Remembered) -> list[Cash]:
 def open_account(
     memory: Memory, capital: float | None, financing_rate: float, contracts: Mapping[str, Contract] | None = None
 ) -> None:
-    """Open the account with a book of zero, or record a changed rate and contracts. Nothing without a capital."""
+    """Open the account with a book of zero if there is none; record a changed rate of borrowed cash and contracts.
+
+    Does nothing without a capital.
+    """
 
     def work(writing: Writing) -> None:
         if capital is None:

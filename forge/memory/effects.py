@@ -52,7 +52,11 @@ CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
-    """One turn's writes. actor: an agent may not write book, calibration, approvals. followed: checks instruments."""
+    """Writes for one turn.
+
+    actor: who writes; an agent may not write the book, calibration or approvals. followed: checks an Expression's
+    instrument.
+    """
 
     def __init__(
         self,
@@ -66,7 +70,10 @@ class Writer:
         self._followed = followed
 
     def write(self, path: str, content: str, call_id: str) -> tuple[tuple[Row, ...], list[str]]:
-        """Write a text. Return its row, those of its effects, and notes on reading it; see `ForgeFS.write_file`."""
+        """Write a text and its effects. Return the rows, the text's own first, and notes on how it was read.
+
+        See `ForgeFS.write_file`.
+        """
         notes = list[str]()
         call = WriteCall(
             actor=self._actor,

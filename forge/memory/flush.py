@@ -1,4 +1,7 @@
-"""Flushing: publishes the journal's new rows through gate and audit; a row that differs becomes a gap."""
+"""Flushing: new rows of the journal are published, through the ordinary gate and an audit of memory.
+
+A row that differs from its journal becomes a gap; the other rows are published.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -107,7 +107,10 @@ class BookLine(NamedTuple):
 
 @dataclass
 class Totals:
-    """A book's totals, negative if short; None if not stated. names: by instrument. loss: if every stop is hit."""
+    """The totals of a book, negative if short; None for a total that the PM's book does not state.
+
+    names: by instrument. loss: if every stop is hit.
+    """
 
     gross: float | None = None
     net: float | None = None
@@ -226,7 +229,9 @@ class Guardrails:
         constraints: Constraints | None,
         trades: Iterable[Expression] = (),
     ) -> Expression | None:
-        """Return an Expression cut to fit all limits, with its earlier notional; None if the settings refuse."""
+        """Return an Expression cut to the largest size within all limits, with its earlier notional; None if there is
+        none, or if the settings refuse instead.
+        """
         if self._limits.over != "cap" or expression.notional is None or expression.adjusts:
             return None
         low, high = 0.0, 1.0

@@ -169,7 +169,10 @@ class Writing:
         self._seq, self._at, self._chain = last
 
     def put(self, path: str, content: str, *, based_on: int | None = None, cause: str = "") -> None:
-        """Write a text at a path, unless `cause` had its effect. Raises Stale if not `based_on`, ContentRefused."""
+        """Write a text at a path. Does nothing if `cause` already had its effect.
+
+        Raises Stale if the path's newest write is not `based_on`, ContentRefused.
+        """
         if cause and self._has("cause", cause):
             return
         admit(content)

@@ -77,7 +77,11 @@ def waiting_lessons(memory: Memory) -> list[Lesson]:
 
 
 def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") -> None:
-    """Approve one content of a lesson, or reject it. Raises BadInput if it is unknown, changed or decided so."""
+    """Approve exactly one content of a lesson, or reject it with a reason.
+
+    Raises:
+        BadInput: There is no such lesson, its text has changed, or the PM has decided the same already.
+    """
     reason = read_reason(reason) if reason else ""
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))
     path = KINDS["pk"].path(name)

@@ -12,7 +12,11 @@ from pitlake.clock import from_micros
 
 @dataclass(frozen=True)
 class Head:
-    """The journal's state. seq, chain: of the newest row. version: of the memory lake, None if never published."""
+    """The state of the journal, for receipts.
+
+    seq, chain: the number and hash of the newest row. version: the version of the memory lake, None if nothing was
+    published.
+    """
 
     seq: int
     chain: str

@@ -51,7 +51,10 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Retrying:
-    """A model with retries. seconds: of an attempt, or None. retries: further ones. after: which failures."""
+    """A model that is retried after failures and timeouts.
+
+    seconds: limit of an attempt, None for none. retries: further attempts. after: the failures after which to retry.
+    """
 
     model: Model
     seconds: float | None

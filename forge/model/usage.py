@@ -45,7 +45,10 @@ class RequestUsage(Usage):
 
 @dataclass(frozen=True)
 class Window:
-    """A model's window. tokens: None if unknown. share: from which older tool results are shortened."""
+    """A model's window.
+
+    tokens: None if unknown. share: the share of the window from which older tool results are shortened.
+    """
 
     tokens: int | None = None
     share: float = 1.0

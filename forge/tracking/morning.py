@@ -51,7 +51,10 @@ class Period:
 
 @dataclass(frozen=True)
 class ResultLine:
-    """The P&L in USD of a View (expression ""), an Expression or a position without one, in each period."""
+    """The P&L in USD of a View, of one Expression of it or of a position without one, in each period.
+
+    expression: "" for the whole View.
+    """
 
     view: str
     expression: str
@@ -110,7 +113,10 @@ class BookRisk:
 
 @dataclass(frozen=True)
 class Morning:
-    """A day's first figures. account: or why none. overnight: the last session's end. benchmark: ticker, or ""."""
+    """The first figures of a day.
+
+    account: the account, or why there is none. overnight: when the last session ended. benchmark: its ticker, or "".
+    """
 
     account: Valued | str
     overnight: datetime

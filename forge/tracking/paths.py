@@ -34,7 +34,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Terms:
-    """A position's changed terms from a session's open on, in USD as of the day before; None if unchanged."""
+    """New terms of a held position, which count from a session's open on.
+
+    changed: `target` and `stop` are in USD as of the day before `since`. Only changed terms are set.
+    """
 
     since: date
     changed: Mapping[str, Any]
@@ -86,7 +89,10 @@ class Path:
 def follow(
     trade: Trade, bars: Mapping[date, Bar], prices: Prices, sessions: Iterable[date], unproven: Collection[date] = ()
 ) -> Path:
-    """Follow a trade. sessions: completed, in order, from its first. unproven: days whose split is unproven."""
+    """Follow a trade.
+
+    sessions: the completed sessions from its first one on, in order. unproven: the days on which a split is unproven.
+    """
     entry_price, shares, cash, marks, holes = None, 1.0, 0.0, list[Mark](), list[date]()
     terms: dict[str, Any] = {name: getattr(trade, name) for name in ("target", "stop", "until", "closing")}
     changes, close, unfollowed = list(trade.changes), None, None

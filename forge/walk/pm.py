@@ -37,7 +37,12 @@ def advance(
     cut_offs: Callable[[str], Iterable[str | None]],
     settings: config.Config,
 ) -> dict[str, Any]:
-    """Do the work due as of an instant, before the agent. Return counts and later alerts. Raises LakeNotFound."""
+    """Do the work that is due as of an instant, before the agent is asked.
+
+    Return counts, and the alerts after the work.
+
+    Raises LakeNotFound.
+    """
     account = settings.account
     unexecuted = advance_account(memory, at, account)
     keeps_account = account.capital is not None

@@ -1,4 +1,7 @@
-"""The report of walk-forward runs, of their memories and tapes, as one self-contained HTML page."""
+"""The report of walk-forward runs: decisions, P&L against limits, calibration, exposed and clean, masked and plain.
+
+Built from their memories and tapes, as one self-contained HTML page.
+"""
 
 import json
 from collections import Counter

@@ -74,7 +74,11 @@ class Ground:
 
 @dataclass(frozen=True)
 class Walked:
-    """A run's result. decisions: how many. ends: how they ended. spent: on models. stopped: why early, or ""."""
+    """The result of a run.
+
+    decisions: the number of decisions. ends: how they ended. spent: the spending on models. stopped: the reason why it
+    stopped early, or "".
+    """
 
     name: str
     decisions: int

@@ -1,4 +1,7 @@
-"""Reversible replacement of numbers and addresses, so that a model does not recognise its training data."""
+"""Reversible replacement of numbers and addresses by others of the same form.
+
+It is not encryption. It only prevents a model from recognising data from its training.
+"""
 
 import base64
 import re

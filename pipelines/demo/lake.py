@@ -1,4 +1,7 @@
-"""Builds the demo's lake from the bundled answers, by the feeds of `pitlake sync`, which date every row."""
+"""Builds the demo's lake from the bundled answers, by the feeds that `pitlake sync` runs.
+
+The feeds date every row. Nothing here does.
+"""
 
 import shutil
 from collections.abc import Callable

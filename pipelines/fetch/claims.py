@@ -29,7 +29,10 @@ MARK = {"dated_by": "provider_claim"}
 
 
 def feed_by_claims(question: FetchQuestion) -> Feed | None:
-    """Return the feed whose dates are trusted for a question, or None, as for an earlier lake. Raises NotAsked."""
+    """Return the feed whose dates are trusted for a question, or None. Raises NotAsked.
+
+    Questions about an earlier state of the lake always use the lake.
+    """
     chosen = {name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",")} - {""}
     if unknown := sorted(chosen - FEEDS.keys()):
         raise NotAsked(f"{VARIABLE} names {unknown[0]!r}, but it can be set only for {', '.join(FEEDS)}")

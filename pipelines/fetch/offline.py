@@ -1,4 +1,8 @@
-"""A provider's answer from `--input-file`: parsed, dated, cut off like a fetched one, never stored."""
+"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never stored in the
+lake.
+
+This implements `--input-file`.
+"""
 
 import hashlib
 import json
@@ -53,7 +57,9 @@ def from_file(
 def shown(
     question: FetchQuestion, op: Operation, source: Feed, results: list[Row | Gap]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return filtered outcomes public by the cut-off, up to one over the limit, and the rest's types and reasons."""
+    """Return the outcomes that are public by the cut-off, filtered and up to one more than the limit, and the types and
+    reasons of the rest.
+    """
     rows = [result for result in results if isinstance(result, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
     gaps = [(result.type, result.reason) for result in results if isinstance(result, Gap)]

@@ -77,7 +77,10 @@ class BulkSync:
         self._store = CaptureStore.of(lake.location)
 
     def run(self, paths: Sequence[Path]) -> None:
-        """Load what the lake lacks of files that pass `check`; an unreadable member costs its company, reported."""
+        """Load the data of the files at these paths that the lake lacks.
+
+        `check` refuses paths that can't be loaded. A member that can't be read costs its company, and is reported.
+        """
         bulk_worker.use_one_heap()
         archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
         submissions, facts = archives_by_kind["submissions"], archives_by_kind.get("companyfacts")

@@ -1,4 +1,7 @@
-"""The processes of a bulk load make rows and gaps of an archive's companies; they publish nothing."""
+"""The processes of a bulk load: read some companies of an archive and make rows and gaps of them.
+
+These processes publish nothing and open no lake.
+"""
 
 import atexit
 import ctypes
@@ -43,7 +46,10 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Some companies of an archive, by CIK. releases: the facts' dates. statements: the lake's about a batch."""
+    """Some companies of an archive, by CIK.
+
+    releases: the dates of facts. statements: the file with the lake's earlier statements about the filings of a batch.
+    """
 
     archive: Archive
     companies: Sequence[str]
@@ -89,7 +95,10 @@ def _statements(path: Path) -> tuple[pa.Table, dict[str, list[int]]]:
 
 @dataclass
 class Made:
-    """A dataset's rows and gaps to stage. covered: parts read whole. failed: companies with unreadable members."""
+    """Rows and gaps of one dataset, as for a stage.
+
+    covered: the parts of the source that were read completely. failed: companies with a member that could not be read.
+    """
 
     dataset: str
     tables: list[pa.Table] = field(default_factory=list)
@@ -219,7 +228,9 @@ def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap |
 
 
 def use_one_heap() -> None:
-    """Let Arrow and all threads share a heap: a quarter less memory in a bulk load. Only glibc has this setting."""
+    """Let Arrow and all threads of this process share a heap, so that one reuses what another has freed. A bulk load
+    then takes a quarter less memory. Other C libraries than glibc have no such setting.
+    """
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)

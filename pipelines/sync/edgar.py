@@ -208,7 +208,9 @@ class EdgarSync:
             self._progress.failures.append(f"{dataset}: {problem}; the next sync asks again")
 
     def _is_unread(self, source: Feed, cik: str) -> bool:
-        """Return whether to read a company's newest answer: unread, or with facts of filings that the lake lacked."""
+        """Return whether a company's newest answer is to be read: no run has read it, or it has facts of filings that
+        the lake lacked then.
+        """
         request = first_request(source, Unit(cik, self._scope(source.dataset.name, cik)))
         taken = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name)) if request else iter(())
         newest = next(taken, None)

@@ -12,7 +12,9 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress:
-    """Prints progress and sums reports: datasets that were refused, and failures with what helps."""
+    """Prints progress and sums reports. refused: datasets of which a check published nothing, and why. failures: a line
+    for each company or source without a usable answer, with what helps.
+    """
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say

@@ -26,7 +26,9 @@ WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The record of an installation. files: hashes by path. added: to settings. created: new settings files."""
+    """The record of an installation. files: hashes by path. added: additions to settings, by path. created: settings
+    files that did not exist.
+    """
 
     version: str
     files: dict[str, str]
@@ -69,7 +71,10 @@ def install(project: Path) -> None:
 
 
 def uninstall(project: Path) -> list[str]:
-    """Remove the kit's files and settings, and return the changed files, which stay. Raises BadInput without it."""
+    """Remove the kit: its files and what it added to settings. Return the files that the user changed, which are kept.
+
+    Raises BadInput if it is not installed.
+    """
     record = _needed(project)
     changed_files = [name for name in record.files if not _remove(project / name, record.files[name])]
     for name, added in record.added.items():
@@ -85,7 +90,10 @@ def uninstall(project: Path) -> list[str]:
 
 
 def check(project: Path) -> list[str]:
-    """Return what is wrong with a project's kit, by running a hook and lake-server. Raises BadInput without a kit."""
+    """Return what is wrong with the kit in a project. The check runs a hook and lake-server.
+
+    Raises BadInput if it is not installed.
+    """
     record = _needed(project)
     wrong = [f"{name} was changed" for name, was in record.files.items() if _hash_of(project / name) != was]
     for name, kit_settings in kit.joined().items():

@@ -51,7 +51,10 @@ def run(
     for_model: str | None = None,
     require: str | None = None,
 ) -> int:
-    """Run a program without the lake's files. Raises BadInput if they can't be covered, or cover the program."""
+    """Run a program without the lake's files and return its exit code.
+
+    Raises BadInput if this system can't cover files, or if the program is in a covered folder.
+    """
     root = Lake(lake).location
     covered = sorted({*_covered(lake)})
     here = Path.cwd().resolve()

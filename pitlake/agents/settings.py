@@ -1,4 +1,7 @@
-"""Merges settings: lists gain entries, existing entries never change. `part` removes what `join` added."""
+"""Merges settings and removes them again. Lists gain missing entries; existing entries never change.
+
+No files here. `part` removes the additions of `join`.
+"""
 
 from typing import Any
 

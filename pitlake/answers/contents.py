@@ -29,7 +29,10 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holding:
-    """One dataset in a session. rows: its revisions; first, newest: the bounds of their available_at."""
+    """One dataset in a session.
+
+    rows: the number of its revisions; first, newest: the earliest and latest available_at among them.
+    """
 
     dataset: str
     rows: int

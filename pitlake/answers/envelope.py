@@ -41,7 +41,9 @@ def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]
 
 
 def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
-    """Return the envelope of open mode: strict JSON, not checked against an as_of, for sessions opened without one."""
+    """Return the envelope of open mode: strict JSON, not checked against an as_of. Use it only for a session that was
+    opened without one.
+    """
     return {"data": [_object(row.items(), "rows", "", 0) for row in rows], "gaps": [_gap(gap) for gap in gaps]}
 
 
@@ -67,7 +69,10 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Return whether a row's JSON is certainly too large: a bit per value decides most without measuring."""
+    """Return whether a row's JSON is certainly too large.
+
+    One bit per value is a lower bound, which decides most cases without measuring the texts.
+    """
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provenance:
-    """proven: whether rows carry their proof. newest_input_at: newest available_at of rows read and public, or None."""
+    """proven: whether the rows carry their own proof. newest_input_at: the newest available_at of the rows that were
+    read, None if none of them is public yet.
+    """
 
     proven: bool
     newest_input_at: datetime | None

@@ -67,7 +67,9 @@ EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 14
 
 
 class LazyGroup(click.Group):
-    """A group of the commands of COMMANDS and of others from outside the kernel, each imported when used."""
+    """A group of commands: the `command` of the modules in COMMANDS, and commands added from outside the kernel. Each
+    module is imported when it is used.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in the order of the help."""

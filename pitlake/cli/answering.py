@@ -1,4 +1,7 @@
-"""How commands answer: the shared output options, rows in the chosen format, and an optional receipt."""
+"""How commands answer: the shared output options, the rows in the chosen format, and an optional receipt.
+
+`render` formats rows; pitlake.answers.page makes envelopes.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +40,10 @@ def deliver_answer(
     *,
     receipt: bool,
 ) -> int:
-    """Run SQL or a catalogue query, write rows and instant, return their number. receipt: whether to store one."""
+    """Run SQL or a catalogue query, write the rows and the instant, and return the number of rows.
+
+    receipt: whether to store the receipt in the lake.
+    """
     from pitlake.answers.page import text
     from pitlake.answers.provenance import Provenance
 
@@ -60,6 +66,9 @@ def deliver_answer(
 
 
 def door(session: "Session") -> str:
-    """Return how a session was opened, in words; without the version, as its number counts commits after T."""
+    """Return how a session was opened, in words.
+
+    The text omits the version, because version numbers count commits after T; the receipt has it.
+    """
     as_of = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
     return f"{as_of}, known by {iso(session.known_by)}" if session.known_by else as_of

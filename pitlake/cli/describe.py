@@ -1,4 +1,7 @@
-"""`pitlake describe DATASET`: its page of the data dictionary, and with an instant its contents in a lake."""
+"""`pitlake describe DATASET`: the data dictionary's page of a dataset, and the dataset's contents in a lake.
+
+Without an instant, the command reads no rows.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,7 @@
-"""`pitlake query`: runs one SQL statement as of an instant and writes its rows to stdout or a file."""
+"""`pitlake query`: runs one SQL statement in a session as of an instant and writes its rows to stdout or a file.
+
+The session decides what SQL may see, and `answering` formats rows.
+"""
 
 import sys
 from contextlib import suppress

@@ -47,7 +47,10 @@ def check_target(form: str, target: Path | None) -> None:
 
 
 def write(table: "pa.Table", form: str, target: Path | None) -> None:
-    """Write an Arrow table as `form` to a file or stdout. Raises BadInput for values it can't represent."""
+    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None.
+
+    Raises BadInput for values the format can't represent.
+    """
     import pyarrow as pa
 
     from pitlake.answers.formats import WRITERS
@@ -63,7 +66,9 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
 
 
 def deliver(content: bytes, target: Path | None) -> None:
-    """Write bytes to stdout, or to a whole file or none. A device or a pipe is written directly."""
+    """Write bytes to stdout, or to a file that is written completely or not at all. A device or a pipe is written
+    directly.
+    """
     if target is None or _is_stdout(target):
         sys.stdout.flush()
         try:
@@ -143,7 +148,9 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """Return the columns that fit, each with its width; main columns first, proof last; ids and instants stay whole."""
+    """Return the columns that fit, in order, each with its width. The main columns have priority, and the proof comes
+    last. The first column, instants and ids are never shortened, and other columns not below LEAST_WIDTH.
+    """
     widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
         whole = place == 0 or head[place] in ("id", AVAILABLE_AT)

@@ -1,4 +1,7 @@
-"""`pitlake run QUERY`: a catalogue query with its parameters as options; alone, it lists the queries."""
+"""`pitlake run QUERY`: a query of the catalogue with its parameters as options. The commands follow from the catalogue.
+
+`pitlake run` alone lists the queries. sql/queries defines them.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -81,7 +81,10 @@ def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> I
 
 
 def typed(read: Callable[[], str], field: str = "SQL") -> str:
-    """Read a text that is typed, piped in or in a file. field: its name in errors. Raises BadInput if unreadable."""
+    """Read a text that the user types, pipes in or names as a file. field: the argument's name in errors.
+
+    Raises BadInput if it is not text or can't be read.
+    """
     try:
         return read()
     except UnicodeDecodeError:

@@ -1,4 +1,7 @@
-"""All datasets' contracts: each file here defines one `DATASET` of its name; no registration is needed."""
+"""All datasets' contracts: one module per dataset, each with one `DATASET`. The file name is the dataset's name.
+
+To add a dataset, add a file here; no registration is needed.
+"""
 
 from functools import cache
 from importlib import import_module

@@ -94,7 +94,9 @@ FILING_GAPS = (UNDATED_FILING, WITHHELD, NO_FILING, FUTURE)
 
 
 def unreadable(*columns: str) -> tuple[GapRule, ...]:
-    """Return a rule per column: an invalid value makes the record a gap, because null would lose it silently."""
+    """Return one rule per column: a field with an invalid value makes the whole record a gap. Replacing the value with
+    null would lose it silently.
+    """
     return tuple(
         GapRule(
             f"{column} is unreadable",

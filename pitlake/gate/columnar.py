@@ -127,7 +127,9 @@ def _first_faults(batch: pa.RecordBatch, limit: _Cutoff, json_columns: Collectio
 
 
 def _clock_faults(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
-    """Return the first rule about clock and source tag that each row breaks, 0 for none."""
+    """Return the first rule about clock and source tag that each row breaks, 0 for none. If a row breaks several, the
+    last one assigned below is returned.
+    """
     array = batch.column("available_at")
     values = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
     tagged = pc.is_in(batch.column("available_at_source"), value_set=pa.array(SOURCES))

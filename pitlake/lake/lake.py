@@ -1,4 +1,7 @@
-"""The lake's Python interface: open, stage, publish, versions, snapshots, compact, vacuum, by the folders here."""
+"""The lake's Python interface: open a root, stage and publish, list versions, take snapshots, compact, vacuum.
+
+The modules in the folders next to this file implement the methods.
+"""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -93,7 +93,10 @@ class AnswerPage:
 
 
 def cursor_key() -> bytes:
-    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY or a random one. Raises BadInput if too short."""
+    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY, for servers that share clients, otherwise a random one.
+
+    Raises BadInput if it is too short to be secret.
+    """
     shared = os.environ.get(KEY_VARIABLE, "")
     if shared and len(shared) < SHORTEST_KEY:
         raise BadInput(KEY_VARIABLE, f"shorter than {SHORTEST_KEY} characters", "make one with `openssl rand -hex 32`")
@@ -141,7 +144,11 @@ class QueryService:
         self._sessions.open_ahead(self.viewpoint)
 
     def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
-        """Return a call's viewpoint. Raises BadInput after the server's instant, or for `known_by` at a version."""
+        """Return the viewpoint of a call.
+
+        Raises BadInput for an instant later than the server's, and for `known_by` if the server was started with one
+        version.
+        """
         viewpoint = self.viewpoint
         if pit is not None:
             viewpoint = viewpoint.at(_up_to("pit", pit, "as of", viewpoint.as_of), "pit")
@@ -156,7 +163,11 @@ class QueryService:
         return self.viewpoint.open_lake().contracts()
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return datasets' contents at the server's instant, empty last; outcomes only in open mode."""
+        """Return the contents of each dataset, or of one, at the server's instant, empty ones last; outcomes only in
+        open mode.
+
+        Raises the errors of a session.
+        """
         if name is not None and self.viewpoint.as_of is not None and self.contracts()[name].open_only:
             return {}
         datasets = self._lanes.ask(self._opening(self.viewpoint, None if name is None else [name]), holdings)

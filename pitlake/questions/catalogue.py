@@ -53,7 +53,10 @@ _PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """One parameter. `type`: see pitlake.questions.parameters.TYPES; `default` replaces an absent parameter."""
+    """One parameter.
+
+    `type` is a key of pitlake.questions.parameters.TYPES; `default` is the value that replaces an absent parameter.
+    """
 
     name: str
     type: str
@@ -101,7 +104,10 @@ class Query:
         return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters as the SQL expects; the session sets COMPANY and POLLED. Raises BadInput."""
+        """Return all parameters to bind, in the form that the SQL expects. Raises BadInput with the field.
+
+        The parameters COMPANY and POLLED are None; the session sets them.
+        """
         names = [parameter.name for parameter in self.parameters]
         for name in values:
             if name not in names:
@@ -128,7 +134,9 @@ def find(name: str) -> Query | None:
 
 
 def get(name: str) -> Query:
-    """Return a query by name or alias. Raises BadInput with the queries' names; for a dataset's name, its queries'."""
+    """Return a query by its name or an alias. Raises BadInput with the names of the queries; for a dataset's name,
+    those that read it.
+    """
     query = find(name)
     if query is None:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
@@ -258,7 +266,9 @@ def _all_queries() -> dict[str, Query]:
 
 @cache
 def _macros() -> tuple[tuple[frozenset[str], str], ...]:
-    """Return each macro file's datasets and text, fewer datasets first: a macro exists before another uses it."""
+    """Return the datasets and text of each macro file, those with fewer datasets first, because a macro must exist
+    before another uses it.
+    """
     return tuple(sorted(((frozenset(reads), text) for reads, text in _macro_files()), key=lambda macro: len(macro[0])))
 
 

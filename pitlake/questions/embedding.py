@@ -33,7 +33,10 @@ def embed(text: str, embedder: Embedder | None = None) -> list[float]:
 
 
 def own(text: str) -> list[float]:
-    """Return a text's 256 numbers of length 1, or all 0 for no known word. Raises BadInput without the extra."""
+    """Return the 256 numbers of a text by the bundled model, of length 1; all 0 for a text without a known word.
+
+    Raises BadInput if the extra `meaning` is not installed.
+    """
     vector: list[float] = _loaded().embed([text], norm=False)[0].tolist()
     length = sum(number * number for number in vector) ** 0.5
     return [number / length for number in vector] if length else vector

@@ -19,7 +19,10 @@ def kinds() -> dict[str, str]:
 
 @cache
 def fields() -> dict[str, str]:
-    """Return a panel's line-item fields, each with its item; a name alone is its newest quarter or balance."""
+    """Return the fields of line items that a panel takes, each with its line item.
+
+    A name alone means the item's newest quarter, or its newest balance.
+    """
     names: dict[str, str] = {}
     for item, kind in kinds().items():
         spans = {"balance": (), "average": ("quarter", "year")}.get(kind, ("quarter", "year", "ttm"))

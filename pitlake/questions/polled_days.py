@@ -140,7 +140,10 @@ class PolledDays:
         return [(date.min, date.max) if day is None else (day, day + self._actions.filed_before) for (day,) in days]
 
     def restated(self, cik: str) -> list[Span]:
-        """Return the days between two reports with equal share counts for one period: no split was executed then."""
+        """Return the days between two reports of a company that state the same number of shares for one period.
+
+        None of its splits was executed then.
+        """
         if not self._actions.restates:
             return []
         parameters = {"cik": cik, "concepts": list(SHARE_COUNTS), "same": SAME_COUNT}

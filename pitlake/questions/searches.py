@@ -37,7 +37,9 @@ BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector
 def find(
     text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
 ) -> tuple[catalogue.Query, dict[str, Any]]:
-    """Return a search's query and parameters. Raises BadInput for texts that can't be searched, or without a model."""
+    """Return the query of a search and its parameters. Raises BadInput for texts that can't be searched this way, or
+    without a model.
+    """
     within = texts(within)
     ways = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in ways:

@@ -1,4 +1,7 @@
-"""Finds pitlake's SQL files: in a wheel as pitlake/sql, in a checkout at the top."""
+"""Finds the SQL files of pitlake (views, catalogue queries, macros), in the package or next to it.
+
+A wheel contains sql/ as pitlake/sql; in a checkout it is at the top.
+"""
 
 from pathlib import Path
 

@@ -202,7 +202,10 @@ class Tickers:
 def _rows(
     snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **values: object
 ) -> list[tuple[Any, ...]]:
-    """Answer a question about rows public by an instant, reading only files with such rows."""
+    """Answer a question about the rows that were public by an instant.
+
+    It reads only files with such rows, so later files have no effect.
+    """
     files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
     if not files:
         return []

@@ -70,7 +70,9 @@ class Example:
 
 @dataclass(frozen=True)
 class Drift:
-    """The share of a field's values that a provider changed: `changed` of `compared`, with its 95 % interval."""
+    """The share of a field's values that a provider has changed: `changed` of `compared` values, with the 95 % interval
+    of the share, as measured by the dataset `drift`.
+    """
 
     source: str
     field: str
@@ -139,7 +141,10 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: to compare with; at: the instant for freshness. Raises LakeError."""
+    """Measure a dataset in a version. base: the version to compare with; at: the instant that freshness is measured at.
+
+    Raises LakeError if files can't be read.
+    """
     files = _files(snapshot, dataset.name)
     with calculator(1) as sql:  # Each additional thread keeps rows in memory.
         seen = clocks(sql, files)

@@ -134,7 +134,10 @@ def _walk(moments: list[datetime], options: dict[str, Any]) -> Iterator[Session]
 
 
 def index_searches(lake: "Lake", datasets: Collection[str], cut_cache: CutCache | None = None) -> None:
-    """Make the word indexes of these datasets' first searches, in this machine's cache, as far as possible now."""
+    """Make the indexes of words that the first searches of these datasets would make.
+
+    They stay in this machine's cache. What can't be indexed now is left to the searches.
+    """
     now = Viewpoint(as_of=lake.now(), lake=lake)
     for query in all_queries().values():
         if query.by_index != query.sql and not set(datasets).isdisjoint(query.searches):

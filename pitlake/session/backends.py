@@ -53,7 +53,11 @@ class QueryProcesses:
         self._interrupts, self._closed = 0, False
 
     def _process(self, key: object, start: Callable[[], Backend | None]) -> Backend | None:
-        """Return the process of this key, which may take minutes, or end it if closed. Raises QueryInterrupted."""
+        """Return the process of this key. Opening may take minutes. If `close` is called meanwhile, the new process is
+        ended.
+
+        Raises QueryInterrupted if `interrupt` came.
+        """
         if key not in self.processes:
             before = self._interrupts
             self.processes[key] = start()

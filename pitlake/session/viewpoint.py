@@ -95,7 +95,10 @@ class Viewpoint:
         return viewpoint if as_of is None else viewpoint.at(as_of, field("as_of"))
 
     def at(self, as_of: str | date, field: str = "as_of") -> "Viewpoint":
-        """Return the viewpoint as of another instant. Raises BadInput if in the future, or barred to the model."""
+        """Return the same viewpoint as of another instant.
+
+        Raises BadInput for an instant in the future, or one that the model may not be asked about.
+        """
         moment = past(as_of, field, lambda: self.open_lake().now())
         return replace(self, as_of=moment).asked_by(self.model, field)
 

@@ -102,7 +102,10 @@ class Reading:
 
 
 class _Spelling(NamedTuple):
-    """What a value states: clock time, zone or offset, and precision. is_finer: if digits below µs were cut."""
+    """What a value states: its clock time, its own zone or offset, and its precision.
+
+    is_finer: whether digits below microseconds were cut off.
+    """
 
     wall: datetime
     own: tzinfo | None = None
@@ -302,7 +305,11 @@ def _refuse_unset(day: date) -> None:
 
 @cache
 def zone_named(name: str) -> ZoneInfo:
-    """Return a time zone by tzdata, as new as DuckDB's, not the system's. Raises LookupError for none."""
+    """Return a time zone by the data of the package tzdata. A system's own may be years older, and DuckDB's are as new.
+
+    Raises:
+        LookupError: if there is no such zone.
+    """
     data, names = _zone_data()
     if name not in names:
         raise LookupError(f"there is no time zone {name!r}")
@@ -319,7 +326,10 @@ def _zone_data() -> tuple[Any, frozenset[str]]:
 
 
 def later(wall: datetime, zone: tzinfo) -> datetime:
-    """Return the later instant at which a clock in the zone shows this time, or would. Raises OverflowError."""
+    """Return the later of the instants at which a clock in the zone shows this time, or would if it did not skip it.
+
+    Raises OverflowError outside of the calendar.
+    """
     if isinstance(zone, timezone):
         return wall.replace(tzinfo=zone).astimezone(timezone.utc)
     return max(wall.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))

@@ -123,7 +123,10 @@ def _slid(text: str | None, otherwise: date) -> date:
 
 
 def _time(text: str | None, otherwise: time) -> time:
-    """Return a form's time to the second. If it shows the current time less precisely, it was not changed."""
+    """Return the time of a form, to the second.
+
+    A form may show the current time less precisely; then the time was not changed.
+    """
     try:
         clock_time = time.fromisoformat(text) if text else otherwise
     except ValueError:
@@ -159,7 +162,10 @@ def _on(local: datetime, days: int) -> datetime:
 
 
 def slider(at: datetime, first: datetime) -> tuple[date, date]:
-    """Return a slider's days, from the first with data to the end of T's year, which reveals nothing later."""
+    """Return the days of a slider: from the first with data to the end of T's year.
+
+    The end depends only on T, so that it does not reveal how far the lake's data reaches.
+    """
     day = at.astimezone(NEW_YORK).date()
     start = min(first, at - _YEAR).astimezone(NEW_YORK).date()
     return date(start.year, 1, 1), date(day.year, 12, 31)

@@ -38,7 +38,9 @@ def render(
     status: int = 200,
     **frame: Any,
 ) -> Response:
-    """Return a page, or the JSON of its facts if the request asks for it. frame: values for the template only."""
+    """Return a page, or the JSON of its facts if the request asks for JSON. frame: values for the template only. Every
+    template has the page's path, and its parameters besides the instant and the page of rows.
+    """
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)
     parameters = {name: value for name, value in request.query_params.items() if name not in ("as_of", "turn")}

@@ -28,5 +28,7 @@ LIMIT {MOST_COMPANIES + 1}
 
 
 def search(session: "Session", text: str) -> list[Any]:
-    """Return the companies that a text names, by a ticker up to T, part of a name, or CIK; all for no text."""
+    """Return the companies that a text names: by a ticker they had by T, a part of a name, or their CIK. A text
+    without characters names every company.
+    """
     return rows(session.sql(_FOUND, {"text": text, "cik": text.zfill(10) if _CIK.fullmatch(text) else ""}))

@@ -22,7 +22,10 @@ _SAME_LENGTH = 20
 
 @dataclass(frozen=True)
 class Number:
-    """The number in one column of a row, which its key identifies. Key parts that are null are None."""
+    """The number in one column of a row, which is identified by its key.
+
+    Parts of the key that are null in the row are None.
+    """
 
     dataset: Dataset
     column: str

@@ -96,7 +96,9 @@ class Pool:
     def _use(
         self, pooled: _PooledSession, as_of: datetime, version: int, names: tuple[str, ...] | None
     ) -> Iterator[Session]:
-        """Return the session, opened if necessary. A lost or changed session is removed, so another is opened next."""
+        """Return the session, opened if necessary. A session that is lost, or that a reader's SQL has changed, is
+        removed, so that the next request opens another.
+        """
         if pooled.session is None:
             if names == COMPANY_PAGES:
                 own = own_tables(self.lake.contracts(self.lake.snapshot(version)))

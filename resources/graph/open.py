@@ -25,7 +25,11 @@ _DEFAULT_ROOT = Path(".pitlake") / "graph"
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """The graph's settings; blank is not set. Raises BadInput for an address, half a login, an unknown server."""
+    """The settings of the graph. Blank means not set.
+
+    Raises:
+        BadInput: an invalid address, or one with credentials, half a login, an unknown local server.
+    """
 
     uri: str = ""
     username: str = ""

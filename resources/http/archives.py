@@ -74,7 +74,10 @@ class Archive:
 
 
 def read(archive: Archive, name: str) -> Capture:
-    """Return a member as EDGAR's answer, not judged. Raises AnswerRefused if missing, too large or damaged."""
+    """Return a member as the capture of the request that EDGAR would answer with it.
+
+    Raises AnswerRefused if it is missing, too large or damaged. Its content is not judged.
+    """
     zipped, request = _opened(archive.path), Request(PATHS[archive.kind].format(name))
     evidence = PROVIDER.url(request)
     try:

@@ -158,7 +158,10 @@ class CaptureStore:
 
     @staticmethod
     def of(location: Path | str) -> "CaptureStore":
-        """Return a lake's store: $PITLAKE_CAPTURES, else `_captures` beside its tables. Raises BadInput for neither."""
+        """Return the store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` next to its tables.
+
+        Raises BadInput if it is neither a directory nor s3://.
+        """
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
         folder = "" if configured else FOLDER
@@ -210,7 +213,10 @@ class CaptureStore:
         return not self._left_out or file_name.rpartition("-")[0] not in self._left_out
 
     def every(self, source: str = "*", without: Collection[str] = ()) -> Iterator[Capture]:
-        """Yield a source's answers but to some keys; the caller may add to `without`. Raises CaptureDamaged."""
+        """Yield every answer of a source, in no order, without those to requests of some keys. Raises CaptureDamaged.
+
+        The caller may add to `without` in between.
+        """
         for path in self._files("answers"):
             if (
                 source in ("*", path.parts[-3])

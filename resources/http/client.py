@@ -267,7 +267,10 @@ def captured(
     fetched_at: datetime | None = None,
     spellings: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Capture:
-    """Return an answer as a capture, with the listed headers and no secrets. fetched_at: now by default."""
+    """Return an answer as a capture: the request without secrets, the listed headers, secrets redacted.
+
+    fetched_at: now by default, by our clock and the provider's Date.
+    """
     body, redacted = redact(content, spellings)
     kept_headers = {}
     for name in provider.keep:
@@ -291,7 +294,10 @@ def captured(
 
 
 def _fetched_at(date_header: str | None) -> datetime:
-    """Return the time, or the provider's Date if far ahead of it: a late instant is safe, an early one is not."""
+    """Return the current time, or the provider's Date if it is ahead by more than clocks usually differ.
+
+    A late instant is safe, an early one is not.
+    """
     ours = clock.now()
     try:
         theirs = stated(date_header, RFC_2822)

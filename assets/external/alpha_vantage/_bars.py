@@ -1,4 +1,7 @@
-"""Shared code of bars: reads both forms of an answer, JSON and CSV, into one record per bar."""
+"""Shared code of bars of all lengths: reads both forms of an answer, JSON and CSV, into one record per bar.
+
+This module decides no dates.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
@@ -55,7 +58,10 @@ def days(bars: Iterable[Came]) -> set[date]:
 
 
 def seen_at(capture: Capture) -> datetime:
-    """Return when the answer was made, by our clock or the provider's: bars must have ended by both."""
+    """Return when the answer was made, by our clock or the provider's, whichever is earlier.
+
+    A bar is finished only if it had ended by both clocks.
+    """
     try:
         return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))
     except Unreadable:

@@ -81,7 +81,10 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """Return the newest year's end if it is too soon after the last: it is the sum of an unfinished year."""
+    """Return the end of the newest year if it follows the previous one too soon.
+
+    Such a year is the sum of the quarters of an unfinished year.
+    """
     ends = []
     for year in years:
         try:

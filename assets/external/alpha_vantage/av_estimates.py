@@ -55,7 +55,10 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns. A figure without its name may have been renamed, so null would be wrong."""
+    """Return the business columns.
+
+    If the name of a figure is missing, the source may have renamed it, so null would be wrong.
+    """
     try:
         horizon = word(record.get("horizon"))
     except Unreadable:

@@ -135,7 +135,9 @@ def latest(spelled: Sequence[Any]) -> Any:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a start with its local offset; None if blank, or midnight locally or in New York. Raises Unreadable."""
+    """Return a start with its local offset; None when null or blank, or if it is midnight locally or in New York, which
+    means a day without a time. Raises Unreadable.
+    """
     moment = _exact(value)
     return None if moment is None or _midnight_of(value, moment) else moment
 
@@ -180,7 +182,10 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(texts: Sequence[Any]) -> datetime | None:
-    """Return the latest stated publication; midnight counts at the day's end. None without one. Raises Unreadable."""
+    """Return the latest of the stated publications. Midnight means a day without a time, which counts at its end.
+
+    None without one. Raises Unreadable.
+    """
     return max(filter(None, map(_publication, texts)), default=None)
 
 

@@ -1,4 +1,7 @@
-"""Dataset `call_events`: a company's listed calls, available when fetched. Pure but for `collect`."""
+"""Dataset `call_events`: the calls listed for a company, available when fetched.
+
+All functions except `collect` are pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -51,7 +51,10 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield a record per month and series with a value. Raises Unparsable without header, cells or months."""
+    """Yield one record per month and series with a value.
+
+    Raises Unparsable without a header or lines of cells, and if no line names a month.
+    """
     for capture in captures:
         lines = cells(capture)
         header = next(lines, [])
@@ -91,7 +94,11 @@ def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
 def _month(
     header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
 ) -> Iterator[Record]:
-    """Yield a month's values but for blank cells; a line of another shape is one record, which becomes a gap."""
+    """Yield the values of one month.
+
+    A line of another length or without a month is yielded as one record, which becomes a gap.
+    Blank cells are skipped.
+    """
     if len(line) != len(header) or month is None:
         reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
         yield {**facts, "problem": reason, "month": line[0], "cells": line}

@@ -1,4 +1,7 @@
-"""Dataset `web_results`: pages that a search or chat answer found, dated as the provider claims. Pure."""
+"""Dataset `web_results`: pages a search found, dated by days the provider claims. Pure.
+
+This feed reads only the search results of a chat answer; web_syntheses reads the prose.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

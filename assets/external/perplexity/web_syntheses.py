@@ -1,4 +1,7 @@
-"""Dataset `web_syntheses`: the prose of chat answers in web_results' captures, for open mode only. Pure."""
+"""Dataset `web_syntheses`: the prose of chat answers, for open mode only. Pure.
+
+The requests are those of web_results, so the second dataset reads the captures of the first.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

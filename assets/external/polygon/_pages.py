@@ -83,7 +83,10 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def pages(unit: Unit, fetch: Fetch, paths: Paths, dated_by: str) -> Iterator[Capture]:
-    """Fetch every page on the provider's own host, up to max_pages. Raises BadInput for an unknown version."""
+    """Fetch every page, up to the scope's max_pages. Only pages on the provider's own host are followed.
+
+    Raises BadInput for an unknown version.
+    """
     version = unit.scope.options.get("version", OLDER)
     if version not in paths:
         raise BadInput("version", f"there is no version {version!r}", f"choose from {', '.join(paths)}")

@@ -58,7 +58,10 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """Compare by day, amount, declaration, kind; a missing record may be replaced within a few days."""
+    """Compare by day, amount, declaration and kind.
+
+    If a record is missing from its day, a record a few days earlier or later may be its replacement.
+    """
     same = [row[name] == other[name] for name in WEIGHTS]
     near = abs(row["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST
     alike = same[0] or row["cash_amount"] == other["cash_amount"] or row["dividend_type"] == other["dividend_type"]

@@ -137,7 +137,10 @@ def older_filings(capture: Capture) -> OlderFilings | None:
 
 
 def names_of(poll: Poll, earlier: Sequence[Poll]) -> Iterator[Borne]:
-    """Yield a poll's names, oldest first; one that an earlier poll did not contain begins after that poll."""
+    """Yield the names of a poll, the oldest first, given the company's earlier polls in order.
+
+    A name that an earlier poll did not contain begins after that poll.
+    """
     ended: list[tuple[date, str]] = []
     for name, since, to in poll.former:
         begins = max([since, *(last + ONE_DAY for last, _ in ended), _unknown_until(name, earlier) + ONE_DAY])

@@ -106,7 +106,10 @@ def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bo
 
 
 def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
-    """Return each header's acceptance by accession number, but for unreadable ones: the JSON dates those later."""
+    """Return the acceptance of each header among captures, by accession number.
+
+    An unreadable header is left out: the JSON then dates its filing, which is later.
+    """
     acceptances_by_number = {}
     for capture in captures:
         if is_header(capture):

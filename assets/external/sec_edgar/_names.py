@@ -1,4 +1,7 @@
-"""EDGAR's identifiers: CIKs, accession numbers, columns of lists, and addresses made of them. Pure."""
+"""EDGAR's identifiers: CIKs, accession numbers, columns of lists, and the addresses made of them. Pure.
+
+Independent of datasets.
+"""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Form 25 of exchanges: removed class, exchange and rule. Pure. An issuer's own, in prose, is not read."""
+"""Form 25 of exchanges: the removed class of securities, the exchange and the rule. Pure.
+
+An issuer's own Form 25 is prose without a reliable class, so nothing is read from it.
+"""
 
 import html
 import re
@@ -66,7 +69,10 @@ def _element(text: str, name: str, *, raw: bool = False) -> str | None:
 
 
 def is_common_equity(security_class: str | None) -> bool | None:
-    """Return whether the words name common equity itself, not a claim to it; None if they don't show it."""
+    """Return whether the words for one or several classes name common equity itself and not a claim to it.
+
+    Returns None if the words are missing or do not show this.
+    """
     words = security_class or ""
     class_names = (_BEHIND.sub("", class_name) for class_name in _CLASSES.split(words))
     if any(_EQUITY.search(class_name) and not _OTHER.search(class_name) for class_name in class_names):

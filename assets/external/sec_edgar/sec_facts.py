@@ -56,7 +56,9 @@ def is_recent(filed: Any, since: date) -> bool:
 
 
 def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[str, str], list[Any]]]:
-    """Yield each concept and unit's list in an answer, with its members' shared fields. Raises Unparsable."""
+    """Yield the list of each concept and unit of a parsed answer, with the shared fields of its members. Raises
+    Unparsable.
+    """
     try:
         for concept, unit, facts in fact_units(answer, cik):
             yield {"cik": cik, "concept": concept, "unit": unit}, facts

@@ -69,7 +69,10 @@ def event_of(form: object, items: Collection[str] = ()) -> str | None:
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or else per day or quarter. Raises BadInput if both are missing."""
+    """Return one unit per registrant, or one per day or quarter if only days are given.
+
+    Raises BadInput if both are missing.
+    """
     for name, choices in (("index", INDEXES), ("headers", HEADERS), ("documents", DOCUMENTS)):
         _names.option(scope.options, name, choices)
     if scope.ciks:

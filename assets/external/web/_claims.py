@@ -59,7 +59,10 @@ class ProvenClaim:
 
 @dataclass(frozen=True)
 class Dating:
-    """A candidate's dating: `claim` decides; dated_at is None if only the fetch proves that the page existed."""
+    """The dating of a candidate: `claim` decides, `published` is the best claim of publication.
+
+    dated_at is None if the only proof is that the page existed when it was fetched.
+    """
 
     available_at: datetime
     dated_at: datetime | None

@@ -16,7 +16,10 @@ WESTMOST = ZoneInfo("Etc/GMT+12")
 
 @dataclass(frozen=True)
 class AllowedHost:
-    """A host that may date its pages. zone: of times without one; if unknown, where a day ends last."""
+    """A host that may date its own pages.
+
+    zone: its time zone for times without one; if unknown, the zone in which a day ends last.
+    """
 
     host: str
     zone: ZoneInfo = WESTMOST

@@ -51,7 +51,10 @@ SPEC = ToolSpec(
 
 
 class DispatchTool:
-    """The tool `dispatch`. skill: returns a skill's name or raises BadInput; on_dispatch: gets each task."""
+    """The tool `dispatch` over an executor.
+
+    skill: returns a skill's name or raises BadInput; on_dispatch: called with each task.
+    """
 
     spec = SPEC
 

@@ -43,7 +43,11 @@ class Executor:
         self._abandoned = False
 
     def dispatch(self, task: Task) -> None:
-        """Start a task. Raises BadInput for a used id, unknown dependencies, and a retry of a running task."""
+        """Start a task.
+
+        Raises BadInput for a used id, unknown dependencies, and a retry of a task that is still running or among its
+        own dependencies.
+        """
         self.check(task)
         if task.retry_of:
             self._retried[self.newest(task.retry_of)] = task.id

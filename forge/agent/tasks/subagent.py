@@ -41,7 +41,10 @@ REPAIR = "Your output breaks its contract: {}. Give the whole output again with 
 
 @dataclass
 class TaskContext:
-    """What a turn's sub-agents share. remembered: its memory. own: the PM's skills. help_pages: files of /help."""
+    """The shared context of a turn's sub-agents and reviewers.
+
+    remembered: the turn's memory. own: the PM's folder of skills. help_pages: the files of /help.
+    """
 
     memory: Memory
     remembered: Remembered

@@ -108,7 +108,10 @@ class RowFindings:
         self.last_seen[new[covered]] = np.maximum(self.last_seen[new[covered]], polled[covered])
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
-        """Return the rows to publish, dated by a proven claim, else by observation, never before their floor."""
+        """Return the rows that remain to be published.
+
+        Each is dated by its claim if the claim is proven, otherwise by its observation, and never before its floor.
+        """
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
         proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
@@ -166,7 +169,10 @@ def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> P
 
 
 def _restated(staged: Staged, fresh: NewRows) -> Positions:
-    """Return the places of rows with another row's content and date; of two, the source-dated one stays."""
+    """Return the places of rows that have the content and date of another row.
+
+    Of two such rows, the one that the source dated stays.
+    """
     places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
     places = places[np.argsort(fresh.revised[places], kind="stable")]
     contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()

@@ -60,7 +60,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows of a run: their reference, by group, and whether their differences refuse the run or only warn."""
+    """Some rows of a run: the reference that they are compared with, by group, and whether their differences refuse the
+    run or only warn.
+    """
 
     name: str
     rows: str
@@ -143,7 +145,9 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
 
 
 def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
-    """Count records whose id another record of the run has: a source of newest statements states each id once."""
+    """Count records with an id that another record of the run has. A source that shows only the newest statement of a
+    record states each id once.
+    """
     dataset, limit = staged.dataset, staged.dataset.drift.shared
     if dataset.thing == dataset.identity or dataset.newer_by or dataset.revised_at == HISTORY or not stored.all:
         return
@@ -204,7 +208,9 @@ class _Comparison:
                 yield finding if part.refuses else replace(finding, of_limit=min(finding.of_limit, ONLY_WARNS))
 
     def _create_before(self) -> None:
-        """Create the table of revised rows' previous contents, and remove rows whose content the lake ever had."""
+        """Create the table of the previous contents of revised rows, and remove the rows whose content the lake had at
+        any time.
+        """
         files = self._stored.holding(columns(self._dataset.identity)) or self._stored.all[:1]
         order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in self._dataset.revision_order)
         same = " AND ".join(f"e.{quoted(n)} IS NOT DISTINCT FROM s.{quoted(n)}" for n in self._dataset.identity)
@@ -283,7 +289,10 @@ class _Comparison:
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare enumerations' values with the lake's. Names are left out: many forms occur on one day only."""
+        """Compare the values of enumerations with those of the lake.
+
+        Names of companies and the like go on: in the lake itself, many forms occur on one day only.
+        """
         if part.group == "1":
             return
         for place, name in enumerate(self._texts):

@@ -51,7 +51,9 @@ def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str
 
 
 class Hasher:
-    """Hashes rows of many tables with the same columns, many at once, while extraction waits for its source."""
+    """Hashes the rows of many tables with the same columns while extraction waits for its source. Tables are collected,
+    and many are hashed at once.
+    """
 
     def __init__(self, columns: Sequence[str], added: frozenset[str] = frozenset()) -> None:
         self._columns, self._added = list(columns), added

@@ -36,7 +36,9 @@ GAP_SCHEMA = pa.schema([*GAP_STAGED_SCHEMA, pa.field("partition", pa.string())])
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A publish in a lake's history: the version made, or left unchanged and when. Instants are in microseconds."""
+    """The place of a publish in the history of a lake: the version that it made, or the version that it left unchanged
+    and when. Instants are in microseconds.
+    """
 
     version: int
     unchanged: bool = False

@@ -45,7 +45,11 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
 
 
 def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
-    """Return the rows at ascending positions, batch by batch: `take` would copy the whole table every month."""
+    """Return the rows at ascending positions.
+
+    Rows are taken batch by batch, because Arrow's `take` on a table would first copy all rows of the table, once for
+    each month.
+    """
     edges = np.searchsorted(positions, np.cumsum([0, *(batch.num_rows for batch in batches)]))
     parts, start = [], 0
     for batch, first, last in zip(batches, edges[:-1], edges[1:], strict=True):

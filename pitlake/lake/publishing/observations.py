@@ -190,7 +190,9 @@ class EarlierObservations:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged gaps whose name was seen before; all, if a complete poll may not have contained them."""
+        """Return the staged gaps whose name was seen before, as a row or as a gap. If a complete poll may not have
+        contained them, return all.
+        """
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
@@ -211,7 +213,10 @@ class EarlierObservations:
         return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
-        """Return SQL for stored rows with a staged row's values, or None. files: to read without an index."""
+        """Return SQL for the stored rows with a staged row's values in these columns, or None.
+
+        files: the files that may contain them, if the index does not have the columns.
+        """
         files = self._rows.holding(columns(names)) if files is None else files
         if not files:
             return None
@@ -258,7 +263,10 @@ class EarlierObservations:
     def _query_staged(
         self, positions: Positions, query: str, more: Iterable[str] = (), **tables: pa.Table
     ) -> Iterator[tuple[Any, ...]]:
-        """Run a query about `staged` rows as of the observation. more: further columns; tables: by name."""
+        """Run a query about these staged rows, which SQL calls `staged`, as of the observation.
+
+        more: further columns that the query needs. tables: further tables, by name.
+        """
         if not len(positions):
             return
         dataset, rows = self._dataset, self._staged.rows

@@ -183,7 +183,9 @@ class Publisher:
     def publish_again(
         self, staged: Staged, observed_at: datetime, base: Entry, ignored: Collection[str | tuple[int, str]]
     ) -> dict[str, int]:
-        """Publish an earlier run's stage on `base`, which no entry needs to pin. ignored: see `Polls`."""
+        """Publish an earlier run's stage on top of `base`, whose tables no log entry needs to pin, and return the
+        Delta versions. ignored: see `Polls`.
+        """
         plan = self._plan(staged, observed_at, base, ignored)
         pins = self._commit(staged, plan, observed_at, {})
         self._past_never_changes(staged, base, {**base.tables, **pins})

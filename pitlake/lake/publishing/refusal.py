@@ -154,7 +154,10 @@ def _two_answers(staged: Staged) -> Iterator[Refused]:
 
 
 def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
-    """Return, per row of a clash, its group's newest instant, before which the others were not contradicted."""
+    """Return, for each row of a clash, the newest instant of its group.
+
+    Before that instant, the other rows were not contradicted.
+    """
     _, group = np.unique(clash.group, return_inverse=True)
     newest = np.full(group.max(initial=-1) + 1, NEVER)
     np.maximum.at(newest, group, instants)

@@ -41,7 +41,9 @@ class SpillFile:
             self._write()
 
     def runs(self, partitions: Sequence[str]) -> Runs:
-        """Return the runs of rows, numbered as added, that are adjacent once partitions are in the given order."""
+        """Return the runs of rows, numbered in the order they were added, that are adjacent once the partitions are in
+        the given order.
+        """
         runs: Runs = []
         for _, start, stop in self._in_order(partitions):
             follows = bool(runs) and runs[-1][1] == start
@@ -49,7 +51,9 @@ class SpillFile:
         return runs
 
     def read(self, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
-        """Return all rows as added, their partitions in the given order, and each row's index in `partitions`."""
+        """Return all rows with partitions in the given order and rows in the order they were added, and each row's
+        index in `partitions`.
+        """
         self._write()
         self.close()
         readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]

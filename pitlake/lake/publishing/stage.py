@@ -62,7 +62,10 @@ GAP_STAGED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class StagedGap:
-    """A source record that can't be a row. `locator`: its evidence. `available_at`: None if as observed."""
+    """A source record that can't become a row.
+
+    `locator` is the record's evidence. `available_at` is None if the gap is dated by its observation.
+    """
 
     gap_type: str
     reason: str

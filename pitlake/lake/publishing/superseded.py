@@ -92,7 +92,10 @@ def _same_key(dataset: Dataset) -> str:
 
 
 def _first_newer(dataset: Dataset) -> str:
-    """Return SQL for the newer row public first: the next, unless a newer statement may have come earlier."""
+    """Return SQL for the newer row that became available first.
+
+    This is the next newer row, unless a newer statement may have become available before an older one.
+    """
     if not dataset.newer_by:
         return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
                 lag(_is_new) OVER newer AS superseded_by_new"""

@@ -41,7 +41,9 @@ POLLS = 3
 
 @dataclass(frozen=True)
 class Count:
-    """A window's records at its poll, the poll's instant in µs, its run, and the part it covered (blank: all)."""
+    """The records of a window at its poll, the poll's instant in microseconds, its run, and the part of the window that
+    it covered (blank: all).
+    """
 
     records: int
     observed: int

@@ -19,7 +19,9 @@ CLOSE, AFTER_CLOSE, NEXT_DAY = "close", "close + 15 minutes", "next day"
 
 @dataclass(frozen=True)
 class Convention:
-    """A rule that dates a kind's rows. rules: possible, default first. variable: names a new lake's rule."""
+    """A rule that dates the rows of a kind. rules: the possible ones, the default first. variable: the environment
+    variable with the rule of new lakes.
+    """
 
     name: str
     rows: str

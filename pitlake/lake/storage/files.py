@@ -75,7 +75,9 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
 
 
 def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
-    """Return the rows at these positions, in that order; text of more than 2 GiB is returned in several chunks."""
+    """Return the rows at these positions, in that order. Text of more than 2 GiB is too long for one Arrow array and is
+    returned in several chunks.
+    """
     try:
         return table.take(as_indexes(positions))
     except pa.ArrowInvalid:

@@ -198,7 +198,10 @@ class LakeLog:
                 return entry
 
     def _is_put(self, entry: Entry) -> bool:
-        """Write an entry; return whether the stored one is it, also if the store's reply was lost."""
+        """Write an entry, and return whether the stored entry is this one.
+
+        It may have been stored although the store's reply was lost.
+        """
         try:
             if self._store.put_new(_key(entry.version), entry.to_json()):
                 return True

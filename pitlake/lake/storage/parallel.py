@@ -1,4 +1,7 @@
-"""Parallel work on the processor's cores; Arrow, DuckDB and hashlib release Python's lock."""
+"""Parallel work on the processor's cores. Arrow, DuckDB and hashlib release Python's lock while they work.
+
+The work may be of any kind.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +25,10 @@ def workers() -> int:
 
 
 def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
-    """Return `work`'s results on every piece, in order; the first error is raised. at_once: default all cores."""
+    """Run `work` on every piece and return the results in order; the first error is raised.
+
+    at_once: the number of pieces at a time; default the number of cores.
+    """
     todo = list(pieces)
     threads = min(at_once or workers(), len(todo))
     if threads < 2:

@@ -35,7 +35,10 @@ def receipt_bytes(store: Store, name: str) -> bytes:
 
 
 def kept_versions(store: Store) -> set[int]:
-    """Return the versions that stored receipts need. Raises ReceiptDamaged, because that version is unknown."""
+    """Return the versions that stored receipts need.
+
+    Raises ReceiptDamaged for a damaged receipt, because the version it needs is unknown.
+    """
     return {_version(store, name) for name in receipt_ids(store)}
 
 

@@ -1,4 +1,7 @@
-"""The location of a lake: a directory (`store`) or an object store (`remote`), by its root."""
+"""The location of a lake: a directory or an object store, depending on its root.
+
+`pitlake.lake.storage.store` and `pitlake.lake.storage.remote` implement the two.
+"""
 
 import os
 from pathlib import Path

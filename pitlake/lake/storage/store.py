@@ -146,7 +146,10 @@ class Store:
         self.sync(path, path.parent)
 
     def forget_time(self, path: Path) -> None:
-        """Remove a visible file's modification time: sessions must not learn when it was made."""
+        """Remove the modification time of a file that a version shows.
+
+        Sessions receive the file and must not learn when it was made.
+        """
         os.utime(path, (0, 0))
 
     def settle(self, key: str) -> None:

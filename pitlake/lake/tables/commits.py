@@ -47,7 +47,10 @@ def written(actions: Iterable[Action], note: str) -> bytes:
 
 
 def column_names(commit: bytes) -> frozenset[str]:
-    """Return a table's columns by a commit's metadata. Raises LakeError for a commit without metadata."""
+    """Return the columns of a table according to the metadata of a commit.
+
+    Raises LakeError for a commit without metadata.
+    """
     for action in map(json.loads, commit.splitlines()):
         if "metaData" in action:
             return frozenset(field["name"] for field in json.loads(action["metaData"]["schemaString"])["fields"])

@@ -149,7 +149,9 @@ def count(source: BinaryIO, since: Bound, until: Bound) -> int:
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until` with the requested columns that the file has; see `shaped`."""
+    """Return the rows from `since` to `until`, with the requested columns as far as the file has them. Texts may be
+    dictionary-encoded: see `shaped`.
+    """
     file = pq.ParquetFile(source)
     schema = file.schema_arrow
     schema = pa.schema([schema.field(name) for name in names if name in schema.names])

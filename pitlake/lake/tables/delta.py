@@ -97,7 +97,9 @@ class DeltaTables:
         return cached[2]
 
     def latest(self, table: str, since: int | None = None) -> int | None:
-        """Return a table's newest Delta version, pinned or not, from a known one on; None without such a table."""
+        """Return the newest Delta version of a table, pinned or not, at or after a known one; None if there is no such
+        table.
+        """
         latest = self._store.newest(_log(table), -1 if since is None else since)
         return None if latest < 0 else latest
 
@@ -232,7 +234,10 @@ class DeltaTables:
             return opened()
 
     def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
-        """Return the table's newest version with the contract's columns, made or added in a commit of their own."""
+        """Return the newest version of the table, with the contract's columns.
+
+        A missing table is created; columns added to the contract are added in a separate commit.
+        """
         contract_schema = Schema.from_arrow(_stored(schema))
         if latest is not None and _same_columns(self._checkpoints(table).schema(latest), contract_schema):
             return latest
@@ -268,7 +273,10 @@ class DeltaTables:
         return TableState(tuple(files[name] for name in sorted(files)))
 
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
-        """Return the version to read on from, and its files: the newest read before or with a checkpoint."""
+        """Return the version from which to continue reading, and its files.
+
+        It is the newest version that was read before or that has a checkpoint.
+        """
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
         if 0 <= version - since <= INTERVAL:

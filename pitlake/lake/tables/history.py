@@ -50,7 +50,10 @@ class History:
             yield from changes[: last + 1 - start]
 
     def files(self, version: int, since: int, files: Files) -> Files:
-        """Return a version's files, computed from an earlier version's. Before version 0 there are none."""
+        """Return the files of one version, computed from the files of an earlier version.
+
+        Before version 0 there are none.
+        """
         live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:

@@ -1,4 +1,7 @@
-"""DuckDB for the lake's own computations, in private connections; a user's SQL never runs here."""
+"""DuckDB for the lake's own computations: private in-memory connections, and SQL for names and lists of files.
+
+Only the lake's own statements run here, never a user's SQL.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -19,7 +22,9 @@ CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements":
 
 @contextmanager
 def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection with these Arrow tables by name. Raises LakeError when a file can't be read."""
+    """Yield a connection with the given Arrow tables by name, closed at the end, with this many threads (default: as
+    many as are useful). Raises LakeError when a file can't be read.
+    """
     connection = _instance(os.getpid(), threads or workers()).cursor()
     try:
         for name, table in tables.items():

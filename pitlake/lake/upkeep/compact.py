@@ -62,7 +62,10 @@ class Compactor:
         self._store, self._log, self._tables = store, log, tables
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
-        """Merge months before the newest, and each earlier year. Raises PastChanged for other rows, ClockWentBack."""
+        """Merge each month before the newest one, and all months of each earlier year.
+
+        Raises PastChanged if the merged rows differ, ClockWentBack.
+        """
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
         self._log.now()

@@ -55,7 +55,10 @@ def vacuum(
     grace: timedelta,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove files that no kept version needs. Raises LakeNotFound, LakeFault for a log with holes, ClockWentBack."""
+    """Remove the files that no kept version needs.
+
+    Raises LakeNotFound if a version to be kept never existed, LakeFault for an incomplete Delta log, ClockWentBack.
+    """
     now = log.now()
     committed, owner, pins = _read(log)
     keep_mask = _versions_to_keep(committed, now - keep, [log.entry(version).version for version in keep_versions])
@@ -86,7 +89,9 @@ def _removed(
     deadline: float | None,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove files that no version of the mask needs. owner: each state's version. deadline: of leftovers, or None."""
+    """Remove the files that no version of the mask needs. owner: the version of each state. deadline: the time in
+    seconds before which leftovers were written; None to leave them.
+    """
     if not dry_run:
         for table in pins:
             tables.write_history(table)

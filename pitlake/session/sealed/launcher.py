@@ -78,7 +78,10 @@ class Zygote:
         return self.owner == os.getpid() and self.process.poll() is None
 
     def fork(self, datasets: Collection[str]) -> Forked:
-        """Fork a process with a DuckDB for these datasets that waits for its files. Raises SessionLost."""
+        """Fork a process that has a DuckDB prepared with these datasets and waits for its files.
+
+        Raises SessionLost if the zygote is gone.
+        """
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -120,7 +123,10 @@ _zygote: Zygote | None = None
 
 
 def begin() -> None:
-    """Start the zygote without waiting while it loads libraries. The first session reports what fails."""
+    """Start the zygote and don't wait for it: it loads its libraries while this process does something else.
+
+    What fails here is reported by the first session.
+    """
     global _zygote  # noqa: PLW0603  one zygote a process is the point
     with _lock, suppress(OSError):
         _zygote = _zygote or Zygote()
@@ -139,7 +145,10 @@ def warm(datasets: Collection[str] = ()) -> None:
 
 
 def fork(datasets: Collection[str]) -> Forked:
-    """Fork a session's process, prepared with these datasets. Raises IsolationUnavailable."""
+    """Fork a process for a session, prepared with these datasets of this installation.
+
+    Raises IsolationUnavailable if sessions can't be sealed.
+    """
     with _lock:
         try:
             return _running().fork(datasets)

@@ -63,7 +63,11 @@ _PADDING = 16 << 20  # bytes that Arrow's stream may add around and between valu
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer to a query. `stateless`: later answers can't depend on it. `reading`: its views and columns."""
+    """The answer to a query.
+
+    `stateless`: whether later answers can't depend on the query. `reading`: the views and columns it reads, if
+    requested.
+    """
 
     table: pa.Table
     truncated: bool
@@ -201,7 +205,10 @@ class SealedProcess:
         raise SessionError(f"the session did not open: {failure.message}")
 
     def _fill(self, descriptor: int) -> int:
-        """Return this file's number in the process, whose empty file gets its content if it lacks it."""
+        """Return the number of this file in the process.
+
+        If the process lacks the file, copy its content into an empty file of the process.
+        """
         identity = _identity(descriptor)
         if identity not in self._numbers:
             if not self._spare or os.fstat(descriptor).st_size > _LONGEST_COPY:
@@ -294,7 +301,9 @@ def _identity(descriptor: int) -> tuple[int, ...]:
 
 
 class _Parcel:
-    """Descriptors for the child, collected into frames. Making files may take minutes, sending a frame must not."""
+    """Descriptors to send to the child, collected into frames. Making their files may take minutes, but sending a frame
+    must be quick.
+    """
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel

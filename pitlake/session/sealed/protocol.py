@@ -39,7 +39,9 @@ The kernel accepts at most 253, and received ones must stay below FIRST_FILE.
 
 @dataclass(frozen=True)
 class OrderEnd:
-    """An order's result. `stateless`: later answers can't depend on it. `reading`: what it reads, if requested."""
+    """The result of an order, as reported by the child. `stateless`: later answers can't depend on it. `reading`: what
+    its statement reads, if requested.
+    """
 
     order: int
     truncated: bool = False

@@ -79,7 +79,10 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[s
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
-    """Lock DuckDB to these files and its settings: a second layer behind the seal."""
+    """Lock DuckDB itself: it may open only these files, and its settings can't be changed.
+
+    This is a second layer behind the seal.
+    """
     joined = ",".join(files)  # A list of literals would take twice as long to read.
     execute(
         connection,
@@ -197,7 +200,10 @@ def _machine_clock(sql: str) -> str:
 
 
 def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """Return a script's statements, each with its parameters; the last gets unused ones, which DuckDB refuses."""
+    """Return a script's statements, each with the parameters it names.
+
+    Unused parameters go to the last statement, so that DuckDB refuses them.
+    """
     *earlier, last = script
     if not isinstance(parameters, dict):
         return [*((statement, None) for statement in earlier), (last, parameters)]

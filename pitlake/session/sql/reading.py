@@ -40,7 +40,10 @@ _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DIST
 
 @dataclass(frozen=True)
 class Reading:
-    """rows_of: the view whose rows the answer has unchanged, if proven. views: those read; None: perhaps all."""
+    """rows_of: the view whose rows the answer contains unchanged; None if that isn't proven.
+
+    views: the views that are read; None if unknown, so that all may be read.
+    """
 
     rows_of: str | None = None
     views: tuple[str, ...] | None = None
@@ -84,7 +87,9 @@ def datasets_named(sql: str) -> list[str]:
 
 @cache
 def reading_macros() -> frozenset[str]:
-    """Return the names of the session's macros that read rows; a changed session has others, and reports no views."""
+    """Return the names of the session's macros that read rows. A session has others only once a caller's statement has
+    changed it, and it then reports no views.
+    """
     return frozenset(name for name, body in _macros().items() if re.search(r"\bselect\b|\bfrom\b", body.lower()))
 
 

@@ -113,7 +113,10 @@ def instant(moment: datetime | None) -> str:
 
 
 def blank() -> list[str]:
-    """Return what every DuckDB runs before any session: functions for the time, general macros, empty `gaps`."""
+    """Return the statements that every DuckDB runs before any session.
+
+    They define the functions for the current time, general macros, and empty `gaps`.
+    """
     nothing = ", ".join(f"NULL::{DUCKDB_TYPES[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
         f"CREATE SCHEMA {STORED}",
@@ -306,7 +309,10 @@ def fingerprint() -> bytes:
 
 @dataclass(frozen=True)
 class Opening:
-    """A session's statements, in a DuckDB with its `usual` datasets. views: texts that differ from `agent_view`."""
+    """The statements of a session, in a DuckDB that is prepared with its `usual` datasets.
+
+    views: the texts of views that differ from `agent_view`.
+    """
 
     binding: "Binding"
     views: Mapping[str, str]

@@ -33,7 +33,10 @@ Take = Callable[[int], int]
 
 @dataclass
 class Delivery:
-    """A cut's delivered files, with facts. newest: in µs. by_name: whether a file lacks a column."""
+    """The delivered files of one cut: the numbers of the files with rows, and facts about their content.
+
+    newest: in microseconds. by_name: whether a file lacks a column.
+    """
 
     cut: Cut | None = None
     numbers: list[int] = field(default_factory=list)

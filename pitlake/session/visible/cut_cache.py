@@ -110,7 +110,10 @@ class CutCache:
         return month
 
     def open_again(self, cut: Cut) -> list[int] | None:
-        """Return `open`'s result for a cut opened here before; None if files changed or the cached ones are gone."""
+        """Return the result of `open` for a cut that this process opened before.
+
+        Return None if the lake's files have changed or the cached ones are gone.
+        """
         if not cut.files:
             return []
         schema, before, paths = _remembered.get(self._remembered_by(cut), (None, [], []))
@@ -173,7 +176,10 @@ class CutCache:
     def _open_together(
         self, days: list[Cut], starts: tuple[int, ...], at_once: int = 1, already: AlreadyRead | None = None
     ) -> list[_Opened]:
-        """Open the cuts of these days, oldest first, reading each source at most once for the missing ones."""
+        """Open the cuts of these days, oldest first.
+
+        For missing cuts, each source is read at most once, and rows that were already read are reused.
+        """
         cached = _each(self._open_cached, days)
         missing = [day for day, file in zip(days, cached, strict=True) if file is None]
         if missing:
@@ -257,7 +263,10 @@ class CutCache:
             return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
 
     def _sweep_is_due(self, size: int) -> bool:
-        """Add bytes to the hour's tally, which all processes share, or sweep if it can't be written."""
+        """Add these bytes to the tally of the hour, which all processes share.
+
+        If the tally can't be written, the directory is swept.
+        """
         tally = self._directory / f"{int(time.time() // _STALE_SECONDS)}.tally"
         with suppress(OSError), tally.open("ab", buffering=0) as counted:
             first = counted.tell() == 0
@@ -296,7 +305,10 @@ def _runs(days: int) -> list[tuple[int, int]]:
 def _each(
     open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_File]:
-    """Return the files of cuts, making up to this many at once. After a failure all of them are closed."""
+    """Return the files of the given cuts, making up to this many at once.
+
+    After a failure, all of these files are closed, including those opened before.
+    """
     files: list[_File] = []
 
     def open_and_hold(cut: Cut) -> _File:
@@ -320,7 +332,9 @@ def _count(cut: Cut, already: AlreadyRead | None = None) -> int:
 
 
 def _open_as_stored(cut: Cut) -> int | None:
-    """Open the lake's file that equals this cut; None without one, or if its rows alone don't prove it."""
+    """Open the lake's file that equals this cut; None without such a file, or if the file's rows alone don't prove it.
+    The file's time does not matter, because the file is part of a version.
+    """
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None
     (file,) = cut.files
@@ -378,7 +392,10 @@ def _cache_bytes(directory: Path) -> int:
 
 
 def _make_private(directory: Path) -> bool:
-    """Return whether the directory is writable and only this user's; if not, cuts are not cached."""
+    """Return whether the directory exists, is writable, and belongs only to this user.
+
+    If not, cuts are unnamed files and are not cached.
+    """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = directory.lstat()

@@ -166,7 +166,10 @@ class AlreadyRead:
 
 
 class Sources:
-    """A cut's files, opened once: identified, proven and read by one descriptor. already: rows read before."""
+    """The files of a cut, opened once: identified, proven and read through the same descriptors.
+
+    already: rows of the files that were read for other cuts.
+    """
 
     def __init__(self, cut: Cut, already: AlreadyRead | None = None) -> None:
         self._cut, self._already = cut, already
@@ -280,7 +283,10 @@ class Sources:
 
 
 def open_file(path: str | Path, table: str) -> int:
-    """Open a file for reading. Raises LakeFault if it is missing or denied, SessionRefused otherwise."""
+    """Open a file for reading.
+
+    Raises LakeFault if the file is missing or denied, SessionRefused for any other cause.
+    """
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

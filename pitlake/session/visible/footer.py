@@ -24,7 +24,10 @@ _KEPT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """A footer's content. `newest`: microseconds since the epoch, or None. `fault`: why it proves nothing."""
+    """The content of one footer.
+
+    `newest`: microseconds since the epoch, None without rows. `fault`: the reason why the footer proves nothing.
+    """
 
     rows: int
     newest: int | None
@@ -37,7 +40,10 @@ _lock = Lock()
 
 
 def read(descriptor: int) -> Footer:
-    """Read an open file's footer. Raises MachineExhausted if the machine lacks resources."""
+    """Read the footer of an open file.
+
+    Raises MachineExhausted if the machine lacks resources; the file may still be good.
+    """
     facts = os.fstat(descriptor)
     key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     footer = _footers.get(key)

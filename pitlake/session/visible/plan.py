@@ -1,4 +1,7 @@
-"""Chooses a version's files for a session by the manifest's bounds; the footers then prove it (footer.py)."""
+"""Chooses the files of a lake version for a session, by their period.
+
+The choice uses the bounds in the manifest, and the footers of the files then prove it (footer.py).
+"""
 
 from calendar import monthrange
 from collections.abc import Iterable

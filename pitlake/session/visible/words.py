@@ -205,7 +205,10 @@ def _sizes(letters: np.ndarray) -> np.ndarray:
 
 
 def _letters(times: np.ndarray, bounds: np.ndarray) -> pa.Array:
-    """Make one text per pair of bounds: the numbers between them but 0, each as the letter with that code."""
+    """Make one text for each pair of bounds: the numbers between them, each as the letter with that code.
+
+    A text has no letter for 0.
+    """
     codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
     letters = codes.tobytes().decode("utf-32-le").encode()
     ends = np.concatenate([[0], np.cumsum(_sizes(codes), dtype=np.int32)])
