@@ -42,6 +42,7 @@ FACTS = Dataset(
     identity=("entity", "item", "stated"),
     thing=("entity", "item"),
     newer_by=("stated",),
+    trusts_dates=False,
     source_tag="provider_metadata",
     partitioned=False,
     gap_rules=(UNDATED,),

@@ -231,6 +231,7 @@ class Lake:
         midnights: str | None = None,
         timezone: str | None = None,
         lag: str | None = None,
+        trust_dates: bool | None = None,
         partial: bool | None = None,
         most_refused: float | None = None,
         progress: Callable[[str], None] = lambda _text: None,
@@ -252,6 +253,7 @@ class Lake:
             midnights: "end" if midnights beside other clock times are days, or "instants" (default: they are refused).
             timezone: The zone of dates and of times without one (default: New York; times without one are refused).
             lag: The delay after which a row became known, such as "1 day".
+            trust_dates: Whether a row that a later mount finds counts from its own date (default: from that mount).
             partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
             most_refused: The largest share of rows that may become gaps (default: 0.01, and at least 9 rows).
             progress: Called with a text after each batch of rows.
@@ -265,8 +267,8 @@ class Lake:
         doors = Doors(self._store, self._log.now, self.stage, self.publish, files=self._files_of, progress=progress)
         wish = Wish(
             name=name, key=key, available_at=available_at, not_before=not_before, valid_at=valid_at, until=until,
-            time_format=time_format, midnights=midnights, timezone=timezone, lag=lag, partial=partial,
-            most_refused=most_refused,
+            time_format=time_format, midnights=midnights, timezone=timezone, lag=lag, trust_dates=trust_dates,
+            partial=partial, most_refused=most_refused,
         )  # fmt: skip
         return mount_table(doors, table, wish)
 
