@@ -57,6 +57,7 @@ class Pitlake(Adapter):
     session: Session | None = None
     at = "", ""
     catalogue: Catalogue | None = None
+    repeats: str | None = None
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
         super().__init__(folder, options)
@@ -95,7 +96,7 @@ class Pitlake(Adapter):
         self.close()
         contracts = {**self.lake.contracts(), FACTS.name: FACTS} if self.catalogue else self.lake.contracts()
         with patch.object(Lake, "contracts", lambda _: contracts):  # as in the catalogue
-            self.lake.retract(self.runs[loaded_at], "a wrong delivery")
+            self.lake.retract(self.runs[loaded_at], "a wrong delivery", repeats=self.repeats)
 
     def ask(self, question: Question) -> Any:
         """Run SQL in a session as of the question's instant."""
@@ -141,6 +142,9 @@ class Mounted(Pitlake):
     """`pitlake.mount` with its defaults and its questions answered. After each delivery the table is mounted
     as it is then: the last row of each record. options: once (all rows in one table, as of a history bought today).
     """
+
+    repeats = "withdraw"
+    """A retraction asks: the table still has the wrong rows at later mounts."""
 
     def load(self, rows: Rows) -> None:
         """Mount the table after each delivery, or once."""

@@ -213,7 +213,9 @@ def _sentences(done: "Mounted") -> list[str]:
         revisions = render.count(done.revisions, "new row")
         lines.append(f"{revisions}: missing or different at an earlier mount, so known from this mount on")
         if done.mount.available_at and not (done.mount.trust_dates or done.mount.partial):
-            lines[-1] += f"; to count missing ones from {done.mount.available_at}, write trust_dates = true in its contract"
+            lines[-1] += (
+                f"; to count missing ones from {done.mount.available_at}, write trust_dates = true in its contract"
+            )
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     for column, rows in done.later.items():
         of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
