@@ -351,12 +351,12 @@ def erasure(one: Setting) -> Case:
     mine = [one.hidden(one.items[0], one.world.base), one.hidden(one.items[0], one.world.at - timedelta(days=20))]
     known = one.public(one.items[0], entity=beside, text=f"{beside} stays m{one.dice.token('beside', 'text')}.")
     late = one.hidden(one.items[0], entity=beside)
-    gone = one.ask("erased", statement=one.entity), {}
-    stays = one.ask("erased", entity=beside, statement=one.entity), answer_of([known])
     return one.case(
         [*mine, known],
         [late],
-        stays if one.number % 2 else gone,
+        (one.ask("erased", entity=beside, statement=one.entity), answer_of([known]))
+        if one.number % 2
+        else (one.ask("erased", statement=one.entity), {}),
         (one.ask("erased", one.world.future, entity=beside, statement=one.entity), answer_of([late])),
         never=tuple(mine),
     )

@@ -230,11 +230,8 @@ def _sentences(done: "Mounted") -> list[str]:
         lines.append(f"{deleted} removed from the table since an earlier mount: kept in the lake, and recorded as gaps")
     if done.left_out:
         lines.append(f"left out, since the contract does not list them: {', '.join(done.left_out)}")
-    if done.is_new and done.mount.available_at:
-        lines.append(
-            f"{done.mount.available_at} is believed: a mount can't notice dates that were requested of an endpoint, or "
-            "days from which something holds"
-        )
+    if done.is_new and (column := done.mount.available_at):
+        lines.append(f"{column} is believed: dates requested of an endpoint, or of effect, look the same")
     if done.is_new:
         lines.append(f"the contract is _lake/mounts/{name}.toml in the lake; edit titles, meanings and units there")
     return lines
