@@ -132,9 +132,7 @@ class Retractor:
             rows = pc.sum(pc.is_in(history.contents({history.run_id}, step.place), hashes)).as_py()
             if rows:
                 problem = f"{rows:,} of the run's rows were mounted again by {step.run_id}"
-                next_step = (
-                    "give --repeats withdraw if they are wrong there, too, or --repeats keep to keep them from then on"
-                )
+                next_step = "give --repeats withdraw if they are wrong there, too, or --repeats keep"
                 raise BadInput("repeats", problem, next_step)
 
     def _without(
@@ -176,10 +174,8 @@ class Retractor:
     def _staged(self, history: "History", dataset: Dataset, step: Step) -> Staged:
         """Return what a run staged: its rows in the lake that are dated as staged, and its records in the journal."""
         rows, gaps = self._rows(history, dataset, step), journal.gaps_of(self._store, step.key)
-        if history.withdrawn:
-            rows = rows.filter(
-                pc.invert(pc.is_in(rows["content_hash"], history.contents(history.withdrawn, step.place)))
-            )
+        withdrawn = history.contents(history.withdrawn, step.place)
+        rows = rows.filter(pc.invert(pc.is_in(rows["content_hash"], withdrawn)))
         if not step.key:
             new = history.added(gap_table_name(dataset.name), step.place)
             self._store.fetch(new)
