@@ -73,7 +73,7 @@ class Retractor:
     def retract(self, run_id: str, reason: str, *, repeats: str | None, dry_run: bool) -> Retracted:
         """Publish a new version without a run, or only report what it published.
 
-        repeats: what becomes of its rows in later mounts of the same table, which nobody need have corrected.
+        repeats: what becomes of its rows in later mounts of the same table: "withdraw" or "keep".
 
         Raises BadInput for a run that the lake does not have, that was retracted or that is not over, VersionVacuumed
         if a vacuum removed files of the versions since the run, LakeConflict, ClockWentBack. Nothing is retracted then.
