@@ -246,6 +246,6 @@ def test_what_is_recorded_stands_in_alphabetical_order_and_every_class_separates
     assert [system["name"] for system in real] == sorted((system["name"] for system in real), key=str.casefold)
     assert every(0 < len(its["failed_by"]) < its["systems"] for its in recorded["classes"].values())
     passed = [system for system in real if system["controls"]["passed"] == system["controls"]["of"]]
-    # Controls of hostile sessions are asked last: after a refusal, or in Iceberg after an erasure that ends time travel.
+    # Controls of hostile sessions are asked last: after a refusal, or after an erasure that ends time travel (Iceberg).
     failed = [system["by_class"] for system in real if system not in passed]
     assert every(kinds["hostile_session"].get("refused") or kinds["erasure"].get("leak") for kinds in failed)
