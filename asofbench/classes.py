@@ -344,17 +344,20 @@ def retraction(one: Setting) -> Case:
 
 def erasure(one: Setting) -> Case:
     """Everything about an entity must be erased today, from answers as of any instant and from the files. Another
-    entity, whose records came with the same deliveries, stays as it was.
+    entity, whose records came with the same deliveries, stays as it was, and is restated after T: half of the cases ask
+    for it as of T.
     """
     beside = one.dice.token("beside").upper()
     mine = [one.hidden(one.items[0], one.world.base), one.hidden(one.items[0], one.world.at - timedelta(days=20))]
     known = one.public(one.items[0], entity=beside, text=f"{beside} stays m{one.dice.token('beside', 'text')}.")
-    late = one.hidden(one.items[1], entity=beside)
+    late = one.hidden(one.items[0], entity=beside)
     return one.case(
         [*mine, known],
         [late],
-        (one.ask("erased", statement=one.entity), {}),
-        (one.ask("erased", one.world.future, entity=beside, statement=one.entity), answer_of([known, late])),
+        (one.ask("erased", entity=beside, statement=one.entity), answer_of([known]))
+        if one.number % 2
+        else (one.ask("erased", statement=one.entity), {}),
+        (one.ask("erased", one.world.future, entity=beside, statement=one.entity), answer_of([late])),
         never=tuple(mine),
     )
 

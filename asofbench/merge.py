@@ -13,9 +13,10 @@ Report = Mapping[str, Any]
 
 def merged(reports: Iterable[Report]) -> dict[str, Any]:
     """Return one report. What it says of the machine is that of the last one; it is as frozen only if all are. Each
-    system says when its classes were run, and which hashes graded them.
+    system says when its classes were run, by which adapter, and which hashes graded them. A later run that has all
+    classes of the earlier ones of a system replaces them, but for the costs of a thousand instants.
 
-    Raises BadTarget if there is no report, if the seeds differ, or if two runs of a system have a class in common.
+    Raises BadTarget if there is no report, if the seeds differ, or if other runs of a system have a class in common.
     """
     report = reduce(_joined, reports, dict[str, Any]())
     if not report:
@@ -43,6 +44,7 @@ def _joined(before: Report, after: Report) -> dict[str, Any]:
 
 def _with_runs(system: Report, report: Report) -> dict[str, Any]:
     run = {
+        "adapter": system["adapter"],
         "date": report["date"][:10],
         "graded_by": report["graded_by"],
         "load": report["machine"]["load"],
@@ -53,7 +55,11 @@ def _with_runs(system: Report, report: Report) -> dict[str, Any]:
 
 def _added(before: Report, after: Report) -> dict[str, Any]:
     """Return a system with the classes of both runs; its costs in small worlds are those of the run with more cases."""
-    if both := sorted(set(before["by_class"]) & set(after["by_class"])):
+    both = sorted(set(before["by_class"]) & set(after["by_class"]))
+    if both and len(both) == len(before["by_class"]):
+        large = [run for run in before["runs"] if not run["classes"]]
+        return {**after, "large": after["large"] or before["large"], "runs": [*large, *after["runs"]]}
+    if both:
         raise BadTarget(f"two runs of {before['name']} have the class {both[0]}: leave one of them out")
     fuller = max(before, after, key=lambda system: system["cases"])
     counts = {**before["by_class"], **after["by_class"]}

@@ -98,9 +98,9 @@ def _row(system: Mapping[str, Any]) -> str:
 def badge(system: Mapping[str, Any]) -> str:
     """Draw a badge: the classes that are right, and those that leak."""
     parts = [part for name, part in system["groups"].items() if name != "clock"]
-    right, asked, leaks = sum(part["right"] for part in parts), sum(part["of"] for part in parts), len(system[LEAK])
-    text = f"{right} of {asked} classes, {leaks} leak{'' if leaks == 1 else 's'}"
-    colour = COLOURS[LEAK] if leaks else COLOURS[CAUGHT] if right == asked else COLOURS[WITHHELD]
+    right, number, leaks = sum(part["right"] for part in parts), sum(part["of"] for part in parts), len(system[LEAK])
+    text = f"{right} of {number} classes, {leaks} leak{'' if leaks == 1 else 's'}"
+    colour = COLOURS[LEAK] if leaks else COLOURS[CAUGHT] if right == number else COLOURS[WITHHELD]
     width = 78 + 7 * len(text)
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='20' role='img' font-size='11' fill='#fff'"

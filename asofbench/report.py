@@ -44,7 +44,7 @@ def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) 
     """Return the report of a run as JSON-compatible values: systems in alphabetical order, controls last."""
     ran = sorted((outcome for outcome in outcomes if outcome.verdicts or outcome.large), key=_place)
     systems = [_system(outcome) for outcome in ran]
-    asked = {verdict.kind for outcome in ran for verdict in outcome.verdicts}
+    classes = {verdict.kind for outcome in ran for verdict in outcome.verdicts}
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "seed": seed,
@@ -56,7 +56,7 @@ def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) 
         "not_run": [
             {"name": outcome.system.name, "why": outcome.problem} for outcome in outcomes if outcome not in ran
         ],
-        "classes": {name: class_of(name, systems) for name in CLASSES if name in asked or not ran},
+        "classes": {name: class_of(name, systems) for name in CLASSES if name in classes or not ran},
     }
 
 
@@ -114,20 +114,20 @@ def _system(outcome: Outcome) -> dict[str, Any]:
 def summary_of(by_class: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """Return what follows from the outcomes of the classes: counts by what decides them, and failures by verdict."""
     found = {name: outcome_of(counts) for name, counts in by_class.items()}
-    asked = [name for name in found if found[name] != UNABLE]
+    scored = [name for name in found if found[name] != UNABLE]
     return {
         "groups": {
             name: {
-                "right": sum(found[kind] == CAUGHT and group(kind) == name for kind in asked),
-                "of": sum(group(kind) == name for kind in asked),
+                "right": sum(found[kind] == CAUGHT and group(kind) == name for kind in scored),
+                "of": sum(group(kind) == name for kind in scored),
             }
             for name in GROUPS
         },
         **{
-            verdict: [kind for kind in asked if found[kind] == verdict and group(kind) != "clock"]
+            verdict: [kind for kind in scored if found[kind] == verdict and group(kind) != "clock"]
             for verdict in FAILURES
         },
-        "unstable": [kind for kind in asked if len(set(by_class[kind]) - {UNABLE}) > 1 and kind != HISTORIES],
+        "unstable": [kind for kind in scored if len(set(by_class[kind]) - {UNABLE}) > 1 and kind != HISTORIES],
         "histories": _histories(by_class.get(HISTORIES, {})),
     }
 
@@ -213,8 +213,10 @@ def cells(system: Mapping[str, Any]) -> list[str]:
     costs = (f"{known[name]:.1f}" if name in known else "–" for name in ("instant", "question", "bytes"))
     histories = system["histories"]
     share = f"{histories['right']} of {histories['of']} ({histories['low']:.0%}–{histories['high']:.0%})"
+    number = len(system["by_class"])
+    partly = f" (only {number} of {len(CLASSES)} classes)" if 0 < number < len(CLASSES) else ""
     return [
-        system["name"],
+        system["name"] + partly,
         system["configuration"],
         *(f"{part['right']} of {part['of']}" if part["of"] else "–" for part in groups),
         *(str(len(system[verdict])) for verdict in (LEAK, WITHHELD, REFUSED)),

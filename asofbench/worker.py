@@ -25,7 +25,7 @@ from asofbench.model import NOW, Case, Question, Reply, read, told, written
 from asofbench.remains import erased, words_of
 from asofbench.systems import System, found
 
-Asked = tuple[str, str, Question]
+Entry = tuple[str, str, Question]
 
 
 def main(arguments: list[str]) -> None:
@@ -62,21 +62,21 @@ def replies(
         if (not only or case.world in only) and (not classes or case.kind in classes):
             worlds.setdefault(case.world, []).append(case)
     for mine in worlds.values():
-        yield from asked_about(system, mine, log)
+        yield from replies_about(system, mine, log)
 
 
-def asked_about(system: System, mine: list[Case], log: "Log") -> Iterator[tuple[str, str, Reply]]:
+def replies_about(system: System, mine: list[Case], log: "Log") -> Iterator[tuple[str, str, Reply]]:
     """Ask about one world twice: with its future at T, one instant later and now; and without its future at T."""
     ever = [row for case in mine for row in case.rows]
     plant = [row for case in mine for row in case.plant]
-    there: list[Asked] = [(case.id, "asked", case.ask) for case in mine]
+    there: list[Entry] = [(case.id, "asked", case.ask) for case in mine]
     there += [(case.id, "later", case.later) for case in mine]
     there += [(case.id, "control", case.control) for case in mine]
     yield from answers(system, [told(row) for row in (*ever, *plant)], there, log)
     yield from answers(system, [told(row) for row in ever], [(case.id, "twin", case.ask) for case in mine], log)
 
 
-def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> Iterator[tuple[str, str, Reply]]:
+def answers(system: System, rows: Rows, questions: list[Entry], log: "Log") -> Iterator[tuple[str, str, Reply]]:
     """Load a fresh instance of the system and ask it. If loading fails, every question counts as refused."""
     kind = system.adapter_class()
     with tempfile.TemporaryDirectory(prefix="asofbench-") as folder:
@@ -109,9 +109,9 @@ def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> I
 _CHANGING = ("retraction", "erasure", "hostile_session")
 
 
-def _order(asked: Asked) -> tuple[int, str]:
+def _order(entry: Entry) -> tuple[int, str]:
     """By T, and after all others the questions that change the store; last of all the class that may damage it."""
-    case, which, question = asked
+    case, which, question = entry
     kind = case.partition("/")[0]
     is_changing = kind in _CHANGING and (which != "control" or kind == "hostile_session")
     return _CHANGING.index(kind) + 1 if is_changing else 0, question.as_of

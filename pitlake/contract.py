@@ -221,6 +221,8 @@ class Dataset:
             the statement that became available last is newer.
         revised_at: the column by which the source dates a change of content. "": a change is available when observed.
             "available_at": the source publishes its history, and each instant of an identity is a separate statement.
+        trusts_dates: whether the source's date counts if it lies between two polls, the earlier of which lacked the
+            record. Otherwise the record is available when observed.
         warnings: the names of further checks that only warn.
         group: graph, external, derived or drops: the folder of its extractor in assets; mounted: a table that a lake's
             user mounted.
@@ -259,6 +261,7 @@ class Dataset:
     tiebreak: tuple[str, ...] = ()
     newer_by: tuple[str, ...] = ()
     revised_at: str = ""
+    trusts_dates: bool = True
     warnings: tuple[str, ...] = ()
     group: str = "graph"
     lane: int = 1

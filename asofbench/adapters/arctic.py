@@ -20,14 +20,14 @@ class Arctic(Visible):
         self.snapshots: list[tuple[datetime, str]] = []
         parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
         so_far: dict[str, Rows] = {}
-        for number, (came, part) in enumerate(parts):
+        for number, (arrival, part) in enumerate(parts):
             for row in part:
                 so_far.setdefault(row["entity"], []).append(row)
             changed = sorted({row["entity"] for row in part})
             self.library.write_batch([WritePayload(entity, self._frame(so_far[entity])) for entity in changed])
             if self.options.get("live"):
                 self.library.snapshot(f"delivery {number}")
-                self.snapshots.append((came, f"delivery {number}"))
+                self.snapshots.append((arrival, f"delivery {number}"))
 
     def _frame(self, rows: Rows) -> pd.DataFrame:
         frame = pd.DataFrame([{name: naive(value) for name, value in self.typed(row).items()} for row in rows])
@@ -46,11 +46,11 @@ class Arctic(Visible):
         if question.kind in ("statistics", "counts"):
             description = self.library.get_description(question.entity, as_of=self._as_of(at))
             return description.row_count if question.kind == "counts" else str(description)
-        self.asked = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
+        self.subjects = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
         if question.kind == "frequency":
-            self.asked = self._written_by(at)
+            self.subjects = self._written_by(at)
         if question.kind == "figures":
-            self.asked += [row["item"] for row in self.visible(at) if row["value"] == 1.0]
+            self.subjects += [row["item"] for row in self.visible(at) if row["value"] == 1.0]
         return super().ask(question)
 
     def visible(self, at: datetime) -> Rows:
@@ -59,22 +59,22 @@ class Arctic(Visible):
         if as_of == "":
             return []
         until = {"date_range": (None, pd.Timestamp(naive(at)))} if self.options.get("newest") else {}
-        return self._read([ReadRequest(entity, as_of=as_of, **until) for entity in self.asked])
+        return self._read([ReadRequest(entity, as_of=as_of, **until) for entity in self.subjects])
 
     def visible_by(self, at: datetime, loaded_by: datetime) -> Rows:
         """Return the rows of the snapshot at `loaded_by` that are dated up to T."""
         as_of = self._as_of(loaded_by)
         if not self.options.get("live"):
             raise Unable("loaded_by")
-        return public_by(self._all([ReadRequest(entity, as_of=as_of) for entity in self.asked]), at) if as_of else []
+        return public_by(self._all([ReadRequest(entity, as_of=as_of) for entity in self.subjects]), at) if as_of else []
 
     def visible_without_instant(self, at: datetime) -> Rows:
         """Return the newest row per item of the requested symbols, read without a version."""
-        return self._read([ReadRequest(entity) for entity in self.asked])
+        return self._read([ReadRequest(entity) for entity in self.subjects])
 
     def visible_at_null(self) -> Rows:
         """Return the newest row per item of the requested symbols, as of None."""
-        return self._read([ReadRequest(entity, as_of=None) for entity in self.asked])
+        return self._read([ReadRequest(entity, as_of=None) for entity in self.subjects])
 
     def retract(self, loaded_at: datetime) -> None:
         """Write the symbols of the delivery without it; versions and snapshots before have it."""
@@ -92,7 +92,7 @@ class Arctic(Visible):
         return newest(self._all(requests))
 
     def _all(self, requests: list[ReadRequest]) -> Rows:
-        got_by_entity = zip(self.asked, self.library.read_batch(requests), strict=True)
+        got_by_entity = zip(self.subjects, self.library.read_batch(requests), strict=True)
         return [
             {**row, "entity": entity, **{name: _aware(row[name]) for name in ("available_at", "loaded_at")}}
             for entity, got in got_by_entity
@@ -121,7 +121,7 @@ class Arctic(Visible):
             return None
         if not self.options.get("live"):
             return at
-        return max(((came, name) for came, name in self.snapshots if came <= at), default=(at, ""))[1]
+        return max(((arrival, name) for arrival, name in self.snapshots if arrival <= at), default=(at, ""))[1]
 
 
 def _aware(moment: Any) -> datetime | None:

@@ -22,10 +22,10 @@ class Delta(Versioned):
     def load(self, rows: Rows) -> None:
         """Write one table, partitioned by entity, with one commit per batch if live."""
         self.commits: list[tuple[datetime, datetime]] = []
-        for came, part in self.parts(rows):
+        for arrival, part in self.parts(rows):
             table = pa.Table.from_pylist(self.dated(part), SCHEMA)
             write_deltalake(str(self.folder / "facts"), table, mode="append", partition_by=["entity"])
-            self.commits.append((came, datetime.now(timezone.utc)))
+            self.commits.append((arrival, datetime.now(timezone.utc)))
             time.sleep(0.002)  # commits are dated by the millisecond
 
     def ask(self, question: Question) -> Any:
@@ -81,7 +81,7 @@ class Delta(Versioned):
         """Return the table as of T; None if it did not exist yet."""
         moment: datetime | None = at
         if self.options.get("live"):
-            moment = max((done for came, done in self.commits if came <= at), default=None)
+            moment = max((done for arrival, done in self.commits if arrival <= at), default=None)
         if moment is None:
             return None
         table = DeltaTable(str(self.folder / "facts"))

@@ -74,7 +74,7 @@ class Duck(Rewritten):
             question = attacked(self.sql, question, self.names())
             self.close()
             self.connection = self.opened(read(question.as_of))
-        return asked(self.sql, question, self.names())
+        return answer(self.sql, question, self.names())
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of the last statement as JSON-compatible values."""
@@ -143,7 +143,7 @@ def attacked(sql: Any, question: Question, names: dict[str, str]) -> Question:
     return replace(question, kind="rows")
 
 
-def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
+def answer(sql: Any, question: Question, names: dict[str, str]) -> Any:
     """Ask a question as SQL on `known` and `history`, through the given function."""
     where = f"WHERE entity = '{question.entity}'"
     if question.kind in ("rows", "forgotten"):

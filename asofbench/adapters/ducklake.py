@@ -9,7 +9,7 @@ import duckdb
 import duckdb_extension_ducklake
 
 from asofbench.adapters.base import Adapter, Rows, batches
-from asofbench.adapters.duck import COLUMNS, asked, attacked, shown
+from asofbench.adapters.duck import COLUMNS, answer, attacked, shown
 from asofbench.model import Question, read, written
 
 _EXTENSION = next(Path(duckdb_extension_ducklake.__file__).parent.rglob("*.duckdb_extension"))
@@ -30,7 +30,7 @@ class DuckLake(Adapter):
         self.connection.execute(f"CREATE TABLE lake.facts ({columns.replace('TIMESTAMP', 'TIMESTAMPTZ')})")
         self.snapshots = [(datetime.min.replace(tzinfo=timezone.utc), datetime.now(timezone.utc))]
         places = ", ".join("?" for _ in names)
-        for came, part in batches(rows):
+        for arrival, part in batches(rows):
             typed = {(row["entity"], row["item"]): row for row in map(self.typed, part)}
             self.connection.execute("BEGIN")
             self.connection.executemany(
@@ -39,7 +39,7 @@ class DuckLake(Adapter):
             values = [[row.get(name) for name in names] for row in typed.values()]
             self.connection.executemany(f"INSERT INTO lake.facts VALUES ({places})", values)
             self.connection.execute("COMMIT")
-            self.snapshots.append((came, datetime.now(timezone.utc)))
+            self.snapshots.append((arrival, datetime.now(timezone.utc)))
         self.at = ""
 
     def _attach(self, more: str = "") -> None:
@@ -61,7 +61,7 @@ class DuckLake(Adapter):
             moved = attacked(self._sql, moved, self._names(now))
             self._changed()
             return self.ask(replace(moved, as_of=question.as_of))
-        return asked(self._sql, moved, self._names(now) | self._bounded(question.as_of))
+        return answer(self._sql, moved, self._names(now) | self._bounded(question.as_of))
 
     def retract(self, loaded_at: datetime) -> None:
         """Delete the rows of the delivery; snapshots before the deletion have them."""
@@ -89,7 +89,7 @@ class DuckLake(Adapter):
 
     def _moment(self, at: str) -> str:
         """Return the machine's time when the last delivery up to an instant was written."""
-        return written(max(done for came, done in self.snapshots if came <= read(at)))
+        return written(max(done for arrival, done in self.snapshots if arrival <= read(at)))
 
     def _names(self, now: str) -> dict[str, str]:
         """Return the names for questions and attacks: the newest snapshot is below that at T."""

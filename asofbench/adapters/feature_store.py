@@ -59,11 +59,11 @@ class Feast(Rewritten, Visible):
     def _entities(self, at: Any) -> pd.DataFrame:
         return pd.DataFrame({"key": self.keys, "event_timestamp": pd.to_datetime([at] * len(self.keys), utc=True)})
 
-    def _features(self, **asked: Any) -> Rows:
+    def _features(self, **arguments: Any) -> Rows:
         if self.options.get("filtered"):
-            asked["filter_by_created_timestamp"] = True
+            arguments["filter_by_created_timestamp"] = True
         features = [f"facts:{name}" for name in self.features]
-        frame = self.store.get_historical_features(features=features, **asked).to_df()
+        frame = self.store.get_historical_features(features=features, **arguments).to_df()
         return [_row(row) for row in frame.to_dict("records") if isinstance(row["text"], str)]
 
 

@@ -25,10 +25,10 @@ class Iceberg(Versioned):
         catalog.create_namespace("asof")
         self.table = catalog.create_table("asof.facts", SCHEMA)
         self.made: list[tuple[datetime, datetime]] = []
-        for came, part in self.parts(rows):
+        for arrival, part in self.parts(rows):
             self.table.append(pa.Table.from_pylist(self.dated(part), SCHEMA))
             time.sleep(0.002)  # snapshots are dated by the millisecond
-            self.made.append((came, datetime.now(timezone.utc)))
+            self.made.append((arrival, datetime.now(timezone.utc)))
 
     def ask(self, question: Question) -> Any:
         """Return files and their metrics as of T, and the answers to questions about data."""
@@ -71,6 +71,6 @@ class Iceberg(Versioned):
         """Return the snapshot at T, or None if there was none yet."""
         moment: datetime | None = at
         if self.options.get("live"):
-            moment = max((done for came, done in self.made if came <= at), default=None)
+            moment = max((done for arrival, done in self.made if arrival <= at), default=None)
         snapshot = None if moment is None else self.table.snapshot_as_of_timestamp(int(moment.timestamp() * 1000))
         return None if snapshot is None else int(snapshot.snapshot_id)

@@ -54,9 +54,9 @@ class Memory(Visible):
         at = read(question.as_of)
         if question.kind == "frequency":
             return sum(question.term in text for text in self.found(question.term, at))
-        self.asked = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
+        self.subjects = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
         if question.kind == "figures":
-            self.asked += [row["item"] for row in self.visible(at) if row["value"] == 1.0]
+            self.subjects += [row["item"] for row in self.visible(at) if row["value"] == 1.0]
         return super().ask(question)
 
     def visible(self, at: datetime) -> Rows:
@@ -73,7 +73,7 @@ class Memory(Visible):
 
     def _remembered(self, *at: datetime | None) -> Rows:
         rows = []
-        for entity in self.entities.intersection(self.asked):
+        for entity in self.entities.intersection(self.subjects):
             for text in self.about(entity, *at):
                 item, value, text_of_row = json.loads(text)
                 rows.append({"entity": entity, "item": item, "value": value, "text": text_of_row})

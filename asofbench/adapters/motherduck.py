@@ -13,7 +13,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from asofbench.adapters.base import Rows
-from asofbench.adapters.duck import NEWEST, Duck, asked, attacked
+from asofbench.adapters.duck import NEWEST, Duck, answer, attacked
 from asofbench.model import Question, read
 
 
@@ -65,7 +65,7 @@ class MotherDuck(Duck):
             self.at = question.as_of
         if question.kind == "hostile":
             question = attacked(self.server.sql, question, self.names())
-        return asked(self.server.sql, question, self.names())
+        return answer(self.server.sql, question, self.names())
 
     def _bind(self, at: datetime) -> None:
         source = f"read_parquet('{self.file}')" if self.options.get("cut") else "facts"

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from asofbench.adapters.base import Adapter, Rows, Unable, batches
-from asofbench.adapters.duck import asked, attacked, shown
+from asofbench.adapters.duck import answer, attacked, shown
 from asofbench.model import Question
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.errors import BadInput
@@ -42,6 +42,7 @@ FACTS = Dataset(
     identity=("entity", "item", "stated"),
     thing=("entity", "item"),
     newer_by=("stated",),
+    trusts_dates=False,
     source_tag="provider_metadata",
     partitioned=False,
     gap_rules=(UNDATED,),
@@ -56,6 +57,7 @@ class Pitlake(Adapter):
     session: Session | None = None
     at = "", ""
     catalogue: Catalogue | None = None
+    repeats: str | None = None
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
         super().__init__(folder, options)
@@ -65,12 +67,12 @@ class Pitlake(Adapter):
         """Publish one run per batch, observed when it was loaded."""
         self.lake = Lake(self.folder / "lake", allow_drift="the worlds of AsOfBench change more than sources do")
         self.catalogue = Catalogue({FACTS.name: FACTS})
-        for came, part in batches(rows):
-            with patch("pitlake.clock.now", lambda came=came: came):
-                self.runs[came] = f"run{len(self.runs)}"
-                self._publish(self.runs[came], came, part)
+        for arrival, part in batches(rows):
+            with patch("pitlake.clock.now", lambda arrival=arrival: arrival):
+                self.runs[arrival] = f"run{len(self.runs)}"
+                self._publish(self.runs[arrival], arrival, part)
 
-    def _publish(self, run: str, came: datetime, part: Rows) -> None:
+    def _publish(self, run: str, arrival: datetime, part: Rows) -> None:
         row_values, gaps = {}, []
         for place, row in enumerate(part):
             typed = self.typed(row)
@@ -85,7 +87,7 @@ class Pitlake(Adapter):
         with self.lake.stage(FACTS, run) as stage:
             stage.poll(entities=sorted({row["entity"] for row in part}))
             stage.add(None, table, gaps, extracted=len(row_values) + len(gaps))
-            self.lake.publish(stage, observed_at=came)
+            self.lake.publish(stage, observed_at=arrival)
 
     def retract(self, loaded_at: datetime) -> None:
         """Retract the run of the delivery, as `pitlake retract` does."""
@@ -94,7 +96,7 @@ class Pitlake(Adapter):
         self.close()
         contracts = {**self.lake.contracts(), FACTS.name: FACTS} if self.catalogue else self.lake.contracts()
         with patch.object(Lake, "contracts", lambda _: contracts):  # as in the catalogue
-            self.lake.retract(self.runs[loaded_at], "a wrong delivery")
+            self.lake.retract(self.runs[loaded_at], "a wrong delivery", repeats=self.repeats)
 
     def ask(self, question: Question) -> Any:
         """Run SQL in a session as of the question's instant."""
@@ -111,7 +113,7 @@ class Pitlake(Adapter):
             question = attacked(self._sql, question, self._names())
             self.close()
             self.session = self._opened(question.as_of)
-        return asked(self._sql, replace(question, loaded_by=""), self._names())
+        return answer(self._sql, replace(question, loaded_by=""), self._names())
 
     def _opened(self, at: str | None = None, known_by: str | None = None) -> Session:
         isolation = self.options["isolation"]
@@ -141,17 +143,20 @@ class Mounted(Pitlake):
     as it is then: the last row of each record. options: once (all rows in one table, as of a history bought today).
     """
 
+    repeats = "withdraw"
+    """A retraction asks: the table still has the wrong rows at later mounts."""
+
     def load(self, rows: Rows) -> None:
         """Mount the table after each delivery, or once."""
         self.lake = Lake(self.folder / "lake")
         key = ("entity", "item", "stated") if self.options.get("once") else ("entity", "item")
         table: dict[tuple[Any, ...], dict[str, Any]] = {}
         parts = [(datetime.now(timezone.utc), rows)] if self.options.get("once") else batches(rows)
-        for came, part in parts:
+        for arrival, part in parts:
             for row in part:
                 table[tuple(row.get(name) for name in key)] = {name: row.get(name) for name in COLUMNS.names}
             frame = pa.Table.from_pylist(list(table.values()), COLUMNS)
-            with patch("pitlake.clock.now", lambda came=came: came):
+            with patch("pitlake.clock.now", lambda arrival=arrival: arrival):
                 # It refuses times without a zone, and a column of times of which some are midnights, until it is told.
                 # Of columns with times after `stated` it asks whether they are plans or hindsight.
                 self.lake.mount(
@@ -163,4 +168,4 @@ class Mounted(Pitlake):
                     timezone="America/New_York",
                     midnights="end",
                 )
-            self.runs[came] = self.lake.entry().run_id
+            self.runs[arrival] = self.lake.entry().run_id

@@ -52,7 +52,7 @@ class Plugmem(Memory):
         return [self.store.get(fact.id).text for fact in facts]
 
     def _moment(self, at: datetime) -> int:
-        return max(done for came, done in self.written if came <= at)
+        return max(done for arrival, done in self.written if arrival <= at)
 
     def close(self) -> None:
         """The store."""

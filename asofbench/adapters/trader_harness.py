@@ -34,14 +34,14 @@ class TraderHarness(Rewritten, Visible):
             cash = Decimal(1)
             context = ToolContext(at.astimezone(NEW_YORK).date(), "pre_market", Portfolio(cash), cash, self.traded)
             context.tool_call_cache["_fundamentals_data"] = self.data
-            self.cached = at, asyncio.run(self._told(context))
+            self.cached = at, asyncio.run(self._rows_in(context))
         return self.cached[1]
 
     def visible_without_instant(self, at: datetime) -> Rows:
         """Return the same: the harness holds the day, and the tool has no argument for it."""
         return self.visible(at)
 
-    async def _told(self, context: ToolContext) -> Rows:
+    async def _rows_in(self, context: ToolContext) -> Rows:
         answers = []
         for code in self.codes:
             reply = await handle_get_fundamentals({"stock_code": code}, context)

@@ -20,7 +20,7 @@ SETTLE_SECONDS = 1
 """How long a table must stay unchanged before it is mounted again, so that no half-written file is read."""
 OPTIONS = frozenset({
     "name", "table_name", "key", "available_at", "not_before", "valid_at", "until", "time_format", "midnights",
-    "timezone", "lag", "partial", "most_refused",
+    "timezone", "lag", "trust_dates", "partial", "most_refused",
 })  # fmt: skip
 
 
@@ -59,6 +59,12 @@ OPTIONS = frozenset({
     help="Zone of timestamps without one, and of dates, which count at their end [default: dates are New York's].",
 )
 @click.option("--lag", metavar="TIME", help='Delay after which a row became known, such as "1 day" [default: none].')
+@click.option(
+    "--trust-dates",
+    is_flag=True,
+    default=None,
+    help="A row that a later mount finds counts from --available-at [default: from that mount].",
+)
 @click.option(
     "--partial",
     is_flag=True,
@@ -206,6 +212,10 @@ def _sentences(done: "Mounted") -> list[str]:
     if done.revisions:
         revisions = render.count(done.revisions, "new row")
         lines.append(f"{revisions}: missing or different at an earlier mount, so known from this mount on")
+        if done.mount.available_at and not (done.mount.trust_dates or done.mount.partial):
+            lines[-1] += (
+                f"; to count missing ones from {done.mount.available_at}, write trust_dates = true in its contract"
+            )
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     for column, rows in done.later.items():
         of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
@@ -220,6 +230,8 @@ def _sentences(done: "Mounted") -> list[str]:
         lines.append(f"{deleted} removed from the table since an earlier mount: kept in the lake, and recorded as gaps")
     if done.left_out:
         lines.append(f"left out, since the contract does not list them: {', '.join(done.left_out)}")
+    if done.is_new and (column := done.mount.available_at):
+        lines.append(f"{column} is believed: dates requested of an endpoint, or of effect, look the same")
     if done.is_new:
         lines.append(f"the contract is _lake/mounts/{name}.toml in the lake; edit titles, meanings and units there")
     return lines

@@ -11,9 +11,14 @@ from pitlake.cli.sessions import working
 @lake_option
 @click.option("--run", "run_id", required=True, metavar="ID", help="The run; `pitlake versions` lists the runs.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the lake's history shows it.")
+@click.option(
+    "--repeats",
+    type=click.Choice(("withdraw", "keep")),
+    help="Whether its rows are wrong in later mounts of the same table, too, if they are there.",
+)
 @click.option("--dry-run", is_flag=True, help="Only list what the run published.")
 @format_option(("table", "json"))
-def command(lake: str | None, run_id: str, reason: str, dry_run: bool, form: str) -> None:
+def command(lake: str | None, run_id: str, reason: str, repeats: str | None, dry_run: bool, form: str) -> None:
     """Make a new version without the rows of a run, which was wrong.
 
     The new version shows no row of the run at any instant. Later runs count as if the run had never happened: rows that
@@ -25,7 +30,7 @@ def command(lake: str | None, run_id: str, reason: str, dry_run: bool, form: str
     opened_lake = Lake(lake)
     opened_lake.head()
     with working("retracting"):
-        done = opened_lake.retract(run_id, reason, dry_run=dry_run)
+        done = opened_lake.retract(run_id, reason, repeats=repeats, dry_run=dry_run)
     if form == "json":
         facts = {"run": run_id, "version": done.version, "rows": done.rows, "gaps": done.gaps}
         render.deliver(render.to_json([facts | {"derived_later": done.derived_later}]), None)

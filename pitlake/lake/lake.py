@@ -70,8 +70,7 @@ class Lake:
 
     def __init__(self, root: str | Path | None = None, *, allow_drift: str = "") -> None:
         self._store, self._allow_drift = open_store(root), allow_drift.strip()
-        self._log = LakeLog(self._store)
-        self._tables = DeltaTables(self._store)
+        self._log, self._tables = LakeLog(self._store), DeltaTables(self._store)
 
     @property
     def root(self) -> Path:
@@ -226,6 +225,7 @@ class Lake:
         midnights: str | None = None,
         timezone: str | None = None,
         lag: str | None = None,
+        trust_dates: bool | None = None,
         partial: bool | None = None,
         most_refused: float | None = None,
         progress: Callable[[str], None] = lambda _text: None,
@@ -233,9 +233,8 @@ class Lake:
         """Make a table a dataset of this lake, or read a mounted table again. Creates the lake if it does not exist.
 
         Args:
-            table: A path or pattern of Parquet, CSV or JSON lines files, the path of a Delta table, or s3://bucket/key
-                of such; a DuckDB file or postgresql://host/database with the name of a table, as a pair; or a frame
-                of Arrow, polars or pandas.
+            table: A path or pattern of Parquet, CSV or JSON lines files, a Delta table, or s3://bucket/key of such; a
+                DuckDB file or postgresql://host/database with a table's name, as a pair; a frame.
             name: The name of the dataset.
             key: The columns that identify what a row is about. Required the first time; later the lake's contract has
                 this and all options below.
@@ -247,6 +246,7 @@ class Lake:
             midnights: "end" if midnights beside other clock times are days, or "instants" (default: they are refused).
             timezone: The zone of dates and of times without one (default: New York; times without one are refused).
             lag: The delay after which a row became known, such as "1 day".
+            trust_dates: Whether a row that a later mount finds counts from its own date (default: from that mount).
             partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
             most_refused: The largest share of rows that may become gaps (default: 0.01, and at least 9 rows).
             progress: Called with a text after each batch of rows.
@@ -260,8 +260,8 @@ class Lake:
         doors = Doors(self._store, self._log.now, self.stage, self.publish, files=self._files_of, progress=progress)
         wish = Wish(
             name=name, key=key, available_at=available_at, not_before=not_before, valid_at=valid_at, until=until,
-            time_format=time_format, midnights=midnights, timezone=timezone, lag=lag, partial=partial,
-            most_refused=most_refused,
+            time_format=time_format, midnights=midnights, timezone=timezone, lag=lag, trust_dates=trust_dates,
+            partial=partial, most_refused=most_refused,
         )  # fmt: skip
         return mount_table(doors, table, wish)
 
@@ -364,15 +364,15 @@ class Lake:
         return [poll for poll in polls.read_all(self._store, dataset) if poll.run_id not in retracted]
 
     @_working
-    def retract(self, run_id: str, reason: str, *, dry_run: bool = False) -> "Retracted":
+    def retract(self, run_id: str, reason: str, *, repeats: str | None = None, dry_run: bool = False) -> "Retracted":
         """Make a new version without the rows and gaps of one run. Its polls and captures no longer count.
 
-        Older versions stay as they are. See `pitlake.lake.upkeep.retract` for the errors.
+        Older versions stay as they are. See `pitlake.lake.upkeep.retract` for `repeats` and the errors.
         """
         from pitlake.lake.upkeep.retract import Retractor
 
         retractor = Retractor(self._store, self._log, self._tables, self.contracts())
-        return retractor.retract(run_id, reason, dry_run=dry_run)
+        return retractor.retract(run_id, reason, repeats=repeats, dry_run=dry_run)
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> "Compacted":

@@ -87,6 +87,11 @@ def erased_in_its_file(store, entity):
     store.write()
 
 
+def only_newest(store):
+    by_item = {(row["entity"], row["item"]): (public, row) for public, row in store.rows}
+    store.rows = [*by_item.values()]
+
+
 FAULTS = {
     "T is read as its day": {"at": lambda at: at.replace(hour=23, minute=59, second=59)},
     "T in seconds": {"at": lambda at: at.replace(microsecond=0)},
@@ -119,6 +124,10 @@ FAULTS = {
     },
     "an erased entity is still shown": {"erase": lambda *_: None},
     "an erased entity is still in a file": {"erase": Oracle.erase},
+    "an erasure leaves only what is newest": {
+        "worlds": ("filings",),
+        "erase": lambda store, entity: (erased_in_its_file(store, entity), only_newest(store)),
+    },
     "all is erased": {"erase": lambda store, _: store._keep(lambda row: False)},
     "a log shows what is hidden": {"answer": printed},
     "an error quotes what is hidden": {"answer": quoted},
@@ -138,6 +147,7 @@ def test_a_fault_planted_in_a_right_adapter_is_found(found, fault):
         adapter=f"{__name__}:Faulty",
         options={"careful": True, "fault": fault},
     )
+    worlds = FAULTS[fault].get("worlds", ("fundamentals",))
     with output_kept() as log:
-        message = [(case, which, asdict(reply)) for case, which, reply in replies(card, SEED, ("fundamentals",), log)]
+        message = [(case, which, asdict(reply)) for case, which, reply in replies(card, SEED, worlds, log)]
     assert [each.case for each in graded(found, message) if each.verdict != "caught" or not each.control]

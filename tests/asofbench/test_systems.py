@@ -60,10 +60,14 @@ def test_ours_leaks_nothing_and_withholds_nothing(scored):
     assert {"sql_escape", "back_dated", "honest_backfill", "any_order"} <= {each.kind for each in verdicts}
 
 
-def test_a_mount_counts_rows_from_their_ends_and_can_not_notice_dates_that_were_requested(scored):
-    verdicts = scored("pitlake, mount", ("bars",), ("start_stamped", "snapshot_endpoint"))
-    assert {each.kind for each in verdicts if each.verdict == "caught"} == {"start_stamped"}
-    assert failing(verdicts) == {"snapshot_endpoint"}
+BY_OBSERVATION = ("start_stamped", "snapshot_endpoint", "late_split", "retraction")
+
+
+def test_a_table_mounted_at_each_delivery_shows_no_requested_date_late_split_or_withdrawn_row(scored):
+    verdicts = scored("pitlake, mount", ("bars",), BY_OBSERVATION)
+    assert {each.kind for each in verdicts if each.verdict == "caught"} == set(BY_OBSERVATION)
+    assert failing(verdicts) == set()
+    assert failing(scored("pitlake, mount once", ("bars",), BY_OBSERVATION)) == {"snapshot_endpoint", "late_split"}
 
 
 def test_the_core_needs_neither_pitlake_nor_any_library():

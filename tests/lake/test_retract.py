@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count, product
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,6 +15,7 @@ from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
 from pitlake.lake.upkeep.retract import Retracted
+from pitlake.session import connect
 from pitlake.tombstones import superseded_table_name
 from tests.lake.world import KINDS, TOY, Toy, data_files, publish, rows, utc
 
@@ -155,6 +157,43 @@ def test_a_correction_of_a_bad_row_is_dated_as_if_it_had_never_been_there(histor
     history.retract("bad")
     assert [(row.text, row.available_at) for row in rows(history.lake)] == [("x", NOON)]
     history.check(next(others))
+
+
+def mount_toys(lake, texts):
+    toys = pa.table({"key": [*texts], "text": [*texts.values()], "seen": ["2024-03-01"] * len(texts)})
+    lake.mount(toys, "own", key="key", available_at="seen")
+    return lake.entry().run_id
+
+
+def own_toys(lake, view="own"):
+    with connect(lake.now().isoformat(), lake=lake, datasets=["own"], isolation="in_process") as session:
+        return session.sql(f"SELECT key, text FROM {view} ORDER BY ALL").rows()
+
+
+@pytest.mark.parametrize(("repeats", "shown"), [("withdraw", "ax cx"), ("keep", "ay bx cx")])
+def test_what_becomes_of_a_wrong_mount_s_rows_in_later_mounts_is_asked(lake, repeats, shown):
+    mount_toys(lake, {"a": "x"})
+    bad = mount_toys(lake, {"a": "y", "b": "x"})
+    later = mount_toys(lake, {"a": "y", "b": "x", "c": "x"})
+    with pytest.raises(
+        BadInput, match=f"repeats: 2 of the run's rows were mounted again by {later}; give --repeats wi"
+    ):
+        lake.retract(bad, "it was wrong")
+    with pytest.raises(BadInput, match="'drop' is not a choice; give withdraw or keep"):
+        lake.retract(bad, "it was wrong", repeats="drop")
+    assert lake.retract(bad, "it was wrong", dry_run=True).version is None
+    lake.retract(bad, "it was wrong", repeats=repeats)
+    assert " ".join(map("".join, own_toys(lake))) == shown
+
+
+def test_repeats_stay_withdrawn_when_another_run_is_retracted(lake):
+    """A row that an earlier mount had, too, stays."""
+    runs = [mount_toys(lake, texts) for texts in ({"z": "x"}, {"a": "x"}, {"a": "y"}, {"a": "x", "b": "x"})]
+    mount_toys(lake, {"a": "x", "b": "x", "c": "x"})
+    lake.retract(runs[3], "it was wrong", repeats="withdraw")
+    assert own_toys(lake) == [("a", "y"), ("c", "x"), ("z", "x")]
+    lake.retract(runs[0], "it was wrong, too", repeats="keep")
+    assert own_toys(lake, "own_revisions") == [("a", "x"), ("a", "y"), ("c", "x")]
 
 
 @pytest.mark.parametrize(

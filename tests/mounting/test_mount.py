@@ -61,6 +61,7 @@ def test_two_commands_from_a_file_to_an_answer_as_of_an_instant(tmp_path, monkey
     ]
     assert "3 rows read, 3 new" in err
     assert "_lake/mounts/estimates.toml" in err
+    assert "published_at is believed: dates requested of an endpoint" in err
     assert cli.invoke(["query", "--as-of", EARLY, "--format", "json", "SELECT eps FROM estimates ORDER BY eps"]) == 0
     assert [row["eps"] for row in json.loads(capfd.readouterr().out)] == [1.0, 2.0]
 
@@ -249,11 +250,11 @@ def test_a_first_mount_that_was_stopped_takes_no_row_out_of_the_past(lake, monke
 
 
 def test_a_complete_poll_that_found_nothing_proves_that_a_later_row_was_missing(lake, tmp_path):
-    dataset = mounted(Lake(tmp_path / "other"), estimates()).mount.dataset
+    dataset = mounted(Lake(tmp_path / "other"), estimates(), trust_dates=True).mount.dataset
     with lake.stage(dataset, "empty") as stage:
         stage.cover()
         lake.publish(stage, datetime(2024, 2, 12, tzinfo=timezone.utc))
-    mounted(lake, estimates())
+    mounted(lake, estimates(), trust_dates=True)
     assert rows(lake, LATE) == [("B", "q1", 3.0)]
 
 
@@ -292,11 +293,27 @@ def test_a_correction_of_an_old_statement_does_not_hide_a_newer_one(lake):
 
 
 def test_a_row_that_an_earlier_mount_did_not_hold_is_not_dated_before_it(lake):
-    mounted(lake, estimates().slice(0, 2))
+    mounted(lake, estimates().slice(0, 2), trust_dates=True)
     done = lake.mount(estimates(), "estimates")
     assert (done.published, done.revisions) == (1, 1)
     assert rows(lake, LATE, "ticker") == [("A",), ("A",)]
     assert rows(lake, None, "available_at_basis, ticker") == [("observed", "B"), *[("source_date", "A")] * 2]
+
+
+@pytest.mark.parametrize(("trust_dates", "basis"), [(None, "observed"), (True, "between_polls")])
+def test_a_date_between_two_mounts_is_believed_only_if_the_caller_trusts_such_dates(lake, trust_dates, basis, capfd):
+    """An endpoint that returns what is current under the date that was requested looks the same."""
+    mounted(lake, estimates(), trust_dates=trust_dates)
+    between = lake.now()
+    later = estimates(ticker=["C", "D", "E"], published_at=[between.isoformat()] * 3)
+    both = pa.concat_tables([estimates(), later])
+    pq.write_table(both, lake.root.parent / "both.parquet")
+    command = ("mount", "--lake", str(lake.root), "--name", "estimates", str(lake.root.parent / "both.parquet"))
+    assert cli.invoke([*command]) == 0
+    assert ("trust_dates = true" in capfd.readouterr().err) == (trust_dates is None)
+    of_both = rows(lake, None, "DISTINCT available_at_basis, available_at = published_at", "estimates_revisions")
+    assert of_both == [(basis, bool(trust_dates)), ("source_date", True)]
+    assert len(rows(lake, between.isoformat())) == (6 if trust_dates else 3)
 
 
 def test_a_partial_table_proves_nothing_of_what_it_lacks(lake):
@@ -385,7 +402,7 @@ def test_a_version_from_before_does_not_know_the_table(lake):
 def test_a_future_row_counts_from_its_own_instant_once_that_has_come(lake):
     soon = lake.now() + timedelta(seconds=1.5)
     table = estimates(published_at=["2024-02-01", EARLY, soon.isoformat()])
-    assert mounted(lake, table).gaps == {"not public yet": 1}
+    assert mounted(lake, table, trust_dates=True).gaps == {"not public yet": 1}
     while lake.now() <= soon:
         pass
     done = lake.mount(table, "estimates")

@@ -78,7 +78,7 @@ def test_a_table_that_does_not_change_is_not_mounted_again(lake, tmp_path):
     with watching(lake, in_parquet(estimates(), tmp_path, None)) as watched:
         watched.until("watching")
         time.sleep(3)
-        assert len(watched.lines) == 3
+        assert len(watched.lines) == 4
     assert len(lake.polls("estimates")) == 1
 
 

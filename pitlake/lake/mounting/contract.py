@@ -47,7 +47,7 @@ DELETED = GapRule(
     when="a later mount does not contain the row; its earlier revisions stay",
 )
 MOST_REFUSED = 0.01
-KINDS: dict[str, type] = {"partial": bool, "most_refused": float}
+KINDS: dict[str, type] = {"trust_dates": bool, "partial": bool, "most_refused": float}
 _LISTS = ("columns", "key", "not_before")
 _MEANINGS = {False: "The value as the source table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
@@ -82,6 +82,8 @@ class Mount:
         time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
         midnights: whether midnights beside other clock times are days (`end`) or `instants`; "" if there are none.
         most_refused: the largest share of rows that may be gaps.
+        trust_dates: whether a row that an earlier mount lacked counts from its own date, if that is later than this
+            mount. Without an earlier mount, or in a partial table, a row always counts from its own date.
         partial: whether the table has only a part of the data, so that missing rows prove nothing.
     """
 
@@ -98,6 +100,7 @@ class Mount:
     until: str = ""
     time_format: str = ""
     midnights: str = ""
+    trust_dates: bool = False
     partial: bool = False
     most_refused: float = MOST_REFUSED
 
@@ -171,6 +174,7 @@ class Mount:
                 # Another row of a key proves nothing of a row that a partial table did not contain.
                 thing=() if self.partial else self.key,
                 newer_by=self.dating[:1],
+                trusts_dates=self.trust_dates,
                 source_tag="provider_metadata",
                 gap_rules=self._gap_rules(),
                 group="mounted",
@@ -192,9 +196,10 @@ class Mount:
         columns = [f"`{name}`" for name in self.dating]
         known_at = f"The latest of {' and '.join(columns)}" if self.not_before else columns[0]
         ends = f"The end of a row, `{self.until}`, is shown from that end on. " if self.until else ""
+        later = "that an earlier mount would have contained" if self.trust_dates else "that an earlier mount lacked"
         return (
             f"{known_at}{lag}; a date counts at its end in {self.zone}. {ends}"
-            "A row that an earlier mount would have contained counts from the mount that first read it."
+            f"A row {later} counts from the mount that first read it."
         )
 
     def _gap_rules(self) -> tuple[GapRule, ...]:
@@ -258,7 +263,7 @@ def spell(mount: Mount) -> bytes:
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
     lists = ("key", "not_before") if mount.not_before else ("key",)
     lines += [f"{name} = [{', '.join(map(_text, getattr(mount, name)))}]" for name in lists]
-    lines += ["partial = true"] if mount.partial else []
+    lines += [f"{name} = true" for name in ("trust_dates", "partial") if getattr(mount, name)]
     lines += [f"most_refused = {mount.most_refused}"] if mount.most_refused != MOST_REFUSED else []
     for mounted in mount.columns:
         lines += ["", "[[columns]]", f"name = {_text(mounted.column.name)}", f"type = {_text(mounted.column.type)}"]

@@ -50,6 +50,7 @@ class Wish:
     midnights: str | None = None
     timezone: str | None = None
     lag: str | None = None
+    trust_dates: bool | None = None
     partial: bool | None = None
     most_refused: float | None = None
 
@@ -60,7 +61,7 @@ class Wish:
     @property
     def plain(self) -> dict[str, Any]:
         """Return the options that name no column, if they are set."""
-        names = ("time_format", "midnights", "timezone", "lag", "partial", "most_refused")
+        names = ("time_format", "midnights", "timezone", "lag", "trust_dates", "partial", "most_refused")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 

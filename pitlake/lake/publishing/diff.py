@@ -114,7 +114,9 @@ class RowFindings:
         """
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
-        proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
+        proven = ~seen
+        if staged.dataset.trusts_dates:
+            proven |= (self.claimed > self.last_seen) & (self.claimed <= observed)
         available = np.maximum(self.claimed, staged.available)
         available[~proven] = observed
         np.maximum(available, self.floor, out=available)

@@ -2,12 +2,12 @@
 
 Each table of the run's datasets goes back to its state before the run. Then the later runs are published again in their
 order, from their rows and the journal, without the polls of the run. Rows that a later run found unchanged therefore
-stay, dated by that run. All this is done in Delta commits that no version shows, and one log entry makes the last one
-visible. Older versions keep their files. The entry also says how the lake was at each instant since the run, without
-it.
+stay, dated by that run, unless they are withdrawn with it: a later mount repeats what its table still has. All this is
+done in Delta commits that no version shows, and one log entry makes the last one visible. Older versions keep their
+files. The entry also says how the lake was at each instant since the run, without it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,6 +34,8 @@ from pitlake.lake.tables.delta import DeltaTables, table_schema
 from pitlake.lake.tables.query import calculator, columns, reading
 from pitlake.tombstones import superseded_table_name
 
+REPEATS = ("withdraw", "keep")
+WITHDRAWN = "repeats withdrawn"
 NEW_YORK = pa.timestamp("us", "America/New_York")
 Restated = list[tuple[int, Mapping[str, int]]]
 
@@ -68,22 +70,26 @@ class Retractor:
     def __init__(self, store: Store, log: LakeLog, tables: DeltaTables, contracts: Mapping[str, Dataset]) -> None:
         self._store, self._log, self._tables, self._contracts = store, log, tables, contracts
 
-    def retract(self, run_id: str, reason: str, *, dry_run: bool) -> Retracted:
+    def retract(self, run_id: str, reason: str, *, repeats: str | None, dry_run: bool) -> Retracted:
         """Publish a new version without a run, or only report what it published.
+
+        repeats: what becomes of its rows in later mounts of the same table: "withdraw" or "keep".
 
         Raises BadInput for a run that the lake does not have, that was retracted or that is not over, VersionVacuumed
         if a vacuum removed files of the versions since the run, LakeConflict, ClockWentBack. Nothing is retracted then.
         """
         if not reason.strip():
             raise BadInput("reason", "is empty", "say why the run is retracted; the lake's history shows it")
+        if repeats not in (None, *REPEATS):
+            raise BadInput("repeats", f"{repeats!r} is not a choice", f"give {' or '.join(REPEATS)}")
         self._log.now()
         remove_stale(self._store)
         if self._store.path(f"{STAGING}/{run_id}").is_dir():
             raise BadInput("run", f"{run_id} is not over", "retract it when it has ended")
-        result: Retracted = RETRY.copy()(self._retract_once, run_id, reason, dry_run)
+        result: Retracted = RETRY.copy()(self._retract_once, run_id, reason, repeats, dry_run)
         return result
 
-    def _retract_once(self, run_id: str, reason: str, dry_run: bool) -> Retracted:
+    def _retract_once(self, run_id: str, reason: str, repeats: str | None, dry_run: bool) -> Retracted:
         history = History(self._store, self._log, self._tables, run_id, self._contracts)
         own = [(Place(entry.version), entry.dataset) for entry in history.publishes if entry.run_id == run_id]
         names = sorted(history.polled.union(name for _, name in own))
@@ -101,18 +107,33 @@ class Retractor:
         datasets = [self._contracts[name] for name in names]
         self._require_files(history, datasets)
         steps = history.since(names)
+        if repeats is None:
+            self._refuse_repeats(history, [step for step in steps if self._contracts[step.dataset].group == "mounted"])
+        elif repeats == "withdraw":
+            history.withdrawn.add(run_id)
         tables, restated = self._without(history, steps, datasets)
+        counts = {"rows": sum(rows.values()), "gaps": sum(gaps.values()), "published again": len(steps)}
         entry = self._log.append(
             history.head,
             tables,
             operation=RETRACT,
             run_id=run_id,
             dataset=", ".join(names),
-            counts={"rows": sum(rows.values()), "gaps": sum(gaps.values()), "published again": len(steps)},
+            counts=counts | ({WITHDRAWN: 1} if run_id in history.withdrawn else {}),
             reason=reason.strip(),
             restated=restated,
         )
         return replace(result, version=entry.version)
+
+    def _refuse_repeats(self, history: "History", mounts: Iterable[Step]) -> None:
+        """Raise BadInput if a later mount has rows of the run: only its user knows if they are wrong there, too."""
+        for step in mounts:
+            hashes = journal.rows_of(self._store, self._contracts[step.dataset], step.key)["content_hash"]
+            rows = pc.sum(pc.is_in(history.contents({history.run_id}, step.place), hashes)).as_py()
+            if rows:
+                problem = f"{rows:,} of the run's rows were mounted again by {step.run_id}"
+                next_step = "give --repeats withdraw if they are wrong there, too, or --repeats keep"
+                raise BadInput("repeats", problem, next_step)
 
     def _without(
         self, history: "History", steps: Sequence[Step], datasets: Sequence[Dataset]
@@ -153,6 +174,8 @@ class Retractor:
     def _staged(self, history: "History", dataset: Dataset, step: Step) -> Staged:
         """Return what a run staged: its rows in the lake that are dated as staged, and its records in the journal."""
         rows, gaps = self._rows(history, dataset, step), journal.gaps_of(self._store, step.key)
+        withdrawn = history.contents(history.withdrawn, step.place)
+        rows = rows.filter(pc.invert(pc.is_in(rows["content_hash"], withdrawn)))
         if not step.key:
             new = history.added(gap_table_name(dataset.name), step.place)
             self._store.fetch(new)
@@ -211,6 +234,7 @@ class History:
         self.head = self.entries[-1]
         if version := self.head.retracted.get(run_id):
             raise BadInput("run", f"{run_id} was retracted before, in version {version}", "`pitlake versions` lists it")
+        self.withdrawn = {entry.run_id for entry in self.entries if WITHDRAWN in entry.counts}
         self.publishes = [entry for entry in self.entries if entry.operation == "publish" and entry.dataset in names]
         self._last = self.entries[max(self.head.retracted.values(), default=0)]
         self._polls = {name: polls.read_all(store, name) for name in names}
@@ -263,6 +287,19 @@ class History:
             self._store.fetch([file])
             return int(as_micros(pq.read_table(file.path, columns=[clock.OBSERVED_AT], partitioning=None)[0])[0])
         raise LakeError(f"version {entry.version} shows no file of its run; restore the lake from a copy")
+
+    def contents(self, runs: Collection[str], before: Place) -> pa.ChunkedArray:
+        """Return the hashes of the rows that runs published before a place. Raises VersionVacuumed."""
+        hashes = [pa.array([], pa.binary())]
+        for entry in self.publishes:
+            if entry.run_id in runs and Place(entry.version) < before:
+                files = self.added(entry.dataset, Place(entry.version))
+                if not all(map(self._store.holds, files)):
+                    raise VersionVacuumed(entry.version, (entry.dataset,))
+                self._store.fetch(files)
+                tables = (pq.read_table(file.path, columns=["content_hash"], partitioning=None) for file in files)
+                hashes += [chunk for table in tables for chunk in table["content_hash"].chunks]
+        return pa.chunked_array(hashes)
 
     def added(self, table: str, place: Place) -> tuple[DataFile, ...]:
         """Return the files of a table that a publish added."""
