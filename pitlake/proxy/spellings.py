@@ -7,18 +7,23 @@ that an abbreviation names, and of a clock that shows a time twice.
 import re
 import unicodedata
 from calendar import monthrange
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from pitlake.clock import NEW_YORK
 from pitlake.times import end_of_day, later, zone_named
 
-Pattern = tuple[re.Pattern[str], tuple[str, ...]]
+Orders = tuple[str, ...]
+Pattern = tuple[re.Pattern[str], Orders]
 """A pattern of a day, with the orders in which its groups may be read."""
 DAY = timedelta(days=1)
 LONGEST_TIME = 100
+T = TypeVar("T")
+_ZEROS = str.maketrans("123456789", "000000000")
 _WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
 
 # English, German, French, Spanish, Italian, Portuguese and Dutch.
@@ -92,11 +97,6 @@ _PERIODS = (
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
 _DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 14)
-# The most usual spelling with words has one reading.
-_MAIL = re.compile(
-    r"(?:[A-Z][a-z]{2}, )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) (\d\d):(\d\d):(\d\d)"
-    r" (?:GMT|UTC|([+-](?:0\d|1[0-4])[0-5]\d))"
-)
 _CLOCK = re.compile(
     r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
     r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
@@ -185,20 +185,25 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     is_number = text.isdecimal() and not is_named_time and len(text) not in _DIGITS_OF_DAYS
     if is_number or not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
         return ()
-    if (mail := _MAIL.fullmatch(text)) and (moment := _of_mail(mail)):
-        return (counted_from(moment, zone),)
     if whole := _COMPACT.fullmatch(text):
         # Milliseconds, microseconds and nanoseconds since 1970 may look like a day of the years 1001 to 1999.
         is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not (is_named_time or len(text) == 14))
         return () if is_count else _compact(whole, zone)
+    layout = _layout(text.translate(_ZEROS), is_named_time)
+    if layout and (moment := layout.read(text, zone)):
+        return (moment,)
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
         return ()
     spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
-    days, rest = _days(_COLON_CLOCK.sub(" ", rest), is_named_time)
+    days, rest = _days(_COLON_CLOCK.sub(_blank, rest), is_named_time, _latest_of)
+    if is_named_time and not days:
+        periods = ((whole, orders) for pattern, orders in _PERIODS if (whole := pattern.fullmatch(rest.strip())))
+        days = [day for whole, orders in periods if (day := _latest_of(whole, orders))]
     if not days:
         return ()
-    clocks = [clock for shape in (*spelled_clocks, *_CLOCK.finditer(rest)) if (clock := _clock(shape)) is not None]
+    clock_shapes = (*spelled_clocks, *_CLOCK.finditer(rest))
+    clocks = [clock for shape in clock_shapes if (clock := _clock(*shape.groups())) is not None]
     own_zone = zones[0] if zones else zone or NEW_YORK
     with suppress(OverflowError):
         if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
@@ -242,14 +247,52 @@ def names_later_period(text: str, day: date) -> bool:
     return False
 
 
-def _of_mail(shape: re.Match[str]) -> datetime | None:
-    """Return the instant of a time in a mail's spelling; None for a midnight, which is a day."""
-    day, month, year, hour, minute, second, ahead = shape.groups()
-    with suppress(ValueError, OverflowError):
-        clock = time(int(hour), int(minute), int(second))
-        wall = datetime.combine(date(int(year), _MONTHS[month.lower()], int(day)), clock)
-        return wall.replace(tzinfo=_offset(ahead or "Z")).astimezone(timezone.utc) if clock != time() else None
-    return None
+@dataclass(frozen=True)
+class _Layout:
+    """Where texts of one shape have the parts of their only day and clock. clock: the same, with `am` or `pm`, or None."""
+
+    day: tuple[slice, ...]
+    orders: tuple[str, ...]
+    clock: tuple[slice | None, ...] | None
+    zone: tzinfo | None
+    offset: slice | None
+
+    def read(self, text: str, zone: tzinfo | None) -> datetime | None:
+        """Return the instant of a text of this shape; None if one of its parts is not valid."""
+        day = _latest(tuple([text[part] for part in self.day]), self.orders, first_of_month=False)
+        clock = _clock(*[part and text[part] for part in self.clock]) if self.clock else time()
+        ahead = self.offset and text[self.offset].replace(":", "")
+        if day is None or clock is None or (ahead and int(ahead[1:3]) > 14):
+            return None
+        own_zone = _offset(ahead) if ahead else self.zone or zone or NEW_YORK
+        with suppress(OverflowError):
+            if clock == time():
+                return end_of_day(day, own_zone)
+            return counted_from(later(datetime.combine(day, clock), own_zone), zone)
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _layout(shape: str, is_named_time: bool) -> _Layout | None:
+    """Return the layout of texts of a shape, whose digits are zeros; None if their digits decide it."""
+    shape = _YEAR_BEFORE_CLOCK.sub(" ", shape)
+    rest, zones = _without_zone(shape)
+    offsets = [each for each in _OFFSET.finditer(shape) if ":" in shape[: each.start()] or each[0][0] in "UG"]
+    if not _is_of_time_words(rest) or len(offsets) > 1 or (offsets and offsets[0].end(3) - offsets[0].start(2) < 4):
+        return None
+    clocks = [*_COLON_CLOCK.finditer(rest)]
+    days, rest = _days(_COLON_CLOCK.sub(_blank, rest), is_named_time, lambda day, orders: (day, orders))
+    clocks = [each for each in (*clocks, *_CLOCK.finditer(rest)) if each[2] or each[5]]
+    if len(days) != 1 or len(clocks) > 1:
+        return None
+    (day, orders), clock = days[0], clocks[0] if clocks else None
+    return _Layout(
+        tuple(slice(*day.span(number)) for number in range(1, len(orders[0].replace("-", "x")) + 1)),
+        orders,
+        clock and tuple(slice(*clock.span(number)) if clock[number] else None for number in range(1, 6)),
+        zones[0] if zones else None,
+        slice(offsets[0].start(1), offsets[0].end(3)) if offsets else None,
+    )
 
 
 def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:
@@ -268,16 +311,16 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
     for name in _IANA.findall(text):
         with suppress(LookupError):
             zones.append(zone_named(name))
-            text = text.replace(name, " ")
+            text = text.replace(name, " " * len(name))
     for shape in _OFFSET.finditer(text):
         if int(shape[2]) <= 14 and (":" in text[: shape.start()] or shape[0][0] in "UG"):
-            text = f"{text[: shape.start()]} {text[shape.end() :]}"
+            text = text[: shape.start()] + _blank(shape) + text[shape.end() :]
             zones.insert(0, _offset(shape[1] + shape[2].zfill(2) + (shape[3] or "00")))
             break
     if not _HAS_LETTER.search(text):
         return text, zones
     names = [word for word in re.findall(r"[A-Za-z]+", text) if word.lower() in _ZONES]
-    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: " " if shape[0] in names else shape[0], text)
+    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: _blank(shape) if shape[0] in names else shape[0], text)
     strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
     if not zones and names:
         zones.append(_ZONES[names[-1].lower()])
@@ -293,7 +336,7 @@ def is_clock_or_zone(text: str) -> bool:
         word for word in rest.split() if word.lower() not in _TIME_WORDS or word[1:].lower() in ("m", ".m.")
     )
     shape = _CLOCK.fullmatch(rest)
-    return (bool(zones) and not rest) or (shape is not None and _clock(shape) is not None)
+    return (bool(zones) and not rest) or (shape is not None and _clock(*shape.groups()) is not None)
 
 
 def _offset(ahead: str) -> tzinfo:
@@ -309,28 +352,30 @@ def _is_of_time_words(text: str) -> bool:
     )
 
 
-def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
-    """Return the days of a text, each at its latest reading, and the text without them."""
+def _days(text: str, is_named_time: bool, read: Callable[[re.Match[str], Orders], T | None]) -> tuple[list[T], str]:
+    """Return what is read of each day of a text, and the text without them."""
     name_patterns = _NAMED_DAYS if _HAS_WORD.search(text) else ()
     patterns: list[Pattern] = [*_NUMBERED_DAYS, *name_patterns, *_SHORT_WHOLE_DAYS]
     if is_named_time:
         patterns += [_SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS]
-    days: list[date] = []
+    days: list[T] = []
     for pattern, orders in patterns:
         for shape in reversed(list(pattern.finditer(text))):
-            if (day := _latest(shape.groups(), orders, first_of_month=False)) is not None:
+            if (day := read(shape, orders)) is not None:
                 days.append(day)
-                text = f"{text[: shape.start()]} {text[shape.end() :]}"
+                text = text[: shape.start()] + _blank(shape) + text[shape.end() :]
         if days and not _HAS_DIGITS.search(text):
             break
-    if is_named_time and not days:
-        days = [
-            day
-            for pattern, orders in _PERIODS
-            if (whole := pattern.fullmatch(text.strip()))
-            and (day := _latest(whole.groups(), orders, first_of_month=False))
-        ]
     return days, text
+
+
+def _blank(shape: re.Match[str]) -> str:
+    """Return blanks in place of a match, so that what follows keeps its place."""
+    return " " * len(shape[0])
+
+
+def _latest_of(shape: re.Match[str], orders: Orders) -> date | None:
+    return _latest(shape.groups(), orders, first_of_month=False)
 
 
 def _read(text: str, patterns: Iterable[Pattern], **how: bool) -> Iterator[date]:
@@ -363,8 +408,7 @@ def _day(parts: dict[str, str], first_of_month: bool) -> date | None:
     return None
 
 
-def _clock(shape: re.Match[str]) -> time | None:
-    hour, minute, second, fraction, half = shape.groups()
+def _clock(hour: Any, minute: Any, second: Any, fraction: Any, half: Any) -> time | None:
     if minute is None and half is None:
         return None
     with suppress(ValueError):

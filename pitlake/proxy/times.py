@@ -27,7 +27,7 @@ LONGEST_COUNT = 40
 # A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16).
 _CODE = re.compile(r"/?(?:new )?[A-Za-z_.]+\(\s*['\"]?([^()]{1,60}?)['\"]?\s*\)/?")
 _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
-_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
+_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d(?!\d|.* [A-Za-z])")
 _DIGIT = re.compile(r"\d")
 _COUNT = re.compile(r"(-?\d+(?:\.\d+)?)(?:[+-]\d{4})?")
 
