@@ -249,7 +249,7 @@ def names_later_period(text: str, day: date) -> bool:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where texts of one shape have the parts of their only day and clock. clock: the same, with `am` or `pm`, or None."""
+    """Where texts of one shape have the parts of their only day and clock. clock: the same with am or pm, or None."""
 
     day: tuple[slice, ...]
     orders: tuple[str, ...]
