@@ -4,6 +4,7 @@ A text is a time as a whole, not by what it mentions. Of several readings the la
 that an abbreviation names, and of a clock that shows a time twice.
 """
 
+import html
 import re
 import unicodedata
 from calendar import monthrange
@@ -23,23 +24,26 @@ Pattern = tuple[re.Pattern[str], Orders]
 DAY = timedelta(days=1)
 LONGEST_TIME = 100
 T = TypeVar("T")
+_AROUND = " \t\r\n'\"()[]*`|~#>"
 _ZEROS = str.maketrans("123456789", "000000000")
 _WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
 
-# English, German, French, Spanish, Italian, Portuguese and Dutch.
+# English, German, French, Spanish, Italian, Portuguese, Dutch, Danish, Swedish, Polish, Czech, Russian, Turkish and
+# Finnish.
 _MONTH_WORDS = """\
-january jan januar jänner janvier janv enero ene gennaio gen janeiro januari
-february feb februar février févr fév febrero febbraio fevereiro fev februari
-march mar märz mär mrz mars marzo março maart mrt
-april apr avril avr abril abr aprile
-may mai mayo maggio mag maio mei
-june jun juni juin junio giugno giu junho
-july jul juli juillet juil julio luglio lug julho
-august aug août aou agosto ago augustus
-september sep sept septembre septiembre settembre set setembro
-october oct oktober okt octobre octubre ottobre ott outubro out
-november nov novembre noviembre novembro
-december dec dezember dez décembre déc diciembre dic dicembre dezembro""".splitlines()
+january jan januar jänner janvier janv enero ene gennaio gen janeiro januari stycznia ledna января ocak tammikuuta
+february feb februar feber février févr fév febrero febbraio fevereiro februari lutego února февраля şubat helmikuuta
+march mar märz mär mrz mars marzo março maart mrt marts marca března марта mart maaliskuuta
+april apr avril avr abril abr aprile kwietnia dubna апреля nisan huhtikuuta
+may mai mayo maggio mag maio mei maj maja května мая mayıs toukokuuta
+june jun juni juin junio giugno giu junho czerwca června июня haziran kesäkuuta
+july jul juli juillet juil julio luglio lug julho lipca července июля temmuz heinäkuuta
+august aug août aou agosto ago augustus augusti sierpnia srpna августа ağustos elokuuta
+september sep sept septembre septiembre settembre set setembro września září сентября eylül syyskuuta
+october oct oktober okt octobre octubre ottobre ott outubro out października října октября ekim lokakuuta
+november nov novembre noviembre novembro listopada listopadu ноября kasım marraskuuta
+december dec dezember dez décembre déc diciembre dic dicembre dezembro grudnia prosince декабря aralık joulukuuta\
+""".splitlines()
 _MONTHS = {word: number for number, line in enumerate(_MONTH_WORDS, 1) for word in line.split()}
 _MONTH_WORD = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
 # The alternatives are slow, so they are only tried on a word that a number follows.
@@ -48,16 +52,20 @@ _DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
 _YEAR_NUMBER = r"(\d{4}|'\d{2})(?!\d)"
 _LIKE_NUMBERS = ("ymd", "mdy", "dmy")
 _NUMBERED_DAYS = (
-    (re.compile(r"(?<!\d)(\d{4})(?:[-/._]|\s*年\s*)(\d{1,2})(?:[-/._]|\s*月\s*)(\d{1,2})(?!\d)"), ("ymd",)),
-    (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?!\d)"), ("ymd",)),
+    (
+        re.compile(r"(?<!\d)(\d{4})(?:[-/_]|\. ?|\s*[年년] ?)(\d{1,2})(?:[-/_]|\. ?|\s*[月월] ?)(\d{1,2})(?!\d)"),
+        ("ymd",),
+    ),
+    (re.compile(r"(?<![\d:])(\d{4}):(\d\d):(\d\d)(?![\d:])"), ("ymd",)),
+    (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?:(?!\d)|(?=[0-2]\d[0-5]\d[0-5]\d(?!\d)))"), ("ymd",)),
     (re.compile(r"(?<![\d.])(\d{1,2})\s?[-/._]\s?(\d{1,2})\s?[-/._]\s?(\d{4})(?!\d)"), ("mdy", "dmy")),
-    (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)(?!\d)"), ("ywk",)),
+    (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)?(?!\d)"), ("ywk",)),
     (re.compile(r"(?<!\d)(\d{4})-(\d{3})(?!\d|-)"), ("yn",)),
 )
 _NAMED_DAYS = (
     (
         re.compile(
-            rf"\b{_MONTH}[\s/-]*{_DAY_NUMBER},?(?:[\s/-]+|\s+\d\d:\d\d(?::\d\d)?(?:\s+[A-Z+\d]{{2,5}})?\s+){_YEAR_NUMBER}",
+            rf"\b{_MONTH}[\s/-]*(?:\d\d?\s?(?:-|to|and|&)\s?)?{_DAY_NUMBER},?(?:[\s/-]+|\s+\d\d:\d\d(?::\d\d)?(?:\s+[A-Z+\d]{{2,5}})?\s+){_YEAR_NUMBER}",
             re.IGNORECASE,
         ),
         ("mdy",),
@@ -96,7 +104,7 @@ _PERIODS = (
     (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
-_DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 14)
+_DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 12, 14)
 _CLOCK = re.compile(
     r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
     r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
@@ -112,9 +120,10 @@ _IANA = re.compile(r"[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?")
 _FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d{4}|\d\D+\d\d|'\d\d")
 _HAS_LETTER = re.compile(r"[A-Za-z]")
 _HAS_WORD = re.compile(r"[^\W\d_]{3}")
-_YEAR_BEFORE_CLOCK = re.compile(r"(?<=\d{4}):(?=\d\d:\d\d)")
+_YEAR_BEFORE_CLOCK = re.compile(r"(?<=[/-]\d{4}):(?=\d\d:\d\d)")
+_AFTERNOON = re.compile(r"(?:午後|下午|오후)\s*(\d{1,2})(?:[:時时点點]|시\s?)(\d\d)?(?:[分분])?")
+_ERA = re.compile(r"令和\s?(\d{1,2}|元)\s?年")
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|[^\s]")
-_PUNCTUATION = frozenset("-/.:,+()[]|·•–—'\"年月日時时点分秒_~º")
 _HOURS_OF_ZONES = {
     "utc": 0, "gmt": 0, "z": 0, "ut": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8,
     "pdt": -7, "akst": -9, "akdt": -8, "hst": -10, "ast": -4, "adt": -3, "nst": -3.5, "brt": -3, "art": -3, "wet": 0,
@@ -133,10 +142,15 @@ _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, ho
 }
 _WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday friday saturday sunday
     montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche
-    lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato"""
+    lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato
+    mo di mi do fr sa so 月 火 水 木 金 土 日 月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日
+    周一 周二 周三 周四 周五 周六 周日 星期一 星期二 星期三 星期四 星期五 星期六 星期日"""
 _LABELS = """at of on the as by from to until since and date time last first updated update published posted edited
     modified created released filed added effective st nd rd th er e de del der den dem am um uhr le à a m p pm h t w
-    standard daylight summer local noon midnight le il el o"""
+    standard daylight summer local noon midnight le il el o close data last trade through kl om op г år
+    stand zuletzt aktualisiert geändert veröffentlicht mis mise jour publié modifié actualizado publicado modificado
+    aggiornato pubblicato atualizado às bijgewerkt gepubliceerd opdateret uppdaterad
+    更新 更新日 最終更新 公開 发布 发布于 更新于 年 時 时 点 點 分 秒 년 월 일 시 분 초 午前 上午 오전 º"""
 _TIME_WORDS = frozenset((*_MONTHS, *_ZONES, *_WEEKDAYS.split(), *_LABELS.split()))
 _QUARTERS_AND_YEARS = (
     re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
@@ -156,8 +170,9 @@ class _Signs(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         sign = chr(code)
+        category = unicodedata.category(sign)
         plain_sign = str(unicodedata.digit(sign)) if sign.isdigit() else " " if sign.isspace() else sign
-        self[code] = None if unicodedata.category(sign) == "Cf" else plain_sign
+        self[code] = None if category == "Cf" else "-" if category == "Pd" or sign == "−" else plain_sign
         return self[code]
 
 
@@ -166,7 +181,14 @@ _SIGNS = _Signs()
 
 def plain(text: str) -> str:
     """Return a text with compatibility characters and other digits as ASCII, and without invisible characters."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    if "&" in text:
+        text = html.unescape(text)
+    text = text.replace("\\/", "/")
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    text = _ERA.sub(lambda era: f"{2018 + (1 if era[1] == '元' else int(era[1]))}年", text)
+    return _AFTERNOON.sub(r" \1:\2 pm ", text) if _AFTERNOON.search(text) else text
 
 
 @lru_cache(maxsize=4096)
@@ -180,14 +202,15 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
         zone: The zone of times without one, by default New York's.
         is_named_time: Whether the member's name says that it is a time, so that months, quarters and years count too.
     """
-    text = plain(text).strip(" \t\r\n'\"()[]") if len(text) <= LONGEST_TIME else ""
+    text = plain(text).strip(_AROUND) if len(text) <= LONGEST_TIME else ""
     word = _FIRST_WORD.match(text)
     is_number = text.isdecimal() and not is_named_time and len(text) not in _DIGITS_OF_DAYS
     if is_number or not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
         return ()
     if whole := _COMPACT.fullmatch(text):
         # Milliseconds, microseconds and nanoseconds since 1970 may look like a day of the years 1001 to 1999.
-        is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not (is_named_time or len(text) == 14))
+        is_day = is_named_time or len(text) in _DIGITS_OF_DAYS
+        is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not is_day)
         return () if is_count else _compact(whole, zone)
     layout = _layout(text.translate(_ZEROS), is_named_time)
     if layout and (moment := layout.read(text, zone)):
@@ -347,9 +370,7 @@ def _offset(ahead: str) -> tzinfo:
 
 
 def _is_of_time_words(text: str) -> bool:
-    return all(
-        token.isdigit() or token in _PUNCTUATION or token.lower() in _TIME_WORDS for token in _TOKEN.findall(text)
-    )
+    return all(token.isdigit() or not token.isalnum() or token.lower() in _TIME_WORDS for token in _TOKEN.findall(text))
 
 
 def _days(text: str, is_named_time: bool, read: Callable[[re.Match[str], Orders], T | None]) -> tuple[list[T], str]:
@@ -386,18 +407,18 @@ def _read(text: str, patterns: Iterable[Pattern], **how: bool) -> Iterator[date]
 
 
 @lru_cache(maxsize=4096)
-def _latest(parts: tuple[str, ...], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
+def _latest(parts: tuple[str | None, ...], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
     readings = [_day(dict(zip(order, parts, strict=True)), first_of_month) for order in orders]
     return max((day for day in readings if day is not None), default=None)
 
 
-def _day(parts: dict[str, str], first_of_month: bool) -> date | None:
+def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
     """Return the day that the parts of a date name; of a period its last day, or its first."""
     spelled_year = parts["y"].lstrip("'")
     year = int(spelled_year) + (2000 if len(spelled_year) <= 2 else 0)
     with suppress(ValueError, OverflowError):
         if "k" in parts:
-            return date.fromisocalendar(year, int(parts["w"]), int(parts["k"]))
+            return date.fromisocalendar(year, int(parts["w"]), int(parts["k"] or (1 if first_of_month else 7)))
         if "n" in parts:
             day = date(year, 1, 1) + (int(parts["n"]) - 1) * DAY
             return day if day.year == year else None
