@@ -193,7 +193,7 @@ class Study:
             raise BadInput("as_of", f"sees the holdout of study {self.name}", step)
 
     def _is_open(self) -> bool:
-        """Return whether the holdout is open, by the ledger too: a copy of this study, or a fork, does not see its end."""
+        """Return whether the holdout is open, by the ledger too, because a copy of this study does not see its end."""
         return self._in_holdout and all(record.kind != ledger.LEFT for record in self._ledger.records())
 
     def _refuse_dates(self, name: str, dates: Sequence[datetime]) -> None:
