@@ -106,8 +106,8 @@ def _in_utc(value: Any) -> Any:
 
 def _dates(values: Sequence[Any]) -> set[Any]:
     """Return the distinct dates of a column; none if it contains anything else."""
-    dates = {value for value in values if value is not None}
-    return dates if dates and all(isinstance(value, date) for value in dates) else set()
+    dates = [value for value in values if value is not None]
+    return set(dates) if all(isinstance(value, date) for value in dates) else set()
 
 
 def answer_of(returned: Any) -> Answer:
