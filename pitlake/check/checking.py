@@ -17,11 +17,11 @@ from typing import Any
 
 from pitlake import clock
 from pitlake.check import runners
-from pitlake.check.compare import Difference, differences, past_rows
+from pitlake.check.compare import Difference, differences, past
 from pitlake.check.findings import Finding
 from pitlake.check.request import TRIALS, Check, LookAheadReport
 from pitlake.check.runners import Runners
-from pitlake.check.tables import Answer, public_from
+from pitlake.check.tables import Answer
 from pitlake.check.tasks import Function, Task, TaskReply
 from pitlake.check.worlds import Worlds
 from pitlake.errors import BadInput
@@ -161,7 +161,7 @@ class _Checking:
         instants = self.check.instants
         looks = instants[-1 :: -max(1, -(-len(instants) // LOOKS))]
         if time is not None:
-            dates = sorted({moment for moment in public_from(base.columns[time]) if moment is not None})
+            dates = sorted({moment for moment in base.known_from(time) if moment is not None})
             for at in self._beginnings(dates):
                 self._compare(list(self._pairs(at, self.check.until))[:1], time)
             for at in self.check.cuts(dates[0] if dates else self.check.since):
@@ -253,7 +253,7 @@ class _Checking:
             self._skip(f"the lake has no later rows of {', '.join(worlds.datasets)}")
             return
         yield _Pair(at, _CUT.format(spelled), full, self._task(cut(), as_of), cut)
-        yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed), as_of))
+        yield _Pair(at, _ALTERED.format(spelled), full, self._task(worlds.altered(at, seed, as_of), as_of))
 
     def _late_pairs(self, at: datetime) -> Iterator[_Pair]:
         """Yield the pair of worlds in which some rows were published late, as of the instant itself.
@@ -286,11 +286,12 @@ class _Checking:
                 self._compare_failures(pair, left, right, looks=time is None)
                 continue
             until = None if time is None else pair.at
-            if not any(past_rows(left.answer, right.answer, time, until)):
+            compared = past(left.answer, right.answer, time, until)
+            if not any(answer.rows for answer in compared):
                 self._skip("no row of the answer is dated up to the instant")
                 continue
             self.report.compared += 1
-            for column, difference in differences(left.answer, right.answer, time=time, until=until).items():
+            for column, difference in differences(*compared, time=time).items():
                 example = self.examples.get(column)
                 if example is None or difference.count < example[1].count:
                     self.examples[column] = (pair, difference)
@@ -359,7 +360,10 @@ class _Checking:
                 name
                 for name, right in zip(candidates, rights, strict=True)
                 if left.answer is not None
-                and (right.answer is None or column in differences(left.answer, right.answer, time=time, until=until))
+                and (
+                    right.answer is None
+                    or column in differences(*past(left.answer, right.answer, time, until), time=time)
+                )
             )
         return causes
 

@@ -9,14 +9,12 @@ import gc
 import importlib.util
 import inspect
 import os
-import pickle
 import random
-import struct
 import sys
 import traceback
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -26,32 +24,18 @@ import duckdb
 
 from pitlake.check import readers
 from pitlake.check.tables import answer_of
-from pitlake.check.tasks import Function, Task, TaskReply
+from pitlake.check.tasks import Function, Task, TaskReply, read, write
 from pitlake.check.watching import Watch, clock_ahead
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
+from pitlake.questions.catalogue import unions
 from pitlake.session.in_process import InProcess
 from pitlake.session.sql import engine, statements
 from pitlake.session.viewpoint import Viewpoint
 
-LENGTH = struct.Struct(">Q")
 _REPLIED = 93
 """The exit status of a process that wrote its reply; a function may end its process with 0."""
-__all__ = ["InProcess", "main", "read", "write"]  # imported here once, for all forks
-
-
-def write(stream: IO[bytes], value: object) -> None:
-    content = pickle.dumps(value)
-    stream.write(LENGTH.pack(len(content)) + content)
-    stream.flush()
-
-
-def read(stream: IO[bytes]) -> Any:
-    """Read a value that `write` wrote. Raises EOFError at the end of the stream."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        raise EOFError
-    return pickle.loads(stream.read(LENGTH.unpack(head)[0]))  # noqa: S301 - from our own other end
+__all__ = ["InProcess", "main"]  # imported here once, for all forks
 
 
 def main() -> None:
@@ -61,6 +45,7 @@ def main() -> None:
             import_module(library)  # Import it before forking, because the import takes a second.
     all_datasets()
     statements.installed()
+    unions()
     prepared = engine.connect()  # It has no thread, so each fork has a copy that works.
     readers.wrap()
     gc.freeze()
@@ -124,9 +109,10 @@ def run(task: Task, prepared: duckdb.DuckDBPyConnection) -> list[TaskReply]:
         takes_as_of = _takes_as_of(function)
     except BadInput as error:
         return [TaskReply(None, str(error), (error.field, error.problem, error.next_step))]
-    replies = []
+    replies, sessions = [], ExitStack()
     for at in task.instants:
-        reply = _call(task, watch, function, at, takes_as_of)
+        sessions.close()  # The last one ends with the process, which takes less time.
+        reply = _call(task, watch, function, at, takes_as_of, sessions)
         watch.note_data_modules(before)
         replies.append(replace(reply, sightings=tuple(watch.sightings)))
     return replies
@@ -168,13 +154,11 @@ def _takes_as_of(function: Any) -> bool:
     return takes
 
 
-def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bool) -> TaskReply:
+def _call(task: Task, watch: Watch, function: Any, at: datetime, takes_as_of: bool, sessions: ExitStack) -> TaskReply:
     watch.at = None
-    with ExitStack() as stack:
-        session = stack.enter_context(watch.open(Viewpoint(as_of=at)))
-        watch.at = at
-        if task.clock > timedelta():
-            stack.enter_context(clock_ahead(task.clock))
+    session = sessions.enter_context(watch.open(Viewpoint(as_of=at)))
+    watch.at = at
+    with clock_ahead(task.clock) if task.clock else nullcontext():
         try:
             returned = function(session, at) if takes_as_of else function(session)
             answer = answer_of(returned)

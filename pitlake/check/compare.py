@@ -3,11 +3,12 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import compress
 from typing import Any
 
-from pitlake.check.tables import Answer, public_from
+from pitlake.check.tables import Answer
 
 ABSENT = "no such row"
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
@@ -27,18 +28,11 @@ class Difference:
     count: int
 
 
-def differences(
-    left: Answer, right: Answer, *, time: str | None = None, until: datetime | None = None
-) -> dict[str, Difference]:
-    """Return the first difference of each column.
-
-    Args:
-        time: The column that dates the rows, which gives the order of comparison.
-        until: Compare only the rows dated at or before this instant.
-    """
-    left_rows, right_rows = past_rows(left, right, time, until)
-    if left_rows == right_rows:
+def differences(left: Answer, right: Answer, *, time: str | None = None) -> dict[str, Difference]:
+    """Return the first difference of each column. time: the column that dates the rows, which gives the order."""
+    if left.columns == right.columns:
         return {}
+    left_rows, right_rows = _rows(left), _rows(right)
     names = list(dict.fromkeys([*left.columns, *right.columns]))
     key = _key((left, left_rows), (right, right_rows), names, time)
     pairs, left_only, right_only = _matched(left_rows, right_rows, key)
@@ -55,10 +49,10 @@ def differences(
     }
 
 
-def past_rows(left: Answer, right: Answer, time: str | None, until: datetime | None) -> tuple[list[Row], list[Row]]:
-    """Return the rows of both answers that are compared: all, or those dated at or before `until`."""
+def past(left: Answer, right: Answer, time: str | None, until: datetime | None) -> tuple[Answer, Answer]:
+    """Return both answers with the rows that are compared: all, or those dated at or before `until`."""
     since = max(_first(left, time), _first(right, time))  # Panels of the last n rows may begin at different rows.
-    return _rows(left, time, since, until), _rows(right, time, since, until)
+    return _past(left, time, since, until), _past(right, time, since, until)
 
 
 def same(first: Any, second: Any) -> bool:
@@ -73,16 +67,19 @@ def same(first: Any, second: Any) -> bool:
 
 
 def _first(answer: Answer, time: str | None) -> datetime:
-    dates = public_from(answer.columns.get(time, [])) if time else []
-    return min((moment for moment in dates if moment is not None), default=datetime.min.replace(tzinfo=timezone.utc))
+    moments = {moment for moment in answer.known_from(time) if moment is not None}
+    return min(moments, default=datetime.min.replace(tzinfo=timezone.utc))
 
 
-def _rows(answer: Answer, time: str | None, since: datetime, until: datetime | None) -> list[Row]:
-    rows = [dict(zip(answer.columns, values, strict=True)) for values in zip(*answer.columns.values(), strict=True)]
-    if time is None or until is None or time not in answer.columns:
-        return rows
-    dated = zip(rows, public_from(answer.columns[time]), strict=True)
-    return [row for row, public in dated if public is not None and since <= public <= until]
+def _past(answer: Answer, time: str | None, since: datetime, until: datetime | None) -> Answer:
+    if until is None or time not in answer.columns:
+        return answer
+    is_past = [moment is not None and since <= moment <= until for moment in answer.known_from(time)]
+    return replace(answer, columns={name: list(compress(each, is_past)) for name, each in answer.columns.items()})
+
+
+def _rows(answer: Answer) -> list[Row]:
+    return [dict(zip(answer.columns, values, strict=True)) for values in zip(*answer.columns.values(), strict=True)]
 
 
 def _key(

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 
-from pitlake.check import child
-from pitlake.check.tasks import Task, TaskReply
+from pitlake.check.tasks import Task, TaskReply, read, write
 from pitlake.errors import PitlakeError
 
 _PROGRAM = "from pitlake.check.child import main; main()"
@@ -59,8 +58,8 @@ class Runners:
     def _run(self, task: Task) -> list[TaskReply]:
         process = self._idle.get()
         try:
-            child.write(process.tasks, task)
-            replies: list[TaskReply] = child.read(process.replies)
+            write(process.tasks, task)
+            replies: list[TaskReply] = read(process.replies)
         except (EOFError, BrokenPipeError):
             raise PitlakeError("the process that runs the function ended; its output above says why") from None
         finally:

@@ -21,6 +21,7 @@ _IDS = frozenset({"id", "evidence", "accession_no", "content_hash", "hash", "url
 _LONGEST_NAME = 40
 LEAST_DATES = 3  # A table with fewer dates is a snapshot of one instant, not a history.
 _PLAIN = (bool, int, float, str, bytes, date, time, timedelta, Decimal, type(None))
+_UNCHANGED = {*_PLAIN, datetime} - {float}
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,20 @@ class Answer:
 
     columns: Mapping[str, list[Any]]
     index: tuple[str, ...] = ()
-    times: tuple[str, ...] = field(default=())
+    times: tuple[str, ...] = ()
+    _known_from: dict[str, list[datetime | None]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def rows(self) -> int:
         return len(next(iter(self.columns.values()), []))
+
+    def known_from(self, name: str | None) -> list[datetime | None]:
+        """Return the instants from which the rows are in the past, by a column of dates; none without the column."""
+        if name is None or name not in self.columns:
+            return []
+        if name not in self._known_from:
+            self._known_from[name] = public_from(self.columns[name])
+        return self._known_from[name]
 
     def time_column(self, name: str | None) -> str | None:
         """Return the column that dates the rows, or None if the result is a snapshot of one instant.
@@ -71,7 +81,11 @@ def public_from(values: Sequence[Any]) -> list[datetime | None]:
     Midnights are days unless the column has other clock times, which are read as UTC if they have no zone. A day is in
     the past from its end in New York.
     """
-    names = [repr(value) for value in values]
+    # Equal instants of two zones differ, because each may be a midnight of its own.
+    names = [
+        (value, value.tzinfo) if isinstance(value, datetime) else value if isinstance(value, date) else repr(value)
+        for value in values
+    ]
     distinct = dict(zip(names, values, strict=True))
     zoned = [
         _in_utc(value) if isinstance(value, datetime) and value.time() != time() else value
@@ -92,8 +106,8 @@ def _in_utc(value: Any) -> Any:
 
 def _dates(values: Sequence[Any]) -> set[Any]:
     """Return the distinct dates of a column; none if it contains anything else."""
-    dates = {value for value in values if value is not None}
-    return dates if dates and all(isinstance(value, date) for value in dates) else set()
+    dates = [value for value in values if value is not None]
+    return set(dates) if all(isinstance(value, date) for value in dates) else set()
 
 
 def answer_of(returned: Any) -> Answer:
@@ -120,7 +134,7 @@ def answer_of(returned: Any) -> Answer:
 
 
 def _columns(columns: Mapping[Any, Sequence[Any]], index: Sequence[Any] = (), times: Sequence[Any] = ()) -> Answer:
-    plain = {str(name): [_plain(value) for value in values] for name, values in columns.items()}
+    plain = {str(name): _plain_values(values) for name, values in columns.items()}
     if len({len(values) for values in plain.values()}) > 1:
         raise BadInput("function", "returned columns of different lengths", "give each column a value for each row")
     positions = [name for name, values in plain.items() if POSITIONS.fullmatch(name) and _are_positions(values)]
@@ -149,12 +163,23 @@ def _from_pandas(frame: Any) -> Answer:
             continue
         name = f"index_{level}" if name is None else str(name)
         index.append(name)
-        columns[name] = list(values.astype(object))
+        columns[name] = _pandas_values(values)
         if isinstance(values, pd.DatetimeIndex | pd.PeriodIndex):
             times.append(name)
     for number, name in enumerate(frame.columns):
-        columns.setdefault(str(name), list(frame.iloc[:, number].astype(object)))
+        columns.setdefault(str(name), _pandas_values(frame.iloc[:, number]))
     return _columns(columns, index, times)
+
+
+def _pandas_values(values: Any) -> list[Any]:
+    """Return the values of a column or index, each distinct instant as one object."""
+    import pandas as pd
+
+    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return list(values.tolist())
+    codes, instants = pd.factorize(values)
+    distinct = [*pd.DatetimeIndex(instants).to_pydatetime(), None]  # pandas gives a missing value the code -1.
+    return [distinct[code] for code in codes]
 
 
 def _from_polars(frame: Any) -> Answer:
@@ -188,6 +213,15 @@ def _from_list(returned: Sequence[Any], index: Sequence[str] = ()) -> Answer:
     if len(widths) == 1 and min(widths) > 1:
         return _columns({str(place): values for place, values in enumerate(zip(*returned, strict=True))})
     return _columns({"value": list(returned)})
+
+
+def _plain_values(values: Sequence[Any]) -> list[Any]:
+    kinds = set(map(type, values))
+    if kinds <= _UNCHANGED:
+        return list(values)
+    if kinds <= {float, type(None)}:
+        return [value if value == value else None for value in values]
+    return [_plain(value) for value in values]
 
 
 def _plain(value: Any) -> Any:

@@ -1,16 +1,19 @@
 """The messages between a check and the processes that run the function: the function, its calls, and replies."""
 
 import inspect
+import pickle
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pitlake.check.tables import Answer
 from pitlake.errors import BadInput
 from pitlake.lake.storage.manifest import Snapshot
 
+LENGTH = struct.Struct(">Q")
 EXAMPLE = "give FILE.py::FUNCTION, such as features.py::panel"
 
 
@@ -96,3 +99,17 @@ class TaskReply:
     bad_input: tuple[str, str, str] | None = None
     sightings: tuple[Sighting, ...] = ()
     datasets: frozenset[str] | None = None
+
+
+def write(stream: IO[bytes], value: object) -> None:
+    content = pickle.dumps(value)
+    stream.write(LENGTH.pack(len(content)) + content)
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> Any:
+    """Read a value that `write` wrote. Raises EOFError at the end of the stream."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        raise EOFError
+    return pickle.loads(stream.read(LENGTH.unpack(head)[0]))  # noqa: S301 - from our own other end

@@ -21,7 +21,7 @@ from pitlake.lake.storage.files import ceil_millis, floor_millis, write_parquet
 from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.tombstones import superseded_table_name
 
-BEFORE, AFTER = timedelta(days=120), timedelta(days=400)
+BEFORE, AFTER, MONTH = timedelta(days=120), timedelta(days=400), timedelta(days=31)
 """How far around the instant rows are delayed and altered; later rows are left out."""
 DELAYED = 0.2  # the share of the rows shortly before the instant that are published after it
 _SYSTEM = frozenset({AVAILABLE_AT, OBSERVED_AT, "available_at_source", "evidence", "content_hash", "basis"})
@@ -44,7 +44,7 @@ class Worlds:
     def cut(self, at: datetime, datasets: Collection[str] | None = None, *, of: Snapshot | None = None) -> Snapshot:
         """Return a world in which nothing of these datasets (default: all) became public after an instant."""
         names = set(self.datasets if datasets is None else datasets)
-        bound = pa.scalar(at, pa.timestamp("us", "UTC"))
+        bound = _scalar(at)
 
         def cut(file: DataFile) -> list[DataFile]:
             if file.hi <= at:
@@ -53,22 +53,24 @@ class Worlds:
 
         return self._changed(of or self.full, names, cut)
 
-    def altered(self, at: datetime, seed: int) -> Snapshot:
+    def altered(self, at: datetime, seed: int, until: datetime) -> Snapshot:
         """Return a world that is the same up to an instant, with its rows in another order, and different afterwards.
 
-        Numbers are changed; texts are permuted, so that each remains a valid value.
+        Numbers are changed; texts are permuted, so that each remains a valid value. It ends at `until`, or with the
+        month after `at` if that is later.
         """
+        end = min(at + AFTER, max(until, at + MONTH))
         rng = np.random.default_rng(seed)
-        bound = pa.scalar(at, pa.timestamp("us", "UTC"))
+        bound = _scalar(at)
 
         def alter(file: DataFile) -> list[DataFile]:
             if file.hi < at - BEFORE:
                 return [file]
-            if file.lo > at + AFTER:
+            if file.lo > end:
                 return []
 
             def alter_rows(rows: pa.Table) -> pa.Table:
-                later = rows.filter(pc.greater(rows[AVAILABLE_AT], bound))
+                later = _until(rows.filter(pc.greater(rows[AVAILABLE_AT], bound)), _scalar(end))
                 whole = pa.concat_tables([_until(rows, bound), _altered(later)])
                 return whole.take(pa.array(rng.permutation(len(whole))))
 
@@ -83,21 +85,20 @@ class Worlds:
         def delay(file: DataFile) -> list[DataFile]:
             if file.hi < at - BEFORE or file.lo > at:
                 return [file]
-            chosen = [rng.random() < DELAYED for _ in range(file.rows)]
-            day = timedelta(days=1)
+            chosen = pa.array([rng.random() < DELAYED for _ in range(file.rows)])
 
-            def is_late(rows: pa.Table) -> list[bool]:
-                recent = [at - BEFORE <= moment <= at for moment in rows[AVAILABLE_AT].to_pylist()]
-                return [late and near for late, near in zip(chosen, recent, strict=True)]
+            def is_late(rows: pa.Table) -> pa.ChunkedArray:
+                times = rows[AVAILABLE_AT]
+                recent = pc.and_(pc.greater_equal(times, _scalar(at - BEFORE)), pc.less_equal(times, _scalar(at)))
+                return pc.and_(recent, chosen)
 
             def delay_rows(rows: pa.Table) -> pa.Table:
-                late = rows.filter(pa.array(is_late(rows), pa.bool_()))
-                moments = pa.array(
-                    [at + day * (1 + number % 9) for number in range(len(late))], rows.schema.field(AVAILABLE_AT).type
-                )
-                return late.set_column(late.column_names.index(AVAILABLE_AT), rows.schema.field(AVAILABLE_AT), moments)
+                late = rows.filter(is_late(rows))
+                field, days = rows.schema.field(AVAILABLE_AT), range(len(late))
+                moments = pa.array([at + timedelta(days=1 + number % 9) for number in days], field.type)
+                return late.set_column(late.column_names.index(AVAILABLE_AT), field, moments)
 
-            punctual = self._rewritten(file, lambda rows: rows.filter(pa.array([not late for late in is_late(rows)])))
+            punctual = self._rewritten(file, lambda rows: rows.filter(pc.invert(is_late(rows))))
             return [*punctual, *self._rewritten(file, delay_rows)]
 
         return self._changed(self._without_tombstones(), set(self.datasets), delay)
@@ -155,6 +156,10 @@ def _read(file: DataFile) -> pa.Table:
         pa.field(OBSERVED_AT, rows.schema.field(AVAILABLE_AT).type, nullable=False),
         pq.read_table(file.beside.path, columns=[OBSERVED_AT], partitioning=None)[OBSERVED_AT],
     )
+
+
+def _scalar(at: datetime) -> pa.Scalar:
+    return pa.scalar(at, pa.timestamp("us", "UTC"))
 
 
 def _until(rows: pa.Table, bound: pa.Scalar) -> pa.Table:

@@ -28,6 +28,11 @@ _BOUND = re.compile(
 _LIMIT = re.compile(
     r"limit|count|num|max_?(?:results|items|count)|(?:page_?|^)size|per_?page|num_results|n|top_?k|first"
 )
+_PLACE_IN_LIST = re.compile(
+    r"(?:\w*_)?(?:rank|position|ordinal|total|of)|(?:row|item|result|page)_?(?:no|num|number|index)|index"
+    r"|total_?(?:count|results|hits|items|pages)|num_?(?:found|results)",
+    re.IGNORECASE,
+)
 _TOKEN_ARGUMENT = re.compile(r"(?:page_?|next_?)?token|(?:next_?)?cursor|after", re.IGNORECASE)
 _TOKEN_MEMBER = re.compile(r"next_?(?:page_?)?(?:token|cursor)|next|cursor", re.IGNORECASE)
 _NUMBERED_PAGE, _OFFSET = re.compile(r"page(?:_?(?:number|no|num))?", re.IGNORECASE), re.compile(r"offset|skip")
@@ -260,7 +265,11 @@ def _items(place: str, items: list[Any]) -> tuple[list[str], str]:
     else:
         lines.append("published = []")
         problem = "no member of an item can be read as its publication."
-    lines.append(f"fields = {_list(name for name in names if name not in OWN_NAMES)}")
+    places = [
+        name for name in names if _PLACE_IN_LIST.fullmatch(name) and all(type(item.get(name)) is int for item in items)
+    ]
+    lines.append(f"fields = {_list(name for name in names if name not in OWN_NAMES and name not in places)}")
+    lines += [f"# {name} is left out: a place in the list tells how many later items there are." for name in places]
     key = next((name for name in ("id", "uuid", "url", "link", "accession_number") if name in names), "")
     lines.append(
         f"key = {_list([key])}" if key else '# key = ["…"]  # members that identify an item, so that edits are seen'

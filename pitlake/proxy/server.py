@@ -180,6 +180,8 @@ class Proxy:
             )
             if cut.refusal is not None:
                 return cut
+            if isinstance(cut.following, list | dict) and cut.following:
+                return CutAnswer()  # Its next page can't be asked for, and one page tells how many later items it has.
             new = {row["evidence"]: row for row in cut.rows if row["evidence"] not in rows}
             rows |= new
             left_out |= {gap["reason"]: gap for gap in cut.left_out}
@@ -224,7 +226,9 @@ def _following(cut: CutAnswer, pages: Pages | None, token: Any) -> Any:
         return None
     if pages.place is None:
         return token + pages.step if _is_page(cut) and cut.counts else None
-    is_token = isinstance(cut.following, str | int) and not isinstance(cut.following, bool) and cut.following != ""
+    is_token = (
+        isinstance(cut.following, str | int | float) and not isinstance(cut.following, bool) and cut.following != ""
+    )
     return cut.following if is_token else None
 
 

@@ -4,37 +4,46 @@ A text is a time as a whole, not by what it mentions. Of several readings the la
 that an abbreviation names, and of a clock that shows a time twice.
 """
 
+import html
 import re
 import unicodedata
 from calendar import monthrange
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from pitlake.clock import NEW_YORK
 from pitlake.times import end_of_day, later, zone_named
 
-Pattern = tuple[re.Pattern[str], tuple[str, ...]]
+Orders = tuple[str, ...]
+Pattern = tuple[re.Pattern[str], Orders]
 """A pattern of a day, with the orders in which its groups may be read."""
 DAY = timedelta(days=1)
 LONGEST_TIME = 100
+T = TypeVar("T")
+_AROUND = " \t\r\n'\"()[]*`|~#>"
+_ZEROS = str.maketrans("123456789", "000000000")
 _WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
 
-# English, German, French, Spanish, Italian, Portuguese and Dutch.
+# English, German, French, Spanish, Italian, Portuguese, Dutch, Danish, Swedish, Polish, Czech, Russian, Turkish and
+# Finnish.
 _MONTH_WORDS = """\
-january jan januar jänner janvier janv enero ene gennaio gen janeiro januari
-february feb februar février févr fév febrero febbraio fevereiro fev februari
-march mar märz mär mrz mars marzo março maart mrt
-april apr avril avr abril abr aprile
-may mai mayo maggio mag maio mei
-june jun juni juin junio giugno giu junho
-july jul juli juillet juil julio luglio lug julho
-august aug août aou agosto ago augustus
-september sep sept septembre septiembre settembre set setembro
-october oct oktober okt octobre octubre ottobre ott outubro out
-november nov novembre noviembre novembro
-december dec dezember dez décembre déc diciembre dic dicembre dezembro""".splitlines()
+january jan januar jänner janvier janv enero ene gennaio gen janeiro januari stycznia ledna января ocak tammikuuta
+february feb februar feber février févr fév febrero febbraio fevereiro februari lutego února февраля şubat helmikuuta
+march mar märz mär mrz mars marzo março maart mrt marts marca března марта mart maaliskuuta
+april apr avril avr abril abr aprile kwietnia dubna апреля nisan huhtikuuta
+may mai mayo maggio mag maio mei maj maja května мая mayıs toukokuuta
+june jun juni juin junio giugno giu junho czerwca června июня haziran kesäkuuta
+july jul juli juillet juil julio luglio lug julho lipca července июля temmuz heinäkuuta
+august aug août aou agosto ago augustus augusti sierpnia srpna августа ağustos elokuuta
+september sep sept septembre septiembre settembre set setembro września září сентября eylül syyskuuta
+october oct oktober okt octobre octubre ottobre ott outubro out października října октября ekim lokakuuta
+november nov novembre noviembre novembro listopada listopadu ноября kasım marraskuuta
+december dec dezember dez décembre déc diciembre dic dicembre dezembro grudnia prosince декабря aralık joulukuuta\
+""".splitlines()
 _MONTHS = {word: number for number, line in enumerate(_MONTH_WORDS, 1) for word in line.split()}
 _MONTH_WORD = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
 # The alternatives are slow, so they are only tried on a word that a number follows.
@@ -43,16 +52,20 @@ _DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
 _YEAR_NUMBER = r"(\d{4}|'\d{2})(?!\d)"
 _LIKE_NUMBERS = ("ymd", "mdy", "dmy")
 _NUMBERED_DAYS = (
-    (re.compile(r"(?<!\d)(\d{4})(?:[-/._]|\s*年\s*)(\d{1,2})(?:[-/._]|\s*月\s*)(\d{1,2})(?!\d)"), ("ymd",)),
-    (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?!\d)"), ("ymd",)),
+    (
+        re.compile(r"(?<!\d)(\d{4})(?:[-/_]|\. ?|\s*[年년] ?)(\d{1,2})(?:[-/_]|\. ?|\s*[月월] ?)(\d{1,2})(?!\d)"),
+        ("ymd",),
+    ),
+    (re.compile(r"(?<![\d:])(\d{4}):(\d\d):(\d\d)(?![\d:])"), ("ymd",)),
+    (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?:(?!\d)|(?=[0-2]\d[0-5]\d[0-5]\d(?!\d)))"), ("ymd",)),
     (re.compile(r"(?<![\d.])(\d{1,2})\s?[-/._]\s?(\d{1,2})\s?[-/._]\s?(\d{4})(?!\d)"), ("mdy", "dmy")),
-    (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)(?!\d)"), ("ywk",)),
+    (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)?(?!\d)"), ("ywk",)),
     (re.compile(r"(?<!\d)(\d{4})-(\d{3})(?!\d|-)"), ("yn",)),
 )
 _NAMED_DAYS = (
     (
         re.compile(
-            rf"\b{_MONTH}[\s/-]*{_DAY_NUMBER},?(?:[\s/-]+|\s+\d\d:\d\d(?::\d\d)?(?:\s+[A-Z+\d]{{2,5}})?\s+){_YEAR_NUMBER}",
+            rf"\b{_MONTH}[\s/-]*(?:\d\d?\s?(?:-|to|and|&)\s?)?{_DAY_NUMBER},?(?:[\s/-]+|\s+\d\d:\d\d(?::\d\d)?(?:\s+[A-Z+\d]{{2,5}})?\s+){_YEAR_NUMBER}",
             re.IGNORECASE,
         ),
         ("mdy",),
@@ -91,12 +104,7 @@ _PERIODS = (
     (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
-_DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 14)
-# The most usual spelling with words has one reading.
-_MAIL = re.compile(
-    r"(?:[A-Z][a-z]{2}, )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) (\d\d):(\d\d):(\d\d)"
-    r" (?:GMT|UTC|([+-](?:0\d|1[0-4])[0-5]\d))"
-)
+_DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 12, 14)
 _CLOCK = re.compile(
     r"(?<![\d:])(\d{1,2})(?:(?:[:h時点]|\.(?=\d{2}(?:\D|$)))\s?(\d{2})(?:[:.分]?\s?(\d{2})(?:[.,](\d{1,9}))?秒?)?)?"
     r"\s*(a\.?m\.?|p\.?m\.?)?(?![\d:])",
@@ -112,9 +120,10 @@ _IANA = re.compile(r"[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?")
 _FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d{4}|\d\D+\d\d|'\d\d")
 _HAS_LETTER = re.compile(r"[A-Za-z]")
 _HAS_WORD = re.compile(r"[^\W\d_]{3}")
-_YEAR_BEFORE_CLOCK = re.compile(r"(?<=\d{4}):(?=\d\d:\d\d)")
+_YEAR_BEFORE_CLOCK = re.compile(r"(?<=[/-]\d{4}):(?=\d\d:\d\d)")
+_AFTERNOON = re.compile(r"(?:午後|下午|오후)\s*(\d{1,2})(?:[:時时点點]|시\s?)(\d\d)?(?:[分분])?")
+_ERA = re.compile(r"令和\s?(\d{1,2}|元)\s?年")
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|[^\s]")
-_PUNCTUATION = frozenset("-/.:,+()[]|·•–—'\"年月日時时点分秒_~º")
 _HOURS_OF_ZONES = {
     "utc": 0, "gmt": 0, "z": 0, "ut": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8,
     "pdt": -7, "akst": -9, "akdt": -8, "hst": -10, "ast": -4, "adt": -3, "nst": -3.5, "brt": -3, "art": -3, "wet": 0,
@@ -133,10 +142,15 @@ _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, ho
 }
 _WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday friday saturday sunday
     montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche
-    lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato"""
+    lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato
+    mo di mi do fr sa so 月 火 水 木 金 土 日 月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日
+    周一 周二 周三 周四 周五 周六 周日 星期一 星期二 星期三 星期四 星期五 星期六 星期日"""
 _LABELS = """at of on the as by from to until since and date time last first updated update published posted edited
     modified created released filed added effective st nd rd th er e de del der den dem am um uhr le à a m p pm h t w
-    standard daylight summer local noon midnight le il el o"""
+    standard daylight summer local noon midnight le il el o close data last trade through kl om op г år
+    stand zuletzt aktualisiert geändert veröffentlicht mis mise jour publié modifié actualizado publicado modificado
+    aggiornato pubblicato atualizado às bijgewerkt gepubliceerd opdateret uppdaterad
+    更新 更新日 最終更新 公開 发布 发布于 更新于 年 時 时 点 點 分 秒 년 월 일 시 분 초 午前 上午 오전 º"""
 _TIME_WORDS = frozenset((*_MONTHS, *_ZONES, *_WEEKDAYS.split(), *_LABELS.split()))
 _QUARTERS_AND_YEARS = (
     re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
@@ -156,8 +170,9 @@ class _Signs(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         sign = chr(code)
+        category = unicodedata.category(sign)
         plain_sign = str(unicodedata.digit(sign)) if sign.isdigit() else " " if sign.isspace() else sign
-        self[code] = None if unicodedata.category(sign) == "Cf" else plain_sign
+        self[code] = None if category == "Cf" else "-" if category == "Pd" or sign == "−" else plain_sign
         return self[code]
 
 
@@ -166,7 +181,14 @@ _SIGNS = _Signs()
 
 def plain(text: str) -> str:
     """Return a text with compatibility characters and other digits as ASCII, and without invisible characters."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    if "&" in text:
+        text = html.unescape(text)
+    text = text.replace("\\/", "/")
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    text = _ERA.sub(lambda era: f"{2018 + (1 if era[1] == '元' else int(era[1]))}年", text)
+    return _AFTERNOON.sub(r" \1:\2 pm ", text) if _AFTERNOON.search(text) else text
 
 
 @lru_cache(maxsize=4096)
@@ -180,25 +202,31 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
         zone: The zone of times without one, by default New York's.
         is_named_time: Whether the member's name says that it is a time, so that months, quarters and years count too.
     """
-    text = plain(text).strip(" \t\r\n'\"()[]") if len(text) <= LONGEST_TIME else ""
+    text = plain(text).strip(_AROUND) if len(text) <= LONGEST_TIME else ""
     word = _FIRST_WORD.match(text)
     is_number = text.isdecimal() and not is_named_time and len(text) not in _DIGITS_OF_DAYS
     if is_number or not _HAS_DIGITS.search(text) or (word and word[1].lower() not in _TIME_WORDS):
         return ()
-    if (mail := _MAIL.fullmatch(text)) and (moment := _of_mail(mail)):
-        return (counted_from(moment, zone),)
     if whole := _COMPACT.fullmatch(text):
         # Milliseconds, microseconds and nanoseconds since 1970 may look like a day of the years 1001 to 1999.
-        is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not (is_named_time or len(text) == 14))
+        is_day = is_named_time or len(text) in _DIGITS_OF_DAYS
+        is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not is_day)
         return () if is_count else _compact(whole, zone)
+    layout = _layout(text.translate(_ZEROS), is_named_time)
+    if layout and (moment := layout.read(text, zone)):
+        return (moment,)
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
         return ()
     spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
-    days, rest = _days(_COLON_CLOCK.sub(" ", rest), is_named_time)
+    days, rest = _days(_COLON_CLOCK.sub(_blank, rest), is_named_time, _latest_of)
+    if is_named_time and not days:
+        periods = ((whole, orders) for pattern, orders in _PERIODS if (whole := pattern.fullmatch(rest.strip())))
+        days = [day for whole, orders in periods if (day := _latest_of(whole, orders))]
     if not days:
         return ()
-    clocks = [clock for shape in (*spelled_clocks, *_CLOCK.finditer(rest)) if (clock := _clock(shape)) is not None]
+    clock_shapes = (*spelled_clocks, *_CLOCK.finditer(rest))
+    clocks = [clock for shape in clock_shapes if (clock := _clock(*shape.groups())) is not None]
     own_zone = zones[0] if zones else zone or NEW_YORK
     with suppress(OverflowError):
         if len(days) == 1 and len(clocks) == 1 and clocks[0] != time():
@@ -242,14 +270,52 @@ def names_later_period(text: str, day: date) -> bool:
     return False
 
 
-def _of_mail(shape: re.Match[str]) -> datetime | None:
-    """Return the instant of a time in a mail's spelling; None for a midnight, which is a day."""
-    day, month, year, hour, minute, second, ahead = shape.groups()
-    with suppress(ValueError, OverflowError):
-        clock = time(int(hour), int(minute), int(second))
-        wall = datetime.combine(date(int(year), _MONTHS[month.lower()], int(day)), clock)
-        return wall.replace(tzinfo=_offset(ahead or "Z")).astimezone(timezone.utc) if clock != time() else None
-    return None
+@dataclass(frozen=True)
+class _Layout:
+    """Where texts of one shape have the parts of their only day and clock. clock: the same with am or pm, or None."""
+
+    day: tuple[slice, ...]
+    orders: tuple[str, ...]
+    clock: tuple[slice | None, ...] | None
+    zone: tzinfo | None
+    offset: slice | None
+
+    def read(self, text: str, zone: tzinfo | None) -> datetime | None:
+        """Return the instant of a text of this shape; None if one of its parts is not valid."""
+        day = _latest(tuple([text[part] for part in self.day]), self.orders, first_of_month=False)
+        clock = _clock(*[part and text[part] for part in self.clock]) if self.clock else time()
+        ahead = self.offset and text[self.offset].replace(":", "")
+        if day is None or clock is None or (ahead and int(ahead[1:3]) > 14):
+            return None
+        own_zone = _offset(ahead) if ahead else self.zone or zone or NEW_YORK
+        with suppress(OverflowError):
+            if clock == time():
+                return end_of_day(day, own_zone)
+            return counted_from(later(datetime.combine(day, clock), own_zone), zone)
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _layout(shape: str, is_named_time: bool) -> _Layout | None:
+    """Return the layout of texts of a shape, whose digits are zeros; None if their digits decide it."""
+    shape = _YEAR_BEFORE_CLOCK.sub(" ", shape)
+    rest, zones = _without_zone(shape)
+    offsets = [each for each in _OFFSET.finditer(shape) if ":" in shape[: each.start()] or each[0][0] in "UG"]
+    if not _is_of_time_words(rest) or len(offsets) > 1 or (offsets and offsets[0].end(3) - offsets[0].start(2) < 4):
+        return None
+    clocks = [*_COLON_CLOCK.finditer(rest)]
+    days, rest = _days(_COLON_CLOCK.sub(_blank, rest), is_named_time, lambda day, orders: (day, orders))
+    clocks = [each for each in (*clocks, *_CLOCK.finditer(rest)) if each[2] or each[5]]
+    if len(days) != 1 or len(clocks) > 1:
+        return None
+    (day, orders), clock = days[0], clocks[0] if clocks else None
+    return _Layout(
+        tuple(slice(*day.span(number)) for number in range(1, len(orders[0].replace("-", "x")) + 1)),
+        orders,
+        clock and tuple(slice(*clock.span(number)) if clock[number] else None for number in range(1, 6)),
+        zones[0] if zones else None,
+        slice(offsets[0].start(1), offsets[0].end(3)) if offsets else None,
+    )
 
 
 def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:
@@ -268,16 +334,16 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
     for name in _IANA.findall(text):
         with suppress(LookupError):
             zones.append(zone_named(name))
-            text = text.replace(name, " ")
+            text = text.replace(name, " " * len(name))
     for shape in _OFFSET.finditer(text):
         if int(shape[2]) <= 14 and (":" in text[: shape.start()] or shape[0][0] in "UG"):
-            text = f"{text[: shape.start()]} {text[shape.end() :]}"
+            text = text[: shape.start()] + _blank(shape) + text[shape.end() :]
             zones.insert(0, _offset(shape[1] + shape[2].zfill(2) + (shape[3] or "00")))
             break
     if not _HAS_LETTER.search(text):
         return text, zones
     names = [word for word in re.findall(r"[A-Za-z]+", text) if word.lower() in _ZONES]
-    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: " " if shape[0] in names else shape[0], text)
+    text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: _blank(shape) if shape[0] in names else shape[0], text)
     strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
     if not zones and names:
         zones.append(_ZONES[names[-1].lower()])
@@ -293,7 +359,7 @@ def is_clock_or_zone(text: str) -> bool:
         word for word in rest.split() if word.lower() not in _TIME_WORDS or word[1:].lower() in ("m", ".m.")
     )
     shape = _CLOCK.fullmatch(rest)
-    return (bool(zones) and not rest) or (shape is not None and _clock(shape) is not None)
+    return (bool(zones) and not rest) or (shape is not None and _clock(*shape.groups()) is not None)
 
 
 def _offset(ahead: str) -> tzinfo:
@@ -304,33 +370,33 @@ def _offset(ahead: str) -> tzinfo:
 
 
 def _is_of_time_words(text: str) -> bool:
-    return all(
-        token.isdigit() or token in _PUNCTUATION or token.lower() in _TIME_WORDS for token in _TOKEN.findall(text)
-    )
+    return all(token.isdigit() or not token.isalnum() or token.lower() in _TIME_WORDS for token in _TOKEN.findall(text))
 
 
-def _days(text: str, is_named_time: bool) -> tuple[list[date], str]:
-    """Return the days of a text, each at its latest reading, and the text without them."""
+def _days(text: str, is_named_time: bool, read: Callable[[re.Match[str], Orders], T | None]) -> tuple[list[T], str]:
+    """Return what is read of each day of a text, and the text without them."""
     name_patterns = _NAMED_DAYS if _HAS_WORD.search(text) else ()
     patterns: list[Pattern] = [*_NUMBERED_DAYS, *name_patterns, *_SHORT_WHOLE_DAYS]
     if is_named_time:
         patterns += [_SHORT_DOTTED_DAY, *_MONTHS_OF_YEARS]
-    days: list[date] = []
+    days: list[T] = []
     for pattern, orders in patterns:
         for shape in reversed(list(pattern.finditer(text))):
-            if (day := _latest(shape.groups(), orders, first_of_month=False)) is not None:
+            if (day := read(shape, orders)) is not None:
                 days.append(day)
-                text = f"{text[: shape.start()]} {text[shape.end() :]}"
+                text = text[: shape.start()] + _blank(shape) + text[shape.end() :]
         if days and not _HAS_DIGITS.search(text):
             break
-    if is_named_time and not days:
-        days = [
-            day
-            for pattern, orders in _PERIODS
-            if (whole := pattern.fullmatch(text.strip()))
-            and (day := _latest(whole.groups(), orders, first_of_month=False))
-        ]
     return days, text
+
+
+def _blank(shape: re.Match[str]) -> str:
+    """Return blanks in place of a match, so that what follows keeps its place."""
+    return " " * len(shape[0])
+
+
+def _latest_of(shape: re.Match[str], orders: Orders) -> date | None:
+    return _latest(shape.groups(), orders, first_of_month=False)
 
 
 def _read(text: str, patterns: Iterable[Pattern], **how: bool) -> Iterator[date]:
@@ -341,18 +407,18 @@ def _read(text: str, patterns: Iterable[Pattern], **how: bool) -> Iterator[date]
 
 
 @lru_cache(maxsize=4096)
-def _latest(parts: tuple[str, ...], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
+def _latest(parts: tuple[str | None, ...], orders: tuple[str, ...], *, first_of_month: bool) -> date | None:
     readings = [_day(dict(zip(order, parts, strict=True)), first_of_month) for order in orders]
     return max((day for day in readings if day is not None), default=None)
 
 
-def _day(parts: dict[str, str], first_of_month: bool) -> date | None:
+def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
     """Return the day that the parts of a date name; of a period its last day, or its first."""
     spelled_year = parts["y"].lstrip("'")
     year = int(spelled_year) + (2000 if len(spelled_year) <= 2 else 0)
     with suppress(ValueError, OverflowError):
         if "k" in parts:
-            return date.fromisocalendar(year, int(parts["w"]), int(parts["k"]))
+            return date.fromisocalendar(year, int(parts["w"]), int(parts["k"] or (1 if first_of_month else 7)))
         if "n" in parts:
             day = date(year, 1, 1) + (int(parts["n"]) - 1) * DAY
             return day if day.year == year else None
@@ -363,8 +429,7 @@ def _day(parts: dict[str, str], first_of_month: bool) -> date | None:
     return None
 
 
-def _clock(shape: re.Match[str]) -> time | None:
-    hour, minute, second, fraction, half = shape.groups()
+def _clock(hour: Any, minute: Any, second: Any, fraction: Any, half: Any) -> time | None:
     if minute is None and half is None:
         return None
     with suppress(ValueError):

@@ -4,6 +4,7 @@ A date counts at its end. So does midnight, in its own zone, the policy's or New
 dates as midnight, and others convert these to UTC.
 """
 
+import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,20 +17,31 @@ from pitlake.clock import EPOCH, NEW_YORK
 from pitlake.errors import Unreadable
 from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_relative, is_unset, kind_of_name, names_change
 from pitlake.proxy.spellings import LONGEST_TIME, counted_from, days_in, instants_of, names_later_period, plain
-from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
+from pitlake.times import EPOCH_UNITS, ISO, Unset, read
 
 # Sources write 1970-01-01 or an earlier date if they have no date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
-_SHEET_EPOCH = datetime(1899, 12, 30, tzinfo=timezone.utc)
-_SHEET_DAYS, _DAYS = range(30_000, 60_000), range(15_000, 25_000)
+# Counts of days, and which of them is 1970-01-01: of a spreadsheet, of Unix, and Julian.
+_COUNTS_OF_DAYS = (
+    (range(30_000, 60_000), 25_569),
+    (range(15_000, 25_000), 0),
+    (range(2_440_588, 2_490_000), 2_440_587.5),
+)
+_TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each
+_MILLISECONDS = range(946_684_800_000, 4_102_444_800_000)
+_SECONDS = {"seconds", "_seconds", "epochSecond", "epochSeconds"}
+_NAMING, _HEADS = ("name", "key", "label", "field", "property"), ("columns", "fields", "headers", "header")
 _YEARS = range(1900, 2200)
-LONGEST_COUNT = 40
+LONGEST_COUNT, _HIGHEST_COUNT = 40, 10**20
+_LONGEST_PART = 12  # of a day: `September`
 # A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16).
 _CODE = re.compile(r"/?(?:new )?[A-Za-z_.]+\(\s*['\"]?([^()]{1,60}?)['\"]?\s*\)/?")
 _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
-_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
+_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d(?!\d|.* [A-Za-z])")
 _DIGIT = re.compile(r"\d")
-_COUNT = re.compile(r"(-?\d+(?:\.\d+)?)(?:[+-]\d{4})?")
+_COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?)(?:[+-]\d{4})?")
+# JSON, also after `data: ` or in a call such as `callback(…)`.
+_DOCUMENT = re.compile(r"[^{\[\n]{0,40}([{\[].*[}\]])[)\";\s]*", re.DOTALL)
 
 
 class Undated(ValueError):
@@ -117,56 +129,79 @@ class _Strays:
     def _object(self, members: dict[str, Any], kind: int) -> bool:
         if not members or self._parts(members):
             return True
-        inherited = STRONG if {"nanos", "nanoseconds", "_nanoseconds", "nano"}.intersection(members) else kind
+        if members.keys() == {"low", "high", "unsigned"}:  # a whole number of 64 bits in JavaScript
+            low, high = members["low"], members["high"]
+            if type(low) is type(high) is int:
+                return self._number((high << 32) + (low & 0xFFFFFFFF), max(kind, WEAK))
+        is_count = members.keys() & {"nanos", "nanoseconds", "_nanoseconds", "nano"} or members.keys() <= _SECONDS
+        is_named = any(isinstance(members.get(name), str) and kind_of_name(members[name]) for name in _NAMING)
+        inherited = STRONG if is_count else max(kind, WEAK if is_named else NO)
+        heads: list[Any] = next((members[name] for name in _HEADS if isinstance(members.get(name), list)), [])
         readable = []
         for name, member in members.items():
-            if name not in self._ignored:
-                if _DIGIT.search(name):
-                    self._text(name, NO)
-                readable.append(self.read(name, member, inherited))
+            if name in self._ignored:
+                continue
+            if _DIGIT.search(name):
+                self._text(name, WEAK if len(name) in (10, 13) else NO)
+            readable.append(self.read(name, member, inherited))
+            if heads and isinstance(member, list):
+                self._rows(heads, member)
         return not readable or any(readable)
+
+    def _rows(self, heads: list[Any], rows: list[Any]) -> None:
+        """Read the rows of a table by the names of its columns."""
+        for row in rows:
+            for head, cell in zip(heads, row if isinstance(row, list) else (), strict=False):
+                if isinstance(head, str) and (kind := kind_of_name(head)) != NO:
+                    self.read("", cell, min(kind, WEAK))
 
     def _parts(self, members: dict[str, Any]) -> bool:
         names = {"monthvalue": "month", "dayofmonth": "day"}
         parts = {names.get(name.lower(), name.lower()): member for name, member in members.items()}
-        return self._day(parts.get("year"), parts.get("month"), parts.get("day"))
+        return "month" in parts and self._day(parts.get("year"), parts["month"], parts.get("day"))
 
     def _list(self, name: str, members: list[Any], kind: int) -> bool:
-        if kind != NO and len(members) >= 3 and self._day(*members[:3]):
+        if kind != NO and self._day(*members[:3]):
             return True
+        if kind == NO and all(isinstance(row, list) and row and _is_milliseconds(row[0]) for row in members):
+            self._rows(["time"], members)
         readable = [self.read(name, member, kind) for member in members]  # Each may state a time.
         return all(readable)
 
-    def _day(self, year: Any, month: Any, day: Any) -> bool:
-        if type(year) is not int or type(month) is not int or type(day) is not int or year not in _YEARS:
+    def _day(self, year: Any = None, month: Any = None, day: Any = None) -> bool:
+        """Read a day, a month or a year by its parts."""
+        parts = [str(part) for part in (year, month, day) if type(part) in (int, str)]
+        if not (parts and parts[0].isdecimal() and int(parts[0]) in _YEARS) or len(max(parts, key=len)) > _LONGEST_PART:
             return False
-        try:
-            self.instants.append(end_of_day(date(year, month, day), self._zone))
-        except (ValueError, OverflowError):
-            return False
-        return True
+        stated_times = instants_of("-".join(parts), self._zone, is_named_time=True)
+        self.instants += stated_times
+        return bool(stated_times)
 
     def _number(self, count: float, kind: int) -> bool:
         """Read a count since 1970, in seconds or a smaller unit, digits of a date, or a count of days."""
-        if kind == NO:
-            return True
-        if isinstance(count, int) and (stated_times := instants_of(str(count), self._zone)):
+        if kind == NO or not abs(count) < _HIGHEST_COUNT:
+            return kind == NO
+        if count == int(count) and (stated_times := instants_of(str(int(count)), self._zone)):
             self.instants += stated_times
             return True
+        if kind == STRONG and 10**17 <= count < 10**18:
+            self.instants += [start + timedelta(microseconds=int(count) // 10) for start in _TICKS]
         for form in EPOCH_UNITS:
             with suppress(Undated):
                 self.instants.append(published(count, form))
                 return True
-        if kind == STRONG and int(count) in _SHEET_DAYS:
-            self.instants.append(_SHEET_EPOCH + timedelta(days=count + 1))
-        elif kind == STRONG and count in _DAYS:
-            self.instants.append(EPOCH + timedelta(days=count + 1))
+        if kind == STRONG:
+            for days, first in _COUNTS_OF_DAYS:
+                if int(count) in days:
+                    self.instants.append(EPOCH + timedelta(days=count - first + 1))
         return True
 
     def _text(self, spelled: str, kind: int) -> bool:
         text = spelled.strip()
-        if text[:1] in ("{", "[") and text[-1:] in ("}", "]") and self._json(text, kind):
+        if ("{" in text or "[" in text) and self._json(text, kind):
             return True
+        if "\n" in text:
+            self._table(text.splitlines())
         if stated_times := self.stated(text, kind):
             self.instants += [moment for moment in stated_times if moment >= EARLIEST]
             return True
@@ -177,11 +212,20 @@ class _Strays:
         return is_duration_or_zone(text) or (kind == WEAK and not is_relative(text))
 
     def _json(self, text: str, kind: int) -> bool:
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            return False
-        return isinstance(document, dict | list) and self.read("", document, kind)
+        """Read one document, or one in each line."""
+        for parts in ([text], text.splitlines()):
+            documents = [_document(part) for part in parts if part.strip()]
+            if all(isinstance(document, dict | list) for document in documents):
+                return self.read("", documents, kind)
+        return False
+
+    def _table(self, lines: list[str]) -> None:
+        """Read the cells of a text that is a table, such as CSV or Markdown's."""
+        for mark, least in (("\t", 2), ("|", 2), (",", 3), (";", 3)):
+            if len(lines) >= least and mark in lines[0] and len({line.count(mark) for line in lines}) == 1:
+                heads, *rows = ([cell.strip() for cell in line.split(mark)] for line in lines)
+                self.read("", rows, NO)
+                self._rows(heads, rows)
 
     def stated(self, text: str, kind: int) -> Sequence[datetime]:
         """Return the instants that a text as a whole states."""
@@ -206,6 +250,22 @@ class _Strays:
             self._number(int(float(count[1])), WEAK)
             return self.instants[before:]
         return instants_of(inner, self._zone, is_named_time=True)
+
+
+def _document(text: str) -> Any:
+    """Return what a text states as JSON, or as Python writes it; None for anything else."""
+    if (shape := _DOCUMENT.fullmatch(text.strip().lstrip("\ufeff"))) is None:
+        return None
+    for read_text, part in ((json.loads, shape[0]), (json.loads, shape[1]), (ast.literal_eval, shape[1])):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            document = read_text(part)
+            return _document(document) if isinstance(document, str) else document
+    return None
+
+
+def _is_milliseconds(count: Any) -> bool:
+    """Return whether a number without a name is likely to be an instant."""
+    return type(count) is int and count in _MILLISECONDS
 
 
 def is_up_to(text: str, as_of: datetime, zone: tzinfo | None, form: str = ISO) -> bool:

@@ -51,11 +51,12 @@ class Study:
         """
         if options.get("open_mode") or as_of is None:
             raise BadInput("open_mode", "shows the holdout", "ask as of an instant; use `holdout()` to ask the holdout")
-        self._refuse(clock.instant(as_of))
-        session = connect(as_of, lake=self._lake, **options)
+        moment = clock.instant(as_of)
+        self._refuse(moment)
+        session = connect(moment, lake=self._lake, **options)
         session.on_result, session.on_advance = self._count, lambda moment: self._admit(session, moment)
         try:
-            self._admit(session, clock.instant(as_of))
+            self._admit(session, moment)
         except BadInput:
             session.close()
             raise
@@ -187,15 +188,19 @@ class Study:
         if as_of > self.end:
             step = f"ask as of {clock.iso(self.end)} or earlier, or begin a study with a later holdout"
             raise BadInput("as_of", f"is after the holdout of study {self.name}", step)
-        if as_of >= self.start and not self._in_holdout:
+        if as_of >= self.start and not self._is_open():
             step = f"ask as of an earlier time than {clock.iso(self.start)}, or {self._way_to_holdout()}"
             raise BadInput("as_of", f"sees the holdout of study {self.name}", step)
+
+    def _is_open(self) -> bool:
+        """Return whether the holdout is open, by the ledger too, because a copy of this study does not see its end."""
+        return self._in_holdout and all(record.kind != ledger.LEFT for record in self._ledger.records())
 
     def _refuse_dates(self, name: str, dates: Sequence[datetime]) -> None:
         """Refuse returns that reach into a closed holdout, past its end, or over its start."""
         if dates[-1] > self.end:
             raise BadInput("returns", f"trial {name} ends after the holdout", f"end it by {clock.iso(self.end)}")
-        if not self._in_holdout:
+        if not self._is_open():
             step = f"end it by {clock.iso(self.start)}, or {self._way_to_holdout()}"
             raise BadInput("returns", f"trial {name} reaches into the holdout of study {self.name}", step)
         if dates[0] <= self.start:
@@ -210,6 +215,7 @@ class Study:
 
     def _count(self, result: Result) -> None:
         question = result.receipt.question
+        self._refuse(clock.instant(str(question.as_of)))
         self._ledger.add(
             ledger.ASKED,
             receipt=result.keep(self._lake),

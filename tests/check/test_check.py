@@ -138,6 +138,7 @@ def test_an_identifier_of_each_row_does_not_hide_that_rows_are_dated():
     assert answer_of(rows).time_column(None) == "date"
     assert answer_of({"filed": days, "symbol": ["A", "B"] * 3}).time_column(None) == "filed"
     assert answer_of({"filed": days, "symbol": list("ABCDEF")}).time_column(None) is None
+    assert answer_of([{"date": day, "bar": {"close": 1.0}} for day in days]).time_column(None) == "date"
 
 
 def test_a_text_that_changes_is_named_though_it_names_the_row():

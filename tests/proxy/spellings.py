@@ -26,7 +26,13 @@ _STRFTIME = _listed("""
 %Y年%m月%d日|%Y年%m月%d日 %H:%M|%Y年%m月%d日%H時%M分|%H:%M %d/%m/%Y|%H:%M, %d %B %Y|%I:%M %p, %b %d, %Y
 %I:%M %p %m/%d/%Y|%H:%M:%S %d.%m.%Y|%m.%d.%Y|%Y_%m_%d|%Y-%m-%d_%H:%M|%Y-%m-%d at %H:%M|%Y-%m-%d, %H:%M UTC
 %d.%m.%Y, %H:%M Uhr|%Y-%m-%dT%H|%Y-%m-%dT%H:%M:%S.000000001Z|%Y-%m-%dT%H:%M:%S,%f|(%Y-%m-%d)|"%Y-%m-%d"
-%Y-%m-%dT%H:%M:%Sz|%Y-%m-%d\u00a0%H:%M|%b %d '%y
+%Y-%m-%dT%H:%M:%Sz|%Y-%m-%d\u00a0%H:%M|%b %d '%y|%Y년 %m월 %d일|%Y년 %m월 %d일 오후 3:30|%Y. %m. %d.|%Y年%m月%d日(金)
+%Y年%m月%d日 午後3時30分|%Y年%m月%d日 下午3:30|%Y:%m:%d %H:%M:%S|**%Y-%m-%d**|`%Y-%m-%d`|%Y—%m—%d|%Y‒%m‒%d
+%Y−%m−%d|%Y\\/%m\\/%d
+%d&nbsp;%B&nbsp;%Y|%Y&#45;%m&#45;%d|Stand: %d.%m.%Y|Zuletzt aktualisiert: %d.%m.%Y|Mis à jour le %d/%m/%Y à 14h30
+Actualizado: %d/%m/%Y|Aggiornato il %d/%m/%Y|bijgewerkt op %d-%m-%Y|最終更新: %Y年%m月%d日|更新于 %Y-%m-%d|🕒 %Y-%m-%d
+Fr., %d.%m.%Y|As of close %m/%d/%Y|Data as of %b %d %Y|Last trade: %Y-%m-%d %H:%M|%B 1-%d, %Y|%B 1–%d, %Y
+%Y%m%d%H%M%S.0Z|%Y%m%d_%H%M%S|%Y%m%d-%H:%M:%S.123|%Y-%m-%d|%Y-%m-%d~%Y-%m-%d
 """)
 _LABELLED = ("Updated: {}", "Last updated {}", "Published on {}", "posted {}", "Modified {}", "as of {}", "{} (edited)")
 _LABELLED_FORMS = ("%Y-%m-%d", "%b %d, %Y", "%d %B %Y", "%m/%d/%Y", "%Y-%m-%d %H:%M", "%B %d, %Y at %I:%M %p EST")
@@ -37,6 +43,14 @@ _MONTHS = {
     "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
     "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+    "da": "januar februar marts april maj juni juli august september oktober november december",
+    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
+    "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+    "cs": "ledna února března dubna května června července srpna září října listopadu prosince",
+    "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "tr": "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
+    "fi": "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta"
+    " marraskuuta joulukuuta",
 }  # fmt: skip
 _FOREIGN = {
     "de": ("{d}. {m} {y}", "{d}. {m} {y}, 08:30 Uhr"),
@@ -45,6 +59,13 @@ _FOREIGN = {
     "it": ("{d} {m} {y}", "{d} {m} {y} 08:30"),
     "pt": ("{d} de {m} de {y}", "{d} {m} {y}"),
     "nl": ("{d} {m} {y}", "{d} {m} {y} 08:30"),
+    "da": ("{d}. {m} {y}",),
+    "sv": ("{d} {m} {y} kl. 14:30",),
+    "pl": ("{d} {m} {y}",),
+    "cs": ("{d}. {m} {y}",),
+    "ru": ("{d} {m} {y} г.",),
+    "tr": ("{d} {m} {y}",),
+    "fi": ("{d}. {m} {y}",),
 }
 # Names under which texts and numbers are times.
 NAMES = ("updated", "lastEdit", "date_modified", "updatedAt", "modified_utc", "timestamp", "pubDate", "Last Refreshed")
@@ -77,6 +98,22 @@ def true_values(moment):
         json.dumps({"x": json.dumps({"y": iso})}), f"/Date({millis})/", f"/Date({millis}-0500)/", f'ISODate("{iso}")',
         f"new Date({millis})", f"datetime.datetime({moment.year}, {moment.month}, {moment.day}, 8, 30)", days,
         days + 0.5, f"datetime.date({moment.year}, {moment.month}, {moment.day})",
+        {"date-parts": [list(parts.values())]}, {"seconds": seconds},
+        {"low": millis & 0xFFFFFFFF, "high": millis >> 32, "unsigned": False},
+        {name: str(part) for name, part in parts.items()}, parts | {"month": f"{moment:%B}"}, f"@{seconds}",
+        seconds * 10**7 + 621_355_968 * 10**9, seconds * 10**7 + 116_444_736 * 10**9, float(f"{moment:%Y%m%d}"),
+        int(f"{moment:%Y%m%d%H%M}"), days + 2_415_018.5,
+    ]  # fmt: skip
+    row = json.dumps({"updated": iso})
+    pairs += [
+        ("x", value)
+        for value in (
+            {"seconds": seconds}, {"key": "updated", "value": seconds}, [{"name": "lastEdit", "value": str(seconds)}],
+            {"columns": ["timestamp", "v"], "data": [[seconds, 2]]}, {str(seconds): 1}, {str(millis): 1.5},
+            [[millis - 9, 1.5], [millis, 1.6]], f"{row}\n{row}", f"data: {row}", f"callback({row});", json.dumps(row),
+            f"\ufeff{row}", str({"updated": iso}), f"date,close\n2024-01-02,1\n{moment:%Y-%m-%d},2",
+            f"close\tupdated\n1\t{seconds}", f"| date | v |\n|---|---|\n| {moment:%b %d, %Y} | 3 |",
+        )
     ]  # fmt: skip
     pairs += [(name, value) for name in ("updated", "edited_at") for value in objects]
     pairs += [("data", value) for value in objects[:5] + objects[16:20]]
@@ -103,6 +140,10 @@ Top 10 stocks|5 things to know|1 in 4|EPS of 2.18 vs 2.10|Buy 16 Feb calls|price
 Catch-22|Studio 54|Ocean's 11|Fahrenheit 451|2001: A Space|7 Up|99.9|b16f2024ac|deadbeef|16a02b24|abc-2024-def
 e2024|2024a|A2024|ref 20240|123456|1234567|123456789012|000000|99999999|00000000|20241301|20240230|13/13/13
 99/99/9999|2024-13-45|2024-02-30|32.01.2024|0000-00-00|00/00/0000|31/31/31|2024-00-00
+""")
+NO_TIMES += _listed("""
+[1] See note 2|{x}|[Update] Apple rises 3%|Hello, world 5|K-mart 20|R6.3.15|令和|1:2:3|Sa 3|Mo 12|{"a": 1}
+[[1, 2], [3, 4]]|name,shares|12-15 and 20|data: none|20991231999999|16-18 & 20
 """)
 NO_TIMES += [f"{number}-{letter}" for number in (10, 16, 20, 24) for letter in "KQABCDEF"]
 NO_TIMES += [f"Section {number}" for number in range(1, 25)]

@@ -45,6 +45,16 @@ def test_a_draft_is_refused_until_it_is_reviewed_and_then_cuts():
 
 
 @pytest.mark.parametrize(
+    "name", ["position", "rank", "row_number", "index", "result_no", "search_rank", "totalHits", "total"]
+)
+def test_the_place_of_an_item_in_its_list_is_not_drafted(name):
+    answer = text_answer([{"title": "x", "date": "2024-02-14", "item": "pen", name: 24}])
+    text = draft([tool("search")], [("search", answer)])
+    assert f"# {name} is left out" in text
+    assert tomllib.loads(text)["tools"]["search"]["fields"] == ["title", "date", "item"]
+
+
+@pytest.mark.parametrize(
     ("spelled", "form"),
     [
         ("2024-02-14", "iso"),

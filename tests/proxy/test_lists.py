@@ -99,6 +99,23 @@ def test_the_number_of_later_items_shows_nowhere(tmp_path, monkeypatch):
     assert len(set(texts)) == 1
 
 
+@pytest.mark.parametrize("wrapped", [lambda token: [token], lambda token: {"offset": token}])
+def test_a_list_whose_next_page_can_not_be_asked_for_tells_nothing(tmp_path, wrapped):
+    policy = parse(POLICY.partition("[tools.by_number]")[0])
+
+    async def answer(later_count):
+        tools, items = MCPServer("list"), [{"id": "FUTURE", "at": "2024-03-01"}] * later_count + HONEST
+
+        @tools.tool()
+        def by_token(token: str = "0") -> dict:
+            return {"results": items[int(token) : int(token) + 3], "next": wrapped(int(token) + 3)}
+
+        async with proxied(tools, policy, tmp_path / f"{later_count}.jsonl") as (client, reader):
+            return (await ask(client, reader, "by_token", {})).structured_content
+
+    assert anyio.run(answer, 0) == anyio.run(answer, 1) == anyio.run(answer, 7)
+
+
 def growing(later_count):
     """A server whose list has so many later items more after each page."""
     tools, size = MCPServer("list"), 3

@@ -127,6 +127,30 @@ def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled
     assert list(map(iso, stray_instants({"updated": spelled(digits)}, None))) == ["2024-08-07T23:15:00Z"]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"low": None, "high": "x", "unsigned": 1}, {"seconds": float("inf")}, float("nan"), 10**400, [[]],
+        {"year": [], "month": {}}, {"columns": [1, None], "data": [[1], 2]}, {"columns": "x", "rows": 3},
+        '{"a": 1e999}', "[NaN]", "[" * 5000 + "]" * 5000, "{" * 99 + "}", "a,b\nc,d\ne,f", [2024, 99],
+        {"name": "The New York Times", "value": "a newspaper"},
+    ],
+    ids=lambda value: repr(value)[:20],
+)  # fmt: skip
+def test_values_in_the_form_of_a_time_that_state_none(value):
+    assert stray_instants({"x": value}, None) == []
+
+
+def test_a_week_ends_on_its_sunday():
+    assert list(map(iso, stray_instants({"week": "2024-W07"}, None))) == ["2024-02-19T05:00:00Z"]
+
+
+def test_an_afternoon_and_an_era_are_read():
+    values = ["令和6年2月15日 午後3時30分", "2024年2月15日 下午3:30", "2024년 2월 15일 오후 3시 30분"]
+    for value in values:
+        assert list(map(iso, stray_instants({"x": value}, NEW_YORK))) == ["2024-02-15T20:30:00Z"]
+
+
 def test_prose_in_other_members_is_not_judged():
     call = "The company will hold its call on 22 February 2024 at 17:00 ET."
     assert stray_instants({"body": call, "note": "It was updated on March 5, 2024."}, None) == []
@@ -181,6 +205,9 @@ def test_an_item_states_times_at_any_depth_and_under_any_name():
         "updated 2024-03-05", "Updated March 5, 2024", "5th of March 2024", "5-Mar-2024", "03/05/2024", "31/12/2024",
         "in April 2024", "https://e.org/2024/03/05/x", "img_20240305.png", "2024年3月5日", "２０２４-０３-０５",
         "Feb. 16, 2024", "2/16/24", "16.02.24", "16-Feb-24", "16 février 2024", "16. Februar 2024", "16FEB2024",
+        "March 10–15, 2024", "2024:03:15 12:02", "20240315120203", "2024−03−15", "2024年3月15日(金)",
+        "15&nbsp;March&nbsp;2024", "2024\\/03\\/15", "2024년 3월 15일", "令和6年3月15日", "2024-W11",
+        "15. března 2024", "15 марта 2024 г.",
         "Fri Feb 16 08:00:00 EST 2024", "2024-W08-1", "2024-047", "Feb 16 '24", "١٦/٠٢/٢٠٢٤", "2024\u200b-02-16",
     ],
 )  # fmt: skip

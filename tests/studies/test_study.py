@@ -1,5 +1,6 @@
 """A study counts its questions, and its holdout is asked once, after the plan was sealed."""
 
+import copy
 import json
 import re
 from datetime import date, timedelta
@@ -10,7 +11,7 @@ import pytest
 
 import pitlake
 from pitlake.answers import receipts
-from pitlake.errors import BadInput, LakeFault, SessionLost
+from pitlake.errors import BadInput, LakeFault, PitlakeError, SessionLost
 from pitlake.studies.holdouts import report
 from tests.cli.conftest import AFTER, BEFORE, BETWEEN, lake
 from tests.cli.conftest import pitlake as command_line
@@ -138,6 +139,21 @@ def test_sessions_that_see_the_holdout_are_closed_with_the_block(own_lake):
     earlier.sql(COUNT)
     facts = study.report().to_dict()
     assert (facts["questions"], facts["questions_in_holdout"]) == (1, 1)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_copy_of_the_study_does_not_see_the_holdout_after_the_block(own_lake, duplicate):
+    study = begin(own_lake)
+    with open_holdout(study):
+        copied = duplicate(study)
+        left_open = copied.connect(AFTER, isolation="in_process")
+    with pytest.raises(BadInput, match="used already"):
+        copied.connect(AFTER)
+    with pytest.raises(BadInput, match="used already"):
+        copied.log_trial("late", dated(RETURNS[:4], "2024-02-13"))
+    with pytest.raises((BadInput, PitlakeError)):
+        left_open.sql(COUNT)
+    assert study.report().to_dict()["questions_in_holdout"] == 0
 
 
 def test_questions_before_the_holdout_are_counted_as_that_inside_its_block(own_lake):
