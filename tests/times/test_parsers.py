@@ -16,6 +16,7 @@ PARSER = re.compile(
 EXEMPT = {
     "pitlake/times/__init__.py": "the module",
     "pitlake/times/sql.py": "its twin in SQL",
+    "pitlake/audit/by_lake.py": "makes timestamps of microseconds and of the lake's instants",
     "pitlake/audit/rules.py": "a day of the bundled table of tickers",
     "pitlake/clock.py": "an `as_of` in a named zone, whose offset comes from the zone",
     "pitlake/exchange.py": "makes a datetime of a pandas Timestamp with an offset",
@@ -23,7 +24,7 @@ EXEMPT = {
     "pitlake/session/sealed/protocol.py": "reads back the parameters that the other process wrote",
     "pitlake/web/address.py": "a clock time without a day, of a form's field",
     "forge/core/timetable.py": "a clock time without a day, of a setting",
-    "forge/records/natural.py": "a day that a model wrote",
+    "forge/records/spelling.py": "a day that a model wrote",
 }
 
 
