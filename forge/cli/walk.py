@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forge.cli.desk import DAY, lake_option
-from forge.cli.memories import run_option
+from forge.cli.memories import own_desk, run_option
 
 if TYPE_CHECKING:
     from forge.agent.fork import ForkChange
@@ -75,13 +75,7 @@ def backtest(  # noqa: PLR0913 - its options
 
 @click.command()
 @click.argument("decision")
-@click.option(
-    "--step",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of the step to change.",
-)
+@click.option("--step", type=click.IntRange(1), default=1, show_default=True, help="Number of the step to change.")
 @click.option(
     "--set", "change", required=True, help="The change: answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER."
 )
@@ -95,9 +89,8 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     import asyncio
 
     from forge.agent.fork import fork as forked
-    from forge.desk import desk
 
-    own = desk()
+    own = own_desk()
     memory = own.memory(own.clock_of(decision))
     result = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
     for difference in result.differences:
@@ -136,6 +129,5 @@ def told(line: str) -> None:
 
 
 def _ground(lake: str | None) -> "Ground":
-    from forge.desk import desk
 
-    return desk().ground(lake)
+    return own_desk().ground(lake)

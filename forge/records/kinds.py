@@ -321,6 +321,7 @@ class Constraints(Record):
     max_total_loss: Positive | None = None
     max_net: Positive | None = None
     max_days_of_volume: Positive | None = None
+    max_margin: Positive | None = None
 
 
 @model

@@ -13,8 +13,9 @@ from forge.memory.cash import cash, open_account
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.providers.base import At
 from forge.tracking.account import advance_account
+from forge.tracking.alerts import alerts
 from forge.tracking.rates import rates_of
-from forge.tracking.risk import risk
+from forge.tracking.risk import guardrails, risk
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value_account
@@ -112,6 +113,9 @@ def test_a_future_in_euros_is_valued_by_its_variation_at_each_days_rate(memory, 
     euros = 4 * 10 * (10 * 1.10 + 10 * (1.11 + 1.12 + 1.12 + 1.09 + 1.08))
     assert account.nav == pytest.approx(CAPITAL + euros - 1000 * 4.5)
     assert account.margin == pytest.approx(4 * 3000 * 1.08 + 6000)
+    over = alerts(standing(memory).remembered, now, config.Config(guardrails=config.Limits(max_margin=1.5)))
+    share = account.margin / account.nav * 100
+    assert f"over limit: max_margin is {share:.4g}, beyond the limit of 1.5" in map(str, over)
     book = remembered_book(standing(memory).remembered)
     index, oil = (4 * 5050 * 10 * 1.08 / account.nav * 100, -85_000 / account.nav * 100)
     assert {position.expression: position.notional for position in book.positions} == {
@@ -294,6 +298,7 @@ def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened
     out = command(capsys, "desk")[1]
     assert f"margin used {risk['margin']:>31.2f}\n" in out
     assert f"long {INDEX}\n{exposure:>35,.0f}" in out
+    assert command(capsys, "constrain", "--max-margin", "1.5") == (0, "max_margin 1.5\n", "")
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text
     for text in ("Margin used</dt><dd>18,960.00 USD", "10 EUR a point, margin 12,960 USD", ">218,160.00<"):
@@ -313,5 +318,15 @@ def test_a_waiting_trade_in_a_future_shows_its_contracts_and_its_ticket_orders_t
     remembered = whole_memory(memory, now.as_of)
     shown = risk(remembered.record(remembered.newest(path)), remembered, now)
     assert shown.lines()[:3] == ["last close: 5030 EUR", "contracts: 2", f"initial margin: {2 * 3000 * 1.11:.4g} USD"]
+    trade, book = remembered.record(remembered.newest(path)), remembered_book(remembered)
+    margin, limits = 12.0 * 3000 / (5030 * 10), (0.6, 0.8)
+    tight, wide = (guardrails(config.Limits(max_margin=limit), now, cash(remembered)) for limit in limits)
+    assert [str(each) for each in tight.check(trade, replace(book, positions=()), None)] == [
+        f"[hard] max_margin: {margin:g} (limit: 0.6)"
+    ]
+    assert wide.check(trade, replace(book, positions=()), None) == ()
+    assert f"margin 0 → {margin:.4g}" in map(str, wide.what_if(trade, replace(book, positions=())))
+    unknown = replace(trade, instrument="future:QGAS:2024-06")
+    assert "[hard] max_margin: missing (limit: 0.8)" in map(str, wide.check(unknown, book, None))
     rows = papers.ticket(remembered, "E-001", now).splitlines()
     assert dict(zip(rows[0].split(","), rows[1].split(","), strict=True))["quantity"] == "2"
