@@ -85,10 +85,7 @@ def synthesis(text: str) -> Output:
     return view_validation(text).model_copy(update={"expression_implications": implied})
 
 
-CONTRACTS: dict[str, Callable[[str], Output]] = {
-    "portfolio-synthesis": synthesis,
-    "view-validation": view_validation,
-}
+CONTRACTS: dict[str, Callable[[str], Output]] = {"portfolio-synthesis": synthesis, "view-validation": view_validation}
 """Parsers by skill; any other skill needs only a SUMMARY."""
 
 

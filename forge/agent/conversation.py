@@ -23,8 +23,8 @@ UNSENT: dict[Finish, End] = {"budget": "budget", "stopped": "stopped"}
 STOPS: dict[Finish, End] = {"refused": "refused", "length": "cut"}
 EMPTY = "Your answer was empty. Answer, or call a tool."
 SHOWN_CALL = (
-    "Nothing was called: your answer has words beside a call. To call a tool, write the call alone. If it was an "
-    "example, repeat the answer."
+    'Nothing was called. To call a tool, write the call alone, as {"name": "read", "arguments": {"path": "/memory/"}}. '
+    "If your answer only shows a call, repeat it."
 )
 COMPACTED = "[compacted: see the answer of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"

@@ -135,8 +135,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     if form == "json":
         click.echo(json.dumps(_account_json(valued, at, halt.reason if halt else None), ensure_ascii=False))
         return
-    for line in _account_lines(valued, at):
-        click.echo(line)
+    click.echo("\n".join(_account_lines(valued, at)))
     if halt:
         click.echo(f"TRADING IS HALTED by {halt.by}: {halt.reason}")
 

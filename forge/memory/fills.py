@@ -101,6 +101,10 @@ def import_fills(
     read = list[Fill]()
     for line, row in _rows(source):
         fill = _fill(line, row, now, expressions, entries)
+        if fill.currency and ":" not in fill.instrument:
+            problem = f"the lake's bars of {fill.instrument} are in {USD}, so it can't be valued in {fill.currency}"
+            step = f"load its quotes into market_quotes, in {fill.currency} per share, and give index:{fill.instrument}"
+            raise _wrong(line, problem, step)
         if fill.currency != (first := currencies.setdefault(fill.instrument, fill.currency)):
             problem = f"currency of {fill.instrument} is {fill.currency or USD}, and that of its fills {first or USD}"
             raise _wrong(line, problem, "give all fills of an instrument in one currency")

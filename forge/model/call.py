@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
     from pydantic_ai.models import Model as Library
 
-_FINISH: dict[str, Finish] = {
-    "stop": "stop",
-    "tool_call": "tools",
-    "length": "length",
-    "content_filter": "refused",
-}
+_FINISH: dict[str, Finish] = {"stop": "stop", "tool_call": "tools", "length": "length", "content_filter": "refused"}
 
 
 _TOO_LONG = re.compile(
@@ -124,10 +119,7 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
         return ModelRequest(
             parts=[
                 ToolReturnPart(
-                    result.call.name,
-                    result.text,
-                    result.call.id,
-                    outcome="failed" if result.failed else "success",
+                    result.call.name, result.text, result.call.id, outcome="failed" if result.failed else "success"
                 )
                 for result in message.returned
             ]

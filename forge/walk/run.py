@@ -110,11 +110,7 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
     steps, tape = walk.occasions(), ground.tape(walk)
     version = pinned_version(walk, ground)
     models = mask_models(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
-    with (
-        tape.claim(f"{WORK}{walk.name}"),
-        closing(ground.memory(walk, steps[0][0])) as memory,
-        moving_sessions(),
-    ):
+    with tape.claim(f"{WORK}{walk.name}"), closing(ground.memory(walk, steps[0][0])) as memory, moving_sessions():
         forget_stop(tape, walk.name)
         agent = Agent(
             memory,
@@ -199,9 +195,7 @@ def pinned_version(walk: Walk, ground: Ground) -> int:
     pinned.setdefault("again", False)
     if other := [name for name, value in settings.items() if pinned[name] != value]:
         raise BadInput(
-            other[0],
-            f"the run {walk.name} was started with another value",
-            "resume it unchanged, or give --name",
+            other[0], f"the run {walk.name} was started with another value", "resume it unchanged, or give --name"
         )
     version: int = pinned["version"]
     return version

@@ -6,16 +6,7 @@ from forge.memory.plausible import SIDES
 from forge.records import Calibration, Counterfactual, Expression
 from forge.tracking.scores import chance_interval, share_of_interval
 from forge.tracking.trades import FollowedTrade, parse_price
-from pitlake.charts import (
-    FULL_WIDTH,
-    SQUARE,
-    ForecastBand,
-    Level,
-    Svg,
-    line_chart,
-    reliability_chart,
-    sparkline,
-)
+from pitlake.charts import FULL_WIDTH, SQUARE, ForecastBand, Level, Svg, line_chart, reliability_chart, sparkline
 
 PERCENT = 100
 

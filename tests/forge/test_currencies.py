@@ -57,6 +57,7 @@ def lake(tmp_path_factory):
     quotes = []
     for number, day in enumerate(DAYS[:6]):
         quotes.append(quote(INDEX, day, 5000.0 + 10 * number, "settle", "EUR per point"))
+        quotes.append(quote("index:QFH", day, 50.0 + number, "close", "EUR per share"))
         quotes.append(quote(OIL, day, 80.0 + number, "settle", "USD per barrel"))
     put_rows(lake, "market_quotes", *quotes)
     rows = [observed("DEXUSEU", DAYS[number], value) for number, value in EUROS.items()]
@@ -124,18 +125,21 @@ def test_a_future_in_euros_is_valued_by_its_variation_at_each_days_rate(memory, 
     assert (book.gross, book.net) == (pytest.approx(index - oil, abs=1e-5), pytest.approx(index + oil, abs=1e-5))
 
 
-def test_shares_in_another_currency_are_valued_by_their_last_fill_and_its_rate_and_say_so(memory, lake):
+def test_shares_in_another_currency_are_valued_by_their_quotes_at_its_rate(memory, lake):
     now = at(memory, lake, DAYS[6], 8)
-    imported(memory, line("QFH", 100, 50.0, DAYS[0], "eur"))
+    imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "eur"))
     answer = valued(memory, now)
-    assert answer.account.nav == pytest.approx(CAPITAL + 100 * 50 * (1.08 - 1.10))
-    assert answer.gaps[0].startswith("QFH: "), answer.gaps
-    assert answer.gaps[1:] == (f"EUR: no rate on {DAYS[3]}; the last one counts",)
+    assert answer.account.nav == pytest.approx(CAPITAL + 100 * (55 * 1.08 - 50 * 1.10))
+    assert answer.gaps == (f"EUR: no rate on {DAYS[3]}; the last one counts",)
 
 
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
+        (
+            line("QFH", 100, 50.0, DAYS[0], "eur"),
+            "line 2: the lake's bars of QFH are in USD, so it can't be valued in EUR; load its quotes",
+        ),
         (line("fx:EURUSD", 100, 1.1, DAYS[0], "EUR"), "line 2: fx:EURUSD is not priced in USD; give a currency as"),
         (line(INDEX, 1, 5000, DAYS[0], "USD"), f"line 2: currency of {INDEX} is USD; its contract is in EUR"),
         (line("future:QGAS:2024-06", 1, 3, DAYS[0]), "the account has no contract of it; write"),
@@ -156,9 +160,9 @@ def test_what_the_lake_has_no_rate_for_is_refused_when_imported_and_else_not_cou
 
     open_account(memory, CAPITAL, 0.0)
     with pytest.raises(BadInput, match="the lake has no rate of CHF"):
-        import_fills(memory, HEADER + line("QFH", 100, 50.0, DAYS[0], "CHF"), None, check_rate)
+        import_fills(memory, HEADER + line("index:QFH", 100, 50.0, DAYS[0], "CHF"), None, check_rate)
     assert fills(whole_memory(memory, now.as_of)) == []
-    imported(memory, line("QFH", 100, 50.0, DAYS[0], "CHF"), line(OIL, 1, 80.0, DAYS[0]))
+    imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "CHF"), line(OIL, 1, 80.0, DAYS[0]))
     answer = valued(memory, now)
     assert answer.account.nav == pytest.approx(CAPITAL + 5000)
     assert answer.gaps[0].startswith("CHF: ")
@@ -305,7 +309,7 @@ def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened
         assert text in page
     code, _, err = command(capsys, "cash", "contract", "5", "--reason", "x")
     assert (code, "'contract' is not one of" in err) == (2, True)
-    opened.write_text(HEADER + line("QFH", 1, 5, DAYS[0], "CHF"))
+    opened.write_text(HEADER + line("index:QFH", 1, 5, DAYS[0], "CHF"))
     code, _, err = command(capsys, "fills", "import", str(opened))
     assert (code, f"the lake has no rate of CHF for {DAYS[0]}" in err) == (2, True)
 

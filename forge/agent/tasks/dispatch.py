@@ -41,10 +41,7 @@ SPEC = ToolSpec(
             },
             "validate": {"type": "boolean"},
             "validate_contrastive": {"type": "boolean"},
-            "retry_of": {
-                "type": "string",
-                "description": "Task ID to retry (inherits spec, simplified context)",
-            },
+            "retry_of": {"type": "string", "description": "Task ID to retry (inherits spec, simplified context)"},
         },
         "id",
         "skill",

@@ -16,6 +16,7 @@ UNREADABLE = "tool_call"
 """The name of a call that is written as text and can't be read. No tool has it, so the call fails with a reason."""
 _TAGGED = re.compile(r"<(tool_calls?|tool_use|function_calls?|invoke)\b[^>]*>(?P<call>.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*\n(?P<call>.*?)(?:```|\Z)", re.DOTALL)
+_LIKE_CALL = re.compile(r"\s*(?:[\[{<]|Action:)")
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
 
@@ -37,9 +38,11 @@ def interpret_calls(answer: Answer, tools: Mapping[str, Tool], messages: Sequenc
 
 
 def shows_call(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]) -> bool:
-    """Return whether a text has calls among words, which may be meant as calls or as examples."""
+    """Return whether a text has calls among words, which may be examples, or looks like a call that can't be read."""
     written, alone = _written_calls(text, tools, messages)
-    return bool(written) and not alone
+    named = any(re.search(rf'["<=:] ?{name}\b', text) for name in tools)
+    unread = not written and named and _LIKE_CALL.match(text) and not _has_quotation([text], messages)
+    return bool((written and not alone) or unread)
 
 
 def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:

@@ -48,12 +48,7 @@ def _properties(kind: Kind) -> dict[str, Any]:
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": [*properties],
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": dict(properties), "required": [*properties], "additionalProperties": False}
 
 
 def enforced(part: Mapping[str, Any]) -> dict[str, Any]:
