@@ -32,17 +32,17 @@ def interpret_calls(answer: Answer, tools: Mapping[str, Tool], messages: Sequenc
         return answer
     if answer.calls:
         return replace(answer, calls=tuple(replace(call, name=meant_tool(call.name, tools)) for call in answer.calls))
-    written, alone = _written_calls(answer.text, tools, messages)
-    calls = tuple(Call(name, sent, f"text-{len(messages)}-{place}") for place, (name, sent) in enumerate(written))
+    pairs, alone = _written_calls(answer.text, tools, messages)
+    calls = tuple(Call(name, values, f"text-{len(messages)}-{place}") for place, (name, values) in enumerate(pairs))
     return replace(answer, text="", calls=calls, finish="tools", carried=()) if calls and alone else answer
 
 
 def shows_call(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]) -> bool:
     """Return whether a text has calls among words, which may be examples, or looks like a call that can't be read."""
-    written, alone = _written_calls(text, tools, messages)
-    named = any(re.search(rf'["<=:] ?{name}\b', text) for name in tools)
-    unread = not written and named and _LIKE_CALL.match(text) and not _has_quotation([text], messages)
-    return bool((written and not alone) or unread)
+    calls, alone = _written_calls(text, tools, messages)
+    names_tool = any(re.search(rf'["<=:] ?{name}\b', text) for name in tools)
+    unreadable = not calls and names_tool and _LIKE_CALL.match(text) and not _has_quotation([text], messages)
+    return bool((calls and not alone) or unreadable)
 
 
 def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
