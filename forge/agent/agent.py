@@ -30,6 +30,7 @@ from forge.core.skill_loader import SkillLoader
 from forge.core.tape import Diverged, Lane, Mode, Tape, digest
 from forge.fs import ForgeFS
 from forge.memory import Memory
+from forge.memory.cash import cash
 from forge.model import AnswerCut, Model
 from forge.model.budget import Meter
 from forge.model.taped import Models, Retrying, Taped
@@ -244,9 +245,9 @@ class Agent:
         )
         skills = keep_skills(self.tape, decision, self.skills, record=mode == "record")
         own_providers = self.config.own_providers
-        help_pages = HelpBackend(self._viewpoint(inputs), own_providers)
         at = self._viewpoint(inputs)
-        limits, followed = guardrails(self.config.guardrails, at), Followable(at).fault
+        help_pages = HelpBackend(at, own_providers)
+        limits, followed = guardrails(self.config.guardrails, at, cash(remembered)), Followable(at).fault
         fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=followed)
         prior = sessions.history_tail(fs) if inputs["turn"] > 1 else None
         profile, _ = inputs.get("profile", FULL)
@@ -254,9 +255,8 @@ class Agent:
         lane = self.tape.lane(decision, mode=mode)
         system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
-        return Turn(
-            decision, inputs, fs, Conversation(system, [message], stable=stable_length(system)), lane, memory, skills
-        )
+        conversation = Conversation(system, [message], stable=stable_length(system))
+        return Turn(decision, inputs, fs, conversation, lane, memory, skills)
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:
         meter = Meter(
@@ -283,7 +283,7 @@ class Agent:
             HelpBackend(self._viewpoint(turn.inputs), self.config.own_providers),
             self.config.executor,
             limits,
-            guardrails(self.config.guardrails, self._viewpoint(turn.inputs)),
+            guardrails(self.config.guardrails, self._viewpoint(turn.inputs), cash(remembered)),
         )
         crew = Crew(context, turn.fs)
         try:

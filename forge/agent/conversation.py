@@ -21,7 +21,11 @@ REASONS: dict[End, str] = {
 UNSENT: dict[Finish, End] = {"budget": "budget", "stopped": "stopped"}
 """The kinds of end at which no request was sent."""
 STOPS: dict[Finish, End] = {"refused": "refused", "length": "cut"}
-ASK_AGAIN = "Your answer was empty. Answer, or call a tool."
+EMPTY = "Your answer was empty. Answer, or call a tool."
+SHOWN_CALL = (
+    'Nothing was called. To call a tool, write the call alone, as {"name": "read", "arguments": {"path": "/memory/"}}. '
+    "If your answer only shows a call, repeat it."
+)
 COMPACTED = "[compacted: see the answer of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"
 SHORT = 400
@@ -67,11 +71,17 @@ class Conversation:
         size = self._characters()
         self._counted = (tokens if answer.input_tokens else size // CHARACTERS_A_TOKEN, size)
 
-    def ask_again(self) -> bool:
-        """Put a request in the place of an empty answer, which providers refuse to read, and return True; only once."""
-        if ASK_AGAIN in self.messages:
+    def ask_again(self, shows_call: bool) -> bool:
+        """Ask once for another answer if the last one is empty or shows a call among words. Return whether it is asked.
+
+        The request is put in the place of an empty answer, which providers refuse to read.
+        """
+        last = self.messages[-1]
+        is_empty = isinstance(last, Answer) and not last.text.strip()
+        request = SHOWN_CALL if shows_call else EMPTY if is_empty else ""
+        if not request or request in self.messages:
             return False
-        self.messages[-1] = ASK_AGAIN
+        self.messages[-1:] = [request] if is_empty else [last, request]
         return True
 
     def expected_tokens(self) -> int:

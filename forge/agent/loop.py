@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from forge.agent.conversation import STOPS, UNSENT, Conversation, End, LoopLimits
 from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
-from forge.agent.tools.calls import interpret_calls
+from forge.agent.tools.calls import interpret_calls, shows_call
 from forge.agent.tools.write import WRITTEN
 from forge.core.tape import Lane, canonical
 from forge.model.messages import Call, Model, Results, Returned
@@ -47,10 +47,10 @@ async def loop(
         if why := STOPS.get(answer.finish):
             return conversation.stop(last, why), why
         if not answer.calls:
+            if conversation.ask_again(shows_call(answer.text, tools, conversation.messages[:-1])):
+                continue
             if answer.text.strip():
                 return answer.text, "answered"
-            if conversation.ask_again():
-                continue
             return conversation.stop(last, "empty"), "empty"
         returned = [Returned(call, await _called(lane, tools, call, on_progress)) for call in answer.calls]
         if any(_compacts(result) for result in returned):

@@ -18,7 +18,7 @@ from forge.cli.alerts import desk
 from forge.cli.book import COMMANDS as BOOK_COMMANDS
 from forge.cli.desk import COMMANDS, lake_option
 from forge.cli.judging import COMMANDS as JUDGING_COMMANDS
-from forge.cli.memories import choose_memory, run_option
+from forge.cli.memories import choose_memory, own_desk, run_option
 from forge.cli.orders import COMMANDS as ORDER_COMMANDS
 from forge.cli.papers import COMMANDS as PAPER_COMMANDS
 from forge.cli.skills import skills
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from forge.agent.agent import Agent, Decided
     from forge.core.clock import Clock
-    from forge.desk import Desk
     from forge.fs import ForgeFS
 
 Answer = TypeVar("Answer")
@@ -102,7 +101,7 @@ def ask(
         raise BadInput("QUESTION", "is empty", "ask something")
     if control and as_of is None:
         raise BadInput("--control", "needs an instant", "give --as-of")
-    clock = _desk().clock_of(resume) if resume is not None else _clock(as_of, CONTROL if control else "")
+    clock = own_desk().clock_of(resume) if resume is not None else _clock(as_of, CONTROL if control else "")
     decided = _finish(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", on_progress=_progress))
     _tell(decided, form)
     if decided.end != "answered":
@@ -146,7 +145,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
     """Search a folder of memory by meaning. SCOPE is the folder."""
     from forge.agent.tools.search import SearchTool
 
-    tool = SearchTool(_files(as_of, simulated), _desk().meaning())
+    tool = SearchTool(_files(as_of, simulated), own_desk().meaning())
     click.echo(_finish(tool.execute("", scope=scope, query=query, filters=filters)))
 
 
@@ -164,7 +163,7 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
     """Repeat a decision from its tape and check it is the same."""
     from forge.evolution.proposing import replay as replayed
 
-    agent = _agent(_desk().clock_of(decision), lake)
+    agent = _agent(own_desk().clock_of(decision), lake)
     decided = _finish(replayed(agent, decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
     click.echo("0 differences", err=True)
@@ -178,7 +177,7 @@ def why(decision: str, form: str) -> None:
     """Show a decision's inputs and its consequences."""
     from forge.agent import lineage
 
-    edges = lineage.lineage(_desk().memory(_desk().clock_of(decision)), _desk().tape, decision)
+    edges = lineage.lineage(own_desk().memory(own_desk().clock_of(decision)), own_desk().tape, decision)
     formats = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
     click.echo(formats[form](edges) if form in formats else json.dumps([asdict(edge) for edge in edges]))
 
@@ -216,7 +215,7 @@ def mcp(as_of: str | None) -> None:
     from forge.shared import server
     from pitlake.clock import now, past
 
-    own = _desk()
+    own = own_desk()
     server(own, own.memory(), past(as_of, "--as-of") if as_of is not None else now()).run("stdio")
 
 
@@ -229,7 +228,7 @@ def doctor(form: str) -> None:
     from pitlake.errors import BadInput, PitlakeError
     from pitlake.lake.lake import Lake
 
-    own = _desk()
+    own = own_desk()
     findings = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not found: all defaults)'}"}
     findings["skills of your own"] = str(own.skills or "none")
     routing = own.routing
@@ -258,25 +257,19 @@ def _clock(as_of: str | None, arm: str = "") -> "Clock | None":
     return Simulated(f"at-{micros(past(as_of))}{arm}", as_of) if as_of is not None else None
 
 
-def _desk() -> "Desk":
-    from forge.desk import desk
-
-    return desk()
-
-
 def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
     from pitlake.clock import instant, now
     from pitlake.errors import BadInput
 
     if simulated and as_of is None:
         raise BadInput("--as-of", "missing", "give the instant that you passed to `ask --as-of`")
-    own = _desk()
+    own = own_desk()
     memory = own.memory(_clock(as_of) if simulated else None)
     return own.files(memory, memory.hydrate(memory.read_instant(instant(as_of) if as_of is not None else now())))
 
 
 def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
-    own = _desk()
+    own = own_desk()
     is_control = clock is not None and clock.name.endswith(CONTROL)
     trained_to = own.control_trained_to(clock.now(), lake) if clock is not None and is_control else None
     return own.agent(own.memory(clock), lake, trained_to)

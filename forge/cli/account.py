@@ -1,4 +1,4 @@
-"""The account: `pitlake forge fills import | fills list | fills void | cash | book | halt | release`."""
+"""The account: `pitlake forge fills import | list | void | restore`, `cash | book | halt | release`."""
 
 import json
 from datetime import datetime
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from forge.cli.desk import DAY, lake_option
+from forge.cli.memories import own_desk
 from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
-    from forge.desk import Desk
     from forge.tracking.valuation import Valued
 
 NAME_WIDTH, DECIMALS = 9, 6
@@ -34,12 +34,13 @@ def import_(file: Path, ticket: Path | None) -> None:
 
     Its columns: ticker, quantity (negative for a sale), price, filled_at such as 2024-02-15T10:30:00-05:00; optionally
     fees, expression, and currency, such as EUR, of price and fees [default: USD]. A future's quantity is in contracts,
-    whose terms are in the settings. A fill that was imported before is not imported again. With a ticket, a fill
-    without an Expression is of the ticket's, and a fill of another ticker or side, or beyond the order, is refused.
+    whose terms are in the settings. A fill that was imported before is not imported again, even if it is void. With a
+    ticket, a fill without an Expression is of the ticket's, and a fill of another ticker or side, or beyond the order,
+    is refused.
     """
     from forge.desk.commands import add_fills
 
-    own = _desk()
+    own = own_desk()
     _tell(*add_fills(own, own.memory(), file, _market_lake(None), ticket))
 
 
@@ -49,13 +50,15 @@ def list_() -> None:
     from forge.memory.fills import all_fills
     from pitlake.clock import iso
 
-    memory = _desk().memory()
-    recorded = all_fills(memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm"))
+    memory = own_desk().memory()
+    recorded = all_fills(memory.hydrate_now())
     if not recorded:
         click.echo("There are no fills yet.")
     for fill in recorded:
         text = f"{fill.id} {iso(fill.filled_at)} {fill.quantity:g} {fill.instrument} at {fill.price:g}"
-        click.echo(" ".join(filter(None, (text, fill.expression, f"void: {fill.reason}" if fill.reason else ""))))
+        click.echo(
+            " ".join(filter(None, (text, fill.expression, f"{fill.status}: {fill.reason}" if fill.reason else "")))
+        )
 
 
 @fills.command()
@@ -69,8 +72,19 @@ def void(name: str, reason: str) -> None:
     """
     from forge.desk.commands import undo_fill
 
-    own = _desk()
+    own = own_desk()
     _tell(*undo_fill(own, own.memory(), name, reason, _market_lake(None)))
+
+
+@fills.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, help="The reason, which is stored with the fill.")
+def restore(name: str, reason: str) -> None:
+    """Book a fill again that is void. The account counts with it, from its day on."""
+    from forge.desk.commands import undo_fill
+
+    own = own_desk()
+    _tell(*undo_fill(own, own.memory(), name, reason, _market_lake(None), "booked"))
 
 
 @click.command()
@@ -89,7 +103,7 @@ def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: s
     from forge.memory.cash import Entry
     from pitlake.clock import new_york_day
 
-    own = _desk()
+    own = own_desk()
     memory = own.memory()
     booked_on = day.date() if day else new_york_day(memory.journal.clock.now())
     _tell(*enter_cash(own, memory, Entry(entry, amount, booked_on, reason, ticker), _market_lake(None)))
@@ -109,7 +123,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     from forge.tracking.valuation import value_account
     from pitlake import clock
 
-    own = _desk()
+    own = own_desk()
     if not own.run:
         own.check_capital()
     memory = own.memory()
@@ -121,8 +135,7 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     if form == "json":
         click.echo(json.dumps(_account_json(valued, at, halt.reason if halt else None), ensure_ascii=False))
         return
-    for line in _account_lines(valued, at):
-        click.echo(line)
+    click.echo("\n".join(_account_lines(valued, at)))
     if halt:
         click.echo(f"TRADING IS HALTED by {halt.by}: {halt.reason}")
 
@@ -133,7 +146,7 @@ def _switch_command(name: str, status: Literal["halted", "released"], text: str)
     def command(reason: str) -> None:
         from forge.desk.commands import switch_trading
 
-        click.echo(switch_trading(_desk().memory(), status, reason))
+        click.echo(switch_trading(own_desk().memory(), status, reason))
 
     return command
 
@@ -217,12 +230,6 @@ def _market_lake(lake: str | None) -> str | Path:
     from pitlake.lake.lake import Lake
 
     return Lake(lake).root
-
-
-def _desk() -> "Desk":
-    from forge.desk import desk
-
-    return desk()
 
 
 COMMANDS = (fills, cash, book, halt, release)

@@ -2,15 +2,11 @@
 
 import getpass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 
-from forge.cli.desk import DAY
-from forge.cli.desk import market_of as _market
-
-if TYPE_CHECKING:
-    from forge.desk import Desk
+from forge.cli.desk import DAY, market_of
+from forge.cli.memories import own_desk
 
 
 @click.command()
@@ -23,10 +19,10 @@ def close(name: str, reason: str) -> None:
     """
     from forge.memory.approvals import change_held
 
-    own = _desk()
+    own = own_desk()
     memory = own.memory()
     changed = change_held(
-        memory, name, getpass.getuser(), own.guardrails(_market(None, memory)), {"exit_reason": reason}
+        memory, name, getpass.getuser(), own.guardrails(market_of(None, memory), memory), {"exit_reason": reason}
     )
     memory.flush()
     click.echo(f"{name} closes at the end of {changed.expires}, or with the next bar after it")
@@ -49,9 +45,9 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
     changed = {term: value for term, value in terms.items() if value is not None}
     if not changed:
         raise BadInput("--stop", "no change is given", "give --stop, --target or --expires")
-    own = _desk()
+    own = own_desk()
     memory = own.memory()
-    change_held(memory, name, getpass.getuser(), own.guardrails(_market(None, memory)), changed)
+    change_held(memory, name, getpass.getuser(), own.guardrails(market_of(None, memory), memory), changed)
     memory.flush()
     click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
 
@@ -65,6 +61,7 @@ def adjust(name: str, stop: str | None, target: str | None, expires: datetime | 
 @click.option("--max-total-loss", type=float, help="Largest loss if all stops are hit, in percent of capital.")
 @click.option("--max-net", type=float, help="Largest net exposure, long or short, in percent of capital.")
 @click.option("--max-days-of-volume", type=float, help="Largest size of one trade, in average days of volume.")
+@click.option("--max-margin", type=float, help="Largest initial margin of all futures, in percent of capital.")
 def constrain(**limits: float | None) -> None:
     """Set limits tighter than the settings'.
 
@@ -72,16 +69,10 @@ def constrain(**limits: float | None) -> None:
     """
     from forge.desk.commands import constrain as tighten
 
-    own = _desk()
+    own = own_desk()
     changed = {name: limit for name, limit in limits.items() if limit is not None}
     tighten(own, own.memory(), changed)
     click.echo(", ".join(f"{name} {limit:g}" for name, limit in changed.items()))
-
-
-def _desk() -> "Desk":
-    from forge.desk import desk
-
-    return desk()
 
 
 COMMANDS = (close, adjust, constrain)

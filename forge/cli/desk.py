@@ -6,17 +6,16 @@ import json
 import os
 import sys
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from forge.cli.memories import own_desk
 from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
-    from forge.desk import Desk
     from forge.memory import Memory
     from forge.memory.approvals import Pending
     from forge.memory.guardrails import Guardrails
@@ -59,11 +58,11 @@ def approvals(form: str, lake: str | None) -> None:
     from forge.records import render
     from forge.tracking.risk import risk
 
-    own = _desk()
+    own = own_desk()
     memory = own.memory()
     market = market_of(lake, memory)
-    waiting = pending(memory, own.guardrails(market))
-    risks = {item.expression.id: risk(item.expression, _known(memory), market) for item in waiting}
+    waiting = pending(memory, own.guardrails(market, memory))
+    risks = {item.expression.id: risk(item.expression, memory.hydrate_now(), market) for item in waiting}
     if form == "json":
         entries = [
             {
@@ -122,9 +121,9 @@ def approve(name: str, sha256: str | None, lake: str | None, by: str | None, con
     from forge.memory import approvals as door
     from forge.memory import lessons
 
-    own = _desk()
+    own = own_desk()
     memory = own.memory()
-    limits = own.guardrails(market_of(lake, memory))
+    limits = own.guardrails(market_of(lake, memory), memory)
     typed = sha256 or _typed_hash(limits, memory, name)
     user, last = by or getpass.getuser(), True
     if name.startswith("PK-"):
@@ -174,7 +173,7 @@ def reject(name: str, reason: str, by: str | None) -> None:
     from forge.records.base import read_reason
     from pitlake.errors import BadInput
 
-    own, user = _desk(), by or getpass.getuser()
+    own, user = own_desk(), by or getpass.getuser()
     memory = own.memory()
     if name.startswith("PK-"):
         waiting = {lesson.record.id: lesson.sha256 for lesson in lessons.waiting_lessons(memory)}
@@ -182,7 +181,7 @@ def reject(name: str, reason: str, by: str | None) -> None:
             raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
         lessons.decide(memory, name, waiting[name], user, read_reason(reason))
     else:
-        door.reject(memory, name, reason, user, own.guardrails(market_of(None, memory)), own.config.approvers)
+        door.reject(memory, name, reason, user, own.guardrails(market_of(None, memory), memory), own.config.approvers)
     memory.flush()
     click.echo(f"{name} is rejected")
 
@@ -193,7 +192,7 @@ def _listing(kind: str) -> click.Command:
     def listing(query: str | None) -> None:
         from forge.fs import ReadFS
 
-        for entry in ReadFS(_known(_desk().memory())).list_dir(f"/memory/{kind}/", query):
+        for entry in ReadFS(own_desk().memory().hydrate_now()).list_dir(f"/memory/{kind}/", query):
             click.echo(f"{entry.name.removesuffix('.md')}  {entry.meta}")
 
     return listing
@@ -220,9 +219,9 @@ def import_(positions: Path) -> None:
     from forge.records import render
     from pitlake.errors import BadInput
 
-    own = _desk()
+    own = own_desk()
     memory = own.memory()
-    fs = own.files(memory, _known(memory), PM)
+    fs = own.files(memory, memory.hydrate_now(), PM)
     if booked_fills(fs.remembered):
         raise BadInput("positions", "the book follows your fills", "import fills instead: pitlake forge fills import")
     book = replace(_book(positions), updated=fs.remembered.as_of)
@@ -237,7 +236,7 @@ def rebuild() -> None:
 
     Records that were never published to the lake are lost.
     """
-    memory = _desk().memory()
+    memory = own_desk().memory()
     rows = memory.rebuild()
     faults = memory.audit()
     click.echo(f"{rows} rows, {len(faults)} missing or wrong")
@@ -289,23 +288,12 @@ def _number(text: Any, name: str, line: int) -> float:
     return value
 
 
-def _desk() -> "Desk":
-    from forge.desk import desk
-
-    return desk()
-
-
 def market_of(lake: str | None, memory: "Memory") -> "At":
     """Return the market's lake as of a memory's now."""
     from forge.providers.base import At
     from pitlake.lake.lake import Lake
 
     return At(as_of=memory.journal.clock.now(), lake=Lake(lake).root)
-
-
-def _known(memory: "Memory") -> Any:
-    now: datetime = memory.journal.clock.now()
-    return memory.hydrate(memory.read_instant(now), session="pm")
 
 
 COMMANDS = (approvals, approve, reject, views, expressions, portfolio, rebuild)

@@ -3,6 +3,7 @@
 import click
 
 from forge.cli.desk import lake_option
+from forge.cli.memories import own_desk
 
 
 @click.command()
@@ -12,13 +13,12 @@ def settle(lake: str | None) -> None:
 
     As the hourly schedule does, it settles Views, executes and closes trades, and follows trades not taken.
     """
-    from forge.desk import desk
     from forge.providers.base import At
     from forge.tracking.receipts import recorded_cut_offs
     from forge.tracking.work import settle_due
     from pitlake.lake.lake import Lake
 
-    own = desk()
+    own = own_desk()
     memory = own.memory()
     now = At(as_of=memory.read_instant(memory.journal.clock.now()), lake=Lake(lake).root)
     changes, gaps = settle_due(memory, now, recorded_cut_offs(own.tape), own.config)
@@ -36,13 +36,12 @@ def calibrate() -> None:
     """
     from typing import cast
 
-    from forge.desk import desk
     from forge.records import KINDS, Calibration
     from forge.tracking.calibration import calibrate as measure
     from forge.tracking.settlement import whole_memory
     from forge.tracking.work import describe
 
-    memory = desk().memory()
+    memory = own_desk().memory()
     now = memory.read_instant(memory.journal.clock.now())
     if measure(memory, now):
         memory.flush()

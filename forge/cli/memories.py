@@ -1,10 +1,20 @@
-"""Which memory a command works on: `pitlake forge --memory NAME …` and `--run NAME`."""
+"""The desk and the memory that a command works on: `pitlake forge --memory NAME …` and `--run NAME`."""
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from forge.desk import Desk
+
+
+def own_desk() -> "Desk":
+    """Return the PM's desk, as the environment and `--memory` name it."""
+    from forge.desk import desk
+
+    return desk()
 
 
 def choose_memory(context: click.Context, name: str | None, option: str = "--memory") -> None:

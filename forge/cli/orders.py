@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
+from forge.cli.memories import own_desk
+
 
 @click.command("own-view")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--id", "name", metavar="ID", default="new", help="View that the text replaces [default: a new View].")
 def own_view(file: Path | None, name: str) -> None:
     """Write a View of your own from FILE, or show an example."""
-    from forge.desk import desk
     from forge.desk.commands import example_view, state_view
     from pitlake.cli.sessions import typed
     from pitlake.errors import BadInput
@@ -21,7 +22,7 @@ def own_view(file: Path | None, name: str) -> None:
         click.echo(example_view(), nl=False)
         return
     text = typed(lambda: file.read_text(encoding="utf-8"), "FILE")
-    own = desk()
+    own = own_desk()
     click.echo(state_view(own, own.memory(), text, name))
 
 
@@ -34,10 +35,9 @@ def stop(name: str, reason: str) -> None:
     A decision ends before its next request to a model and states the facts it has. A backtest ends before its next
     decision; the same command continues it.
     """
-    from forge.desk import desk
     from forge.desk.commands import stop as stop_running
 
-    click.echo(stop_running(desk(), name, reason))
+    click.echo(stop_running(own_desk(), name, reason))
 
 
 COMMANDS = (own_view, stop)

@@ -1,15 +1,11 @@
 """What leaves the house: `pitlake forge export | ticket | bundle | verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from forge.cli.desk import lake_option, market_of
-from forge.cli.memories import run_option
-
-if TYPE_CHECKING:
-    from forge.memory import Memory, Remembered
+from forge.cli.memories import own_desk, run_option
 
 
 @click.command()
@@ -23,13 +19,13 @@ if TYPE_CHECKING:
 @lake_option
 def export(table: str | None, excel: Path | None, lake: str | None) -> None:
     """Print fills, positions, outcomes or your decisions as CSV."""
-    from forge.desk import desk, papers
+    from forge.desk import papers
     from pitlake.errors import BadInput
 
     if (table is None) == (excel is None):
         raise BadInput("TABLE", "missing, or given together with --excel", "give a table, or --excel FILE for all")
-    memory = desk().memory()
-    remembered, market = _remembered(memory), market_of(lake, memory)
+    memory = own_desk().memory()
+    remembered, market = memory.hydrate_now(), market_of(lake, memory)
     if excel:
         papers.workbook(remembered, market, excel)
     elif table:
@@ -45,10 +41,10 @@ def ticket(name: str, lake: str | None) -> None:
     The quantity is in whole shares, for its notional at the last close. `fills import --ticket` compares the broker's
     fills with it.
     """
-    from forge.desk import desk, papers
+    from forge.desk import papers
 
-    memory = desk().memory()
-    click.echo(papers.ticket(_remembered(memory), name, market_of(lake, memory)), nl=False)
+    memory = own_desk().memory()
+    click.echo(papers.ticket(memory.hydrate_now(), name, market_of(lake, memory)), nl=False)
 
 
 @click.command()
@@ -60,9 +56,9 @@ def bundle(decision: str) -> None:
     It has the question, the receipt, and every text of the records, reviews, approvals, fills and outcomes that follow
     from it.
     """
-    from forge.desk import desk, papers
+    from forge.desk import papers
 
-    own = desk()
+    own = own_desk()
     click.echo(papers.bundle(own, own.memory(own.clock_of(decision)), decision), nl=False)
 
 
@@ -80,10 +76,6 @@ def verify(file: Path) -> None:
     click.echo("\n".join([*lines, *(f"FAULT: {fault}" for fault in faults)]))
     if faults:
         raise click.exceptions.Exit(1)
-
-
-def _remembered(memory: "Memory") -> "Remembered":
-    return memory.hydrate(memory.read_instant(memory.journal.clock.now()), session="pm")
 
 
 COMMANDS = (export, ticket, bundle, verify)

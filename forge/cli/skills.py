@@ -5,6 +5,7 @@ import getpass
 import click
 
 from forge.cli.desk import lake_option
+from forge.cli.memories import own_desk
 
 
 @click.group()
@@ -21,11 +22,10 @@ def propose() -> None:
     """
     import asyncio
 
-    from forge.desk import desk
     from forge.evolution.proposing import describe
     from forge.evolution.proposing import propose as proposed
 
-    own = desk()
+    own = own_desk()
     new_proposals = asyncio.run(proposed(own.agent(own.memory(), None), again=True))
     for proposal in new_proposals:
         click.echo(describe(proposal))
@@ -41,10 +41,9 @@ def proposals() -> None:
 
     For each: its lessons, patch, test and hash.
     """
-    from forge.desk import desk
     from forge.evolution.propose import lessons_of, patch, pending
 
-    own = desk()
+    own = own_desk()
     memory = own.memory()
     waiting = pending(memory)
     for proposal in waiting:
@@ -70,12 +69,11 @@ def test(name: str, lake: str | None) -> None:
     """
     import asyncio
 
-    from forge.desk import desk
     from forge.evolution.again import run_trial
     from forge.evolution.propose import pending, record_test
     from pitlake.errors import BadInput
 
-    own = desk()
+    own = own_desk()
     memory = own.memory()
     proposal = next((proposal for proposal in pending(memory) if proposal.id == name), None)
     if proposal is None:
@@ -94,10 +92,9 @@ def test(name: str, lake: str | None) -> None:
 @click.option("--untested", default="", metavar="REASON", help="Apply it without a passed test, for this reason.")
 def approve(name: str, sha256: str, untested: str) -> None:
     """Apply a proposal to your own folder of skills. `rollback` undoes it."""
-    from forge.desk import desk
     from forge.evolution.approve import approve as approved
 
-    own = desk()
+    own = own_desk()
     done = approved(own.memory(), name, sha256, getpass.getuser(), own.changed_skills, untested)
     click.echo(f"{done.id} is applied: {done.skill} is {done.sha256}")
 
@@ -108,10 +105,9 @@ def approve(name: str, sha256: str, untested: str) -> None:
 @click.option("--reason", required=True, help="The reason, which is stored with the proposal.")
 def reject(name: str, sha256: str, reason: str) -> None:
     """Reject a proposal. The same lessons do not propose it again."""
-    from forge.desk import desk
     from forge.evolution.approve import reject as rejected
 
-    own = desk()
+    own = own_desk()
     done = rejected(own.memory(), name, sha256, getpass.getuser(), reason)
     click.echo(f"{done.id} is rejected")
 
@@ -120,9 +116,8 @@ def reject(name: str, sha256: str, reason: str) -> None:
 @click.argument("skill")
 def rollback(skill: str) -> None:
     """Undo the last change of a skill."""
-    from forge.desk import desk
     from forge.evolution.approve import rollback as rolled_back
 
-    own = desk()
+    own = own_desk()
     sha256 = rolled_back(own.memory(), skill, getpass.getuser(), own.changed_skills)
     click.echo(f"{skill} is {sha256 if sha256 != 'none' else 'the built-in one'}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forge.cli.desk import DAY, lake_option
-from forge.cli.memories import run_option
+from forge.cli.memories import own_desk, run_option
 
 if TYPE_CHECKING:
     from forge.agent.fork import ForkChange
@@ -47,12 +47,11 @@ def backtest(  # noqa: PLR0913 - its options
     from dataclasses import replace
     from typing import cast
 
-    from forge.desk import desk
     from forge.walk.plan import Every, Walk
     from forge.walk.report import page
     from forge.walk.run import run_all
 
-    ground = desk().ground(lake)
+    ground = own_desk().ground(lake)
     whole = Walk(
         name=name or f"{since:%Y-%m-%d}-to-{until:%Y-%m-%d}",
         since=since.date(),
@@ -89,9 +88,8 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
     import asyncio
 
     from forge.agent.fork import fork as forked
-    from forge.desk import desk
 
-    own = desk()
+    own = own_desk()
     memory = own.memory(own.clock_of(decision))
     result = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
     for difference in result.differences:

@@ -28,7 +28,7 @@ ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Risk limits, in percent of capital; duration in years, volume in average days.
+    """Risk limits, in percent of capital; duration in years, volume in average days. max_margin: of all futures.
 
     over: whether a trade beyond a limit is refused, or cut to the largest size that is within all of them.
     """
@@ -41,6 +41,7 @@ class Limits:
     max_total_loss: float = 100.0
     max_net: float = 150.0
     max_days_of_volume: float = 5.0
+    max_margin: float = 50.0
     over: str = "refuse"
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ def brief(own: Desk, memory: Memory, market: At) -> Brief:
         market.as_of,
         first,
         alerts(remembered, market, own.config),
-        [item.expression.id for item in pending(memory, own.guardrails(market), market.as_of)],
+        [item.expression.id for item in pending(memory, own.guardrails(market, memory), market.as_of)],
         [(moment, record.id, getattr(record, "status", "")) for moment, record in overnight_records],
     )
 

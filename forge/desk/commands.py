@@ -19,7 +19,6 @@ from forge.memory.cash import Entry, book_cash
 from forge.memory.effects import CONSTRAINTS, PM
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.halts import switch
-from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Halt, View, render
 from forge.records.base import read_reason
@@ -38,7 +37,7 @@ def constrain(own: Desk, memory: Memory, limits: Mapping[str, float]) -> None:
 
     Raises BadInput for a limit that is wider than the settings', and if no limit is given.
     """
-    fs = own.files(memory, _now(memory), PM)
+    fs = own.files(memory, memory.hydrate_now(), PM)
     row = fs.remembered.newest(CONSTRAINTS)
     current = cast("Constraints", fs.remembered.record(row)) if row else Constraints(id="constraints")
     if not limits:
@@ -70,7 +69,7 @@ def add_fills(
     """Book the fills of a CSV file or of its text, and update the book. order: the ticket that they must match.
 
     Returns:
-        How many fills are new, and why the book does not show some of them.
+        How many fills are new, and why some are not booked, or not shown by the book.
 
     Raises:
         BadInput: The settings state no capital, a line is invalid or not on the ticket, or the lake has no rate of its
@@ -78,24 +77,23 @@ def add_fills(
     """
     memory.journal.require_writable()
     own.check_capital()
-    ticket, now = Ticket(order, _now(memory)) if order else None, memory.read_instant(memory.journal.clock.now())
-    check_rate = partial(rates_of, at=At(as_of=now, lake=lake))
-    new = import_fills(memory, source, ticket, check_rate, own.config.account.contracts)
-    ordered = ticket.filled(fills(_now(memory))) if ticket else {}
+    before, notes = memory.hydrate_now(), list[str]()
+    ticket = Ticket(order, before) if order else None
+    check_rate = partial(rates_of, at=At(as_of=before.as_of, lake=lake))
+    new = import_fills(memory, source, ticket, check_rate, own.config.account.contracts, notes)
+    ordered = ticket.filled(fills(memory.hydrate_now())) if ticket else {}
     parts = [f"{filled:g} of {quantity} {ticker} filled" for ticker, (filled, quantity) in ordered.items()]
-    return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), _update_book(own, memory, lake)
+    return "; ".join([f"{new} new fill{'' if new == 1 else 's'}", *parts]), [*notes, *_update_book(own, memory, lake)]
 
 
-def _now(memory: Memory) -> Remembered:
-    return memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=PM)
-
-
-def undo_fill(own: Desk, memory: Memory, name: str, reason: str, lake: str | Path) -> tuple[str, list[str]]:
-    """Void a fill and update the book. Return what was voided, and the gaps of `add_fills`. Raises BadInput."""
-    fill = void_fill(memory, name, reason)
-    since = new_york_day(fill.filled_at)
-    text = f"{name} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is void; the book counts without it"
-    return f"{text} from {since} on", _update_book(own, memory, lake)
+def undo_fill(
+    own: Desk, memory: Memory, name: str, reason: str, lake: str | Path, status: Literal["void", "booked"] = "void"
+) -> tuple[str, list[str]]:
+    """Void a fill or book it again, and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
+    fill = void_fill(memory, name, reason, status)
+    text = f"{name} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is {status}; the book counts"
+    since = f"{'without' if status == 'void' else 'with'} it from {new_york_day(fill.filled_at)} on"
+    return f"{text} {since}", _update_book(own, memory, lake)
 
 
 def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tuple[str, list[str]]:
@@ -139,7 +137,7 @@ def state_view(own: Desk, memory: Memory, text: str, name: str = NEW, once: str 
     kind = KINDS["views"]
     if name != NEW and not kind.names(name):
         raise BadInput("id", f"{name[:40]!r} is not a View", "give an id such as V-001, or none for a new View")
-    fs = own.files(memory, _now(memory), PM)
+    fs = own.files(memory, memory.hydrate_now(), PM)
     write = fs.write_file(kind.path(name), text, call_id=f"view:{once or os.urandom(8).hex()}")
     memory.flush()
     return write.path.removeprefix(kind.folder).removesuffix(".md")

@@ -26,7 +26,7 @@ from forge.providers.base import At
 from forge.records import KINDS, Approval, Expression, Fill, Leg, Record, Review, content_hash, kind_of_path, parse
 from forge.records.text import names, write
 from forge.tracking.ledger import Holding
-from forge.tracking.risk import Market, last_price, quantity_of
+from forge.tracking.risk import Market, last_price
 from forge.tracking.valuation import value_account
 from pitlake.clock import from_micros, iso
 from pitlake.errors import BadInput
@@ -100,7 +100,8 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
     if not approvals:
         raise BadInput("ID", f"{name} was never approved", "see pitlake forge approvals")
     approval = approvals[-1]
-    nav, market, lines = value_account(remembered, at).account.nav, Market(at), list[dict[str, Any]]()
+    nav, lines = value_account(remembered, at).account.nav, list[dict[str, Any]]()
+    market = Market(at, cash(remembered))
     side = SIDES.get(expression.direction, 0)
     own = Leg(instrument=expression.instrument, notional=side * abs(expression.notional or 0.0), stop=expression.stop)
     for leg in expression.legs or (own,):
@@ -108,7 +109,7 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
         if leg.kind != "linear" or not leg.notional or not rows:
             problem = gaps[0] if gaps else f"{leg.instrument} can't be ordered in shares"
             raise BadInput("ID", f"{name}: {problem}", "write the order by hand")
-        quantity, _ = quantity_of(leg.notional, nav, rows, leg.instrument, cash(remembered), at)
+        quantity = market.quantity(leg.notional, nav, leg.instrument)
         lines.append({
             "expression": name, "approval": approval.id, "sha256": approval.sha256, "approved_by": approval.decided_by,
             "ticker": leg.instrument, "last_close": last_price(rows), "stop": leg.stop, "target": expression.target,

@@ -140,7 +140,7 @@ def _decide(
     approvers.check(by)
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
-    remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
+    remembered = memory.hydrate_now()
     decisions = list[str]()
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
@@ -202,7 +202,7 @@ def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, term
     """
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
-    before = memory.hydrate(memory.read_instant(memory.journal.clock.now()), session=SESSION)
+    before = memory.hydrate_now()
     path, changed = KINDS["expressions"].path(name), list[Expression]()
     if "exit_reason" in terms:
         terms = {**terms, "exit_reason": read_reason(str(terms["exit_reason"]))}

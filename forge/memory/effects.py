@@ -6,6 +6,7 @@ Closing an Expression creates an Outcome, rejecting one a Counterfactual, and in
 to review. Each effect stores the transition that caused it, so that it happens once.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -45,8 +46,9 @@ AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason", "version", "answer")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
-Followed = Callable[[str | Settles], tuple[str, str] | None]
+Followed = Callable[[str | Settles | Expression], tuple[str, str] | None]
 """Returns why code can't follow an instrument or ask a View's question and what to give instead, or None if it can."""
+SECOND = re.compile(r"^# new[ \t]*$", re.MULTILINE)
 REVIEWED = frozenset({"proposed", "active"})
 CONSTRAINTS = KINDS["constraints"].path("constraints")
 
@@ -223,13 +225,11 @@ class Writer:
         if isinstance(draft.record, Expression) and self._at(KINDS["views"].path(draft.record.view_id)) is None:
             problem = f"there is no View {draft.record.view_id[:40]!r}"
             faults.append(RecordFault(("view_id",), problem, "write the View first"))
-        if (
-            self._followed
-            and isinstance(draft.record, Expression)
-            and is_new_trade(draft.record, before)
-            and (fault := self._followed(draft.record.instrument))
-        ):
+        is_new = isinstance(draft.record, Expression) and is_new_trade(draft.record, before)
+        if self._followed and is_new and (fault := self._followed(cast("Expression", draft.record))):
             faults.append(RecordFault(("instrument",), *fault))
+        if SECOND.search(draft.record.body):
+            faults.append(RecordFault(("body",), "a second record begins", "write one record per call"))
         return draft.add(kind, faults).checked()
 
     def _check(self, record: Record, path: str) -> Record:

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from io import StringIO
 from math import isfinite
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 from forge.core.config import Contract
 from forge.core.currencies import USD, read_currency
@@ -44,11 +44,12 @@ def all_fills(remembered: Remembered) -> list[Fill]:
     )
 
 
-def void_fill(memory: Memory, name: str, reason: str) -> Fill:
-    """Undo a wrong fill, which stays in the record, and return its new text. Raises BadInput."""
+def void_fill(memory: Memory, name: str, reason: str, status: Literal["void", "booked"] = "void") -> Fill:
+    """Undo a wrong fill, which stays in the record, or book it again; return its new text. Raises BadInput."""
     now = memory.read_instant(memory.journal.clock.now())
     call = WriteCall(actor=PM, session=PM, call_id=f"fills:{os.urandom(10).hex()}", after=clock.micros(now))
     path, reason = KINDS["fills"].path(name), read_reason(reason, "--reason")
+    others = [fill for fill in fills(memory.hydrate(now, session=PM)) if fill.id != name]
 
     def work(writing: Writing) -> None:
         row = writing.newest(path)
@@ -57,9 +58,11 @@ def void_fill(memory: Memory, name: str, reason: str) -> Fill:
                 "ID", f"there is no fill {name[:40]!r}", "give an id such as F-001: pitlake forge fills list"
             )
         fill = cast("Fill", parse(KINDS["fills"], row.content))
-        if fill.status == "void":
-            raise BadInput("ID", f"{name} is void: {fill.reason}", "nothing needs to be undone")
-        writing.put(path, render(replace(fill, status="void", reason=reason, updated=now)), based_on=row.seq)
+        if fill.status == status:
+            raise BadInput("ID", f"{name} is {status}{fill.reason and f': {fill.reason}'}", "nothing needs to be done")
+        if status == "booked":
+            _refuse_other_multipliers(others, [replace(fill, id=NEW)])
+        writing.put(path, render(replace(fill, status=status, reason=reason, updated=now)), based_on=row.seq)
 
     (row,) = memory.journal.write(call, work)
     return cast("Fill", parse(KINDS["fills"], row.content))
@@ -79,12 +82,13 @@ def import_fills(
     order: Order | None = None,
     check_rate: Callable[[str, date], object] | None = None,
     contracts: Mapping[str, Contract] | None = None,
+    notes: list[str] | None = None,
 ) -> int:
     """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
     check_rate: raises BadInput if a currency has no rate up to its first day. contracts: of the settings, in case the
-    account does not have them yet. Raises BadInput with the first invalid line, or if they don't match an order; then
-    nothing is booked.
+    account does not have them yet. notes: gets the lines that are not booked, because their fill is void. Raises
+    BadInput with the first invalid line, or if they don't match an order; then nothing is booked.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
@@ -94,6 +98,10 @@ def import_fills(
     read = list[Fill]()
     for line, row in _rows(source):
         fill = _fill(line, row, now, expressions, entries)
+        if fill.currency and ":" not in fill.instrument:
+            problem = f"the lake's bars of {fill.instrument} are in {USD}, so it can't be valued in {fill.currency}"
+            step = f"load its quotes into market_quotes, in {fill.currency} per share, and give index:{fill.instrument}"
+            raise _wrong(line, problem, step)
         if fill.currency != (first := currencies.setdefault(fill.instrument, fill.currency)):
             problem = f"currency of {fill.instrument} is {fill.currency or USD}, and that of its fills {first or USD}"
             raise _wrong(line, problem, "give all fills of an instrument in one currency")
@@ -113,8 +121,11 @@ def import_fills(
         content = digest(render(replace(fill, multiplier=None, currency="" if fill.multiplier else fill.currency)))
         counted[content] += 1
         caused[f"fill:{content}:{counted[content]}"] = fill
-    causes = {remembered.all(path)[0].cause for path in remembered.paths(KINDS["fills"].folder)}
-    new = [fill for cause, fill in caused.items() if cause not in causes]
+    earlier = {remembered.all(KINDS["fills"].path(fill.id))[0].cause: fill for fill in all_fills(remembered)}
+    new = [fill for cause, fill in caused.items() if cause not in earlier]
+    void = [earlier[cause] for cause in caused if cause in earlier and earlier[cause].status == "void"]
+    step = "to book it again: pitlake forge fills restore"
+    (notes if notes is not None else []).extend(f"{fill.id} is void: {fill.reason}; {step} {fill.id}" for fill in void)
     _refuse_other_multipliers(fills(remembered), new)
     if order:
         order.check(fills(remembered), new)

@@ -27,7 +27,7 @@ class Exposure:
     """What a trade adds to a book, in percent of capital, duration in years.
 
     names: by instrument, negative if short. loss: at the stops, infinite if unlimited. days_of_volume: its size as a
-    multiple of an average day's volume. None for what is unknown; gaps say why.
+    multiple of an average day's volume. margin: of futures. None for what is unknown; gaps say why.
     """
 
     names: Mapping[str, float] | None = None
@@ -35,6 +35,7 @@ class Exposure:
     duration: float | None = None
     factors: Mapping[str, float] | None = None
     days_of_volume: float | None = None
+    margin: float | None = 0.0
     gaps: tuple[str, ...] = ()
 
 
@@ -109,7 +110,7 @@ class BookLine(NamedTuple):
 class Totals:
     """The totals of a book, negative if short; None for a total that the PM's book does not state.
 
-    names: by instrument. loss: if every stop is hit.
+    names: by instrument. loss: if every stop is hit. margin: of futures.
     """
 
     gross: float | None = None
@@ -118,10 +119,12 @@ class Totals:
     factors: Mapping[str, float] | None = None
     names: Mapping[str, float] | None = None
     loss: float | None = None
+    margin: float | None = 0.0
 
     def compare(self, after: "Totals") -> tuple[BookLine, ...]:
         """Return each total with that of the changed book."""
-        pairs = (("gross", "gross"), ("net", "net"), ("loss if every stop is hit", "loss"), ("duration", "duration"))
+        pairs = [("gross", "gross"), ("net", "net"), ("loss if every stop is hit", "loss"), ("duration", "duration")]
+        pairs += [] if (self.margin, after.margin) == (0.0, 0.0) else [("margin", "margin")]
         lines = [BookLine(name, getattr(self, total), getattr(after, total)) for name, total in pairs]
         first, then = self.factors or {}, after.factors or {}
         factors = sorted({*first, *then})
@@ -180,14 +183,13 @@ class Guardrails:
             figures.append(("max_total_loss", "max_total_loss", lambda own: _plus(rest.loss, own.loss)))
         if computed.days_of_volume is not None:
             figures.append(("max_days_of_volume", "max_days_of_volume", lambda own: own.days_of_volume))
+        if computed.margin != 0.0:
+            figures.append(("max_margin", "max_margin", lambda own: _plus(rest.margin, own.margin or None)))
         return tuple(
             Figure(
-                rule=rule,
-                limit=self.limit(name, constraints),
-                claimed=_size(measured(claims)),
-                computed=_size(measured(computed)),
+                rule=rule, limit=self.limit(name, constraints), claimed=_size(of(claims)), computed=_size(of(computed))
             )
-            for rule, name, measured in figures
+            for rule, name, of in figures
         )
 
     def book(
@@ -202,7 +204,7 @@ class Guardrails:
             "max_single_name": _largest(sums.names, {}, sums.names or ()),
             "max_total_loss": sums.loss,
             "max_net": sums.net,
-        }
+        } | ({} if sums.margin == 0.0 else {"max_margin": sums.margin})
         return tuple(
             Figure(rule=name, limit=self.limit(name, constraints), computed=_size(total))
             for name, total in totals.items()
@@ -219,6 +221,7 @@ class Guardrails:
         own = self.counted(expression, portfolio.nav)
         after.gross, after.net = _plus(after.gross, _gross(own.names)), _plus(after.net, _net(own.names))
         after.loss, after.duration = _plus(after.loss, own.loss), _plus(after.duration, own.duration)
+        after.margin = _plus(after.margin, own.margin)
         after.factors = None if after.factors is None else _added(after.factors, own.factors or {})
         return before.compare(after)
 
@@ -264,6 +267,7 @@ class Guardrails:
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
             sums.duration = _plus(sums.duration, counted.duration or 0.0, -position.duration)
+            sums.margin = _plus(sums.margin, counted.margin)
             if sums.factors is not None:
                 sums.factors = _added(_added(sums.factors, position.factor_exposures, -1), counted.factors or {})
             sums.names, sums.loss = _added(sums.names or {}, counted.names or {}), _plus(sums.loss, loss)

@@ -106,6 +106,10 @@ class Memory:
         head = Head(last.seq, last.chain, lake_version) if last else Head(0, self.journal.start, lake_version)
         return Remembered(rows, lake_clock.instant(turn) if turn else at, session, event, head)
 
+    def hydrate_now(self, session: str = "pm") -> Remembered:
+        """Return memory as of now, for the PM."""
+        return self.hydrate(self.read_instant(self.journal.clock.now()), session=session)
+
     def read_instant(self, at: datetime) -> datetime:
         """Return the instant to read as of. A simulated clock may be before its newest write, which stays visible."""
         last = None if self.journal.clock.name == LIVE else self.last_write()

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, ValidationInfo
 from forge.records.account import Cash, Fill, Halt
 from forge.records.base import Category, Count, Exposures, Percent, Positive, Record, RecordFault, Share, model
 from forge.records.judged import Calibration, Mark, Settlement, Settles, cases, column_of, holds_all
-from forge.records.spelling import PERCENT, STORED, Bounds, Level, Rule
+from forge.records.spelling import PERCENT, STORED, Bounds, Level, Rule, Ticker
 
 SUM_OF_PROBABILITIES = 1e-6
 ROUNDED = 0.005
@@ -77,7 +77,7 @@ class Leg:
     premium: of an option; strike and premium in USD per unit of the instrument, and all legs expire on one day.
     """
 
-    instrument: str
+    instrument: Ticker
     notional: Percent
     kind: Literal["linear", "call", "put"] = "linear"
     strike: Positive = 0.0
@@ -158,7 +158,7 @@ class Expression(Record):
 
     view_id: str
     category: Category
-    instrument: str
+    instrument: Ticker
     status: Literal["draft", "proposed", "active", "review_required", "rejected", "closed", "applied"]
     direction: Literal["long", "short", "spread", "option"]
     updated: datetime | None = None
@@ -321,6 +321,7 @@ class Constraints(Record):
     max_total_loss: Positive | None = None
     max_net: Positive | None = None
     max_days_of_volume: Positive | None = None
+    max_margin: Positive | None = None
 
 
 @model

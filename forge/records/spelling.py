@@ -28,6 +28,7 @@ from pitlake.errors import BadInput
 PERCENT = "percent of capital"
 MOST_TEXT = 2_000
 TOO_LARGE = 10**18
+SMALL = 0.2  # a smaller percentage may have been meant as a fraction
 EMPTY = frozenset({"", "~", "null", "none", "n/a", "[]"})
 MINUS = "\N{MINUS SIGN}"
 AND = " and "
@@ -47,7 +48,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DAY_FORMS = ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%B %d %Y", "%b %d %Y")
 _DURATION = re.compile(r"(?:in )?([1-9][0-9]{0,2}) ?(d|day|w|week|m|month|y|year)s?")
-_LEVEL = re.compile(r"(\$?[0-9][0-9,]*(?:\.[0-9]+)?)\s*\([^0-9()]*[0-9]+(?:\.[0-9]+)?\s*%[^0-9()]*\)")
+_LEVEL = re.compile(r"(\$?[0-9][0-9,]*(?:\.[0-9]+)?)\s*(?:USD|\([^0-9()]*[0-9]+(?:\.[0-9]+)?\s*%[^0-9()]*\))")
+_TICKER = re.compile(r"\$?([A-Za-z][A-Za-z0-9.\-]{0,14})")
 _THIRTY_SECONDS = re.compile(r"(3[2-9]|[4-9][0-9]|[0-9]{3})-([0-2][0-9]|3[01])(\+?)")
 _UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
 
@@ -107,10 +109,11 @@ def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Sp
         if not reading.exact and (low, high) == (0, 1) and least <= value <= 100 and value == int(value):
             value = value / 100
             reading.note(name, spelling, f"{value:g}")
+        if not reading.exact and unit == PERCENT and 0 < abs(value) < SMALL:
+            reading.note(name, spelling, f"{value:g} % of capital, not {value * 100:g} %")
         if not low <= value <= high:
-            raise ValueError(
-                f"{value:g} is not {f'from {low:g} to {high:g}' if high < math.inf else f'{low:g} or more'}"
-            )
+            bounds = f"from {low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
+            raise ValueError(f"{value:g} is not {bounds}")
         return value
 
     return Spelling(read, lambda schema: schema | bounds)
@@ -201,10 +204,22 @@ def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
     one_line(value := str(value) if isinstance(value, int | float) else value)
     level, decimal = _LEVEL.fullmatch(value), price_in_32nds(value)
     if reading.exact or not (level or decimal):
+        if not reading.exact and re.search("[0-9]", value) and not _NUMBER.fullmatch(value):
+            reading.note(name, value, "words, which code can't follow")
         return value
     text = level[1] if level else f"{decimal:.10g}"
     reading.note(name, value, text)
     return text
+
+
+def _read_ticker(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
+    """Return an instrument as positions spell it: `qbg` and `$QBG` are QBG."""
+    one_line(value)
+    match = _TICKER.fullmatch(value)
+    if reading.exact or match is None or match[1].upper() == value:
+        return value
+    reading.note(name, value, match[1].upper())
+    return match[1].upper()
 
 
 def _read_parts(kind: Any, value: Any, reading: Reading, _name: str) -> Any:
@@ -258,6 +273,7 @@ _READERS: dict[Any, Spelling] = {
 }
 Rule = Annotated[str, Spelling(_read_rule)]
 Level = Annotated[str, Spelling(_read_level)]
+Ticker = Annotated[str, Spelling(_read_ticker)]
 
 
 def with_spellings(hint: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Literal, cast
 
 from forge.core import config
 from forge.memory.book import held_in, remembered_book
+from forge.memory.cash import cash
 from forge.memory.effects import CONSTRAINTS
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted_spans
@@ -58,7 +59,7 @@ def alerts(remembered: Remembered, market: At, settings: config.Config) -> list[
     positions = list(_positions(remembered, market, thresholds.stop_near, last[0] if last else None))
     unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
     return [
-        *_over(remembered, guardrails(settings.guardrails, market)),
+        *_over(remembered, guardrails(settings.guardrails, market, cash(remembered))),
         *positions,
         *_due(due, remembered, market.as_of, thresholds.view_due_days),
         *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),

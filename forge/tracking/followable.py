@@ -8,8 +8,11 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from forge.memory.plausible import SIDES, level_price, price
 from forge.providers.base import At, ask
+from forge.records import Expression
 from forge.records.judged import Settles
+from forge.tracking.bars import adjusted_bars
 from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, PitlakeError
@@ -46,15 +49,17 @@ class Followable:
 
     at: At
 
-    def fault(self, subject: str | Settles) -> tuple[str, str] | None:
-        """Return why an instrument can't be followed, or a View's question not be asked, and what to give instead; None
-        if it can.
+    def fault(self, subject: str | Settles | Expression) -> tuple[str, str] | None:
+        """Return why an instrument or a trade can't be followed, or a View's question not be asked, and what to give
+        instead; None if it can.
 
         It is also None where the lake has no price of the last 30 days, so that any trade is the PM's to follow, and
         where it has no series at all.
         """
         if isinstance(subject, Settles):
             return self._question_fault(subject)
+        if isinstance(subject, Expression):
+            return self.fault(subject.instrument) or self._stop_fault(subject)
         instrument = subject
         try:
             if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
@@ -62,6 +67,22 @@ class Followable:
         except PitlakeError:
             return None  # without a lake no instrument can be looked up
         return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", f"give {self.describe()}"
+
+    def _stop_fault(self, trade: Expression) -> tuple[str, str] | None:
+        """Return why a stop would be reached at once. A trade that states its entry is compared with that."""
+        side, stop = SIDES.get(trade.direction), level_price(trade.stop)
+        if side is None or stop is None or price(trade.entry_details):
+            return None
+        try:
+            rows = adjusted_bars(trade.instrument, new_york_day(self.at.as_of) - RECENT, self.at)
+        except PitlakeError:
+            return None
+        closes = [row["close"] * row["split_factor"] for row in rows if row["close"]]
+        if not closes or side * (closes[-1] - stop) > 0:
+            return None
+        where = "below" if side > 0 else "above"
+        problem = f"{trade.instrument} closed at {closes[-1]:g}, and the stop {trade.stop} of a {trade.direction}"
+        return f"{problem} is not {where} it", f"give a stop {where} it, or the entry in entry_details"
 
     def _question_fault(self, settles: Settles) -> tuple[str, str] | None:
         series, ticker = (settles.params.get(name) for name in ("series", "ticker"))

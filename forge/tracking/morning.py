@@ -194,7 +194,7 @@ def scenarios(totals: Totals, nav: float | None) -> tuple[Scenario, ...]:
 
 def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
     if not cash(remembered):
-        return "No account is open. Name a capital in the settings; the first fill or question opens it."
+        return "No account is open. `pitlake forge book` opens it, with the capital that the settings name."
     try:
         return value_account(remembered, at, settings.account.capital)
     except LakeNotFound:

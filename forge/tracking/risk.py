@@ -14,6 +14,7 @@ from forge.core.currencies import USD, read_currency
 from forge.memory.book import held_in, remembered_book
 from forge.memory.cash import cash
 from forge.memory.guardrails import Exposure, Guardrails, claimed, trade_of
+from forge.memory.instruments import FUTURE
 from forge.memory.plausible import SIDES, level_price
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
@@ -83,7 +84,9 @@ class Market:
     """Computes exposures as of an instant. The lake is asked once for each ticker."""
 
     at: At
+    entries: Sequence[Cash] = ()
     _rows: dict[str, Rows | str] = field(default_factory=dict)
+    _units: dict[str, Unit] = field(default_factory=dict)
 
     def rows(self, ticker: str, gaps: list[str]) -> Rows:
         """Return the bars of the last quarter whose split basis is proven; none if there is a gap."""
@@ -110,12 +113,9 @@ class Market:
             gaps.append(f"the risk of a trade that is {trade.direction} is computed from its legs, and it has none")
             return Exposure(gaps=tuple(gaps))
         if not all(self.rows(leg.instrument, gaps) for leg in legs):
-            return Exposure(gaps=tuple(gaps))
-        names, factors, durations = (
-            claimed(replace(trade, legs=legs)).names or {},
-            dict[str, float](),
-            list[float | None](),
-        )
+            return Exposure(margin=self.margin(legs, gaps), gaps=tuple(gaps))
+        names = claimed(replace(trade, legs=legs)).names or {}
+        factors, durations = dict[str, float](), list[float | None]()
         for leg in legs:
             signed = -leg.notional if leg.kind == "put" else leg.notional
             factor, unit, years = self._factor(leg.instrument, gaps)
@@ -128,6 +128,7 @@ class Market:
             duration=None if None in durations else sum(cast("list[float]", durations)),
             factors=factors,
             days_of_volume=max((days for days in volumes if days is not None), default=None),
+            margin=self.margin(legs, gaps),
             gaps=tuple(dict.fromkeys(gaps)),
         )
 
@@ -180,6 +181,34 @@ class Market:
         level = min(stop, spot) if side > 0 else max(stop, spot)
         return max(0.0, side * (spot - level * through)) / spot * abs(leg.notional)
 
+    def margin(self, legs: Iterable[Leg], gaps: list[str]) -> float | None:
+        """Return the initial margin of all legs in futures; 0 without an account, None if it is unknown."""
+        total = 0.0
+        for leg in legs if self.entries else ():
+            if leg.instrument.startswith(FUTURE):
+                rows = self.rows(leg.instrument, gaps)
+                try:
+                    unit = self.unit(leg.instrument) if rows else None
+                except BadInput as problem:
+                    gaps.append(str(problem))
+                    unit = None
+                if unit is None:
+                    return None
+                total += abs(leg.notional) * unit.margin / (last_price(rows) * unit.usd)
+        return total
+
+    def unit(self, instrument: str) -> Unit:
+        """Return the unit of an instrument with bars. Raises as `unit_of`."""
+        if instrument not in self._units:
+            currency, today = read_currency(self.rows(instrument, [])[-1].get("unit", USD)), new_york_day(self.at.as_of)
+            self._units[instrument] = unit_of(instrument, currency, self.entries, today, self.at)
+        return self._units[instrument]
+
+    def quantity(self, notional: float, nav: float, instrument: str) -> int:
+        """Return the whole shares or contracts for a notional in percent, at the last close. Raises as `unit_of`."""
+        price = last_price(self.rows(instrument, [])) * self.unit(instrument).usd
+        return math.floor(abs(notional) / PERCENT * nav / price + WHOLE)
+
     def at_stop(self, trade: Expression) -> float | None:
         """Return the loss of a long or short trade at its stop, without a gap; None without a price or a stop."""
         side, rows = SIDES.get(trade.direction), self.rows(trade.instrument, [])
@@ -189,14 +218,14 @@ class Market:
         return self._stopped(leg, last_price(rows), [], gap=False)
 
 
-def guardrails(limits: Limits, at: At) -> Guardrails:
-    """Return guardrails that compute from the market as of an instant."""
-    return Guardrails(limits, Market(at).compute)
+def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = ()) -> Guardrails:
+    """Return guardrails that compute from the market as of an instant. entries: of the account, with its contracts."""
+    return Guardrails(limits, Market(at, entries).compute)
 
 
 def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     """Return the risk of a trade as of an instant, with the book of that memory."""
-    market, book = Market(at), remembered_book(remembered)
+    market, book = Market(at, cash(remembered)), remembered_book(remembered)
     nav = book.nav if book else None
     exposure = market.compute(expression, nav)
     rows, side = market.rows(expression.instrument, []), SIDES.get(expression.direction)
@@ -211,11 +240,10 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     own, notional, gaps = _returns(rows), abs(expression.notional), list(exposure.gaps)
     positions = [position for position in book.positions if position.expression == expression.id] if book else []
     gross = ((book.gross if book else None) or 0.0) - sum(abs(position.notional) for position in positions)
-    entries = cash(remembered)
-    if nav and entries:
+    if nav and market.entries:
         try:
-            quantity, unit = quantity_of(notional, nav, rows, expression.instrument, entries, at)
-            if unit.multiplier:
+            if (unit := market.unit(expression.instrument)).multiplier:
+                quantity = market.quantity(notional, nav, expression.instrument)
                 shared |= {"contracts": quantity, "margin": quantity * unit.margin}
         except BadInput as problem:
             gaps.append(str(problem))
@@ -232,15 +260,6 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
         gaps=tuple(dict.fromkeys(gaps)),
         **shared,
     )
-
-
-def quantity_of(
-    notional: float, nav: float, rows: Rows, instrument: str, entries: Sequence[Cash], at: At
-) -> tuple[int, Unit]:
-    """Return the whole shares or contracts for a notional in percent, at the last close. Raises as `unit_of`."""
-    currency = read_currency(rows[-1].get("unit", USD))
-    unit = unit_of(instrument, currency, entries, new_york_day(at.as_of), at)
-    return math.floor(abs(notional) / PERCENT * nav / (last_price(rows) * unit.usd) + WHOLE), unit
 
 
 def volatility(returns: Mapping[date, float]) -> float | None:

@@ -28,6 +28,7 @@ from forge.core.tape import WORK, Tape
 from forge.evolution.proposing import PREFIX, propose
 from forge.fs import ForgeFS
 from forge.memory import Memory
+from forge.memory.cash import cash
 from forge.model import Model
 from forge.model.budget import Meter, Spent, total_spent
 from forge.providers.base import At, moving_sessions
@@ -176,7 +177,7 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
     if agent.tape.receipt(name) is None:
         agent.tape.begin(name, {"as_of": iso(at)})
         now = At(as_of=at, lake=agent.lake, version=version)
-        limits = guardrails(agent.config.guardrails, now)
+        limits = guardrails(agent.config.guardrails, now, cash(agent.memory.hydrate(at)))
         done = advance(agent.memory, now, limits, recorded_cut_offs(agent.tape), agent.config)
         agent.tape.add_receipt(name, json.dumps(done, sort_keys=True))
 

@@ -117,7 +117,7 @@ class Day:
     @cached_property
     def guardrails(self) -> Guardrails:
         """The limits, which compute from the day's market."""
-        return self.desk.guardrails(self.market)
+        return self.desk.guardrails(self.market, self.memory)
 
     @property
     def approvers(self) -> Approvers:

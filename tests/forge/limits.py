@@ -14,8 +14,10 @@ from tests.forge.test_untaken import DAYS, bar
 LAST = 59
 NOW = datetime(DAYS[LAST].year, DAYS[LAST].month, DAYS[LAST].day, 20, tzinfo=NEW_YORK)
 STOCKS, YOUNG, FUND, UNKNOWN = ("AAA", "BBB", "CCC"), "NEW", "TLT", "TY"
-EURO, OIL, RATE, YEARS = "fx:EURUSD", "future:CL:2024-12", "curve:USD:10Y", 10
-QUOTED = {EURO: "EURUSD", OIL: "CL", RATE: "rates"}
+EURO, OIL, GAS, RATE, YEARS = "fx:EURUSD", "future:CL:2024-12", "future:NG:2024-12", "curve:USD:10Y", 10
+QUOTED = {EURO: "EURUSD", OIL: "CL", GAS: "NG", RATE: "rates"}
+MULTIPLIER, MARGIN = 1000.0, 40_000.0
+"""The contract of oil; of gas the account has none."""
 
 
 def walk(seed, start, sigma=0.02):
@@ -27,7 +29,7 @@ def walk(seed, start, sigma=0.02):
 
 
 WORLD = {name: walk(seed, 40.0 * (seed + 1)) for seed, name in enumerate((*STOCKS, "SPY", YOUNG, FUND))}
-WORLD |= {EURO: walk(11, 1.1, 0.004), OIL: walk(12, 80.0)}
+WORLD |= {EURO: walk(11, 1.1, 0.004), OIL: walk(12, 80.0), GAS: walk(14, 3.0)}
 YIELDS = np.round(4 + np.cumsum(np.random.default_rng(13).normal(0, 0.05, 61)), 3)
 WORLD[RATE] = (100 / (1 + YIELDS / 100) ** YEARS,) * 2
 FIRST = {YOUNG: 48}
@@ -52,7 +54,7 @@ def market(root):
     quotes = []
     for number, day in enumerate(DAYS[:61]):
         quotes.append(quote(RATE, day, float(YIELDS[number]), "zero_rate", "percent"))
-        for name, unit in ((EURO, "USD per EUR"), (OIL, "USD per barrel")):
+        for name, unit in ((EURO, "USD per EUR"), (OIL, "USD per barrel"), (GAS, "USD per mmBtu")):
             quotes.append(quote(name, day, float(WORLD[name][1][number]), "close", unit))
             quotes.append(quote(name, day, float(WORLD[name][0][number]), "open", unit))
     put_rows(lake, "market_quotes", *quotes)

@@ -383,7 +383,9 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
     assert account["notes"] == [
         f"F-002 (10 QBG at 54) is void: not ours; the account counts without it from {DAYS[5]} on"
     ]
-    assert command(capsys, "fills", "import", "fills.csv")[1] == "0 new fills\n"
+    again = "F-002 is void: not ours; to book it again: pitlake forge fills restore F-002\n"
+    _, out, err = command(capsys, "fills", "import", "fills.csv")
+    assert (out, err.startswith(again)) == ("0 new fills\n", True)
     listing = command(capsys, "fills", "list")[1].splitlines()
     assert (len(listing), listing[1].endswith("10 QBG at 54 void: not ours")) == (2, True)
     for name, problem in (("F-002", "F-002 is void: not ours"), ("F-009", "there is no fill 'F-009'")):
@@ -392,6 +394,14 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
     with Memory().journal.database.reading() as execute:
         texts = execute("SELECT content FROM forge_journal WHERE path = '/portfolio/fills/F-002.md' ORDER BY seq")
     assert ["status: void" in text for (text,) in texts] == [False, True]
+    code, out, err = command(capsys, "fills", "restore", "F-002", "--reason", "it is ours after all")
+    assert (code, out) == (0, f"F-002 (10 QBG at 54) is booked; the book counts with it from {DAYS[5]} on\n"), err
+    assert (booked(capsys)["nav"], booked(capsys)["notes"]) == (before, [])
+    _, out, err = command(capsys, "fills", "import", "fills.csv")
+    assert (out, "void" in err) == ("0 new fills\n", False)
+    assert command(capsys, "fills", "list")[1].splitlines()[1].endswith("at 54 booked: it is ours after all")
+    code, _, err = command(capsys, "fills", "restore", "F-002", "--reason", "x")
+    assert (code, "F-002 is booked" in err) == (2, True), err
 
 
 def test_a_trade_whose_fill_is_void_is_not_executed_again(memory, lake):

@@ -1,4 +1,4 @@
-"""A clumsy model in 40 modes: what it means is done, or it is told why not. Nothing crashes or fails silently."""
+"""A clumsy model in 43 modes: what it means is done, or it is told why not. Nothing crashes or fails silently."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from forge.agent.agent import Agent
-from forge.agent.conversation import ASK_AGAIN
+from forge.agent.conversation import EMPTY, SHOWN_CALL
 from forge.agent.tools.calls import UNREADABLE, interpret_calls, meant_tool
 from forge.agent.tools.read import ReadTool
 from forge.agent.tools.toolset import PROFILES
@@ -64,7 +64,11 @@ MODES = {
     "an empty record": (call(arguments=WRITE | {"content": ""}), TOLD),
     "a poem": (call(arguments=WRITE | {"content": "Growth is slow\nand so am I"}), TOLD),
     "a call as JSON": (said(TEXT), DONE),
-    "a call in a fence": (said(f"I write it.\n```json\n{TEXT}\n```"), DONE),
+    "a call in a fence": (said(f"```json\n{TEXT}\n```"), DONE),
+    "a thought, then a call in tags": (said(f"<think>I write it.</think>\n<tool_call>{TEXT}</tool_call>"), DONE),
+    "a call among words, then alone": ([said(f"I write it.\n```json\n{TEXT}\n```"), said(TEXT)], DONE),
+    "a call in XML": (
+        said('<invoke name="write"><parameter name="path">/memory/views/new.md</parameter></invoke>'), TOLD),
     "a call in tags": (said(f"<tool_call>\n{TEXT}\n</tool_call>"), DONE),
     "a call in an open tag": (said(f"<tool_call>{TEXT}"), DONE),
     "a call as a function of OpenAI": (
@@ -84,8 +88,8 @@ MODES = {
 }  # fmt: skip
 
 
-def test_there_are_forty_modes():
-    assert len(MODES) == 40
+def test_there_are_forty_three_modes():
+    assert len(MODES) == 43
 
 
 @pytest.mark.parametrize(("script", "due"), MODES.values(), ids=MODES)
@@ -131,6 +135,19 @@ def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
     memory.close()
 
 
+@pytest.mark.parametrize("form", ["```json\n{}\n```", "<tool_call>{}</tool_call>"])
+@pytest.mark.parametrize("words", ["To write a View, answer with:\n{}", "{}\nI did not call this.", "1.\n{}\n2."])
+def test_a_call_among_words_calls_nothing_and_the_model_is_asked_once_what_it_meant(tmp_path, form, words):
+    example = words.format(form.format(TEXT))
+    memory, model = Memory(tmp_path / "forge"), Scripted([said(example), said(example)])
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
+    decided = asyncio.run(agent.ask("How does one write a View?"))
+    assert (decided.end, decided.answer, turn(memory).exists("/memory/views/V-001.md")) == ("answered", example, False)
+    assert model.asked[1].messages[-1] == SHOWN_CALL
+    assert asyncio.run(agent.replay(decided.decision)) == decided
+    memory.close()
+
+
 @pytest.mark.parametrize(
     ("written", "calls"),
     [
@@ -155,7 +172,7 @@ def test_a_name_is_corrected_only_where_one_tool_can_be_meant():
         UNREADABLE: UNREADABLE,
     }  # fmt: skip
     assert set(PROFILES["small"]) > {"read", "fetch", "write"}
-    assert ASK_AGAIN
+    assert EMPTY
 
 
 @pytest.mark.parametrize("cuts", [1, 2, 3])

@@ -13,8 +13,9 @@ from forge.memory.cash import cash, open_account
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.providers.base import At
 from forge.tracking.account import advance_account
+from forge.tracking.alerts import alerts
 from forge.tracking.rates import rates_of
-from forge.tracking.risk import risk
+from forge.tracking.risk import guardrails, risk
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value_account
@@ -56,6 +57,7 @@ def lake(tmp_path_factory):
     quotes = []
     for number, day in enumerate(DAYS[:6]):
         quotes.append(quote(INDEX, day, 5000.0 + 10 * number, "settle", "EUR per point"))
+        quotes.append(quote("index:QFH", day, 50.0 + number, "close", "EUR per share"))
         quotes.append(quote(OIL, day, 80.0 + number, "settle", "USD per barrel"))
     put_rows(lake, "market_quotes", *quotes)
     rows = [observed("DEXUSEU", DAYS[number], value) for number, value in EUROS.items()]
@@ -112,6 +114,9 @@ def test_a_future_in_euros_is_valued_by_its_variation_at_each_days_rate(memory, 
     euros = 4 * 10 * (10 * 1.10 + 10 * (1.11 + 1.12 + 1.12 + 1.09 + 1.08))
     assert account.nav == pytest.approx(CAPITAL + euros - 1000 * 4.5)
     assert account.margin == pytest.approx(4 * 3000 * 1.08 + 6000)
+    over = alerts(standing(memory).remembered, now, config.Config(guardrails=config.Limits(max_margin=1.5)))
+    share = account.margin / account.nav * 100
+    assert f"over limit: max_margin is {share:.4g}, beyond the limit of 1.5" in map(str, over)
     book = remembered_book(standing(memory).remembered)
     index, oil = (4 * 5050 * 10 * 1.08 / account.nav * 100, -85_000 / account.nav * 100)
     assert {position.expression: position.notional for position in book.positions} == {
@@ -120,18 +125,21 @@ def test_a_future_in_euros_is_valued_by_its_variation_at_each_days_rate(memory, 
     assert (book.gross, book.net) == (pytest.approx(index - oil, abs=1e-5), pytest.approx(index + oil, abs=1e-5))
 
 
-def test_shares_in_another_currency_are_valued_by_their_last_fill_and_its_rate_and_say_so(memory, lake):
+def test_shares_in_another_currency_are_valued_by_their_quotes_at_its_rate(memory, lake):
     now = at(memory, lake, DAYS[6], 8)
-    imported(memory, line("QFH", 100, 50.0, DAYS[0], "eur"))
+    imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "eur"))
     answer = valued(memory, now)
-    assert answer.account.nav == pytest.approx(CAPITAL + 100 * 50 * (1.08 - 1.10))
-    assert answer.gaps[0].startswith("QFH: "), answer.gaps
-    assert answer.gaps[1:] == (f"EUR: no rate on {DAYS[3]}; the last one counts",)
+    assert answer.account.nav == pytest.approx(CAPITAL + 100 * (55 * 1.08 - 50 * 1.10))
+    assert answer.gaps == (f"EUR: no rate on {DAYS[3]}; the last one counts",)
 
 
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
+        (
+            line("QFH", 100, 50.0, DAYS[0], "eur"),
+            "line 2: the lake's bars of QFH are in USD, so it can't be valued in EUR; load its quotes",
+        ),
         (line("fx:EURUSD", 100, 1.1, DAYS[0], "EUR"), "line 2: fx:EURUSD is not priced in USD; give a currency as"),
         (line(INDEX, 1, 5000, DAYS[0], "USD"), f"line 2: currency of {INDEX} is USD; its contract is in EUR"),
         (line("future:QGAS:2024-06", 1, 3, DAYS[0]), "the account has no contract of it; write"),
@@ -152,9 +160,9 @@ def test_what_the_lake_has_no_rate_for_is_refused_when_imported_and_else_not_cou
 
     open_account(memory, CAPITAL, 0.0)
     with pytest.raises(BadInput, match="the lake has no rate of CHF"):
-        import_fills(memory, HEADER + line("QFH", 100, 50.0, DAYS[0], "CHF"), None, check_rate)
+        import_fills(memory, HEADER + line("index:QFH", 100, 50.0, DAYS[0], "CHF"), None, check_rate)
     assert fills(whole_memory(memory, now.as_of)) == []
-    imported(memory, line("QFH", 100, 50.0, DAYS[0], "CHF"), line(OIL, 1, 80.0, DAYS[0]))
+    imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "CHF"), line(OIL, 1, 80.0, DAYS[0]))
     answer = valued(memory, now)
     assert answer.account.nav == pytest.approx(CAPITAL + 5000)
     assert answer.gaps[0].startswith("CHF: ")
@@ -294,13 +302,14 @@ def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened
     out = command(capsys, "desk")[1]
     assert f"margin used {risk['margin']:>31.2f}\n" in out
     assert f"long {INDEX}\n{exposure:>35,.0f}" in out
+    assert command(capsys, "constrain", "--max-margin", "1.5") == (0, "max_margin 1.5\n", "")
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text
     for text in ("Margin used</dt><dd>18,960.00 USD", "10 EUR a point, margin 12,960 USD", ">218,160.00<"):
         assert text in page
     code, _, err = command(capsys, "cash", "contract", "5", "--reason", "x")
     assert (code, "'contract' is not one of" in err) == (2, True)
-    opened.write_text(HEADER + line("QFH", 1, 5, DAYS[0], "CHF"))
+    opened.write_text(HEADER + line("index:QFH", 1, 5, DAYS[0], "CHF"))
     code, _, err = command(capsys, "fills", "import", str(opened))
     assert (code, f"the lake has no rate of CHF for {DAYS[0]}" in err) == (2, True)
 
@@ -313,5 +322,15 @@ def test_a_waiting_trade_in_a_future_shows_its_contracts_and_its_ticket_orders_t
     remembered = whole_memory(memory, now.as_of)
     shown = risk(remembered.record(remembered.newest(path)), remembered, now)
     assert shown.lines()[:3] == ["last close: 5030 EUR", "contracts: 2", f"initial margin: {2 * 3000 * 1.11:.4g} USD"]
+    trade, book = remembered.record(remembered.newest(path)), remembered_book(remembered)
+    margin, limits = 12.0 * 3000 / (5030 * 10), (0.6, 0.8)
+    tight, wide = (guardrails(config.Limits(max_margin=limit), now, cash(remembered)) for limit in limits)
+    assert [str(each) for each in tight.check(trade, replace(book, positions=()), None)] == [
+        f"[hard] max_margin: {margin:g} (limit: 0.6)"
+    ]
+    assert wide.check(trade, replace(book, positions=()), None) == ()
+    assert f"margin 0 → {margin:.4g}" in map(str, wide.what_if(trade, replace(book, positions=())))
+    unknown = replace(trade, instrument="future:QGAS:2024-06")
+    assert "[hard] max_margin: missing (limit: 0.8)" in map(str, wide.check(unknown, book, None))
     rows = papers.ticket(remembered, "E-001", now).splitlines()
     assert dict(zip(rows[0].split(","), rows[1].split(","), strict=True))["quantity"] == "2"

@@ -215,7 +215,7 @@ def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
     assert vars(outcome.guardrails) == {
         "max_single_risk": 5.0, "max_gross": 200.0, "max_duration": 5.0, "max_factor_conc": 30.0,
         "max_single_name": 100.0, "max_total_loss": 100.0, "max_net": 150.0, "max_days_of_volume": 5.0,
-        "over": "refuse",
+        "max_margin": 50.0, "over": "refuse",
     }  # fmt: skip
     assert vars(outcome.counterfactuals) == {"min_days": 14, "min_confidence": 0.6, "default_tracking_days": 90}
     assert (outcome.search.semantic_weight, outcome.search.recency_weight) == (0.7, 0.3)

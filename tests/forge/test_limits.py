@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
-from math import inf
+from math import inf, isnan, nan
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,11 @@ import pytest
 
 from forge.agent.tools.write import WriteTool
 from forge.core.clock import Simulated
-from forge.core.config import Limits
+from forge.core.config import Contract, Limits
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held, pending
+from forge.memory.cash import cash, open_account
 from forge.memory.guardrails import Exposure, Guardrails, claimed
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Expression, Leg, Position, parse, render
@@ -34,8 +35,12 @@ from pitlake.errors import BadInput
 from tests.forge.limits import (
     FIRST,
     FUND,
+    GAS,
     LAST,
+    MARGIN,
+    MULTIPLIER,
     NOW,
+    OIL,
     QUOTED,
     RATE,
     STOCKS,
@@ -54,7 +59,7 @@ RULES = {
     "max_single_risk": "max_single_risk", "max_gross_exposure": "max_gross",
     "max_duration_contribution": "max_duration",
     "max_factor_concentration": "max_factor_conc", "max_single_name": "max_single_name", "max_net_exposure": "max_net",
-    "max_total_loss": "max_total_loss", "max_days_of_volume": "max_days_of_volume",
+    "max_total_loss": "max_total_loss", "max_days_of_volume": "max_days_of_volume", "max_margin": "max_margin",
 }  # fmt: skip
 
 
@@ -146,6 +151,18 @@ def computed(trade):
     return {"loss": loss, "names": names, "duration": duration, "factors": factors, "days": max(days, default=None)}
 
 
+def margin_of(trade):
+    """The initial margin of a trade's futures, not a number without their contract."""
+    if trade.notional is None:
+        return 0.0
+    legs = trade.legs if trade.direction not in ("long", "short") else ()
+    sizes = [(leg.instrument, abs(leg.notional)) for leg in legs]
+    if trade.direction in ("long", "short"):
+        sizes = [(trade.instrument, abs(trade.notional))]
+    contracts = {OIL: MARGIN / (SPOTS[OIL] * MULTIPLIER), GAS: nan}
+    return sum(size * contracts.get(name, 0.0) for name, size in sizes)
+
+
 def stated(trade):
     """What a trade claims, in the same form."""
     names = Counter()
@@ -160,7 +177,7 @@ def stated(trade):
     factors = trade.factor_exposures or None
     return {
         "loss": max(losses, default=None), "names": names if trade.notional else None,
-        "duration": trade.duration_impact, "factors": factors, "days": None,
+        "duration": trade.duration_impact, "factors": factors, "days": None, "margin": None,
     }  # fmt: skip
 
 
@@ -170,13 +187,14 @@ def bigger(*numbers):
 
 def totals(positions):
     """The sums over positions, each a trade, of what counts of it: the larger of claim and computation."""
-    sums = {"gross": 0.0, "net": 0.0, "loss": 0.0, "names": Counter(), "factors": Counter()}
+    sums = {"gross": 0.0, "net": 0.0, "loss": 0.0, "margin": 0.0, "names": Counter(), "factors": Counter()}
     for trade in positions:
         reply, result = stated(trade), computed(trade) or {"names": None, "loss": None, "factors": {}}
         names = result["names"] if result["names"] is not None else reply["names"]
         loss = bigger(reply["loss"], result["loss"])
         sums["gross"] += sum(map(abs, names.values()))
         sums["net"] += sum(names.values())
+        sums["margin"] += margin_of(trade)
         sums["loss"] += abs(trade.notional) if loss in (None, inf) else loss
         for name, size in names.items():
             sums["names"][name] += size
@@ -188,8 +206,8 @@ def totals(positions):
 def figures(trade, positions, extra):
     """Each rule's figure with the trade in a book: what it claims, what is computed, and which of both there are."""
     rest, reply, result = totals(positions), stated(trade), computed(trade)
-    empty = dict.fromkeys(("loss", "names", "duration", "factors", "days"))
-    result = result or empty
+    empty = dict.fromkeys(("loss", "names", "duration", "factors", "days", "margin"))
+    result = (result or empty) | {"margin": margin_of(trade)}
     names = {*(reply["names"] or {}), *(result["names"] or {})}
     kinds = {*(reply["factors"] or {}), *(result["factors"] or {})}
 
@@ -212,6 +230,7 @@ def figures(trade, positions, extra):
             "max_duration_contribution": None if duration is None else abs(duration),
             "max_factor_concentration": None if exposures is None else max(parts, default=0.0),
             "max_days_of_volume": each["days"],
+            "max_margin": rest["margin"] + each["margin"] if each["margin"] else None,
         }
 
     claims, computations = of(reply), of(result)
@@ -230,6 +249,7 @@ def broken(trade, positions, extra, limits):
         over |= {rule} if max(existing) > limit else set()
         claims |= {rule} if pair[1] is None else set()
         near |= abs(max(existing) - limit) < 1e-6
+        over |= {rule} if isnan(max(existing)) else set()
     return over, claims, near
 
 
@@ -369,9 +389,13 @@ def tried(count, seed=0, on_progress=lambda seen: None):
     seen = Counter()
     with tempfile.TemporaryDirectory(dir=FAST) as place:
         root = Path(place)
-        limits = guardrails(Limits(), At(as_of=NOW, lake=market(root / "lake")))
+        lake = market(root / "lake")
         for batch in range(seed, seed + -(-count // A_BATCH)):
             with closing(Memory(root / "desk" / "forge", clock=Simulated("limits", NOW))) as memory:
+                contracts = {"future:CL": Contract(multiplier=MULTIPLIER, margin=MARGIN)}
+                open_account(memory, NAV, 0.0, contracts)
+                entries = cash(memory.hydrate(memory.read_instant(memory.journal.clock.now())))
+                limits = guardrails(Limits(), At(as_of=NOW, lake=lake), entries)
                 desk = Desk(memory, limits, batch)
                 desk.pm_states_the_book()
                 wrote(desk.turn(), "/memory/views/new.md", NEW_VIEW, "view")
@@ -395,12 +419,15 @@ def test_nothing_is_approved_above_a_limit():
     assert min(seen["approved by claims"], seen["refused"], seen["unconfirmed"]) > 10, seen
 
 
-@pytest.mark.parametrize("name", ["claims alone count", "positions are not computed", "a gap is not counted"])
+@pytest.mark.parametrize(
+    "name", ["claims alone count", "positions are not computed", "a gap is not counted", "no margin"]
+)
 def test_the_campaign_finds_a_mutant(name, monkeypatch):
     mutants = {
         "claims alone count": (risk.Market, "compute", lambda self, trade, nav: Exposure()),
         "positions are not computed": (Guardrails, "counted", lambda self, trade, nav: claimed(trade)),
         "a gap is not counted": (risk, "overnight", lambda rows, side: 0.0),
+        "no margin": (risk.Market, "margin", lambda self, legs, gaps: 0.0),
     }
     monkeypatch.setattr(*mutants[name])
     with pytest.raises(AssertionError):

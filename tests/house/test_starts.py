@@ -117,6 +117,7 @@ REFUSED = {
     ("forge", "cash"): (("deposit", "100", "--reason", "new money"), "is read-only"),
     ("forge", "fills", "import"): (("none.csv",), "none.csv"),
     ("forge", "fills", "void"): (("F-001", "--reason", "no"), "is read-only"),
+    ("forge", "fills", "restore"): (("F-001", "--reason", "no"), "is read-only"),
     ("forge", "halt"): (("--reason", "no"), "is read-only"),
     ("forge", "release"): (("--reason", "no"), "is not halted"),
     ("forge", "approve"): (("E-001", "--hash", "0" * 64), "is read-only"),

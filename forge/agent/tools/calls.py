@@ -14,27 +14,35 @@ from forge.records.spelling import key, load_json, unique_names
 
 UNREADABLE = "tool_call"
 """The name of a call that is written as text and can't be read. No tool has it, so the call fails with a reason."""
-_TAGGED = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_FENCED = re.compile(r"```[\w-]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<(tool_calls?|tool_use|function_calls?|invoke)\b[^>]*>(?P<call>.*?)(?:</\1>|\Z)", re.DOTALL)
+_FENCED = re.compile(r"```[\w-]*\n(?P<call>.*?)(?:```|\Z)", re.DOTALL)
+_LIKE_CALL = re.compile(r"\s*(?:[\[{<]|Action:)")
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
 
 
 def interpret_calls(answer: Answer, tools: Mapping[str, Tool], messages: Sequence[Message]) -> Answer:
     """Return an answer to messages with the calls that it means.
 
-    A name of a tool is corrected if only one tool can be meant. A text that consists of calls, or marks them, is read
-    as these calls; if they can't be read, as one call that fails. A call that a message contains is quoted, so that a
-    page that the model repeats calls nothing.
+    A name of a tool is corrected if only one tool can be meant. A text that consists of calls, plain, fenced or tagged,
+    is read as these calls; if tagged ones can't be read, as one call that fails. A call among words is an example, and
+    one that a message contains is quoted, so that a page that the model repeats calls nothing.
     """
     if answer.finish not in ("stop", "tools"):
         return answer
     if answer.calls:
         return replace(answer, calls=tuple(replace(call, name=meant_tool(call.name, tools)) for call in answer.calls))
-    calls = tuple(
-        Call(name, arguments, f"text-{len(messages)}-{place}")
-        for place, (name, arguments) in enumerate(_written_calls(answer.text.strip(), tools, messages))
-    )
-    return replace(answer, text="", calls=calls, finish="tools", carried=()) if calls else answer
+    pairs, alone = _written_calls(answer.text, tools, messages)
+    calls = tuple(Call(name, values, f"text-{len(messages)}-{place}") for place, (name, values) in enumerate(pairs))
+    return replace(answer, text="", calls=calls, finish="tools", carried=()) if calls and alone else answer
+
+
+def shows_call(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]) -> bool:
+    """Return whether a text has calls among words, which may be examples, or looks like a call that can't be read."""
+    calls, alone = _written_calls(text, tools, messages)
+    names_tool = any(re.search(rf'["<=:] ?{name}\b', text) for name in tools)
+    unreadable = not calls and names_tool and _LIKE_CALL.match(text) and not _has_quotation([text], messages)
+    return bool((calls and not alone) or unreadable)
 
 
 def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
@@ -48,18 +56,22 @@ def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
     return near[0] if len(near) == 1 else name
 
 
-def _written_calls(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]) -> list[tuple[str, Any]]:
-    """Return the calls in a text; none if it is an answer in words, or quotes one of them."""
-    tagged = [match[2] for match in _TAGGED.finditer(text)]
-    parts = tagged or [match[1] for match in _FENCED.finditer(text)] or [text]
+def _written_calls(
+    text: str, tools: Mapping[str, Tool], messages: Sequence[Message]
+) -> tuple[list[tuple[str, Any]], bool]:
+    """Return the calls in a text, none if it quotes one of them, and whether it has no words beside them."""
+    text = _THOUGHT.sub("", text).strip()
+    pattern = next((form for form in (_TAGGED, _FENCED) if form.search(text)), None)
+    parts = [match["call"] for match in pattern.finditer(text)] if pattern else [text]
     calls: list[tuple[str, Any]] = []
     for part in parts:
         read = list(_calls(part.strip(), tools))
         if not read:
-            calls = [(UNREADABLE, part.strip()[:200])] if tagged else []
+            calls = [(UNREADABLE, part.strip()[:200])] if pattern is _TAGGED else []
             break
         calls += read
-    return [] if calls and _has_quotation(parts, messages) else calls
+    alone = pattern is None or not pattern.sub("", text).strip()
+    return [] if calls and _has_quotation(parts, messages) else calls, alone
 
 
 def _has_quotation(parts: Sequence[str], messages: Sequence[Message]) -> bool:
