@@ -24,6 +24,7 @@ UNNATURAL = re.compile(
     r"\bbefell\b|\bof one's own\b|(?<!there )\bis none\b"
     r"|(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|data\b|more\b|less\b|second\b|\w+er\b)\w"
 )
+UNMERGED = ("<<<<<<< ", ">>>>>>> ")
 # What a gap's reason says is data: a lake that holds it would take another wording for another gap.
 STORED_WORDS = re.compile(r"reason=|retry\(|Unparsable\(|no update is no update")
 
@@ -52,9 +53,11 @@ def all_faults(text: str) -> Iterator[str]:
 
 
 def wording_faults(text: str) -> Iterator[str]:
-    """Return lines with wording that stops a native reader, such as `is not a date` said with `no`."""
+    """Return lines with wording that stops a native reader, such as `is not a date` said with `no`, or marks that an
+    unfinished merge left.
+    """
     for number, line in enumerate(text.splitlines(), 1):
-        if UNNATURAL.search(line) and not STORED_WORDS.search(line):
+        if line.startswith(UNMERGED) or (UNNATURAL.search(line) and not STORED_WORDS.search(line)):
             yield f"{number}: {line.strip()}"
 
 

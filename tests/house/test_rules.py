@@ -7,7 +7,7 @@ from scripts.check_rules import FILE_LINES, FUNCTION_LINES, all_faults, budget_f
 FAULTY = {
     size_faults: ["x = 1\n" * (FILE_LINES + 1), "def f():\n" + "    x = 1\n" * FUNCTION_LINES],
     all_faults: ["assert all(x for x in xs)", "assert a and all(xs)"],
-    wording_faults: ["This is no date.", "if it befell"],
+    wording_faults: ["This is no date.", "if it befell", "<<<<<<< HEAD"],
 }
 SOUND = {
     size_faults: ["x = 1\n" * FILE_LINES, "def f():\n" + "    x = 1\n" * (FUNCTION_LINES - 1)],
