@@ -2,29 +2,27 @@
 
 import getpass
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from forge.cli.desk import DAY, market_of
+from forge.cli.desk import DAY, by_option, market_of
 from forge.cli.memories import own_desk
+
+if TYPE_CHECKING:
+    from forge.records import Expression
 
 
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="The reason, which becomes the exit reason of the Outcome.")
-def close(name: str, reason: str) -> None:
+@by_option
+def close(name: str, reason: str, by: str | None) -> None:
     """Close a held position at the end of the next session.
 
     Without a bar on that day, it is closed at the next bar's open.
     """
-    from forge.memory.approvals import change_held
-
-    own = own_desk()
-    memory = own.memory()
-    changed = change_held(
-        memory, name, getpass.getuser(), own.guardrails(market_of(None, memory), memory), {"exit_reason": reason}
-    )
-    memory.flush()
+    changed = _change(name, by, {"exit_reason": reason})
     click.echo(f"{name} closes at the end of {changed.expires}, or with the next bar after it")
 
 
@@ -33,23 +31,31 @@ def close(name: str, reason: str) -> None:
 @click.option("--stop", help="New stop in USD, as traded now [default: unchanged].")
 @click.option("--target", help="New target in USD, as traded now [default: unchanged].")
 @click.option("--expires", type=DAY, help="New last day, such as 2024-06-28 [default: unchanged].")
-def adjust(name: str, stop: str | None, target: str | None, expires: datetime | None) -> None:
+@by_option
+def adjust(name: str, stop: str | None, target: str | None, expires: datetime | None, by: str | None) -> None:
     """Change the stop, target or last day of a held position.
 
     The new terms apply from the open of the next session.
     """
-    from forge.memory.approvals import change_held
     from pitlake.errors import BadInput
 
     terms = {"stop": stop, "target": target, "expires": expires.date() if expires else None}
     changed = {term: value for term, value in terms.items() if value is not None}
     if not changed:
         raise BadInput("--stop", "no change is given", "give --stop, --target or --expires")
+    _change(name, by, changed)
+    click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
+
+
+def _change(name: str, by: str | None, terms: dict[str, Any]) -> "Expression":
+    from forge.memory.approvals import change_held
+
     own = own_desk()
     memory = own.memory()
-    change_held(memory, name, getpass.getuser(), own.guardrails(market_of(None, memory), memory), changed)
+    guardrails = own.guardrails(market_of(None, memory), memory)
+    changed = change_held(memory, name, by or getpass.getuser(), guardrails, terms, own.config.approvers)
     memory.flush()
-    click.echo(f"{name}: {', '.join(f'{term} {value}' for term, value in changed.items())}")
+    return changed
 
 
 @click.command()

@@ -191,15 +191,24 @@ def _decision(candidate: Pending, by: str, approvers: Approvers) -> Literal["app
     return "approved" if candidate.approved_by else "first_approved"
 
 
-def change_held(memory: Memory, name: str, by: str, guardrails: Guardrails, terms: Mapping[str, object]) -> Expression:
+def change_held(
+    memory: Memory,
+    name: str,
+    by: str,
+    guardrails: Guardrails,
+    terms: Mapping[str, object],
+    approvers: Approvers = ANYONE,
+) -> Expression:
     """Change a held position on the PM's behalf and return the new record.
 
     Args:
         terms: New `stop`, `target` and `expires`; or an `exit_reason`, which closes the position.
 
     Raises:
-        BadInput: No position of that name is held, code can't follow the new terms, or they break a guardrail.
+        BadInput: `by` may not decide, no position of that name is held, code can't follow the new terms, or they break
+            a guardrail.
     """
+    approvers.check(by)
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
     before = memory.hydrate_now()

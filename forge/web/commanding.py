@@ -133,14 +133,15 @@ def _adjust(day: Day, fields: Fields) -> list[str]:
     if not terms:
         raise BadInput("stop", "no change is given", "give a stop, a target or a last day")
     name = fields.get("id", "")
-    change_held(day.memory, name, getpass.getuser(), day.guardrails, terms)
+    change_held(day.memory, name, fields.get("by") or getpass.getuser(), day.guardrails, terms, day.approvers)
     day.memory.flush()
     return [f"{name}: {', '.join(f'{term} {value}' for term, value in terms.items())}"]
 
 
 def _close(day: Day, fields: Fields) -> list[str]:
     name, terms = fields.get("id", ""), {"exit_reason": fields.get("reason", "")}
-    changed = change_held(day.memory, name, getpass.getuser(), day.guardrails, terms)
+    by = fields.get("by") or getpass.getuser()
+    changed = change_held(day.memory, name, by, day.guardrails, terms, day.approvers)
     day.memory.flush()
     return [f"{name} closes at the end of {changed.expires}, or with the next bar after it"]
 

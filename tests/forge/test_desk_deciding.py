@@ -143,6 +143,11 @@ def test_the_page_names_the_users_who_may_approve_and_waits_for_the_second(desk)
         assert read(memory, "E-001").status == status
         if by == "anna":
             assert "approved by anna; a second person has to" in client.get("/desk/approvals").text
+    assert client.get("/desk/commands").text.count('<select name="by" required>') == 2
+    for by, closes in (("", False), ("carl", False), ("ben", True)):
+        page = client.post("/desk/close", data={"id": "E-001", "reason": "done", "by": by}, headers=UNLOCKED).text
+        assert ("E-001 closes at the end of" in page) == closes
+        assert ("is not among [approvers] users" in page) != closes
 
 
 def test_what_changed_since_the_page_was_read_is_shown_again_and_not_approved(desk):

@@ -361,7 +361,7 @@ class Desk:
             )
             return
         assert near or not over, f"{over} are broken by what was written: {trade}"
-        name = answer.rpartition("/")[2].removesuffix(".md")
+        name = answer.splitlines()[0].rpartition("/")[2].removesuffix(".md")
         output = parse(KINDS["expressions"], self.turn().read_file(f"/memory/expressions/{name}.md"))
         reviewed(self.memory, output)
         confirmed = self.rng.random() < 0.6
