@@ -91,9 +91,11 @@ class Places:
         if folded[:1] in ((SCRATCH,), (WORLD,)):
             return False
         hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
-        return not any(name.startswith(".") or name in MARKS for name in hidden) and not any(
-            map(self._is_a_lake, (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1)))
-        )
+        return not any(name.startswith(".") or name in MARKS for name in hidden) and not self._in_a_lake(names)
+
+    def _in_a_lake(self, names: list[str]) -> bool:
+        folders = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
+        return any(map(self._is_a_lake, folders))
 
     def _is_a_lake(self, folder: str) -> bool:
         if folder not in self._lakes:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, cast
 
 from forge.core.config import Config
-from forge.memory.book import held_in, remembered_book
+from forge.memory.book import held_in, remembered_book, with_approved
 from forge.memory.cash import cash
 from forge.memory.chain import Row
 from forge.memory.guardrails import Guardrails, Totals
@@ -21,7 +21,7 @@ from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Cash, Expression, Fill, Record, SessionRecord, kind_of_path
 from forge.records.kinds import NEW
-from forge.tracking.account import texts_of
+from forge.tracking.account import book_of, texts_of
 from forge.tracking.bars import NotFollowable, sessions, traded_bars
 from forge.tracking.ledger import Account, keep
 from forge.tracking.risk import EQUITY, Market, book_returns, volatility
@@ -151,8 +151,12 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
             Period(name, since, *ledger.since(since), compared.get(since)) for name, since in starts.items()
         )
         results, days = tuple(_results(ledger, periods, views)), ledger.results_since(before)
-    book, market = remembered_book(remembered), Market(at)
-    totals = Guardrails(settings.guardrails, market.compute).totals(book, held_in(remembered).values(), "")
+    trades, market = held_in(remembered).values(), Market(at, cash(remembered))
+    limits = Guardrails(settings.guardrails, market.compute)
+    # The stored book has the prices of its last settlement.
+    valued = with_approved(book_of(account.account, trades, limits), trades) if isinstance(account, Valued) else None
+    book = valued or remembered_book(remembered)
+    totals = limits.totals(book, trades, "")
     hours = session(last)
     return Morning(
         account,
@@ -161,8 +165,8 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
         periods,
         results,
         tuple(_positions(remembered, at, account, days)),
-        _risk(totals, volatility(book_returns(remembered, market, gaps)), account),
-        scenarios(totals, account.account.nav if isinstance(account, Valued) else book.nav if book else None),
+        _risk(totals, volatility(book_returns(book, trades, market, gaps)), account),
+        scenarios(totals, book.nav if book else None),
         tuple(dict.fromkeys(gaps)),
     )
 

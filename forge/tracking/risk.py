@@ -18,7 +18,7 @@ from forge.memory.instruments import FUTURE
 from forge.memory.plausible import SIDES, level_price
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import Cash, Expression, Leg
+from forge.records import Cash, Expression, Leg, Portfolio
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.quotes import Quoted, parse_quoted, years_of
 from forge.tracking.rates import Unit, unit_of
@@ -255,7 +255,8 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
         beta=market.beta(expression.instrument),
         concentration=notional / (gross + notional) * PERCENT,
         correlation=_correlation(
-            {day: side * change for day, change in own.items()}, book_returns(remembered, market, gaps, expression.id)
+            {day: side * change for day, change in own.items()},
+            book_returns(book, held_in(remembered).values(), market, gaps, expression.id),
         ),
         gaps=tuple(dict.fromkeys(gaps)),
         **shared,
@@ -294,10 +295,11 @@ def _returns(rows: Rows) -> dict[date, float]:
     return {cast("date", later["date"]): later["close"] / earlier["close"] - 1 for earlier, later in pairwise(rows)}
 
 
-def book_returns(remembered: Remembered, market: Market, gaps: list[str], without: str = "") -> dict[date, float]:
-    """Return the daily returns of the book in percent, with its present positions, without one of them."""
-    book, weights = remembered_book(remembered), dict[str, float]()
-    positions_by_id = {position.id: position for position in held_in(remembered).values()}
+def book_returns(
+    book: Portfolio | None, expressions: Iterable[Expression], market: Market, gaps: list[str], without: str = ""
+) -> dict[date, float]:
+    """Return the daily returns of a book in percent, with its present positions, without one of them."""
+    weights, positions_by_id = dict[str, float](), {expression.id: expression for expression in expressions}
     for position in book.positions if book else ():
         ticker = trade_of(position, positions_by_id.get(position.expression)).instrument
         if position.expression != without:

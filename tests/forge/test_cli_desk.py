@@ -99,7 +99,10 @@ def test_above_a_size_two_named_users_approve_the_same_text(capsys, tmp_path):
     assert approve("E-002", "ben")[1] == f"E-002 is approved: {sha256['E-002']}\n"
     assert "is not among [approvers] users" in run_forge(capsys, "adjust", "E-002", "--expires", "2024-06-21")[2]
     assert "is not among [approvers] users" in run_forge(capsys, "close", "E-002", "--reason", "x", "--by", "carl")[2]
-    assert run_forge(capsys, "adjust", "E-002", "--expires", "2030-06-21", "--by", "ben")[1] == "E-002: expires 2030-06-21\n"
+    assert (
+        run_forge(capsys, "adjust", "E-002", "--expires", "2030-06-21", "--by", "ben")[1]
+        == "E-002: expires 2030-06-21\n"
+    )
     due = f"E-001 is approved by anna; a second person has to: {sha256['E-001']}\n"
     assert approve("E-001", "anna")[1] == due
     assert "anna has approved E-001 already" in approve("E-001", "anna")[2]

@@ -104,6 +104,8 @@ def test_the_pnl_is_divided_by_view_and_expression_and_the_fees_are_the_rest(mem
     with_fee = of(memory, market)
     assert with_fee.results[-1].expression == "fees and interest"
     assert with_fee.results[-1].amounts == (pytest.approx(-120.0),) * 3
+    exposures = sum(abs(line.exposure) for line in with_fee.positions)
+    assert with_fee.risk.gross == pytest.approx(exposures / with_fee.account.account.nav * 100)  # not the stored book's
     parts = [row.amounts[0] for row in with_fee.results if row.expression]
     assert sum(parts) == pytest.approx(with_fee.periods[0].usd)
 
