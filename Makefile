@@ -81,7 +81,7 @@ up: ## Start Neo4j, Postgres and Dagster in containers (needs Docker).
 test: $(SET_UP) ## Run the fast tests and the exemplars of each guarantee: about eight minutes on two cores.
 	@$(PYTEST) -m "not long"
 
-long: $(SET_UP) ## Run all other tests: about an hour and a half on two cores.
+long: $(SET_UP) ## Run all other tests: about an hour and a quarter on two cores.
 	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
 	@$(PYTEST) -m long
 

@@ -201,7 +201,8 @@ def test_the_installed_wheel_has_its_demo_and_fills_a_lake(installed, tmp_path):
     assert message.stderr == "pitlake: dagster is not installed; install it with pip install 'pitlake[platform]'\n"
 
 
-LACKING = sorted(EXTRAS.keys() - {"audit", "forge", "platform"})
+LACKING = sorted(EXTRAS.keys() - {"alerts", "audit", "excel", "forge", "platform"})
+"""Extras that a command of the kernel needs. Forge's commands need `alerts` and `excel`, beside its own."""
 
 
 @pytest.mark.parametrize("extra", LACKING)
@@ -211,6 +212,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     bars = "ticker,date,open,high,low,close,volume\nA,2016-12-30,116.65,117.20,115.43,115.82,30586265\n"
     (tmp_path / "bars.csv").write_text(bars)
     command, *rest = {
+        "iceberg": ("export", "--as-of", AFTER, "--to", "iceberg://own/tables", "--format", "iceberg"),
         "mcp": ("mcp", "--as-of", AFTER),
         "postgres": ("mount", "postgresql://127.0.0.1:9/own", "--table", "own", "--name", "own"),  # no server answers
         "report": ("report", "--output", str(tmp_path / "report")),
@@ -227,7 +229,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.endswith(f"is not installed; install it with pip install 'pitlake[{extra}]'\n")
     served = pitlake(install(extra), command, "--lake", str(lake.root), *rest)
-    refusal = {"web": "can't listen", "postgres": "Connection refused"}.get(extra)
+    refusal = {"iceberg": "URI missing", "web": "can't listen", "postgres": "Connection refused"}.get(extra)
     assert served.returncode == (2 if refusal else 0)
     assert (refusal or "") in served.stderr
 
