@@ -125,12 +125,10 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
     [
         (("EUX",), "line 2: currency 'EUX' is not supported; did you mean EUR"),
         (("GBX",), "line 2: currency 'GBX' is not supported; did you mean GBP"),
-        (("usd", "EUR"), "line 3: currency of QBG is EUR, and that of its fills USD; give all fills of an instrument"),
+        (("usd", "EUR"), "line 3: the lake's bars of QBG are in USD, so it can't be valued in EUR"),
     ],
 )
-def test_a_currency_that_no_rate_values_and_two_of_one_instrument_are_refused(
-    memory, lake, tmp_path, currencies, problem
-):
+def test_a_currency_that_no_rate_or_no_price_values_is_refused(memory, lake, tmp_path, currencies, problem):
     now = at(memory, lake, DAYS[3])
     lines = [line(DAYS[0]).replace("\n", f",{currency}\n") for currency in currencies]
     (tmp_path / "fills.csv").write_text("".join((HEADER.replace("\n", ",currency\n"), *lines)))
