@@ -16,7 +16,8 @@ def merged(reports: Iterable[Report]) -> dict[str, Any]:
     system says when its classes were run, by which adapter, and which hashes graded them. A later run that has all
     classes of the earlier ones of a system replaces them, but for the costs of a thousand instants.
 
-    Raises BadTarget if there is no report, if the seeds differ, or if other runs of a system have a class in common.
+    Raises BadTarget if there is no report, if the seeds differ, or if a later run of a system has some, but not all,
+    classes of an earlier one.
     """
     report = reduce(_joined, reports, dict[str, Any]())
     if not report:

@@ -169,7 +169,7 @@ CASES = {
     "a company once it was observed": (LATE, {"companies": COMPANIES}, [("entity_company", QBG, "name", ["Bogmarsh"])]),
     "a company before it was observed": ("2024-03-08T00:00:00Z", {"companies": COMPANIES}, [
         ("entity_company", QBG, "name", [])]),
-    "a metric is told once a period as its newest filing states it": (LATE, {"xbrl_facts": [
+    "a metric has one row a period, as its newest filing states it": (LATE, {"xbrl_facts": [
         fact("1", 1), fact("2", 5), fact("3", 3, period_start="2024-01-01", period_end="2024-02-29")]},
         [("xbrl_metric", QBG | REVENUES, "value", ["2", "3"])]),
     "metrics leave out members, texts and other forms": (LATE, {"xbrl_facts": [
@@ -191,7 +191,7 @@ CASES = {
         [("macro_latest", {"series": ["GDP", "NONE"]},
           ("value", "observation_date", "vintage", "previous_value", "previous_date"),
           [(17149.6, NEW_YEAR, "2014-04-30", 17089.6, date(2013, 10, 1))])]),
-    "a series of both sources is told by both": (LATE, {"macro_observations": GDP, "macro_panels": [PANEL]}, [
+    "a series of both sources has rows of both": (LATE, {"macro_observations": GDP, "macro_panels": [PANEL]}, [
         ("macro_latest", {"series": "GDP"}, ("dataset", "value"),
          [("macro_observations", 17016.0), ("macro_panels", 1.0)])]),
     "a withdrawn value is not the latest": (

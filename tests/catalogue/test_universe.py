@@ -85,7 +85,7 @@ def of_lists(before, after):
 
 
 STATUS = {
-    "what its filings had made of it by then": ([LISTED, REPORTED, STRUCK, DARK], {
+    "its newest filing up to T decides": ([LISTED, REPORTED, STRUCK, DARK], {
         "2024-01-09": None, "2024-01-10": "listed", "2024-04-30": "listed", "2024-05-01": "listed",
         "2024-05-10": "listed", "2024-05-11": "delisted", "2024-06-03": "delisted", "2024-08-31": "delisted",
         "2024-09-01": "deregistered"}),
@@ -114,7 +114,7 @@ STATUS = {
             ([LISTED], [], {"2024-08-31": "listed", "2024-09-01": "uncertain"}),
             ([LISTED, STRUCK], [], {"2024-09-01": "deregistered"}), ([REPORTED], [], {"2024-09-01": "deregistered"}),
             ([LISTED, event(9, "2025-02-20", "reported", "10-K")], [], {"2025-03-01": "listed"}))},
-    "a first registration alone is no part of the market": (
+    "a first registration alone does not list a company": (
         [event(9, "2024-03-01", "offered", "S-1")], {"2024-06-01": "offered"}),
     "Apple reports after a removal and gave no notice of a delisting": (list(history(APPLE)), {
         "2022-11-18": "listed", "2022-11-19": "uncertain", "2023-02-02": "uncertain", "2023-02-03": "listed",
@@ -156,7 +156,7 @@ STATUS = {
 
 
 @pytest.mark.parametrize(("events", "days"), STATUS.values(), ids=STATUS)
-def test_a_company_is_what_its_filings_had_made_of_it_by_then(status, events, days):
+def test_a_company_is_what_its_filings_say_by_then(status, events, days):
     assert {day: status(day, *events) for day in days} == days
 
 

@@ -258,13 +258,8 @@ class Desk:
 
     def __init__(self, memory, limits, seed, settings=None):
         self.memory, self.guard, self.rng, self.calls = memory, limits, random.Random(f"limits/{seed}"), 0
-        self.settings, self.held, self.own, self.extra, self.seen = (
-            vars(settings or Limits()).copy(),
-            {},
-            [],
-            0.0,
-            Counter(),
-        )
+        self.settings, self.held, self.own = vars(settings or Limits()).copy(), {}, []
+        self.extra, self.seen = 0.0, Counter()
 
     def turn(self, actor="agent"):
         clock = self.memory.journal.clock

@@ -123,7 +123,7 @@ CASES = {
             ({"text": "All of it.", "prepared_remarks": "All", "questions_and_answers": "of it."}, "All of it.", 0))},
     "a transcript without its event is dated by the company's list": (
         TEXTS, quarters("2023Q4"), None, [{"available_at": at("2023-11-03T21:00"), "turn_count": 0}], []),
-    "a call nobody dates counts when fetched": (
+    "a call without a date counts when fetched": (
         TEXTS, quarters("2022Q4"), None, [{"available_at": FETCHED, "call_start": None}]),
     "a refused quarter costs no other": (
         TEXTS, quarters("2030Q1", "2024Q1", "2024Q2"), None, [{}],
@@ -245,7 +245,7 @@ CASES = {
         for stamp in ("Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 31 Dec 2023 23:59:59 GMT", "soon")},
 }  # fmt: skip
 """By name: the feed, its scope, the body or the provider (none: the bundled answers), rows in order or by place, and
-types and reasons of gaps, where they are told of."""
+types and reasons of gaps, if the case states them."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

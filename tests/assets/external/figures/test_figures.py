@@ -79,7 +79,7 @@ CASES = {
         ["times are in an unknown zone"]),
     "bars of another symbol": (
         "av_daily_bars", QAU, ({"Meta Data": {"2. Symbol": "PEP"}} | DAY,), {}, None, [UNREADABLE]),
-    "a bar told otherwise by another month's answer": (
+    "another month's answer states other prices of a bar": (
         "av_intraday_bars", QAU | SPRING, [f"{HEAD}2024-06-03 10:00:00,1,1,1,{close},5" for close in (1, 2)], {},
         [{"close": 1.0}], [TWICE]),
     **{f"the running period, called by {day} {scope['options']}": (
@@ -106,7 +106,7 @@ CASES = {
         ({"reportedDate": "1970-01-01", "fiscalDateEnding": "1970-01-01"}, "no reported date"),
         ({"reportedDate": "2924-01-24"}, "not public yet"), ({"reportedDate": "9998-12-30"}, "not public yet"),
         ({"reportedDate": "9999-12-31"}, "no reported date"))},
-    "one quarter told twice keeps the first": (
+    "a quarter stated twice keeps the first statement": (
         "av_earnings", QACB, (quarters({}, {}, {"reportedEPS": "9"}),), {}, [{"reported_eps": 1.53}] * 2, [TWICE]),
     "estimates are available when fetched and keep every column": (
         "av_estimates", QACB, (), {},
@@ -138,7 +138,7 @@ CASES = {
     "an older dividend keeps its ordinal when a newer one joins it": (
         "polygon_dividends", QAU, (of_all(dividend(cash_amount=0.1, declaration_date="2024-05-20"), dividend()),), {},
         [{"ordinal": 1, "cash_amount": 0.1}, {"ordinal": 0, "cash_amount": 0.5}]),
-    "dividends of one day are told apart by amount": (
+    "dividends of one day with different amounts have ordinals of their own": (
         "polygon_dividends", QAU, (of_all(*(dividend(cash_amount=amount) for amount in (0.7, 0.5, 0.7))),), {},
         [{"ordinal": 1, "cash_amount": 0.7}, {"ordinal": 0, "cash_amount": 0.5}, {"ordinal": 1, "cash_amount": 0.7}]),
     **{f"a dividend that cannot be read: {changes}": (
@@ -193,7 +193,7 @@ CASES = {
         ({"epochGradeDate": 1767200000}, "not public yet"))},
 }  # fmt: skip
 """By name: the feed, its scope, the bodies (none: the bundled answers), how they came, rows in order or by place, and
-reasons of gaps, where they are told of."""
+reasons of gaps, if the case states them."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
