@@ -1,11 +1,12 @@
 """Sessions that stay open between the calls of a client, so that the next call need not wait for an opening.
 
-A session in which a call changed anything is closed after the call, so a call sees nothing of another. A session is
-lent only to the client for which it was opened. In work that goes forward in time, an idle session of an earlier
-instant is moved to a later one, which makes it equal to a session opened there.
+A session in which a call changed anything is closed after the call, so a call sees nothing of another. Unless clients
+share sessions, one is lent only to the client for which it was opened. In work that goes forward in time, an idle
+session of an earlier instant is moved to a later one, which makes it equal to a session opened there.
 """
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -34,12 +35,15 @@ class KeptSessions:
     """Sessions by client, viewpoint, lake version and datasets. Safe for threads.
 
     idle: seconds after which the next call closes an idle session. moves: whether calls go forward in time, so that
-    sessions move with them.
+    sessions move with them. shared: whether clients share sessions.
     """
 
-    def __init__(self, limits: Limits | None, idle: float = IDLE_SECONDS, *, moves: bool = False) -> None:
-        self._limits, self._idle_seconds, self._moves = limits, idle, moves
+    def __init__(
+        self, limits: Limits | None, idle: float = IDLE_SECONDS, *, moves: bool = False, shared: bool = False
+    ) -> None:
+        self._limits, self._idle_seconds, self._moves, self._is_shared = limits, idle, moves, shared
         self._lock, self._idle = Lock(), list[_Idle]()  # Close the least recently used sessions first.
+        self._in_use, self._is_closed = list[Session](), False
         self._ahead: Thread | None = None
 
     def open_ahead(self, viewpoint: Viewpoint) -> None:
@@ -64,16 +68,35 @@ class KeptSessions:
     @contextmanager
     def _lent(self, viewpoint: Viewpoint, datasets: Collection[str] | None) -> Iterator[Session]:
         names = None if datasets is None else tuple(sorted(set(datasets)))
-        session = self._taken((client.get(), viewpoint, viewpoint.snapshot().version, names))
+        of_client = "" if self._is_shared else client.get()
+        session = self._taken((of_client, viewpoint, viewpoint.snapshot().version, names))
         session = session or open_session(viewpoint, datasets=names, limits=self._limits)
+        with self._lock:
+            self._in_use.append(session)
         try:
             yield session
         finally:
-            self._give_back((client.get(), viewpoint, session.version, names), session)
+            self._give_back((of_client, viewpoint, session.version, names), session)
 
     def close(self) -> None:
+        """End every session, including those in use, and keep no more."""
         with self._lock:
-            ended, self._idle = self._idle, []
+            ended, self._idle = [*(each.session for each in self._idle), *self._in_use], []
+            self._is_closed = True
+        for session in ended:
+            session.close()
+
+    def sweep(self) -> None:
+        """Close the sessions that were idle too long, and the least recently used ones above the limits."""
+        long_ago = time.monotonic() - self._idle_seconds
+        with self._lock:
+            remaining, of_client = list[_Idle](), Counter[str]()
+            for each in reversed(self._idle):
+                of_client[each.key[0]] += 1
+                if each.since >= long_ago and of_client[each.key[0]] <= OF_CLIENT and len(remaining) < IN_ALL:
+                    remaining.insert(0, each)
+            ended = [each for each in self._idle if each not in remaining]
+            self._idle = remaining
         for each in ended:
             each.session.close()
 
@@ -102,21 +125,14 @@ class KeptSessions:
 
     def _give_back(self, key: _Key, session: Session) -> None:
         keep = session.is_as_opened and session.resident_bytes() <= MOST_BYTES
-        now = time.monotonic()
         with self._lock:
+            self._in_use.remove(session)
+            keep = keep and not self._is_closed
             if keep:
-                self._idle.append(_Idle(key, session, now))
-            of_client = [each for each in self._idle if each.key[0] == key[0]]
-            ended = [
-                *(each for each in self._idle if each.since < now - self._idle_seconds),
-                *of_client[: max(0, len(of_client) - OF_CLIENT)],
-                *self._idle[: max(0, len(self._idle) - IN_ALL)],
-            ]
-            self._idle = [each for each in self._idle if each not in ended]
-        for each in ended:
-            each.session.close()
+                self._idle.append(_Idle(key, session, time.monotonic()))
         if not keep:
             session.close()
+        self.sweep()
 
 
 def _goes_forward(before: _Key, after: _Key) -> bool:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pitlake.errors import BadInput, LakeNotFound, LimitExceeded, PitlakeError, QueryFailed, ServerBusy, for_agents
 from pitlake.lake.lake import Lake
+from pitlake.serving.kept import KeptSessions
 from pitlake.web.address import Address, settled
 from pitlake.web.as_data import JsonAddresses, render
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
@@ -73,10 +74,10 @@ def application(settings: ServerSettings) -> ASGIApp:
     @asynccontextmanager
     async def open_while_served(_app: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_swept, settings.pool)
+            tasks.start_soon(_swept, settings.pool.sessions)
             yield
             tasks.cancel_scope.cancel()
-        settings.pool.close()
+        settings.pool.sessions.close()
 
     def failed(request: Request, error: Exception) -> Response:
         return render(templates, request, "error.html", {"page": "error"} | _error_page(error), status=_status(error))
@@ -146,10 +147,10 @@ async def form(request: Request) -> dict[str, str]:
     return dict(parse_qsl(body.decode("utf-8", "replace")))
 
 
-async def _swept(pool: Pool) -> None:
+async def _swept(sessions: KeptSessions) -> None:
     while True:
         await anyio.sleep(SWEEP_SECONDS)
-        await to_thread.run_sync(pool.sweep)
+        await to_thread.run_sync(sessions.sweep)
 
 
 def _status(error: Exception) -> int:

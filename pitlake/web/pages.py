@@ -269,6 +269,7 @@ def page_templates(loader: jinja2.BaseLoader) -> jinja2.Environment:
         unit_text=formatting.unit,
         iso=iso,
         items=ITEMS,
+        site=" · pitlake",
         span=span,
         time_bar=time_bar,
         url_at=addresses.url_at,

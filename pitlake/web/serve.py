@@ -24,7 +24,7 @@ def serve(settings: ServerSettings, host: str, port: int, on_started: Callable[[
     a session.
     """
     check_reach(host, settings.hosts)
-    with closing(settings.pool), server.listening(host, port) as listener:
+    with closing(settings.pool.sessions), server.listening(host, port) as listener:
         warm_up(settings)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         server.serve(application(settings), listener, on_started=lambda: on_started(address))

@@ -1,6 +1,7 @@
 """The sessions that an MCP server keeps for a client's next question; no call sees what another one did."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psutil
@@ -143,6 +144,33 @@ def test_few_are_kept_of_a_client_and_of_all_and_none_for_long(ask_as_client, se
 def test_one_that_takes_much_memory_is_not_kept(ask_as_client, sessions, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 1 << 20)
     ask_as_client()
+    assert len(sessions) == 0
+
+
+def test_readers_who_share_sessions_have_each_to_themselves(small_lake):
+    viewpoint = Viewpoint(as_of=instant(AS_OF), lake=small_lake)
+    in_use, opened = set(), set()
+
+    def read(reader):
+        turns.client.set(str(reader))
+        with sessions.session(viewpoint, ["news"]) as session:
+            process = session._backend.pid
+            assert process not in in_use
+            in_use.add(process)
+            session.sql(COUNT)
+            in_use.remove(process)
+        opened.add(process)
+
+    with closing(KeptSessions(LIMITS, shared=True)) as sessions, ThreadPoolExecutor(2) as readers:
+        assert len(list(readers.map(read, range(12)))) == 12
+        assert len(opened) == len(sessions) <= 2
+
+
+def test_a_session_in_use_when_all_are_closed_ends_too(small_lake, sessions):
+    with sessions.session(Viewpoint(as_of=instant(AS_OF), lake=small_lake), ["news"]) as session:
+        process = psutil.Process(session._backend.pid)
+        sessions.close()
+        wait_for_end([process])
     assert len(sessions) == 0
 
 
