@@ -31,7 +31,7 @@ SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "sec_filings": Scope(ciks=(BOGMARSH, APPLE)),
     # Without splits, per-share figures count from their fetch.
     "polygon_splits": Scope(tickers=("AAPL", "QACB", "QBRY")),
-    "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
+    "macro_observations": Scope(series=("GDP", "DEMOJOBS", "DEMO10Y", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("QACB guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
 }

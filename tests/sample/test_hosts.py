@@ -82,8 +82,8 @@ def test_captures_of_invented_answers_are_cited_at_hosts_of_example(tmp_path):
     outside.unpack(lake)
     asked = {(capture.url, f"{capture.location} {capture.payload}") for capture in CaptureStore.of(lake.root).every()}
     real = {text for url, text in asked if not INVENTED.fullmatch(urlsplit(url).netloc)}
-    assert len(real) == 9
-    assert every(re.search("AAPL|CIK0000320193|series_id=GDP|release_id=53", text) for text in real)
+    assert len(real) == 19
+    assert every(re.search("AAPL|CIK0000320193|series_id=(GDP|DGS)|release_id=(53|18)", text) for text in real)
 
 
 def of_real_hosts(text):

@@ -142,7 +142,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    example=Scope(series=("2024-01",)),
+    example=Scope(series=("2023-12",)),
     units=units,
     collect=collect,
     records=records,

@@ -41,7 +41,7 @@ def gdp():
 def published(tmp_path_factory):
     """A lake with the series, replayed from captures alone."""
     lake, played = Lake(tmp_path_factory.mktemp("macro") / "lake"), Played(PROVIDER)
-    scope = Scope(series=("GDP", "PAYEMS", "DGS10"))
+    scope = Scope(series=("GDP", "DEMOJOBS", "DEMO10Y"))
     happened(FEED, scope, played.fetch)
     store = CaptureStore.of(lake.root)
     played.keep(store)
@@ -71,7 +71,7 @@ def test_a_session_shows_a_number_from_its_release_on(published):
 
 
 def test_a_vintage_off_the_calendar_waits_for_the_end_of_its_day():
-    outcomes = rows(happened(FEED, Scope(series=("PAYEMS",)), Played(PROVIDER).fetch))
+    outcomes = rows(happened(FEED, Scope(series=("DEMOJOBS",)), Played(PROVIDER).fetch))
     at = {row.values["vintage_date"].isoformat(): row.available_at.astimezone(NEW_YORK).isoformat() for row in outcomes}
     assert at["2024-02-02"] == "2024-02-02T08:30:00-05:00"
     assert at["2024-02-07"] == "2024-02-08T00:00:00-05:00"
@@ -92,7 +92,7 @@ def test_without_its_calendar_a_vintage_is_late_and_the_refusal_is_a_gap():
 
 
 def test_a_withdrawn_value_is_kept_as_such():
-    outcomes = rows(happened(FEED, Scope(series=("DGS10",)), Played(PROVIDER).fetch))
+    outcomes = rows(happened(FEED, Scope(series=("DEMO10Y",)), Played(PROVIDER).fetch))
     withdrawn = [row.values for row in outcomes if row.values["withdrawn"]]
     assert [value["vintage_date"].isoformat() for value in withdrawn] == ["2024-01-03", "2024-01-05"]
     assert {(value["value"], value["value_text"]) for value in withdrawn} == {(None, None)}
@@ -238,13 +238,13 @@ PANEL = feed("macro_panels")
 
 
 def test_a_panel_is_dated_by_its_file_and_blank_cells_say_nothing():
-    outcomes = happened(PANEL, Scope(series=("2024-01",)), Played(PANEL.provider).fetch)
+    outcomes = happened(PANEL, PANEL.example, Played(PANEL.provider).fetch)
     assert gaps(outcomes) == []
-    assert {row.available_at.isoformat() for row in rows(outcomes)} == {"2024-01-31T19:42:10+00:00"}
-    last = [row.values for row in rows(outcomes) if row.values["observation_date"] == date(2023, 12, 1)]
+    assert {row.available_at.isoformat() for row in rows(outcomes)} == {"2024-01-02T19:42:10+00:00"}
+    last = [row.values for row in rows(outcomes) if row.values["observation_date"] == date(2023, 11, 1)]
     assert [(value["series"], value["value"], value["transformation"]) for value in last] == [
-        ("RPI", 19033.9, 5),
-        ("S&P 500", 4685.1, 5),
+        ("RPI", 19212.193, 5),
+        ("S&P 500", 4460.06, 5),
     ]
 
 
