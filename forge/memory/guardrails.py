@@ -7,7 +7,7 @@ blocked.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import floor, isfinite
 from typing import Literal, NamedTuple
 
@@ -110,7 +110,7 @@ class BookLine(NamedTuple):
 class Totals:
     """The totals of a book, negative if short; None for a total that the PM's book does not state.
 
-    names: by instrument. loss: if every stop is hit. margin: of futures.
+    names: by instrument. loss: if every stop is hit. margin: of futures. counted: what counts of each position.
     """
 
     gross: float | None = None
@@ -120,6 +120,7 @@ class Totals:
     names: Mapping[str, float] | None = None
     loss: float | None = None
     margin: float | None = 0.0
+    counted: list[tuple[str, Exposure]] = field(default_factory=list)
 
     def compare(self, after: "Totals") -> tuple[BookLine, ...]:
         """Return each total with that of the changed book."""
@@ -263,6 +264,7 @@ class Guardrails:
             trade = trade_of(position, by_id.get(position.expression))
             gone = position.expression == without
             counted = Exposure(loss=0.0) if gone else self.counted(trade, portfolio.nav)
+            sums.counted += [] if gone else [(position.expression, counted)]
             loss = abs(position.notional) if counted.loss is None or not isfinite(counted.loss) else counted.loss
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)

@@ -53,8 +53,9 @@ class Due(NamedTuple):
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Execute due entries and exits, update the book, and halt trading if a limit is exceeded.
 
-    Return the reasons for trades that were not executed. Opens the account by the settings' capital, and does nothing
-    without one. A book of the PM's own stays as it is until there is a fill.
+    Return the reasons for trades that were not executed and for fills that nothing values; the desk shows the sessions
+    without a price. Opens the account by the settings' capital, and does nothing without one. A book of the PM's own
+    stays as it is until there is a fill.
     """
     open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
     if not cash(whole_memory(memory, at.as_of)):
@@ -68,7 +69,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
     write_book(memory, remembered, valued.account, guardrails(config.Limits(), at))
     if halted(remembered) is None and (halt := loss_halt(remembered, valued.account, settings)):
         switch(memory, halt)
-    return [*gaps, *valued.gaps]
+    return [*gaps, *valued.unvalued]
 
 
 def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
