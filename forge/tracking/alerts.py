@@ -1,7 +1,7 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-The book is over a limit, a stop is near, a position is not followed, a View's question is due, or data that a position
-or a View needs is late.
+Trading is halted, the book is over a limit, a stop is near, a position is not followed, a View's question is due, or
+data that a position or a View needs is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -14,7 +14,7 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.cash import cash
 from forge.memory.effects import CONSTRAINTS
 from forge.memory.guardrails import Guardrails
-from forge.memory.halts import halted_spans
+from forge.memory.halts import halted, halted_spans
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
@@ -38,7 +38,7 @@ LOOKBACK = timedelta(days=14)
 class Alert:
     """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
-    kind: Literal["over limit", "stop near", "unfollowed", "View due", "data late"]
+    kind: Literal["halted", "over limit", "stop near", "unfollowed", "View due", "data late"]
     subject: str
     text: str
 
@@ -58,7 +58,9 @@ def alerts(remembered: Remembered, market: At, settings: config.Config) -> list[
     due, last = _open_views(remembered), _due_session(market, timedelta(hours=thresholds.data_late_hours))
     positions = list(_positions(remembered, market, thresholds.stop_near, last[0] if last else None))
     unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
+    halt = halted(remembered)
     return [
+        *([Alert("halted", "trading", f"stopped by {halt.by}: {halt.reason}")] if halt else []),
         *_over(remembered, guardrails(settings.guardrails, market, cash(remembered))),
         *positions,
         *_due(due, remembered, market.as_of, thresholds.view_due_days),
