@@ -20,6 +20,7 @@ from forge.memory.effects import CODE, PM
 from forge.memory.fills import all_fills, book_fills, fills
 from forge.memory.guardrails import Guardrails, trade_of
 from forge.memory.halts import halted, halted_spans, switch
+from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Cash, Expression, Fill, Halt, Portfolio, Position, render
@@ -122,7 +123,7 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, 
 
 
 def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
-    """Return the book of an account, by exposure. Fills of one Expression are one position; others are one per ticker.
+    """Return the book of an account, by exposure. Fills of a held Expression are one position, others one per ticker.
 
     Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
     position's is neither claimed nor computed.
@@ -132,8 +133,12 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
         return Portfolio(id="state", body="The net asset value is not above 0, so percentages of it have no meaning.")
     notionals = dict[str, float]()
     for holding in account.positions:
-        name = holding.expression or holding.instrument
-        notionals[name] = notionals.get(name, 0.0) + holding.exposure / nav * PERCENT
+        trade, share = by_id.get(holding.expression), holding.exposure / nav * PERCENT
+        if trade is None or _is_beside(holding, trade, account):
+            name = holding.instrument
+        else:
+            name, share = trade.id, _notional_of(share, trade)
+        notionals[name] = notionals.get(name, 0.0) + share
     exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
         position = Position(expression=name, notional=round(notional, 6))
@@ -152,6 +157,21 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
         positions=tuple(positions),
         factor_exposures=dict(sorted(exposures.items())),
     )
+
+
+def _is_beside(holding: ledger.Holding, trade: Expression, account: ledger.Account) -> bool:
+    """Return whether a holding is not in an Expression's own instruments, which it also holds: as a hedge it would
+    cancel them out.
+    """
+    instruments = {trade.instrument, *(leg.instrument for leg in trade.legs)}
+    own = (each for each in account.positions if each.expression == trade.id and each.instrument in instruments)
+    return holding.instrument not in instruments and any(own)
+
+
+def _notional_of(share: float, trade: Expression) -> float:
+    """Return the notional that a holding is of an Expression: legs count by their size, so that they do not cancel."""
+    whole = 0.0 if trade.direction in SIDES else sum(abs(leg.notional) for leg in trade.legs)
+    return abs(share) / whole * (trade.notional or 0.0) if whole else share
 
 
 def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.AccountSettings) -> Halt | None:
@@ -191,7 +211,7 @@ def _fill(
         earlier = [fill for fill in booked if new_york_day(fill.filled_at) <= evening]
         nav = value(earlier, entries, at, evening).account.nav
         side = -1 if expression.direction == "short" else 1
-        quantity = float(side * floor(abs(expression.notional) / PERCENT * nav / (price * unit.usd) + WHOLE))
+        quantity = float(side * max(0, floor(abs(expression.notional) / PERCENT * nav / (price * unit.usd) + WHOLE)))
         currency, multiplier, filled_at = item.trade.currency, unit.multiplier, hours.open
     else:
         entry = next((fill for fill in booked if fill.expression == expression.id), None)

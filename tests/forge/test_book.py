@@ -12,7 +12,9 @@ from forge.memory.approvals import approve, pending, reject
 from forge.memory.book import remembered_book
 from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import approved_lessons, decide, waiting_lessons
-from forge.records import KINDS, Counterfactual, Outcome, Position, ProcessKnowledge, content_hash, parse
+from forge.records import KINDS, Counterfactual, Leg, Outcome, Position, ProcessKnowledge, content_hash, parse
+from forge.tracking.account import book_of
+from forge.tracking.ledger import Account, Holding
 from pitlake.errors import BadInput
 from pitlake.exchange import session
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
@@ -27,6 +29,18 @@ def memory(tmp_path):
         wrote(turn(handle, "pm", actor="pm"), "/portfolio/state.md", EMPTY, "book")
         wrote(turn(handle), "/memory/views/new.md", NEW_VIEW, "view")
         yield handle
+
+
+def test_legs_and_hedges_of_one_expression_do_not_cancel_out_in_the_book():
+    legs = (Leg(instrument="T1", notional=50.0), Leg(instrument="T2", notional=-50.0))
+    spread = replace(LONG, id="E-001", direction="spread", instrument="T1", notional=50.0, legs=legs)
+    long = replace(LONG, id="E-002", instrument="T1", notional=20.0)
+    shares = {"E-001": {"T1": 5.0, "T2": -5.0}, "E-002": {"T1": 2.0, "T3": -2.0}, "E-009": {"T4": 1.0}}
+    holdings = [Holding(ticker, name, each[ticker], price=10.0) for name, each in shares.items() for ticker in each]
+    account, limits = Account(100.0, 90.0, tuple(holdings), 0.0, (), {}), Guardrails()
+    totals = limits.totals(book_of(account, [spread, long], limits), [spread, long], "")
+    assert totals.names == {"T1": 70.0, "T2": -50.0, "T3": -20.0, "T4": 10.0}
+    assert (account.nav, totals.gross, totals.net) == (100.0, 150.0, 10.0)
 
 
 LONGS = [replace(LONG, instrument=f"T{number}") for number in range(7)]
