@@ -170,9 +170,9 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     if isinstance(account, Valued):
         ledger, views = account.account, {trade.id: trade.view_id for _, trade in expressions(remembered)}
         starts = {"day": before, "month": today.replace(day=1) - DAY, "year": today.replace(month=1, day=1) - DAY}
-        opened = [entry.booked_on for entry in cash(remembered) if entry.entry == "opening"]
-        begun = min([*opened, *(day for day, _ in ledger.curve)], default=today) - DAY
-        counted = {since: max(since, begun) for since in starts.values()}
+        openings = [entry.booked_on for entry in cash(remembered) if entry.entry == "opening"]
+        first = min([*openings, *(day for day, _ in ledger.curve)], default=today) - DAY
+        counted = {since: max(since, first) for since in starts.values()}
         compared = _benchmark(ticker, counted, last, at, gaps) if ticker else {}
         periods = tuple(
             Period(name, since, *ledger.since(since), *compared.get(since, ())) for name, since in starts.items()

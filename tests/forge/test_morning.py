@@ -176,8 +176,8 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     text = HEADER + fill_line(10, "QBG", 2000, OWN[10]) + fill_line(10, "NEW", 100, 90.0)
     (tmp_path / "fills.csv").write_text(text)
     assert cli.invoke(["forge", "fills", "import", str(tmp_path / "fills.csv")]) == 0
-    told = capsys.readouterr().err
-    assert ("NEW: " in told, "no bar on" in told) == (True, False)  # the desk says what sessions have no price
+    notes = capsys.readouterr().err
+    assert ("NEW: " in notes, "no bar on" in notes) == (True, False)  # the desk says what sessions have no price
     assert cli.invoke(["forge", "desk"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("net asset value")
