@@ -64,12 +64,12 @@ def brief(own: Desk, memory: Memory, market: At) -> Brief:
     """Return a desk's first page as of a market's instant."""
     remembered = memory.hydrate(market.as_of, session="pm")
     first = morning(remembered, market, own.config)
-    overnight_records = records_since(remembered, first.overnight)
+    overnight_records, limits = records_since(remembered, first.overnight), own.guardrails(market, memory)
     return Brief(
         market.as_of,
         first,
-        alerts(remembered, market, own.config),
-        [item.expression.id for item in pending(memory, own.guardrails(market, memory), market.as_of)],
+        alerts(remembered, market, own.config, limits),
+        [item.expression.id for item in pending(memory, limits, market.as_of)],
         [(moment, record.id, getattr(record, "status", "")) for moment, record in overnight_records],
     )
 

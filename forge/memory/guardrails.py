@@ -8,6 +8,7 @@ blocked.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import floor, isfinite
 from typing import Literal, NamedTuple
 
@@ -46,6 +47,14 @@ Compute = Callable[[Expression, float | None], Exposure]
 def uncomputed(_trade: Expression, _nav: float | None) -> Exposure:
     """Return nothing, because there is no market data."""
     return Exposure()
+
+
+ValueBook = Callable[[], Portfolio | None]
+
+
+def no_book() -> Portfolio | None:
+    """Return no book, because there is no account."""
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +142,16 @@ class Totals:
 
 
 class Guardrails:
-    """Checks Expressions against limits. limits: from the configuration. compute: from the market."""
+    """Checks Expressions against limits. limits: from the configuration. compute: from the market. value: returns the
+    book at the market's prices, None if there is no account.
+    """
 
-    def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed) -> None:
-        self._limits, self._compute = limits or Limits(), compute
+    def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed, value: ValueBook = no_book) -> None:
+        self._limits, self._compute, self._value = limits or Limits(), compute, cache(value)
+
+    def current(self, stored: Portfolio | None) -> Portfolio | None:
+        """Return the book at the market's prices: the stored one has those of its last settlement."""
+        return self._value() or stored
 
     def check(
         self,

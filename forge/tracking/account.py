@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 from forge.core import config
 from forge.fs import ForgeFS
 from forge.memory import Memory
-from forge.memory.book import HELD, PORTFOLIO, held_in
+from forge.memory.book import HELD, PORTFOLIO, held_in, with_approved
 from forge.memory.cash import cash, open_account
 from forge.memory.effects import CODE, PM
 from forge.memory.fills import all_fills, book_fills, fills
@@ -28,12 +28,12 @@ from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable
 from forge.tracking.rates import unit_of
-from forge.tracking.risk import guardrails
+from forge.tracking.risk import Market, guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held
 from forge.tracking.valuation import value, value_account
 from pitlake.clock import new_york_day
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, LakeNotFound
 from pitlake.exchange import session
 
 BASIS_POINT = 1e-4
@@ -172,6 +172,21 @@ def _notional_of(share: float, trade: Expression) -> float:
     """Return the notional that a holding is of an Expression: legs count by their size, so that they do not cancel."""
     whole = 0.0 if trade.direction in SIDES else sum(abs(leg.notional) for leg in trade.legs)
     return abs(share) / whole * (trade.notional or 0.0) if whole else share
+
+
+def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Guardrails:
+    """Return guardrails that compute from the market as of an instant, with the book of an account at its prices."""
+
+    def value_book() -> Portfolio | None:
+        trades = held_in(remembered).values()
+        try:
+            account = value_account(remembered, at).account if fills(remembered) else None
+        except (BadInput, LakeNotFound):
+            return None
+        return with_approved(book_of(account, trades, Guardrails(limits, compute)), trades) if account else None
+
+    compute = Market(at, cash(remembered)).compute
+    return Guardrails(limits, compute, value_book)
 
 
 def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.AccountSettings) -> Halt | None:

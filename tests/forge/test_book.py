@@ -62,6 +62,17 @@ def test_seven_approvals_never_come_to_more_than_the_limits(memory):
     assert (book.gross, book.net, book.factor_exposures) == (170.0, 120.0, {"rates": 24.0})
 
 
+def test_what_is_approved_is_measured_beside_the_book_at_todays_prices(memory):
+    propose(memory, *LONGS[:1])
+    reviewed(memory, pending(memory, Guardrails())[0].expression)
+    risen = Guardrails(value=lambda: replace(EMPTY, gross=150.0))  # 50 at its last settlement
+    (waiting,) = pending(memory, risen)
+    assert (waiting.book[0].before, waiting.book[0].after) == (150.0, 210.0)
+    with pytest.raises(BadInput, match="max_gross_exposure: 210"):
+        approve(memory, waiting.expression.id, waiting.sha256, "pm", risen, confirmed=True)
+    approve(memory, waiting.expression.id, waiting.sha256, "pm", Guardrails(), confirmed=True)
+
+
 def test_what_waits_and_what_is_written_is_measured_beside_what_was_approved(memory):
     propose(memory, *LONGS[:3])
     activated(memory, "E-001")
