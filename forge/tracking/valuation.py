@@ -85,10 +85,11 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
         prices[ticker] = answer.prices
         answers.append(answer.answer)
         holes += [f"{ticker}: {gap}" for gap in answer.gaps]
+        unvalued += [] if answer.prices.closes else [f"{ticker}: the lake has no price of it; valued at its last fill"]
     due = sessions(first, until, at.as_of)
     account = ledger.keep(entries, traded, prices, set(due), until, rates)
     for ticker, days in account.missing.items():
-        if ticker in prices and days:
+        if ticker in prices and prices[ticker].closes and days:
             still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
             holes.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
     for currency, days in account.unrated.items():
