@@ -175,7 +175,8 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
         counted = {since: max(since, first) for since in starts.values()}
         compared = _benchmark(ticker, counted, last, at, gaps) if ticker else {}
         periods = tuple(
-            Period(name, since, *ledger.since(since), *compared.get(since, ())) for name, since in starts.items()
+            Period(name, since, *ledger.since(since), *compared.get(since, (None, None)))
+            for name, since in starts.items()
         )
         results, days = tuple(_results(ledger, periods, views)), ledger.results_since(before)
     trades, market = held_in(remembered).values(), Market(at, cash(remembered))
@@ -245,7 +246,7 @@ def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
 
 def _benchmark(
     ticker: str, counted: Mapping[date, date], last: date, at: At, gaps: list[str]
-) -> dict[date, tuple[float, date]]:
+) -> dict[date, tuple[float | None, date | None]]:
     """Return a ticker's return with dividends for each period, in percent, and its day: as an account with one share.
 
     counted: by the start of a period, the day from whose close it counts, which becomes the day of the first close if
@@ -259,7 +260,7 @@ def _benchmark(
     newest = max(prices.closes, default=None)
     if newest is None or newest < last:
         gaps.append(f"{ticker}: there is no bar {f'after {newest}' if newest else 'to compare with'}")
-    returns, today = dict[date, tuple[float, date]](), new_york_day(at.as_of)
+    returns, today = dict[date, tuple[float | None, date | None]](), new_york_day(at.as_of)
     for since, first in counted.items() if newest else ():
         start = max(first, min(prices.closes))
         bought = max(day for day in prices.closes if day <= start)
