@@ -61,8 +61,8 @@ class Approvers:
     second_above: float | None = None
 
     def __post_init__(self) -> None:
-        if self.second_above is not None and len(self.users) == 1:
-            raise ValueError("second_above needs two users; add another name to users")
+        if self.second_above is not None and len({name.strip().casefold() for name in self.users}) < 2:
+            raise ValueError("second_above needs the names of two people; add them to users")
 
     def check(self, name: str) -> None:
         """Raise BadInput unless a person of this name may decide."""

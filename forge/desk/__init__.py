@@ -14,7 +14,7 @@ from forge.core.config import PROPOSAL, Config, load
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered
-from forge.memory.cash import cash, open_account
+from forge.memory.cash import open_account
 from forge.memory.guardrails import Guardrails
 from forge.memory.memory import lake_root, parse_backtest_root
 from pitlake.clock import instant
@@ -53,10 +53,12 @@ class Desk:
     run: str = ""
 
     def guardrails(self, market: "At", memory: Memory) -> Guardrails:
-        """Return the settings' limits, which compute from a market. The PM's constraints can only tighten them."""
-        from forge.tracking.risk import guardrails
+        """Return the settings' limits, which compute from a market and value the account's book by it. The PM's
+        constraints can only tighten them.
+        """
+        from forge.tracking.account import book_guardrails
 
-        return guardrails(self.config.guardrails, market, cash(memory.hydrate(market.as_of)))
+        return book_guardrails(self.config.guardrails, memory.hydrate(market.as_of), market)
 
     @property
     def changed_skills(self) -> Path:

@@ -64,12 +64,12 @@ def brief(own: Desk, memory: Memory, market: At) -> Brief:
     """Return a desk's first page as of a market's instant."""
     remembered = memory.hydrate(market.as_of, session="pm")
     first = morning(remembered, market, own.config)
-    overnight_records = records_since(remembered, first.overnight)
+    overnight_records, limits = records_since(remembered, first.overnight), own.guardrails(market, memory)
     return Brief(
         market.as_of,
         first,
-        alerts(remembered, market, own.config),
-        [item.expression.id for item in pending(memory, own.guardrails(market, memory), market.as_of)],
+        alerts(remembered, market, own.config, limits),
+        [item.expression.id for item in pending(memory, limits, market.as_of)],
         [(moment, record.id, getattr(record, "status", "")) for moment, record in overnight_records],
     )
 
@@ -89,7 +89,7 @@ def _figures(first: Morning) -> Iterator[str]:
         yield f"net asset value {first.account.account.nav:>18,.2f} USD"
     for period in first.periods:
         amount = f"P&L of the {period.name:<5}{period.usd:>18,.2f} USD {period.percent:+.2f} % since {period.since}"
-        yield amount + ("" if period.benchmark is None else f"   {first.benchmark} {period.benchmark:+.2f} %")
+        yield f"{amount}   {period.benchmark_text(first.benchmark)}".rstrip()
     if first.results:
         yield f"\nby View and Expression, USD   {'day':>14}{'month':>14}{'year':>14}"
     for row in first.results:
@@ -111,6 +111,7 @@ def _figures(first: Morning) -> Iterator[str]:
         yield f"{name:<29}{UNKNOWN if number is None else f'{number:.2f}':>14}"
     for case in first.scenarios:
         usd = "" if case.usd is None else f" % {case.usd:>14,.0f} USD"
-        yield f"{case.name:<29}{UNKNOWN if case.percent is None else f'{case.percent:+.2f}':>14}{usd}"
+        percent = UNKNOWN if case.percent is None else f"{case.percent:+.2f}"
+        yield f"{case.name:<29}{percent:>14}{usd}  {case.partial}".rstrip()
     for gap in first.gaps:
         yield f"gap: {gap}"

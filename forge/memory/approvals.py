@@ -224,7 +224,8 @@ def change_held(
         if fault := next(wrong_terms(target, terms, before.as_of), None):
             raise BadInput(fault.fields[0], fault.problem, fault.next_step)
         expression = adjusted(target, replace(target, **cast("dict[str, Any]", dict(terms))), before.as_of)
-        book = with_approved(cast("Portfolio | None", _record(writing.newest(PORTFOLIO))), positions.values())
+        stored = cast("Portfolio | None", _record(writing.newest(PORTFOLIO)))
+        book = with_approved(guardrails.current(stored), positions.values())
         limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))
         if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits, positions.values())):
             raise GuardrailsBroken(broken)
@@ -286,7 +287,8 @@ def _pending(
     positions: Mapping[str, Expression],
 ) -> Pending:
     view_path, book, limits, halt_path = _related_paths(expression)
-    portfolio = with_approved(cast("Portfolio | None", _record(related[book])), positions.values())
+    stored = cast("Portfolio | None", _record(related[book]))
+    portfolio = with_approved(guardrails.current(stored), positions.values())
     constraints, trades = cast("Constraints | None", _record(related[limits])), positions.values()
     violations = guardrails.check(replace(expression, status="active"), portfolio, constraints, trades)
     sha256 = content_hash(expression)

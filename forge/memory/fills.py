@@ -62,6 +62,7 @@ def void_fill(memory: Memory, name: str, reason: str, status: Literal["void", "b
             raise BadInput("ID", f"{name} is {status}{fill.reason and f': {fill.reason}'}", "nothing needs to be done")
         if status == "booked":
             _refuse_other_multipliers(others, [replace(fill, id=NEW)])
+            _refuse_second_execution(others, [fill])
         writing.put(path, render(replace(fill, status=status, reason=reason, updated=now)), based_on=row.seq)
 
     (row,) = memory.journal.write(call, work)
@@ -127,6 +128,7 @@ def import_fills(
     step = "to book it again: pitlake forge fills restore"
     (notes if notes is not None else []).extend(f"{fill.id} is void: {fill.reason}; {step} {fill.id}" for fill in void)
     _refuse_other_multipliers(fills(remembered), new)
+    _refuse_second_execution(fills(remembered), new)
     if order:
         order.check(fills(remembered), new)
     return book_fills(memory, caused, PM)
@@ -143,6 +145,17 @@ def _refuse_other_multipliers(booked: Sequence[Fill], new: Sequence[Fill]) -> No
             problem = f"multiplier of {fill.instrument} is {fill.multiplier or 1:g}, and that of its open position"
             raise BadInput("fills", f"{problem} {first or 1:g}", "close the position first, or void its fills")
         quantities[position] += fill.quantity
+
+
+def _refuse_second_execution(booked: Sequence[Fill], new: Iterable[Fill]) -> None:
+    """Raise BadInput for a fill of what code has executed, or code's of what the PM has: it would count twice."""
+    for fill in new:
+        for other in booked if fill.expression else ():
+            same = (other.expression, other.instrument) == (fill.expression, fill.instrument)
+            if same and other.source != fill.source and other.quantity * fill.quantity > 0:
+                twin = f"{other.id} ({other.quantity:g} {other.instrument} at {other.price:g}, by {other.source})"
+                step = f"void that first: pitlake forge fills void {other.id}"
+                raise BadInput("fills", f"{fill.expression} is executed by {twin}", step)
 
 
 def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = CODE) -> int:

@@ -7,7 +7,8 @@ blocked.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from math import floor, isfinite
 from typing import Literal, NamedTuple
 
@@ -46,6 +47,14 @@ Compute = Callable[[Expression, float | None], Exposure]
 def uncomputed(_trade: Expression, _nav: float | None) -> Exposure:
     """Return nothing, because there is no market data."""
     return Exposure()
+
+
+ValueBook = Callable[[], Portfolio | None]
+
+
+def no_book() -> Portfolio | None:
+    """Return no book, because there is no account."""
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +119,7 @@ class BookLine(NamedTuple):
 class Totals:
     """The totals of a book, negative if short; None for a total that the PM's book does not state.
 
-    names: by instrument. loss: if every stop is hit. margin: of futures.
+    names: by instrument. loss: if every stop is hit. margin: of futures. counted: what counts of each position.
     """
 
     gross: float | None = None
@@ -120,6 +129,7 @@ class Totals:
     names: Mapping[str, float] | None = None
     loss: float | None = None
     margin: float | None = 0.0
+    counted: list[tuple[str, Exposure]] = field(default_factory=list)
 
     def compare(self, after: "Totals") -> tuple[BookLine, ...]:
         """Return each total with that of the changed book."""
@@ -132,10 +142,16 @@ class Totals:
 
 
 class Guardrails:
-    """Checks Expressions against limits. limits: from the configuration. compute: from the market."""
+    """Checks Expressions against limits. limits: from the configuration. compute: from the market. value: returns the
+    book at the market's prices, None if there is no account.
+    """
 
-    def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed) -> None:
-        self._limits, self._compute = limits or Limits(), compute
+    def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed, value: ValueBook = no_book) -> None:
+        self._limits, self._compute, self._value = limits or Limits(), compute, cache(value)
+
+    def current(self, stored: Portfolio | None) -> Portfolio | None:
+        """Return the book at the market's prices: the stored one has those of its last settlement."""
+        return self._value() or stored
 
     def check(
         self,
@@ -263,6 +279,7 @@ class Guardrails:
             trade = trade_of(position, by_id.get(position.expression))
             gone = position.expression == without
             counted = Exposure(loss=0.0) if gone else self.counted(trade, portfolio.nav)
+            sums.counted += [] if gone else [(position.expression, counted)]
             loss = abs(position.notional) if counted.loss is None or not isfinite(counted.loss) else counted.loss
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)

@@ -104,6 +104,8 @@ def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Sp
             value = (int if kind is int and value.strip().isdigit() else float)(read_number(value, low, high, unit))
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < TOO_LARGE:
             raise ValueError(f"{quote(spelling)} is not a number")
+        if name.endswith("confidence") and not reading.exact and str(spelling).strip() == "1":
+            raise ValueError("1 may be 1 % or 100 %; give 0.01 or 1.0")
         # A whole number is in percent. Up to 10 it may count tenths, unless it is a probability, as these sum to 1.
         least = 2 if name == "probability" else 11
         if not reading.exact and (low, high) == (0, 1) and least <= value <= 100 and value == int(value):

@@ -14,12 +14,13 @@ from typing import NamedTuple, cast
 from forge.core import config
 from forge.fs import ForgeFS
 from forge.memory import Memory
-from forge.memory.book import HELD, PORTFOLIO, held_in
+from forge.memory.book import HELD, PORTFOLIO, held_in, with_approved
 from forge.memory.cash import cash, open_account
 from forge.memory.effects import CODE, PM
 from forge.memory.fills import all_fills, book_fills, fills
 from forge.memory.guardrails import Guardrails, trade_of
 from forge.memory.halts import halted, halted_spans, switch
+from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Cash, Expression, Fill, Halt, Portfolio, Position, render
@@ -27,12 +28,12 @@ from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable
 from forge.tracking.rates import unit_of
-from forge.tracking.risk import guardrails
+from forge.tracking.risk import Market, guardrails
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held
 from forge.tracking.valuation import value, value_account
 from pitlake.clock import new_york_day
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, LakeNotFound
 from pitlake.exchange import session
 
 BASIS_POINT = 1e-4
@@ -53,8 +54,9 @@ class Due(NamedTuple):
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Execute due entries and exits, update the book, and halt trading if a limit is exceeded.
 
-    Return the reasons for trades that were not executed. Opens the account by the settings' capital, and does nothing
-    without one. A book of the PM's own stays as it is until there is a fill.
+    Return the reasons for trades that were not executed and for fills that nothing values; the desk shows the sessions
+    without a price. Opens the account by the settings' capital, and does nothing without one. A book of the PM's own
+    stays as it is until there is a fill.
     """
     open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
     if not cash(whole_memory(memory, at.as_of)):
@@ -68,7 +70,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
     write_book(memory, remembered, valued.account, guardrails(config.Limits(), at))
     if halted(remembered) is None and (halt := loss_halt(remembered, valued.account, settings)):
         switch(memory, halt)
-    return [*gaps, *valued.gaps]
+    return [*gaps, *valued.unvalued]
 
 
 def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
@@ -121,7 +123,7 @@ def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, 
 
 
 def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
-    """Return the book of an account, by exposure. Fills of one Expression are one position; others are one per ticker.
+    """Return the book of an account, by exposure. Fills of a held Expression are one position, others one per ticker.
 
     Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
     position's is neither claimed nor computed.
@@ -131,8 +133,12 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
         return Portfolio(id="state", body="The net asset value is not above 0, so percentages of it have no meaning.")
     notionals = dict[str, float]()
     for holding in account.positions:
-        name = holding.expression or holding.instrument
-        notionals[name] = notionals.get(name, 0.0) + holding.exposure / nav * PERCENT
+        trade, share = by_id.get(holding.expression), holding.exposure / nav * PERCENT
+        if trade is None or _is_beside(holding, trade, account):
+            name = holding.instrument
+        else:
+            name, share = trade.id, _notional_of(share, trade)
+        notionals[name] = notionals.get(name, 0.0) + share
     exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
         position = Position(expression=name, notional=round(notional, 6))
@@ -151,6 +157,36 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
         positions=tuple(positions),
         factor_exposures=dict(sorted(exposures.items())),
     )
+
+
+def _is_beside(holding: ledger.Holding, trade: Expression, account: ledger.Account) -> bool:
+    """Return whether a holding is not in an Expression's own instruments, which it also holds: as a hedge it would
+    cancel them out.
+    """
+    instruments = {trade.instrument, *(leg.instrument for leg in trade.legs)}
+    own = (each for each in account.positions if each.expression == trade.id and each.instrument in instruments)
+    return holding.instrument not in instruments and any(own)
+
+
+def _notional_of(share: float, trade: Expression) -> float:
+    """Return the notional that a holding is of an Expression: legs count by their size, so that they do not cancel."""
+    whole = 0.0 if trade.direction in SIDES else sum(abs(leg.notional) for leg in trade.legs)
+    return abs(share) / whole * (trade.notional or 0.0) if whole else share
+
+
+def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Guardrails:
+    """Return guardrails that compute from the market as of an instant, with the book of an account at its prices."""
+
+    def value_book() -> Portfolio | None:
+        trades = held_in(remembered).values()
+        try:
+            account = value_account(remembered, at).account if fills(remembered) else None
+        except (BadInput, LakeNotFound):
+            return None
+        return with_approved(book_of(account, trades, Guardrails(limits, compute)), trades) if account else None
+
+    compute = Market(at, cash(remembered)).compute
+    return Guardrails(limits, compute, value_book)
 
 
 def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.AccountSettings) -> Halt | None:
@@ -190,7 +226,7 @@ def _fill(
         earlier = [fill for fill in booked if new_york_day(fill.filled_at) <= evening]
         nav = value(earlier, entries, at, evening).account.nav
         side = -1 if expression.direction == "short" else 1
-        quantity = float(side * floor(abs(expression.notional) / PERCENT * nav / (price * unit.usd) + WHOLE))
+        quantity = float(side * max(0, floor(abs(expression.notional) / PERCENT * nav / (price * unit.usd) + WHOLE)))
         currency, multiplier, filled_at = item.trade.currency, unit.multiplier, hours.open
     else:
         entry = next((fill for fill in booked if fill.expression == expression.id), None)

@@ -1,7 +1,7 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-The book is over a limit, a stop is near, a position is not followed, a View's question is due, or data that a position
-or a View needs is late.
+Trading is halted, the book is over a limit, a stop is near, a position is not followed, a View's question is due, or
+data that a position or a View needs is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -11,17 +11,15 @@ from typing import Literal, cast
 
 from forge.core import config
 from forge.memory.book import held_in, remembered_book
-from forge.memory.cash import cash
 from forge.memory.effects import CONSTRAINTS
 from forge.memory.guardrails import Guardrails
-from forge.memory.halts import halted_spans
+from forge.memory.halts import halted, halted_spans
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Expression, Settlement, View
-from forge.tracking.account import texts_of
+from forge.tracking.account import book_guardrails, texts_of
 from forge.tracking.bars import NotFollowable, adjusted_bars
-from forge.tracking.risk import guardrails
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
 from forge.tracking.trades import FollowedTrade, follow_held
 from pitlake import datasets
@@ -38,7 +36,7 @@ LOOKBACK = timedelta(days=14)
 class Alert:
     """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
-    kind: Literal["over limit", "stop near", "unfollowed", "View due", "data late"]
+    kind: Literal["halted", "over limit", "stop near", "unfollowed", "View due", "data late"]
     subject: str
     text: str
 
@@ -46,20 +44,25 @@ class Alert:
         return f"{self.kind}: {self.subject} {self.text}"
 
 
-def alerts(remembered: Remembered, market: At, settings: config.Config) -> list[Alert]:
+def alerts(
+    remembered: Remembered, market: At, settings: config.Config, limits: Guardrails | None = None
+) -> list[Alert]:
     """Return the alerts as of an instant.
 
     Args:
         remembered: The PM's memory as of the instant.
         market: The viewpoint on the lake.
         settings: The limits and the thresholds.
+        limits: The guardrails of the same memory and market, which have valued the book.
     """
     thresholds = settings.alerts
     due, last = _open_views(remembered), _due_session(market, timedelta(hours=thresholds.data_late_hours))
     positions = list(_positions(remembered, market, thresholds.stop_near, last[0] if last else None))
     unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
+    halt = halted(remembered)
     return [
-        *_over(remembered, guardrails(settings.guardrails, market, cash(remembered))),
+        *([Alert("halted", "trading", f"stopped by {halt.by}: {halt.reason}")] if halt else []),
+        *_over(remembered, limits or book_guardrails(settings.guardrails, remembered, market)),
         *positions,
         *_due(due, remembered, market.as_of, thresholds.view_due_days),
         *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
@@ -70,7 +73,8 @@ def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
     """Yield the limits that the book is over, with every position computed."""
     row = remembered.newest(CONSTRAINTS)
     constraints = cast("Constraints | None", remembered.record(row) if row else None)
-    for figure in limits.book(remembered_book(remembered), constraints, held_in(remembered).values()):
+    book = limits.current(remembered_book(remembered))
+    for figure in limits.book(book, constraints, held_in(remembered).values()):
         if figure.actual is not None and not figure.within:
             yield Alert("over limit", figure.rule, f"is {figure.actual:.4g}, beyond the limit of {figure.limit:g}")
 

@@ -15,7 +15,7 @@ from forge.records.judged import Settles
 from forge.tracking.bars import adjusted_bars
 from forge.tracking.quotes import Quoted, parse_quoted, quoted_bars
 from pitlake.clock import iso, new_york_day
-from pitlake.errors import BadInput, PitlakeError
+from pitlake.errors import MOST_NAMES, BadInput, PitlakeError
 from pitlake.questions import catalogue
 
 BARS, QUOTES = ("prices", "own_bars", "av_daily_bars"), "market_quotes"
@@ -66,7 +66,8 @@ class Followable:
                 return None
         except PitlakeError:
             return None  # without a lake no instrument can be looked up
-        return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", f"give {self.describe()}"
+        step = f"give {self.describe(instrument)}"
+        return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", step
 
     def _stop_fault(self, trade: Expression) -> tuple[str, str] | None:
         """Return why a stop would be reached at once. A trade that states its entry is compared with that."""
@@ -93,8 +94,7 @@ class Followable:
         except PitlakeError:
             return None  # without a lake no question can be asked
         if not rows and isinstance(ticker, str) and (fault := self.fault(ticker)):
-            near = get_close_matches(ticker, self._names.tickers)
-            return fault[0], f"give {' or '.join(near)}" if near else fault[1]
+            return fault
         if rows or not isinstance(series, str):
             return None
         with self.at.open([*SERIES]) as session:
@@ -102,13 +102,13 @@ class Followable:
         if not names:
             return None
         several = ", and a rule compares one series" if SEVERAL.search(series.strip()) else ""
-        near = get_close_matches(SEVERAL.split(series)[0], names) or names
         problem = f"series: {series[:60]!r} has no value as of {iso(self.at.as_of)}{several}"
-        return problem, f"give a series of the lake: {_first(near)}"
+        return problem, f"give a series of the lake: {_nearest(SEVERAL.split(series)[0], names)}"
 
-    def describe(self) -> str:
-        """Return what can be followed, as a phrase."""
-        tickers, quoted = (_first(names) for names in (self._names.tickers, self._names.quoted))
+    def describe(self, name: str = "") -> str:
+        """Return what can be followed, as a phrase: the first names, or those nearest to one that can't be."""
+        kinds = self._names.tickers, self._names.quoted
+        tickers, quoted = (_nearest(name, names) if name else _first(names) for names in kinds)
         of_quotes = f"an instrument of market_quotes: {quoted}" if quoted else ""
         of_bars = "a ticker with daily bars" + (f": {tickers}" if tickers else "") if self._names.any_bars else ""
         return (
@@ -144,6 +144,11 @@ class Followable:
         )
         any_bars = any(newest >= since for newest in recent)
         return _Names(sorted(str(name) for (name,) in tickers), sorted(quoted), any_bars)
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    near = get_close_matches(name, names, MOST_NAMES, cutoff=0.0)
+    return ", ".join(each for each in names if each in near)
 
 
 def _first(names: list[str]) -> str:

@@ -40,13 +40,22 @@ OTHER = "fees and interest"
 
 @dataclass(frozen=True)
 class Period:
-    """The account's P&L since the end of a day, and the benchmark's return. None without a price to compare with."""
+    """The account's P&L since the end of a day, and the benchmark's return, None without a price to compare with.
+
+    compared_since: the day from whose close the benchmark counts: `since`, or the first one that account and lake have.
+    """
 
     name: str
     since: date
     usd: float
     percent: float
     benchmark: float | None = None
+    compared_since: date | None = None
+
+    def benchmark_text(self, ticker: str) -> str:
+        """Return the benchmark's return as a phrase with its first day if that is a later one, "" without a return."""
+        since = "" if self.compared_since == self.since else f" since {self.compared_since}"
+        return "" if self.benchmark is None else f"{ticker} {self.benchmark:+.2f} %{since}"
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,20 @@ class PositionLine:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario's effect on the book, in percent of capital and in USD; None if a figure that it needs is unknown."""
+    """A scenario's effect on the book, in percent of capital and in USD; None if a figure that it needs is unknown.
+
+    without: the positions that it leaves out, because their figure is unknown.
+    """
 
     name: str
     percent: float | None
     usd: float | None
+    without: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> str:
+        """What the effect leaves out, as a phrase, "" if it is whole or not known at all."""
+        return f"partial, without {', '.join(self.without)}" if self.without and self.percent is not None else ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +109,8 @@ class BookRisk:
     """The risk of the whole book, in percent of capital; None if it is unknown.
 
     loss_at_stops: the loss if every stop is hit, with the largest gap of the last quarter. volatility: a year, of the
-    present positions over the last quarter. margin: the initial margin of futures, of the net asset value.
+    present positions over the last quarter. margin: the initial margin of futures, of the net asset value. without: the
+    positions whose factors are unknown, which beta and factors leave out.
     """
 
     gross: float | None = None
@@ -101,14 +120,16 @@ class BookRisk:
     loss_at_stops: float | None = None
     margin: float = 0.0
     factors: Mapping[str, float] | None = None
+    without: tuple[str, ...] = ()
 
     def figures(self) -> list[tuple[str, float | None]]:
         """Return the figures with their names."""
+        partial = f", without {', '.join(self.without)}" if self.without else ""
         names = {"volatility": "volatility a year", "loss_at_stops": "loss if every stop is hit"}
-        names |= {"margin": "margin used"}
-        hidden = {"factors"} if self.margin else {"factors", "margin"}
+        names |= {"margin": "margin used", "beta": f"beta{partial}"}
+        hidden = {"factors", "without"} if self.margin else {"factors", "without", "margin"}
         plain = [(names.get(name, name), number) for name, number in vars(self).items() if name not in hidden]
-        return plain + [(f"factor {name}", share) for name, share in (self.factors or {}).items()]
+        return plain + [(f"factor {name}{partial}", share) for name, share in (self.factors or {}).items()]
 
 
 @dataclass(frozen=True)
@@ -132,23 +153,30 @@ class Morning:
         """Return the figures as JSON values."""
         valued = {} if isinstance(self.account, str) else {"nav": self.account.account.nav}
         parts = {name: [asdict(line) for line in getattr(self, name)] for name in ("results", "positions", "scenarios")}
-        periods = [asdict(period) | {"since": str(period.since)} for period in self.periods]
+        periods = [
+            {name: str(value) if isinstance(value, date) else value for name, value in asdict(period).items()}
+            for period in self.periods
+        ]
         return valued | {"periods": periods, **parts, "risk": asdict(self.risk), "gaps": list(self.gaps)}
 
 
 def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     """Return the first figures of the day as of an instant."""
-    gaps, today = list[str](), new_york_day(at.as_of)
     account, ticker = _account(remembered, at, settings), settings.account.benchmark
+    gaps, today = list(account.gaps if isinstance(account, Valued) else ()), new_york_day(at.as_of)
     recent = [today, today, *sessions(at.as_of - LOOKBACK, today, at.as_of)]
     before, last = recent[-2:]
     periods, results, days = tuple[Period, ...](), tuple[ResultLine, ...](), dict[tuple[str, str], float]()
     if isinstance(account, Valued):
         ledger, views = account.account, {trade.id: trade.view_id for _, trade in expressions(remembered)}
         starts = {"day": before, "month": today.replace(day=1) - DAY, "year": today.replace(month=1, day=1) - DAY}
-        compared = _benchmark(ticker, sorted(starts.values()), at, gaps) if ticker else {}
+        openings = [entry.booked_on for entry in cash(remembered) if entry.entry == "opening"]
+        first = min([*openings, *(day for day, _ in ledger.curve)], default=today) - DAY
+        counted = {since: max(since, first) for since in starts.values()}
+        compared = _benchmark(ticker, counted, last, at, gaps) if ticker else {}
         periods = tuple(
-            Period(name, since, *ledger.since(since), compared.get(since)) for name, since in starts.items()
+            Period(name, since, *ledger.since(since), *compared.get(since, (None, None)))
+            for name, since in starts.items()
         )
         results, days = tuple(_results(ledger, periods, views)), ledger.results_since(before)
     trades, market = held_in(remembered).values(), Market(at, cash(remembered))
@@ -184,16 +212,27 @@ def scenarios(totals: Totals, nav: float | None) -> tuple[Scenario, ...]:
     names = totals.names or {}
     name = max(names, key=lambda each: names[each], default="")
     largest = max(names.get(name, 0.0), 0.0)
+    durations = [own.duration for _, own in totals.counted if own.duration is not None]
+    unmeasured = tuple(name for name, own in totals.counted if own.duration is None) if totals.duration is None else ()
+    unfactored = _unfactored(totals)
     equity = None if totals.factors is None else totals.factors.get(EQUITY, 0.0)
-    effects = {
-        "rates +100 bp": None if totals.duration is None else 0.0 - totals.duration * RATES_UP,
-        "equities −10 %": None if equity is None else equity * EQUITIES / PERCENT,
-        f"{name if largest else 'one name'} −20 %": None if totals.names is None else largest * NAME / PERCENT,
-    }
+    if unfactored and len(unfactored) == len(totals.counted):
+        equity = None
+    duration = sum(durations) if totals.duration is None and durations else totals.duration
+    effects: list[tuple[str, float | None, tuple[str, ...]]] = [
+        ("rates +100 bp", None if duration is None else 0.0 - duration * RATES_UP, unmeasured),
+        ("equities −10 %", None if equity is None else equity * EQUITIES / PERCENT, unfactored),
+        (f"{name if largest else 'one name'} −20 %", None if totals.names is None else largest * NAME / PERCENT, ()),
+    ]
     return tuple(
-        Scenario(label, effect, None if effect is None or nav is None else effect / PERCENT * nav)
-        for label, effect in effects.items()
+        Scenario(label, effect, None if effect is None or nav is None else effect / PERCENT * nav, without)
+        for label, effect, without in effects
     )
+
+
+def _unfactored(totals: Totals) -> tuple[str, ...]:
+    """Return the positions whose factors are neither claimed nor computed."""
+    return tuple(name for name, own in totals.counted if not own.factors)
 
 
 def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
@@ -205,23 +244,30 @@ def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
         return "There is no lake to value the fills with."
 
 
-def _benchmark(ticker: str, starts: Sequence[date], at: At, gaps: list[str]) -> dict[date, float]:
-    """Return a ticker's return with dividends since each of these days, in percent: as an account with one share."""
+def _benchmark(
+    ticker: str, counted: Mapping[date, date], last: date, at: At, gaps: list[str]
+) -> dict[date, tuple[float | None, date | None]]:
+    """Return a ticker's return with dividends for each period, in percent, and its day: as an account with one share.
+
+    counted: by the start of a period, the day from whose close it counts, which becomes the day of the first close if
+    that is later. last: the session whose close is expected.
+    """
     try:
-        prices = traded_bars(ticker, starts[0], at).prices
+        prices = traded_bars(ticker, min(counted.values()), at).prices
     except (BadInput, LakeNotFound) as problem:
         gaps.append(f"{ticker}: {problem if isinstance(problem, BadInput) else 'there is no lake'}")
         return {}
-    returns, today = dict[date, float](), new_york_day(at.as_of)
-    for since in starts:
-        bought = max((day for day in prices.closes if day <= since), default=None)
-        if bought is None:
-            gaps.append(f"{ticker}: there is no bar up to {since} to compare with")
-            continue
+    newest = max(prices.closes, default=None)
+    if newest is None or newest < last:
+        gaps.append(f"{ticker}: there is no bar {f'after {newest}' if newest else 'to compare with'}")
+    returns, today = dict[date, tuple[float | None, date | None]](), new_york_day(at.as_of)
+    for since, first in counted.items() if newest else ():
+        start = max(first, min(prices.closes))
+        bought = max(day for day in prices.closes if day <= start)
         price, filled_at = prices.closes[bought], datetime.combine(bought, NOON, NEW_YORK)
         fill = Fill(id=NEW, instrument=ticker, quantity=1.0, price=price, filled_at=filled_at)
         opening = Cash(id=NEW, entry="opening", amount=price, booked_on=bought)
-        returns[since] = keep([opening], [fill], {ticker: prices}, (), today).since(since)[1]
+        returns[since] = keep([opening], [fill], {ticker: prices}, (), today).since(start)[1], start
     return returns
 
 
@@ -282,4 +328,4 @@ def _risk(totals: Totals, yearly: float | None, account: Valued | str) -> BookRi
     ledger = account.account if isinstance(account, Valued) else None
     margin = ledger.margin / ledger.nav * PERCENT if ledger and ledger.nav > 0 else 0.0
     beta = None if totals.factors is None else totals.factors.get(EQUITY, 0.0) / PERCENT
-    return BookRisk(totals.gross, totals.net, beta, yearly, totals.loss, margin, totals.factors)
+    return BookRisk(totals.gross, totals.net, beta, yearly, totals.loss, margin, totals.factors, _unfactored(totals))

@@ -205,9 +205,11 @@ class Market:
         return self._units[instrument]
 
     def quantity(self, notional: float, nav: float, instrument: str) -> int:
-        """Return the whole shares or contracts for a notional in percent, at the last close. Raises as `unit_of`."""
+        """Return the whole shares or contracts for a notional in percent, at the last close, 0 without a net asset
+        value above 0. Raises as `unit_of`.
+        """
         price = last_price(self.rows(instrument, [])) * self.unit(instrument).usd
-        return math.floor(abs(notional) / PERCENT * nav / price + WHOLE)
+        return max(0, math.floor(abs(notional) / PERCENT * nav / price + WHOLE))
 
     def at_stop(self, trade: Expression) -> float | None:
         """Return the loss of a long or short trade at its stop, without a gap; None without a price or a stop."""

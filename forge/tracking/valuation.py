@@ -26,13 +26,14 @@ class Valued:
     """An account.
 
     gaps: why some positions are not valued by a price of the last session. answer: SHA-256 of the lake's answers.
-    notes: what changed it after the fact.
+    notes: what changed it after the fact. unvalued: the gaps that no later session can fill, as the PM has to.
     """
 
     account: ledger.Account
     gaps: tuple[str, ...]
     answer: str = ""
     notes: tuple[str, ...] = ()
+    unvalued: tuple[str, ...] = ()
 
 
 def value_account(remembered: Remembered, at: At, capital: float | None = None) -> Valued:
@@ -63,36 +64,37 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
         raise BadInput("account", "is not open as of this instant", "see [account] capital in the settings")
     if not traded:
         return Valued(ledger.keep(entries, (), {}, (), until), ())
-    gaps, answers = list[str](), list[str]()
-    rates = _rates(traded, at, gaps, answers)
+    unvalued, holes, answers = list[str](), list[str](), list[str]()
+    rates = _rates(traded, at, unvalued, answers)
     traded = [fill for fill in traded if not fill.currency or fill.currency in rates]
     if not traded:
-        return Valued(ledger.keep(entries, (), {}, (), until), tuple(gaps))
+        return Valued(ledger.keep(entries, (), {}, (), until), tuple(unvalued), unvalued=tuple(unvalued))
     first, prices = min(fill.filled_at for fill in traded), dict[str, Prices]()
     for ticker, currency in sorted({(fill.instrument, fill.currency) for fill in traded}):
         try:
             answer = traded_bars(ticker, new_york_day(first), at)
         except BadInput as problem:
-            gaps.append(f"{ticker}: {problem}")
+            unvalued.append(f"{ticker}: {problem}")
             continue
         if answer.currency != currency:
             of_lake, of_fills = answer.currency or USD, currency or USD
-            gaps.append(
+            unvalued.append(
                 f"{ticker}: the lake prices it in {of_lake}, its fills are in {of_fills}; valued at its last fill"
             )
             continue
         prices[ticker] = answer.prices
         answers.append(answer.answer)
-        gaps += [f"{ticker}: {gap}" for gap in answer.gaps]
+        holes += [f"{ticker}: {gap}" for gap in answer.gaps]
+        unvalued += [] if answer.prices.closes else [f"{ticker}: the lake has no price of it; valued at its last fill"]
     due = sessions(first, until, at.as_of)
     account = ledger.keep(entries, traded, prices, set(due), until, rates)
     for ticker, days in account.missing.items():
-        if ticker in prices and days:
+        if ticker in prices and prices[ticker].closes and days:
             still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
-            gaps.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
+            holes.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
     for currency, days in account.unrated.items():
-        gaps += [f"{currency}: no rate {days_text(days)}; the last one counts"] if days else []
-    return Valued(account, tuple(gaps), digest(*answers))
+        holes += [f"{currency}: no rate {days_text(days)}; the last one counts"] if days else []
+    return Valued(account, (*unvalued, *holes), digest(*answers), unvalued=tuple(unvalued))
 
 
 def _rates(traded: Iterable[Fill], at: At, gaps: list[str], answers: list[str]) -> dict[str, Mapping[date, float]]:

@@ -61,7 +61,7 @@ def advance(
     calibrate(memory, at.as_of)
     if not keeps_account:
         _update_book(memory, at.as_of)
-    current_alerts = alerts(whole_memory(memory, at.as_of), at, settings)
+    current_alerts = alerts(whole_memory(memory, at.as_of), at, settings, guardrails)
     memory.flush()
     return {
         **Counter(settlement.status for settlement in settled),

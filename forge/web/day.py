@@ -150,7 +150,7 @@ class Day:
     @cached_property
     def alerts(self) -> list[Alert]:
         """The alerts of the day."""
-        return alerts(self.remembered, self.market, self.desk.config)
+        return alerts(self.remembered, self.market, self.desk.config, self.guardrails)
 
     def figures(self, expression: Expression) -> tuple[Figure, ...]:
         """Return an Expression's figure for each limit, in the book of the day."""
@@ -264,7 +264,7 @@ class Day:
 
     @cached_property
     def _portfolio(self) -> Portfolio | None:
-        return remembered_book(self.remembered)
+        return self.guardrails.current(remembered_book(self.remembered))
 
     @cached_property
     def _constraints(self) -> Constraints | None:

@@ -141,7 +141,8 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         typed = sys.argv[1:] if arguments is None else arguments
         command = next(iter(typed), "")
         extra = command if command in extras else "web" if command == "demo" else extras[0]
-        again = f"run uvx --from 'pitlake[{extra}]' pitlake {shlex.join(typed)}"
+        needed = ",".join(dict.fromkeys(name for name in (command, extra) if name in EXTRAS))
+        again = f"run uvx --from 'pitlake[{needed}]' pitlake {shlex.join(typed)}"
         install = again if machine.in_uv_cache() else f"install it with pip install 'pitlake[{extra}]'"
         return _complain(f"{error.name} is not installed; {install}", FAILED)
     except OSError as error:

@@ -270,23 +270,24 @@ def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
     assert "there is no command 'pitlake forge fetch'" in message.err
 
 
+UVX = "/home/u/.cache/uv/archive-v0/x"
+
+
 @pytest.mark.parametrize(
-    ("prefix", "says"),
+    ("prefix", "library", "command", "says"),
     [
-        ("/usr", "starlette is not installed; install it with pip install 'pitlake[web]'"),
-        (
-            "/home/u/.cache/uv/archive-v0/x",
-            "starlette is not installed; run uvx --from 'pitlake[web]' pitlake demo --web",
-        ),
+        ("/usr", "starlette", "demo --web", "install it with pip install 'pitlake[web]'"),
+        (UVX, "starlette", "demo --web", "run uvx --from 'pitlake[web]' pitlake demo --web"),
+        (UVX, "apprise", "forge desk", "run uvx --from 'pitlake[forge,alerts]' pitlake forge desk"),
     ],
 )
-def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, says):
+def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, library, command, says):
     def missing(**_):
-        raise ModuleNotFoundError(name="starlette")
+        raise ModuleNotFoundError(name=library)
 
     monkeypatch.setattr("sys.prefix", prefix)
     monkeypatch.setattr(cli.cli, "main", missing)
-    assert pitlake("demo", "--web") == Said(1, "", f"pitlake: {says}\n")
+    assert pitlake(*command.split()) == Said(1, "", f"pitlake: {library} is not installed; {says}\n")
 
 
 SEALED = [

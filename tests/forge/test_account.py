@@ -150,7 +150,7 @@ def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, 
         book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", "N G"))
     book_cash(memory, Entry("borrow", 36.5, DAYS[0], "the broker's rate", " qbg"))
     book_cash(memory, Entry("borrow", 0.0, DAYS[1], "lent by us", "QBG"))
-    after = value_account(whole_memory(memory, memory.journal.clock.now()), at(memory, lake, DAYS[3]))
+    after = valued(memory, at(memory, lake, DAYS[3]))
     lost = before.account.nav - after.account.nav
     assert lost == pytest.approx((DAYS[1] - DAYS[0]).days * 100 * 100.0 * 0.365 / 365)
     assert after.account.holdings[0].fees - before.account.holdings[0].fees == pytest.approx(lost)
@@ -243,10 +243,8 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
     approve(memory, "E-002", waiting.sha256, "pm", Guardrails(), confirmed=True)
     now = at(memory, lake, DAYS[4])
     advance_account(memory, now, SETTINGS)
-    assert [(fill.expression, fill.price) for fill in fills(whole_memory(memory, now.as_of))] == [
-        ("E-001", 51.0),
-        ("E-002", 51.0),
-    ]
+    executed = [(fill.expression, fill.price) for fill in fills(whole_memory(memory, now.as_of))]
+    assert executed == [("E-001", 51.0), ("E-002", 51.0)]
     with pytest.raises(BadInput, match="not halted"):
         switched(memory, "released", "again")
 
@@ -374,8 +372,7 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
     assert command(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
     before = booked(capsys)["nav"]
     code, out, err = command(capsys, "fills", "void", "F-002", "--reason", "not ours")
-    text = f"F-002 (10 QBG at 54) is void; the book counts without it from {DAYS[5]} on\n"
-    assert (code, out) == (0, text), err
+    assert (code, out) == (0, f"F-002 (10 QBG at 54) is void; the book counts without it from {DAYS[5]} on\n"), err
     account = booked(capsys)
     assert (before - 100_399, account["nav"]) == (-1, 100_399)
     assert account["notes"] == [

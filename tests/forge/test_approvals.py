@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import forge.memory.approvals
 from forge.agent.tools.write import WriteTool
+from forge.core.config import Approvers
 from forge.memory import Memory
 from forge.memory.approvals import approve, pending, reject
 from forge.memory.book import held_in, remembered_book
@@ -32,6 +33,12 @@ LIMITS = (0.5, 5.0)
 
 CONTENTS = [replace(NEW_EXPRESSION, id="E-001", stop=stop, status="proposed") for stop in STOPS]
 contents = st.sampled_from(CONTENTS)
+
+
+@pytest.mark.parametrize("users", [(), ("anna",), ("anna", "Anna ")])
+def test_two_who_must_approve_are_two_people(users):
+    with pytest.raises(ValueError, match="needs the names of two people"):
+        Approvers(users=users, second_above=5.0)
 
 
 class Door(RuleBasedStateMachine):

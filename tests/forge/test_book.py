@@ -12,7 +12,9 @@ from forge.memory.approvals import approve, pending, reject
 from forge.memory.book import remembered_book
 from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import approved_lessons, decide, waiting_lessons
-from forge.records import KINDS, Counterfactual, Outcome, Position, ProcessKnowledge, content_hash, parse
+from forge.records import KINDS, Counterfactual, Leg, Outcome, Position, ProcessKnowledge, content_hash, parse
+from forge.tracking.account import book_of
+from forge.tracking.ledger import Account, Holding
 from pitlake.errors import BadInput
 from pitlake.exchange import session
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
@@ -27,6 +29,18 @@ def memory(tmp_path):
         wrote(turn(handle, "pm", actor="pm"), "/portfolio/state.md", EMPTY, "book")
         wrote(turn(handle), "/memory/views/new.md", NEW_VIEW, "view")
         yield handle
+
+
+def test_legs_and_hedges_of_one_expression_do_not_cancel_out_in_the_book():
+    legs = (Leg(instrument="T1", notional=50.0), Leg(instrument="T2", notional=-50.0))
+    spread = replace(LONG, id="E-001", direction="spread", instrument="T1", notional=50.0, legs=legs)
+    long = replace(LONG, id="E-002", instrument="T1", notional=20.0)
+    shares = {"E-001": {"T1": 5.0, "T2": -5.0}, "E-002": {"T1": 2.0, "T3": -2.0}, "E-009": {"T4": 1.0}}
+    holdings = [Holding(ticker, name, each[ticker], price=10.0) for name, each in shares.items() for ticker in each]
+    account, limits = Account(100.0, 90.0, tuple(holdings), 0.0, (), {}), Guardrails()
+    totals = limits.totals(book_of(account, [spread, long], limits), [spread, long], "")
+    assert totals.names == {"T1": 70.0, "T2": -50.0, "T3": -20.0, "T4": 10.0}
+    assert (account.nav, totals.gross, totals.net) == (100.0, 150.0, 10.0)
 
 
 LONGS = [replace(LONG, instrument=f"T{number}") for number in range(7)]
@@ -46,6 +60,17 @@ def test_seven_approvals_never_come_to_more_than_the_limits(memory):
             approve(memory, waiting.expression.id, content_hash(waiting.expression), "pm", Guardrails(), confirmed=True)
     book = remembered_book(turn(memory).remembered)
     assert (book.gross, book.net, book.factor_exposures) == (170.0, 120.0, {"rates": 24.0})
+
+
+def test_what_is_approved_is_measured_beside_the_book_at_todays_prices(memory):
+    propose(memory, *LONGS[:1])
+    reviewed(memory, pending(memory, Guardrails())[0].expression)
+    risen = Guardrails(value=lambda: replace(EMPTY, gross=150.0))  # 50 at its last settlement
+    (waiting,) = pending(memory, risen)
+    assert (waiting.book[0].before, waiting.book[0].after) == (150.0, 210.0)
+    with pytest.raises(BadInput, match="max_gross_exposure: 210"):
+        approve(memory, waiting.expression.id, waiting.sha256, "pm", risen, confirmed=True)
+    approve(memory, waiting.expression.id, waiting.sha256, "pm", Guardrails(), confirmed=True)
 
 
 def test_what_waits_and_what_is_written_is_measured_beside_what_was_approved(memory):

@@ -79,6 +79,15 @@ def test_a_desk_without_alerts_sends_none(hook, tmp_path, lake, monkeypatch, cap
     assert hook.asked == []
 
 
+def test_a_desk_says_that_trading_is_halted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    assert cli.invoke(["forge", "halt", "--reason", "fire drill"]) == 0
+    assert cli.invoke(["forge", "desk", "--lake", str(tmp_path / "none")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[-10:] for line in lines if line.startswith("halted: trading stopped by ")] == ["fire drill"]
+    assert "nothing needs you" not in lines
+
+
 def cells(file, number):
     """The cells of a sheet by row, texts as texts and numbers as numbers."""
     with zipfile.ZipFile(file) as book:

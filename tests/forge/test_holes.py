@@ -17,7 +17,7 @@ from forge.tracking.untaken import track_untaken
 from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
-from tests.forge.test_account import SETTINGS, approved_expression, imported
+from tests.forge.test_account import SETTINGS, approved_expression, imported, valued
 from tests.forge.test_untaken import DAYS, HELD, at, bar, held, memory, proposed, standing
 from tests.forge.world import wrote
 
@@ -106,7 +106,8 @@ def test_what_the_pm_closes_ends_at_its_last_price_if_no_bar_comes(memory, lake)
 def test_a_closing_fill_of_the_pms_ends_a_position_that_no_bar_follows(memory, lake, tmp_path):
     approved_expression(memory, lake, DAYS[0], 8, instrument="GON", target="130")
     now = at(memory, lake, DAYS[4])
-    assert advance_account(memory, now, SETTINGS) == [f"GON: no bar on {DAYS[4]}; valued at its last close"]
+    assert advance_account(memory, now, SETTINGS) == []
+    assert valued(memory, now).gaps == (f"GON: no bar on {DAYS[4]}; valued at its last close",)
     sold = datetime.combine(DAYS[4], datetime.min.time(), NEW_YORK).replace(hour=12)
     assert imported(memory, tmp_path, f"GON,-100,40,{sold.isoformat()},1,E-001\n") == 1
     (outcome,), gaps = close_exits(memory, now)

@@ -9,10 +9,11 @@ import pytest
 
 from forge.core.clock import Simulated
 from forge.core.config import AccountSettings, Config
+from forge.desk.brief import Brief
 from forge.memory import Memory
 from forge.memory.cash import Entry, book_cash, open_account
 from forge.memory.fills import import_fills
-from forge.memory.guardrails import Totals
+from forge.memory.guardrails import Exposure, Totals
 from forge.tracking.account import advance_account
 from forge.tracking.morning import Scenario, morning, scenarios
 from forge.tracking.settlement import whole_memory
@@ -29,6 +30,7 @@ from tests.web.browsing import browsing
 __all__ = ["market"]
 
 CAPITAL = 1_000_000.0
+RATES, EQUITIES = "rates +100 bp", "equities −10 %"
 SETTINGS = Config(account=AccountSettings(capital=CAPITAL, benchmark="SPY"))
 APRIL = next(number for number, day in enumerate(DAYS) if day.month == 5) - 1
 """The number of the last session of April."""
@@ -83,8 +85,10 @@ def test_periods_count_neither_deposits_nor_the_days_before_and_stand_against_th
     assert day.percent == pytest.approx(day.usd / (nav - day.usd) * 100)
     assert day.benchmark == pytest.approx((INDEX[59] / INDEX[58] - 1) * 100)
     assert month.benchmark == pytest.approx((INDEX[59] / INDEX[APRIL] - 1) * 100)
-    assert year.benchmark is None  # the lake has no bar of the year before
-    assert "SPY: there is no bar up to 2023-12-31 to compare with" in first.gaps
+    assert year.benchmark == pytest.approx((INDEX[59] / INDEX[0] - 1) * 100)
+    assert [each.compared_since for each in first.periods] == [DAYS[58], date(2024, 4, 30), DAYS[0]]
+    assert year.benchmark_text("SPY").endswith(f"% since {DAYS[0]}")  # the lake has no bar of the year before
+    assert "since" not in month.benchmark_text("SPY")
 
 
 def test_a_benchmark_that_the_lake_does_not_know_is_a_gap(memory, market):
@@ -133,9 +137,8 @@ def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
     assert risk.beta == pytest.approx((own * beta + index) / 100)
     assert risk.volatility == pytest.approx(np.std(own * mine + index * theirs, ddof=1) * np.sqrt(252))
     assert risk.loss_at_stops > own * (OWN[59] - 20) / OWN[59]
-    name, equities, single = "rates +100 bp", "equities −10 %", "QBG −20 %"
     assert [(each.name, each.percent) for each in first.scenarios] == [
-        (name, 0.0), (equities, pytest.approx(-0.1 * (own * beta + index))), (single, pytest.approx(-0.2 * own)),
+        (RATES, 0.0), (EQUITIES, pytest.approx(-0.1 * (own * beta + index))), ("QBG −20 %", pytest.approx(-0.2 * own)),
     ]  # fmt: skip
     assert first.scenarios[2].usd == pytest.approx(-0.2 * 2000 * OWN[59])
 
@@ -143,33 +146,53 @@ def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
 def test_a_scenario_without_its_figure_is_unknown_and_a_short_name_loses_nothing():
     totals = Totals(50.0, -50.0, None, None, {"QBG": -50.0}, 0.0)
     assert scenarios(totals, 1000.0) == (
-        Scenario("rates +100 bp", None, None),
-        Scenario("equities −10 %", None, None),
+        Scenario(RATES, None, None),
+        Scenario(EQUITIES, None, None),
         Scenario("one name −20 %", 0.0, 0.0),
     )
     rates = Totals(50.0, 50.0, 4.0, {"equity": 20.0}, {"TLT": 50.0}, 0.0)
     assert [each.usd for each in scenarios(rates, 1000.0)] == [-40.0, -20.0, -100.0]
 
 
+def test_a_scenario_leaves_out_a_position_whose_figure_is_unknown_and_names_it(first):
+    counted = [("QBG", Exposure(duration=0.0, factors={"equity": 40.0})), ("NEW", Exposure())]
+    counted.append(("E-001", Exposure(duration=2.0, factors={"rates": 20.0})))
+    totals = Totals(80.0, 80.0, None, {"equity": 40.0, "rates": 20.0}, {"QBG": 40.0}, 0.0, counted=counted)
+    rates, equities, single = scenarios(totals, 1000.0)
+    assert (rates, equities.percent, equities.usd) == (Scenario(RATES, -2.0, -20.0, ("NEW",)), -4.0, -40.0)
+    assert [each.partial for each in (rates, equities, single)] == ["partial, without NEW"] * 2 + [""]
+    page = replace(first, scenarios=(rates, equities), risk=replace(first.risk, without=("NEW",)))
+    lines = list(Brief(NOW, page, [], [], []).lines())
+    assert [row.split("  ")[0] for row in lines if row.endswith("  partial, without NEW")] == [RATES, EQUITIES]
+    assert [row.split("  ")[0] for row in lines if "beta" in row] == ["beta, without NEW"]
+    nothing = scenarios(replace(totals, factors={}, counted=counted[1:2]), 1000.0)
+    assert [(each.percent, each.partial) for each in nothing[:2]] == [(None, "")] * 2
+
+
 def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "live"))
     monkeypatch.setenv("PITLAKE_LAKE", str(market.lake))
     (tmp_path / "live.toml").write_text('[account]\ncapital = 1000000\nbenchmark = "SPY"\n')
-    (tmp_path / "fills.csv").write_text(HEADER + fill_line(10, "QBG", 2000, OWN[10]))
+    text = HEADER + fill_line(10, "QBG", 2000, OWN[10]) + fill_line(10, "NEW", 100, 90.0)
+    (tmp_path / "fills.csv").write_text(text)
     assert cli.invoke(["forge", "fills", "import", str(tmp_path / "fills.csv")]) == 0
-    capsys.readouterr()
+    notes = capsys.readouterr().err
+    assert notes == "NEW: the lake has no price of it; valued at its last fill\n"  # the desk names sessions without one
     assert cli.invoke(["forge", "desk"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("net asset value")
     heads = ["P&L", "by View and Expression", "positions", "risk", "needs a decision", "since the last session"]
     result = [next(number for number, line in enumerate(lines) if line.startswith(head)) for head in heads]
     assert result == sorted(result)
+    assert len([row for row in lines if row.startswith("gap: QBG: no bar on")]) == 1
     assert cli.invoke(["forge", "desk", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["nav"] == pytest.approx(CAPITAL + 2000 * (OWN[60] - OWN[10]) - 2)
+    assert document["nav"] == pytest.approx(CAPITAL + 2000 * (OWN[60] - OWN[10]) - 4)
+    assert [each["without"] for each in document["scenarios"]] == [["NEW", "QBG"], ["NEW", "QBG"], []]
     assert [period["name"] for period in document["periods"]] == ["day", "month", "year"]
     with browsing(Lake(market.lake).root, rooms=(room,)) as client:
         content = client.get("/desk").text
+    assert content.count("QBG: no bar on") == 1
     order = [
         "Net asset value",
         "P&amp;L by View",

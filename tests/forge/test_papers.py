@@ -5,6 +5,7 @@ import csv
 import json
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, time
 
 import pytest
 
@@ -15,18 +16,20 @@ from forge.desk import desk, papers
 from forge.memory import Memory
 from forge.memory.approvals import approve
 from forge.memory.cash import open_account
-from forge.memory.fills import fills, import_fills
+from forge.memory.fills import book_fills, fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.providers.base import At
-from forge.records import content_hash, render
+from forge.records import Fill, content_hash, render
+from forge.records.kinds import NEW
 from forge.tracking.account import advance_account
 from forge.tracking.settlement import whole_memory
 from pitlake import cli
+from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from tests.forge.test_account import HEADER, SETTINGS, approved_expression, line
-from tests.forge.test_untaken import DAYS, HELD, at, lake, memory
+from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, proposed
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote
 
 __all__ = ["lake", "memory"]
@@ -83,6 +86,22 @@ def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ord
     changed.write_text(ordered.read_text().replace("A-001", "A-007"))
     with pytest.raises(BadInput, match="its approval 'A-007' is not in this memory"):
         papers.Ticket(changed, remembered)
+
+
+def test_what_code_has_executed_is_not_booked_again_from_the_broker(memory):
+    assert proposed(memory) == "E-001"
+    opened = datetime.combine(DAYS[2], time(9, 30), NEW_YORK)
+    memory.journal.clock.move(opened.replace(hour=20))
+    shares = {"instrument": "QBG", "quantity": 200.0, "price": 50.0, "filled_at": opened}
+    book_fills(memory, {"fill:E-001:entry": Fill(id=NEW, expression="E-001", source="code", **shares)})
+    again, sold = (line(DAYS[2], size, 51).replace(",\n", ",E-001\n") for size in (200, -50))
+    with pytest.raises(BadInput, match=r"E-001 is executed by F-001 \(200 QBG at 50, by code\); void that first"):
+        import_fills(memory, HEADER + again)
+    assert import_fills(memory, HEADER + sold) == 1
+    void_fill(memory, "F-001", "the broker filled it at 51")
+    assert import_fills(memory, HEADER + again) == 1
+    with pytest.raises(BadInput, match=r"E-001 is executed by F-003 \(200 QBG at 51, by import\)"):
+        void_fill(memory, "F-001", "it is code's", "booked")
 
 
 def test_the_commands_of_a_ticket_need_prices_and_count_what_is_filled(tmp_path, monkeypatch, capsys):

@@ -192,6 +192,8 @@ REFUSED = [
     ("views", {"confidence": "1.4"}, "confidence: 1.4 is not from 0 to 1"),
     ("views", {"confidence": "650"}, "confidence: 650 is not from 0 to 1"),
     ("views", {"confidence": "200%"}, "confidence: '200%' is not from 0 to 1"),
+    ("views", {"confidence": "1"}, "confidence: 1 may be 1 % or 100 %; give 0.01 or 1.0"),
+    ("views", {"confidence": 1}, "confidence: 1 may be 1 % or 100 %; give 0.01 or 1.0"),
     ("views", {"confidence": "7"}, "confidence: 7 is not from 0 to 1"),
     ("views", {"confidence": "$60"}, "confidence: '$60' is a price, which this number is not"),
     ("views", {"links": {"O-001": "supports", "O-002": "contradicts"}}, "links: 'O-001: supports' is not a name"),

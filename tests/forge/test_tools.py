@@ -224,6 +224,14 @@ def test_an_answer_can_be_stored_and_is_no_longer_than_the_limit(tools):
     assert long.endswith("x\n[100,035 more characters — ask for less]")
 
 
+def test_a_record_whose_fields_are_arguments_is_refused_with_the_write_to_call(tools):
+    missing = "[write FAILED] path: is missing; give path, content"
+    fields = {"view_id": "V-001", "instrument": "QBG", "direction": "long", "status": "proposed"}
+    step = "for this record write(path='/memory/expressions/new.md', content=ITS_FIELDS_AS_JSON)"
+    assert call(tools, "write", fields) == f"{missing}: {step}; see read('/help/expressions.md')"
+    assert call(tools, "write", {"content": "x"}) == missing
+
+
 def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
     async def broken(params):
         raise RuntimeError("a secret")

@@ -18,13 +18,15 @@ from tests.forge.world import NEW_VIEW
 
 __all__ = ["memory"]
 
+FUNDS = [f"ZZ{number}" for number in range(9)]
 PRICE, SERIES = "entity_latest_price", "macro_series"
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     outcome = Lake(tmp_path_factory.mktemp("unknown") / "lake")
-    put_rows(outcome, "prices", *(bar(day, 100.0) for day in DAYS[:5]))
+    funds = (bar(DAYS[4], 50.0, entity_kind="index", symbol=name, entity_id=name) for name in FUNDS)
+    put_rows(outcome, "prices", *funds, *(bar(day, 100.0) for day in DAYS[:5]))
     put_rows(outcome, "macro_observations", gdp("2014-04-30", 17_149.6))
     return outcome
 
@@ -46,5 +48,7 @@ def test_a_question_about_what_the_lake_does_not_know_is_refused(memory, lake, q
     answer = asyncio.run(writes.execute("1", "/memory/views/new.md", render(view)))
     assert answer.startswith("Not written." if refused else "Written: "), answer
     assert refused in answer
+    if "NOGG" in refused:
+        assert len(answer.partition("a ticker with daily bars: ")[2].splitlines()[0].split(", ")) == 5
     if "series" in refused:
         assert "give a series of the lake: GDP" in answer

@@ -89,9 +89,9 @@ def bring(distribution, site):
             (site / linked).symlink_to(source)
 
 
-def pitlake(installed, *arguments):
+def pitlake(installed, *arguments, **env):
     command = [str(installed / "env/bin/python"), "-c", "from pitlake.cli import main; main()", *arguments]
-    return subprocess.run(command, cwd=installed, capture_output=True, text=True, timeout=120, check=False, env={})
+    return subprocess.run(command, cwd=installed, capture_output=True, text=True, timeout=120, check=False, env=env)
 
 
 def site_of(installed):
@@ -188,6 +188,17 @@ def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(insta
     played = pitlake(home, "forge", "demo", "--lake", str(tmp_path / "lake"), "--into", str(tmp_path / "story"))
     assert played.returncode == 0, played
     assert "0 differences" in played.stdout
+
+
+@pytest.mark.parametrize("extra", ["alerts", "excel"])
+def test_a_command_of_forge_that_lacks_its_libraries_names_the_extra(install, extra):
+    arguments = {"alerts": ("desk", "--send", "brief"), "excel": ("export", "--excel", "desk.xlsx")}[extra]
+    homes, channel = (install("forge"), install("forge", extra)), "json://127.0.0.1:9"
+    without, served = (pitlake(home, "forge", *arguments, FORGE_NOTIFY=channel) for home in homes)
+    reply = f"pitlake: {EXTRAS[extra][0]} is not installed; install it with pip install 'pitlake[{extra}]'\n"
+    assert (without.returncode, without.stderr) == (1, reply)
+    assert "is not installed" not in served.stderr
+    assert served.returncode == (1 if extra == "alerts" else 0), served  # nothing takes the message
 
 
 def test_the_installed_wheel_has_its_demo_and_fills_a_lake(installed, tmp_path):

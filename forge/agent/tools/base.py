@@ -89,7 +89,8 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
         return f"[{_short(call.name)}{FAILED}there is no such tool. Available: {', '.join(tools)}"
     arguments = natural_arguments(call.arguments, tool.spec.schema)
     if problem := argument_problem(arguments, tool.spec.schema) if not tool.spec.strict else "":
-        return f"[{call.name}{FAILED}{problem}"
+        right_call = getattr(tool, "right_call", None) if isinstance(arguments, dict) else None
+        return f"[{call.name}{FAILED}{problem}{right_call(arguments) if right_call else ''}"
     try:
         return await tool.execute(call_id, **arguments)
     except (Diverged, ModelFailed):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from forge.agent.conversation import Conversation
 from forge.agent.tools.base import Tool
@@ -14,6 +15,10 @@ from forge.agent.tools.write import WriteTool
 from forge.core.embedder import Meaning
 from forge.fs import ForgeFS
 from forge.model.messages import Model, ToolSpec
+from forge.records import KINDS
+from forge.records.examples import EXAMPLES
+from forge.records.kinds import NEW
+from forge.records.text import schema
 
 PROFILES = {"small": ("read", "fetch", "write", "write_view")}
 """The tools of each profile of the settings that does not have all of them."""
@@ -32,6 +37,15 @@ class Writes:
     async def execute(self, call_id: str, /, path: str, content: str) -> str:
         """Write, and return the path or the fault."""
         return self._tool.execute(path, content, call_id=call_id)
+
+    def right_call(self, arguments: Mapping[str, Any]) -> str:
+        """Return the call to make where a record's fields are given as arguments, "" where they are none."""
+        kinds = [KINDS[name] for name in EXAMPLES]
+        kind = max(kinds, key=lambda kind: len(arguments.keys() & schema(kind.cls).keys()))
+        if not arguments.keys() & schema(kind.cls).keys():
+            return ""
+        path = kind.path(NEW)
+        return f": for this record write(path={path!r}, content=ITS_FIELDS_AS_JSON); see read('/help/{kind.name}.md')"
 
 
 def agent_tools(
