@@ -91,8 +91,8 @@ _DURATION = re.compile(
 _LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds are since 1970, and no duration.
 _RELATIVE = re.compile(
     r"\b(?:ago|yesterday|today|tomorrow|now|moments?|recently|tonight|vor|heute|gestern|morgen|hier|aujourd|il y a"
-    r"|demain|hace|ayer|hoy|manana|fa|oggi|ieri|domani|ha \d+|atras|hoje|ontem|geleden|vandaag|gisteren|siden|sedan|i dag"
-    r"|temu|wczoraj|pred|dnes|sitten|tanaan|bugun|назад|сегодня|вчера)\b|[刚昨今前]"
+    r"|demain|hace|ayer|hoy|manana|fa|oggi|ieri|domani|ha \d+|atras|hoje|ontem|geleden|vandaag|gisteren|siden|sedan"
+    r"|i dag|temu|wczoraj|pred|dnes|sitten|tanaan|bugun|назад|сегодня|вчера)\b|[刚昨今]|(?<!午)前"
     r"|\b(?:last|this|past|next|earlier)\s+(?:\w+\s+)?(?:night|week|month|year|hour|day|morning|evening|minutes?)\b",
     re.IGNORECASE,
 )

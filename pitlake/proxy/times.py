@@ -36,7 +36,10 @@ _COUNTS_OF_DAYS = (
     (range(2_440_588, 2_490_000), 2_440_587.5),
 )
 # Counts of hours and minutes since 1970.
-_COUNTS_OF_UNITS = ((range(300_000, 700_000), timedelta(hours=1)), (range(15_000_000, 50_000_000), timedelta(minutes=1)))
+_COUNTS_OF_UNITS = (
+    (range(300_000, 700_000), timedelta(hours=1)),
+    (range(15_000_000, 50_000_000), timedelta(minutes=1)),
+)
 _LEAST_DATE = 10_000  # Smaller numbers are durations, times of day or years.
 _TIME_OF_DAY = re.compile(r"(?:1?\d|2[0-3])[0-5]\d[0-5]\d")  # 93015 is 09:30:15
 _TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each

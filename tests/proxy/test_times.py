@@ -116,9 +116,7 @@ def test_digits_under_a_name_of_time_are_read_as_the_latest_time_that_they_may_b
     assert iso(max(stray_instants({"updated": value}, None))) == latest
 
 
-@pytest.mark.parametrize(
-    "value", [7_654_321, "7654321", 67_890, 99_999_999, "1708070400 seconds", "1708070400000ms"]
-)
+@pytest.mark.parametrize("value", [7_654_321, "7654321", 67_890, 99_999_999, "1708070400 seconds", "1708070400000ms"])
 def test_a_number_under_a_name_of_time_that_no_time_has_is_undated(value):
     with pytest.raises(Undated):
         stray_instants({"updated": value}, None)
