@@ -39,7 +39,7 @@ _JOINED = re.compile(
 )
 _FOREIGN = re.compile(
     "时间|時間|日期|更新|日時|发布|發布|発表|날짜|시간|дата|время|fecha|datum|zeitstempel|horodat|tidspunkt|tarih|paivamaara"
-    "|(?:^|[^a-z])data[_ ]?(?:di |de |da |de_|di_|da_)?(?:pub|agg|at?ual|modif|cria|crea|emis|lanc|ins|regist)"
+    "|(?:^|[^a-z])data[_ ]?(?:d[aei][_ ])?(?:pub+lica[cz]|aggiornam|atualiz|modifica|criac|creaz|emiss|lancam|registro)"
     "|(?:erstellt|geaendert|geandert|aktualisiert|veroffentlicht|veroeffentlicht)[_ ]?am$|mise?[_ ]?a[_ ]?jour"
     "|ultima[_ ]?(?:act|at|mod|agg)|derniere[_ ]?(?:mod|mise|maj)|^(?:actualiza|atualiza|aggiorna|bijgewerkt)",
     re.IGNORECASE,
@@ -88,7 +88,7 @@ _DURATION = re.compile(
     r"|quarters?|years?|trading days?)(?:,?\s*and\s+|[\s,]*))+",
     re.IGNORECASE,
 )
-_LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds are since 1970, and no duration.
+_LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds count from 1970.
 _RELATIVE = re.compile(
     r"\b(?:ago|yesterday|today|tomorrow|now|moments?|recently|tonight|vor|heute|gestern|morgen|hier|aujourd|il y a"
     r"|demain|hace|ayer|hoy|manana|fa|oggi|ieri|domani|ha \d+|atras|hoje|ontem|geleden|vandaag|gisteren|siden|sedan"

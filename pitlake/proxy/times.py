@@ -211,7 +211,7 @@ class _Strays:
         return kind == WEAK or self._digits(count, spelled if spelled.isdecimal() else str(int(count)))
 
     def _digits(self, count: float, digits: str) -> bool:
-        """Read a number under a name of time that is no count of seconds: of days, hours or minutes, or a date."""
+        """Read a number under a name of time that does not count seconds: of days, hours or minutes, or a date."""
         readings = [end_of_day(day, self._zone) for day in bare_days(digits) if day.year < _YEARS.stop]
         if not readings:
             readings += [EPOCH + (count + 1) * unit for counts, unit in _COUNTS_OF_UNITS if int(count) in counts]

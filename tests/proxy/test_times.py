@@ -156,7 +156,8 @@ def test_a_change_without_its_time_is_undated():
     [
         ("updated", None), ("updated", ""), ("updated", "n/a"), ("updated", "0001-01-01T00:00:00Z"), ("edited", False),
         ("reading_time", "5 min"), ("time", "16:30 ET"), ("time", "bmo"), ("timezone", "America/New_York"),
-        ("date_format", "iso"), ("published_by", "somebody"), ("sentiment", "good"), ("candidate", "somebody"),
+        ("date_format", "iso"), ("published_by", "somebody"), ("sentiment", "good"),
+        ("dataInsights", "x"), ("data_publisher", "P"), ("ultimate_parent", "P"), ("candidate", "somebody"),
         ("publisher", "P"), ("mandate", "x"), ("update_id", "x7"), ("time_in_force", "day"), ("full_time", "yes"),
         ("lastUpdateSummary", "prose"), ("response_time", 0.25), ("duration", "PT5M"), ("t", "text"), ("times", 3),
         ("published", True), ("update", "The company lifts its guidance"),

@@ -113,7 +113,7 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     """
     contract.check_name(wish.name)
     previous = contract.read(doors.store, wish.name)
-    named_by = {} if wish.key_columns == () else None
+    named_by: dict[str, str] | None = {} if wish.key_columns == () else None
     if previous is not None and previous.key == (ROW,):
         named_by = {mounted.source: mounted.column.type for mounted in previous.columns if mounted.source != ROW}
     with source.opened(table, named_by=named_by, is_text=_stays_text(previous, wish)) as reader:
