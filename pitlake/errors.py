@@ -162,12 +162,11 @@ class LakeNotFound(LakeError):
 class VersionVacuumed(LakeNotFound):
     """A vacuum removed files this version needs. `missing` names their tables."""
 
-    def __init__(self, version: int, missing: tuple[str, ...]) -> None:
+    def __init__(self, version: int, missing: tuple[str, ...], next_step: str = "ask a newer one") -> None:
         self.version, self.missing = version, missing
         tables = ", ".join(missing)
         super().__init__(
-            f"lake version {version} was vacuumed and can't be read any more (missing files of {tables}); "
-            "ask a newer one"
+            f"lake version {version} was vacuumed and can't be read any more (missing files of {tables}); {next_step}"
         )
 
 

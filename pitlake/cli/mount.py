@@ -217,12 +217,14 @@ def _sentences(done: "Mounted") -> list[str]:
                 f"; to count missing ones from {done.mount.available_at}, write trust_dates = true in its contract"
             )
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
+    types = {mounted.column.name: mounted.column.type for mounted in done.mount.columns}
     for column, rows in done.later.items():
+        if column == done.mount.valid_at:
+            continue  # A business date may lie ahead.
         of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
         question = "a plan, or hindsight?"
-        question += (
-            f" --not-before {column} counts a row from then on" if done.is_new and done.mount.available_at else ""
-        )
+        if done.is_new and done.mount.available_at and types[column] not in ("json", "strings"):
+            question += f" --not-before {column} counts a row from then on"
         ends = "shown from that end on" if column == done.mount.until else question
         lines.append(f"{column}: {of} than it became known: {ends}")
     if done.deleted:

@@ -13,7 +13,8 @@ def _words(text: str) -> frozenset[str]:
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _UNITS = _words(
     """utc gmt local ms millis milliseconds millisecond us micros microseconds ns nanos sec secs seconds second s unix
-    epoch iso str string text raw fmt formatted display human value est edt et long short display"""
+    epoch iso str string text raw fmt formatted display human value est edt et long short display
+    parsed"""
 )
 _STRONG = _words(
     """date dates datetime datetimes timestamp timestamps time times day updated modified created published edited
@@ -23,7 +24,8 @@ _STRONG = _words(
 _CHANGES = _words("updated modified edited changed revised amended corrected")
 _WEAK = _words(
     """t at on d u update updates edit edits modification revision creation publication release stamp seen filed
-    accepted crawled indexed"""
+    accepted crawled indexed epoch unix utc millis since when instant dtstamp zeit zeitpunkt stand hora heure retrieved
+    fetched"""
 )
 _NOT_OF_DATES = _words(
     """format formats id ids by count type types name names zone range precision source key label status flag basis
@@ -33,9 +35,15 @@ _SPANS = _words("full part real half over one first prime life some any every al
 _JOINED = re.compile(
     "(?:pub|publish|published|publication|post|posted|update|updated|create|created|creation|mod|modified|modification"
     "|last|file|filed|filing|release|released|accepted|acceptance|edit|edited|change|changed|entry|report|unix|utc"
-    "|local|event|effective|announcement|start|end)(?:date|time|at|on|datetime|timestamp|ts|stamp)"
+    "|local|event|effective|announcement|start|end|as)(?:date|time|at|on|datetime|timestamp|ts|stamp)|asof"
 )
-_FOREIGN = re.compile("时间|時間|日期|更新|日時|发布|發布|発表|날짜|시간|дата|время", re.IGNORECASE)
+_FOREIGN = re.compile(
+    "时间|時間|日期|更新|日時|发布|發布|発表|날짜|시간|дата|время|fecha|datum|zeitstempel|horodat|tidspunkt|tarih|paivamaara"
+    "|(?:^|[^a-z])data[_ ]?(?:d[aei][_ ])?(?:pub+lica[cz]|aggiornam|atualiz|modifica|criac|creaz|emiss|lancam|registro)"
+    "|(?:erstellt|geaendert|geandert|aktualisiert|veroffentlicht|veroeffentlicht)[_ ]?am$|mise?[_ ]?a[_ ]?jour"
+    "|ultima[_ ]?(?:act|at|mod|agg)|derniere[_ ]?(?:mod|mise|maj)|^(?:actualiza|atualiza|aggiorna|bijgewerkt)",
+    re.IGNORECASE,
+)
 STRONG, WEAK, NO = 2, 1, 0
 
 
@@ -55,7 +63,7 @@ def kind_of_name(name: str) -> int:
     is_time_of_kind = words[0] == "time" and last.endswith("ed")
     if last in _STRONG or is_after_participle or is_date_of_kind or is_time_of_kind:
         return STRONG
-    if _JOINED.fullmatch("".join(words)) or _JOINED.fullmatch(last) or _FOREIGN.search(name):
+    if _JOINED.fullmatch("".join(words)) or _JOINED.fullmatch(last) or _FOREIGN.search(plain(name)):
         return STRONG
     return WEAK if last in _WEAK else NO
 
@@ -80,8 +88,11 @@ _DURATION = re.compile(
     r"|quarters?|years?|trading days?)(?:,?\s*and\s+|[\s,]*))+",
     re.IGNORECASE,
 )
+_LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds count from 1970.
 _RELATIVE = re.compile(
-    r"\b(?:ago|yesterday|today|tomorrow|now|moments?|recently|tonight|vor|hier|heute|gestern|ayer|hoy)\b"
+    r"\b(?:ago|yesterday|today|tomorrow|now|moments?|recently|tonight|vor|heute|gestern|morgen|hier|aujourd|il y a"
+    r"|demain|hace|ayer|hoy|manana|fa|oggi|ieri|domani|ha \d+|atras|hoje|ontem|geleden|vandaag|gisteren|siden|sedan"
+    r"|i dag|temu|wczoraj|pred|dnes|sitten|tanaan|bugun|назад|сегодня|вчера)\b|[刚昨今]|(?<!午)前"
     r"|\b(?:last|this|past|next|earlier)\s+(?:\w+\s+)?(?:night|week|month|year|hour|day|morning|evening|minutes?)\b",
     re.IGNORECASE,
 )
@@ -89,12 +100,12 @@ _RELATIVE = re.compile(
 
 def is_unset(text: str) -> bool:
     """Return whether a text says that there is no time."""
-    return text.strip().lower() in _UNSET or text.startswith("9999-") or not text.strip("0-/:.TZ +")
+    return text.strip().lower() in _UNSET or text.startswith(("9999-", "99991231")) or not text.strip("0-/:.TZ +")
 
 
 def is_relative(text: str) -> bool:
     """Return whether a short text names a time relative to the day of the request."""
-    return len(text) <= LONGEST_TIME // 2 and bool(_RELATIVE.search(text))
+    return len(text) <= LONGEST_TIME // 2 and bool(_RELATIVE.search(plain(text)))
 
 
 def is_duration_or_zone(text: str) -> bool:
@@ -103,5 +114,5 @@ def is_duration_or_zone(text: str) -> bool:
     if len(text) > LONGEST_TIME or is_relative(text):
         return False
     if text.lower().replace(" ", "-").replace("_", "-") in _FREQUENCIES or _DURATION.fullmatch(text):
-        return not (text.isdecimal() and len(text) > LONGEST_COUNT_OF_A_DURATION)
+        return not (text.isdecimal() and len(text) > LONGEST_COUNT_OF_A_DURATION) and not _LONG_COUNT.search(text)
     return is_clock_or_zone(text)

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from pitlake.clock import NEW_YORK
+from pitlake.proxy.vocabulary import LABELS, MONTHS, WEEKDAYS, without_accents
 from pitlake.times import end_of_day, later, zone_named
 
 Orders = tuple[str, ...]
@@ -28,24 +29,7 @@ _AROUND = " \t\r\n'\"()[]*`|~#>"
 _ZEROS = str.maketrans("123456789", "000000000")
 _WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
 
-# English, German, French, Spanish, Italian, Portuguese, Dutch, Danish, Swedish, Polish, Czech, Russian, Turkish and
-# Finnish.
-_MONTH_WORDS = """\
-january jan januar jänner janvier janv enero ene gennaio gen janeiro januari stycznia ledna января ocak tammikuuta
-february feb februar feber février févr fév febrero febbraio fevereiro februari lutego února февраля şubat helmikuuta
-march mar märz mär mrz mars marzo março maart mrt marts marca března марта mart maaliskuuta
-april apr avril avr abril abr aprile kwietnia dubna апреля nisan huhtikuuta
-may mai mayo maggio mag maio mei maj maja května мая mayıs toukokuuta
-june jun juni juin junio giugno giu junho czerwca června июня haziran kesäkuuta
-july jul juli juillet juil julio luglio lug julho lipca července июля temmuz heinäkuuta
-august aug août aou agosto ago augustus augusti sierpnia srpna августа ağustos elokuuta
-september sep sept septembre septiembre settembre set setembro września září сентября eylül syyskuuta
-october oct oktober okt octobre octubre ottobre ott outubro out października října октября ekim lokakuuta
-november nov novembre noviembre novembro listopada listopadu ноября kasım marraskuuta
-december dec dezember dez décembre déc diciembre dic dicembre dezembro grudnia prosince декабря aralık joulukuuta\
-""".splitlines()
-_MONTHS = {word: number for number, line in enumerate(_MONTH_WORDS, 1) for word in line.split()}
-_MONTH_WORD = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
+_MONTH_WORD = rf"({'|'.join(sorted(MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
 # The alternatives are slow, so they are only tried on a word that a number follows.
 _MONTH = rf"(?=[^\W\d_]{{3,}}+[\s.,/-]*+(?:(?:of|del?)\s++)?+['\d]){_MONTH_WORD}"
 _DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
@@ -77,7 +61,7 @@ _NAMED_DAYS = (
         ),
         ("dmy",),
     ),
-    (re.compile(rf"(?<!\d)(\d{{4}}),?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
+    (re.compile(rf"(?<!\d)(\d{{4}})[.,]?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
 )
 _MONTHS_OF_YEARS = (
     (re.compile(rf"\b{_MONTH},?[\s/-]*(?:of\s+|de\s+)?{_YEAR_NUMBER}", re.IGNORECASE), ("my",)),
@@ -102,6 +86,15 @@ _PERIODS = (
     (re.compile(r"(\d{4})"), ("y",)),
     (re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE), ("yq",)),
     (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
+)
+# Digits of a date without separators, of a member whose name says that it is a time.
+_BARE_DAYS = (
+    (re.compile(r"(\d{4})(\d\d)(\d\d)"), ("ymd",)),
+    (re.compile(r"(\d{4})(\d{3})"), ("yn",)),
+    (re.compile(r"(\d\d)(\d\d)(\d\d)"), _LIKE_NUMBERS),
+    (re.compile(r"((?:19|20|21)\d\d)(\d\d)(?:00)?"), ("ym",)),
+    (re.compile(r"((?:19|20|21)\d\d)(1[3-9]|[2-5]\d)()"), ("ywk",)),
+    (re.compile(r"((?:19|20|21)\d\d)"), ("y",)),
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)?(?:\.?\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
 _DIGITS_OF_COUNTS, _DIGITS_OF_DAYS = (13, 16, 19), (8, 12, 14)
@@ -140,18 +133,7 @@ _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, ho
     )
     for name in names
 }
-_WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday friday saturday sunday
-    montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche
-    lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato
-    mo di mi do fr sa so 月 火 水 木 金 土 日 月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日
-    周一 周二 周三 周四 周五 周六 周日 星期一 星期二 星期三 星期四 星期五 星期六 星期日"""
-_LABELS = """at of on the as by from to until since and date time last first updated update published posted edited
-    modified created released filed added effective st nd rd th er e de del der den dem am um uhr le à a m p pm h t w
-    standard daylight summer local noon midnight le il el o close data last trade through kl om op г år
-    stand zuletzt aktualisiert geändert veröffentlicht mis mise jour publié modifié actualizado publicado modificado
-    aggiornato pubblicato atualizado às bijgewerkt gepubliceerd opdateret uppdaterad
-    更新 更新日 最終更新 公開 发布 发布于 更新于 年 時 时 点 點 分 秒 년 월 일 시 분 초 午前 上午 오전 º"""
-_TIME_WORDS = frozenset((*_MONTHS, *_ZONES, *_WEEKDAYS.split(), *_LABELS.split()))
+_TIME_WORDS = frozenset((*MONTHS, *_ZONES, *WEEKDAYS, *LABELS))
 _QUARTERS_AND_YEARS = (
     re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
     re.compile(r"\b(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|FY|H[12])[ '-]*(?P<y>20\d{2}|\d{2})(?!\d)", re.IGNORECASE),
@@ -180,13 +162,13 @@ _SIGNS = _Signs()
 
 
 def plain(text: str) -> str:
-    """Return a text with compatibility characters and other digits as ASCII, and without invisible characters."""
+    """Return a text with other digits as ASCII, and without accents and invisible characters."""
     if "&" in text:
         text = html.unescape(text)
     text = text.replace("\\/", "/")
     if text.isascii():
         return text
-    text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
+    text = without_accents(text).translate(_SIGNS)
     text = _ERA.sub(lambda era: f"{2018 + (1 if era[1] == '元' else int(era[1]))}年", text)
     return _AFTERNOON.sub(r" \1:\2 pm ", text) if _AFTERNOON.search(text) else text
 
@@ -233,6 +215,12 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
             return (counted_from(later(datetime.combine(days[0], clocks[0]), own_zone), zone),)
         return tuple(end_of_day(day, own_zone) for day in days)
     return ()
+
+
+def bare_days(digits: str) -> list[date]:
+    """Return the days that digits without separators may name, each of several patterns by its latest reading."""
+    shapes = ((pattern.fullmatch(digits), orders) for pattern, orders in _BARE_DAYS)
+    return [day for shape, orders in shapes if shape and (day := _latest_of(shape, orders))]
 
 
 def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
@@ -346,10 +334,14 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
     text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: _blank(shape) if shape[0] in names else shape[0], text)
     strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
     if not zones and names:
-        zones.append(_ZONES[names[-1].lower()])
+        zones.append(min((_ZONES[name.lower()] for name in names), key=_least_offset))
     elif strange and strange[1].lower() not in _TIME_WORDS:
         zones, text = zones or [_WEST], text[: strange.start(1)].rstrip("( ")
     return text, zones
+
+
+def _least_offset(zone: tzinfo) -> timedelta:
+    return zone.utcoffset(datetime(2024, 1, 1)) or timedelta()  # noqa: DTZ001 - a clock time of the zone
 
 
 def is_clock_or_zone(text: str) -> bool:
@@ -424,7 +416,7 @@ def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
             return day if day.year == year else None
         spelled = parts.get("m", "").lower()
         last_month = 3 * int(parts["q"]) if "q" in parts else 12
-        month = _MONTHS.get(spelled) or int(spelled or last_month)
+        month = MONTHS.get(spelled) or int(spelled or last_month)
         return date(year, month, int(parts.get("d") or (1 if first_of_month else monthrange(year, month)[1])))
     return None
 

@@ -16,8 +16,16 @@ from typing import Any
 from pitlake.clock import EPOCH, NEW_YORK
 from pitlake.errors import Unreadable
 from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_relative, is_unset, kind_of_name, names_change
-from pitlake.proxy.spellings import LONGEST_TIME, counted_from, days_in, instants_of, names_later_period, plain
-from pitlake.times import EPOCH_UNITS, ISO, Unset, read
+from pitlake.proxy.spellings import (
+    LONGEST_TIME,
+    bare_days,
+    counted_from,
+    days_in,
+    instants_of,
+    names_later_period,
+    plain,
+)
+from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
 
 # Sources write 1970-01-01 or an earlier date if they have no date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
@@ -27,6 +35,13 @@ _COUNTS_OF_DAYS = (
     (range(15_000, 25_000), 0),
     (range(2_440_588, 2_490_000), 2_440_587.5),
 )
+# Counts of hours and minutes since 1970.
+_COUNTS_OF_UNITS = (
+    (range(300_000, 700_000), timedelta(hours=1)),
+    (range(15_000_000, 50_000_000), timedelta(minutes=1)),
+)
+_LEAST_DATE = 10_000  # Smaller numbers are durations, times of day or years.
+_TIME_OF_DAY = re.compile(r"(?:1?\d|2[0-3])[0-5]\d[0-5]\d")  # 93015 is 09:30:15
 _TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each
 _MILLISECONDS = range(946_684_800_000, 4_102_444_800_000)
 _SECONDS = {"seconds", "_seconds", "epochSecond", "epochSeconds"}
@@ -177,8 +192,11 @@ class _Strays:
         self.instants += stated_times
         return bool(stated_times)
 
-    def _number(self, count: float, kind: int) -> bool:
-        """Read a count since 1970, in seconds or a smaller unit, digits of a date, or a count of days."""
+    def _number(self, count: float, kind: int, spelled: str = "") -> bool:
+        """Read a count since 1970, in seconds or a smaller unit, digits of a date, or a count of days.
+
+        spelled: its text, which may begin with zeros.
+        """
         if kind == NO or not abs(count) < _HIGHEST_COUNT:
             return kind == NO
         if count == int(count) and (stated_times := instants_of(str(int(count)), self._zone)):
@@ -190,11 +208,16 @@ class _Strays:
             with suppress(Undated):
                 self.instants.append(published(count, form))
                 return True
-        if kind == STRONG:
-            for days, first in _COUNTS_OF_DAYS:
-                if int(count) in days:
-                    self.instants.append(EPOCH + timedelta(days=count - first + 1))
-        return True
+        return kind == WEAK or self._digits(count, spelled if spelled.isdecimal() else str(int(count)))
+
+    def _digits(self, count: float, digits: str) -> bool:
+        """Read a number under a name of time that does not count seconds: of days, hours or minutes, or a date."""
+        readings = [end_of_day(day, self._zone) for day in bare_days(digits) if day.year < _YEARS.stop]
+        if not readings:
+            readings += [EPOCH + (count + 1) * unit for counts, unit in _COUNTS_OF_UNITS if int(count) in counts]
+        readings += [EPOCH + timedelta(days=count - first + 1) for days, first in _COUNTS_OF_DAYS if int(count) in days]
+        self.instants += readings
+        return bool(readings or count < _LEAST_DATE or is_unset(digits) or _TIME_OF_DAY.fullmatch(digits))
 
     def _text(self, spelled: str, kind: int) -> bool:
         text = spelled.strip()
@@ -208,7 +231,7 @@ class _Strays:
         if kind == NO or is_unset(text):
             return True
         if len(text) <= LONGEST_COUNT and (whole := _COUNT.fullmatch(text)):
-            return self._number(float(whole[1]) if "." in whole[1] else int(whole[1]), kind)
+            return self._number(float(whole[1]) if "." in whole[1] else int(whole[1]), kind, whole[1])
         return is_duration_or_zone(text) or (kind == WEAK and not is_relative(text))
 
     def _json(self, text: str, kind: int) -> bool:

@@ -87,9 +87,14 @@ def sealed(  # noqa: PLR0913 - all that a table may need
 
 
 def read(table: Any) -> pa.Table:
-    """Return a path or a frame, as `Lake.mount` takes it, as an Arrow table. Raises BadInput."""
+    """Return a path or a frame, as `Lake.mount` takes it, as an Arrow table with its own zones. Raises BadInput."""
     with opened(table) as source:
-        return source.connection.sql(f"FROM {source.rows}").to_arrow_table()
+        rows = source.connection.sql(f"FROM {source.rows}").to_arrow_table()
+        for place, column in enumerate(rows.schema):
+            if zone := source.zones.get(column.name):
+                zoned = pa.timestamp(column.type.unit, zone)
+                rows = rows.set_column(place, column.name, rows.column(place).cast(zoned))
+        return rows
 
 
 def _of_whole(tables: Mapping[str, Any], limits: Limits | None) -> Session:

@@ -196,6 +196,23 @@ def test_repeats_stay_withdrawn_when_another_run_is_retracted(lake):
     assert own_toys(lake, "own_revisions") == [("a", "x"), ("a", "y"), ("c", "x")]
 
 
+def test_rows_that_were_withdrawn_and_vacuumed_bind_no_later_mount(lake):
+    bad = mount_toys(lake, {"a": "x"})
+    mount_toys(lake, {"a": "x", "b": "x"})
+    lake.retract(bad, "it was wrong", repeats="withdraw")
+    assert own_toys(lake) == [("b", "x")]
+    lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
+    wrong = mount_toys(lake, {"a": "x", "b": "y"})
+    mount_toys(lake, {"a": "x", "b": "y", "c": "x"})
+    lake.retract(wrong, "it was wrong, too", repeats="keep")
+    assert own_toys(lake) == [("a", "x"), ("b", "y"), ("c", "x")]
+    for text in "xy":
+        lake.mount(pa.table({"key": ["a"], "text": [text]}), "other", key="key")
+    lake.retract(lake.entry(lake.head() - 1).run_id, "it was wrong")
+    with connect(lake.now().isoformat(), lake=lake, datasets=["other"], isolation="in_process") as session:
+        assert session.sql("SELECT text FROM other_revisions").rows() == [("y",)]
+
+
 @pytest.mark.parametrize(
     ("run", "reason", "problem"),
     [("unknown", "why", "has no run"), ("bad", " ", "is empty"), ("gone", "why", "was retracted before, in version 3")],
@@ -260,7 +277,7 @@ def test_a_vacuum_keeps_what_known_by_needs_until_its_version_expires(history, o
     assert [row.text for row in rows(history.lake)] == ["x", "y"]
     history.lake.compact(TOY, "2026-01")
     history.lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
-    with pytest.raises(VersionVacuumed):
+    with pytest.raises(VersionVacuumed, match="; nothing was retracted: restore these files from a copy of the lake"):
         history.retract("later")
 
 

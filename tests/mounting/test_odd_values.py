@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.errors import BadInput
+from pitlake.session import sealing
 from tests.mounting.test_mount import gaps, rows
 
 FIRST_DAY, LAST_MOMENT = date(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
@@ -173,6 +174,15 @@ def test_identifiers_that_look_like_fractions_stay_texts(lake, tmp_path):
     assert rows(lake, None, "ticker, value") == [(key, 1.5) for key in sorted(keys)]
 
 
+@pytest.mark.parametrize("codes", [["00700", "09988"], ["0000320193", "7"], ["06738E204", "17275102"],
+                                   ["12345678901234567890", "12345678901234567891"]])  # fmt: skip
+def test_codes_of_digits_keep_their_spelling_in_any_column(lake, tmp_path, codes):
+    lines = [f"{code},2024-01-01,0.50,{code}" for code in codes]
+    assert mounted(lake, as_csv(tmp_path, lines)).published == 2
+    assert rows(lake, None, "ticker, value, note") == [(code, 0.5, code) for code in sorted(codes)]
+    assert sealing.read(tmp_path / "own.csv")["note"].to_pylist() == codes
+
+
 @pytest.mark.parametrize("later", ["007", "T", "1.10", "12E3", "true", "2024-2-5", "10:00"])
 def test_a_later_file_of_other_looks_has_the_texts_of_the_contract(lake, tmp_path, later):
     mounted(lake, as_csv(tmp_path, ["QBG,2024-01-01,x,a"]), partial=True)
@@ -210,3 +220,35 @@ def test_a_key_may_have_the_name_of_a_column_of_the_polls(lake, column):
         table = pa.table({column: ["Z", name], "seen": seen, "score": [0.0, score]})
         result = lake.mount(table, "scores", key=[column], available_at="seen")
     assert (result.published, result.deleted) == (1, 1)
+
+
+def test_a_column_of_categories_holds_texts_and_times(lake, tmp_path):
+    frame = pd.DataFrame({"ticker": ["A", "B"], "seen": ["2024-01-01", "2024-01-02"], "value": ["x", None]})
+    mounted(lake, frame.astype("category"))
+    assert rows(lake, None, "ticker, seen, value") == [("A", date(2024, 1, 1), "x"), ("B", date(2024, 1, 2), None)]
+    with duckdb.connect(tmp_path / "own.duckdb") as database:
+        database.execute("CREATE TABLE own AS SELECT * REPLACE (ticker::ENUM('A', 'B') AS ticker) FROM frame")
+    assert lake.mount((tmp_path / "own.duckdb", "own"), "estimates").unchanged == 2
+
+
+def test_a_row_without_a_key_is_the_same_in_another_order_with_more_columns_and_other_numbers(lake):
+    first = pd.DataFrame({"ticker": ["A", "B"], "seen": ["2024-01-01"] * 2, "value": [1, 2], "score": [0.5, 1.0]})
+    mounted(lake, first, key=())
+    later = first.astype({"value": float})[::-1][["score", "value", "seen", "ticker"]].assign(more=3)
+    done = lake.mount(later, "estimates")
+    assert (done.unchanged, done.published, done.deleted, done.left_out) == (2, 0, 0, ("more",))
+    done = lake.mount(later.assign(score=[Decimal("1.50"), Decimal("0.50")]), "estimates")
+    assert (done.unchanged, done.published, done.deleted) == (1, 1, 1)
+
+
+def test_a_folder_of_partitions_is_one_table_with_their_columns(lake, tmp_path):
+    for year in (2023, 2024):
+        folder = tmp_path / "bars" / f"year={year}" / "market=us"
+        folder.mkdir(parents=True)
+        pd.DataFrame({"ticker": ["A"], "seen": [f"{year}-01-01"]}).to_parquet(folder / "part-0.parquet")
+    (tmp_path / "bars" / "_SUCCESS").touch()
+    mounted(lake, tmp_path / "bars", key=["ticker", "year"])
+    assert rows(lake, None, "ticker, year, market") == [("A", 2023, "us"), ("A", 2024, "us")]
+    pd.DataFrame({"ticker": ["B"], "seen": ["2024-01-01"]}).to_parquet(tmp_path / "bars" / "own.parquet")
+    mounted_again = lake.mount(tmp_path / "bars", "others", key="ticker", available_at="seen")
+    assert (mounted_again.rows, rows(lake, None, "year")) == (1, [(2023,), (2024,)])

@@ -10,6 +10,7 @@ import pytest
 import pitlake
 from pitlake import cli
 from pitlake.errors import BadInput
+from pitlake.session import sealing
 from tests.mounting.test_mount import gaps, rows
 
 DAY, ITS_END = "2024-02-15", datetime.fromisoformat("2024-02-16T05:00:00Z")
@@ -42,6 +43,12 @@ def test_a_day_stored_as_a_midnight_counts_at_its_end(lake, tmp_path, table, as_
         table.to_parquet(tmp_path / "own.parquet")
         table = tmp_path / "own.parquet"
     mounted(lake, table)
+    assert rows(lake, None, "seen, available_at") == [(date(2024, 2, 15), ITS_END)]
+
+
+def test_a_table_that_is_read_for_a_sealed_session_keeps_its_zones(lake, tmp_path):
+    AS_MIDNIGHTS["Tokyo"].to_parquet(tmp_path / "own.parquet")
+    mounted(lake, sealing.read(tmp_path / "own.parquet"))
     assert rows(lake, None, "seen, available_at") == [(date(2024, 2, 15), ITS_END)]
 
 
@@ -107,6 +114,15 @@ def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
     printed = capfd.readouterr()
     assert "not before" in printed.out
     assert "hindsight" not in printed.err
+    assert cli.invoke([*command.replace("others", "plans").split(), "--valid-at", "to"]) == 0
+    assert "hindsight" not in capfd.readouterr().err
+
+
+def test_later_days_within_nested_values_are_counted(lake):
+    values = [{"revised": "2024-03-01"}, {"revised": "2024-02-01", "until": "9999-12-31"}, None]
+    at = [[date(2024, 3, 1), date(2024, 1, 1)], [date(2023, 1, 1)], []]
+    table = frame([DAY] * 3, figures=values, tags=[["2024-02-16"], ["2024-02-15", "x"], None], at=at)
+    assert mounted(lake, table).later == {"figures": 1, "tags": 1, "at": 1}
 
 
 CALLS = pa.table({

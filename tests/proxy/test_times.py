@@ -101,6 +101,51 @@ def test_a_member_that_is_named_a_time_must_be_one(name, value):
         stray_instants({"deep": [{name: value}]}, None)
 
 
+@pytest.mark.parametrize(
+    ("value", "latest"),
+    [
+        (202403, "2024-04-01T04:00:00Z"), ("202403", "2024-04-01T04:00:00Z"), (240316, "2024-03-17T04:00:00Z"),
+        ("160324", "2024-03-17T04:00:00Z"), ("031624", "2024-03-17T04:00:00Z"), (2024076, "2024-03-17T04:00:00Z"),
+        (202445, "2024-11-11T05:00:00Z"), (2025, "2026-01-01T05:00:00Z"), (2025.12, "2026-01-01T05:00:00Z"),
+        (28467840, "2024-02-16T08:01:00Z"), ("28467840", "2024-02-16T08:01:00Z"), (474464, "2024-02-16T09:00:00Z"),
+        (19991231, "2000-01-01T05:00:00Z"), (20240300, "2024-04-01T04:00:00Z"),
+        ("2024-02-16 08:00 EST5EDT", "2024-02-16T13:00:00Z"),
+    ],
+)  # fmt: skip
+def test_digits_under_a_name_of_time_are_read_as_the_latest_time_that_they_may_be(value, latest):
+    assert iso(max(stray_instants({"updated": value}, None))) == latest
+
+
+@pytest.mark.parametrize("value", [7_654_321, "7654321", 67_890, 99_999_999, "1708070400 seconds", "1708070400000ms"])
+def test_a_number_under_a_name_of_time_that_no_time_has_is_undated(value):
+    with pytest.raises(Undated):
+        stray_instants({"updated": value}, None)
+
+
+@pytest.mark.parametrize("value", [93_015, "163015", 160_000, 9999, 3, -1, -62_135_596_800, 99_991_231, "15 ms", 0.25])
+def test_durations_times_of_day_and_placeholders_in_digits_state_no_time(value):
+    assert stray_instants({"time": value}, None) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fecha_publicacion", "data_pubblicazione", "dataAtualizacao", "Veröffentlichungsdatum", "publicatiedatum",
+        "ultima_actualización", "mise_à_jour", "geändert_am", "as_of", "updated_parsed",
+    ],
+)  # fmt: skip
+def test_names_of_times_in_other_languages_are_times(name):
+    assert list(map(iso, stray_instants({name: 1_708_070_400}, None))) == ["2024-02-16T08:00:00Z"]
+    for value in ("vor 2 Stunden", "hace 2 horas", "il y a 2 heures", "2 ore fa", "há 2 horas", "2 uur geleden"):
+        with pytest.raises(Undated):
+            stray_instants({name: value}, None)
+
+
+@pytest.mark.parametrize("name", ["epoch", "unix", "utc", "when", "since", "DTSTAMP"])
+def test_a_count_under_a_clock_s_name_is_a_time(name):
+    assert list(map(iso, stray_instants({name: 1_708_070_400}, None))) == ["2024-02-16T08:00:00Z"]
+
+
 def test_a_change_without_its_time_is_undated():
     with pytest.raises(Undated):
         stray_instants({"edited": True}, None)
@@ -111,7 +156,8 @@ def test_a_change_without_its_time_is_undated():
     [
         ("updated", None), ("updated", ""), ("updated", "n/a"), ("updated", "0001-01-01T00:00:00Z"), ("edited", False),
         ("reading_time", "5 min"), ("time", "16:30 ET"), ("time", "bmo"), ("timezone", "America/New_York"),
-        ("date_format", "iso"), ("published_by", "somebody"), ("sentiment", "good"), ("candidate", "somebody"),
+        ("date_format", "iso"), ("published_by", "somebody"), ("sentiment", "good"),
+        ("dataInsights", "x"), ("data_publisher", "P"), ("ultimate_parent", "P"), ("candidate", "somebody"),
         ("publisher", "P"), ("mandate", "x"), ("update_id", "x7"), ("time_in_force", "day"), ("full_time", "yes"),
         ("lastUpdateSummary", "prose"), ("response_time", 0.25), ("duration", "PT5M"), ("t", "text"), ("times", 3),
         ("published", True), ("update", "The company lifts its guidance"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import escape, glob, has_magic
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 import duckdb
 import obstore
@@ -30,6 +30,10 @@ READERS = {
 }
 TYPES_OF = {".csv": "types", ".jsonl": "columns"}
 """The name of a text reader's option for the columns' types."""
+_HAS_ZERO, _IS_LONG = (rf"regexp_matches(trim({{0}}), '^{shape}')" for shape in (r"[+-]?0\d", r"\d{{19}}"))
+CODES = {"BOOLEAN": "lower({0}) NOT IN ('true', 'false')", "BIGINT": _HAS_ZERO, "HUGEINT": f"{_HAS_ZERO} OR {_IS_LONG}"}
+CODES["DOUBLE"] = CODES["HUGEINT"]
+"""SQL for whether a text of CSV is a code that its type would change: T, 00700, 06738E204, an id of 20 digits."""
 ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
 S3 = "s3://"
 IsText = Callable[[str, str], bool]
@@ -59,11 +63,22 @@ class LocalFiles:
     def _files(self) -> list[str]:
         if Path(self.place).is_file():
             return [self.place]
-        pattern = f"{escape(self.place)}/*" if Path(self.place).is_dir() else self.place
-        files = [file for file in sorted(glob(pattern)) if Path(file).is_file()]  # noqa: PTH207 - may have a folder in it
+        if Path(self.place).is_dir():
+            entries = (path for pattern in ("*", "*=*/**/*") for path in Path(self.place).glob(pattern))
+            within = [path.relative_to(self.place) for path in entries if path.is_file()]
+            files = sorted(str(Path(self.place, path)) for path in of_folder(within))
+        else:
+            files = [file for file in sorted(glob(self.place)) if Path(file).is_file()]  # noqa: PTH207 - may have a folder
         if not files:
             raise _no_file(self.place)
         return files
+
+
+def of_folder(paths: Collection[PurePath]) -> list[PurePath]:
+    """Return the files of a folder, or those of its partitions, such as year=2024; without marks such as _SUCCESS."""
+    files = [path for path in paths if path.name[0] not in "._"]
+    direct = [path for path in files if len(path.parts) == 1]
+    return direct or [path for path in files if all("=" in part for part in path.parts[:-1])]
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,9 @@ class RemoteFiles:
         """Download the files into `scratch` and return their rows. Raises BadInput."""
         copies = []
         for number, (key, _) in enumerate(self._files()):
-            copy = scratch / f"{number}-{PurePosixPath(key).name}"
+            partitions = [part for part in PurePosixPath(key).parent.parts if "=" in part]
+            copy = scratch.joinpath(str(number), *partitions, PurePosixPath(key).name)
+            copy.parent.mkdir(parents=True)
             with reading_from(self.url), copy.open("wb") as content:
                 for chunk in obstore.get(self._bucket, key).stream():
                     content.write(chunk)
@@ -105,10 +122,14 @@ class RemoteFiles:
         if key and not has_magic(key):
             with suppress(FileNotFoundError):
                 return [obstore.head(self._bucket, key)]
-        pattern = PurePosixPath("/", key if has_magic(key) else f"{key}/*")
-        folder = next(str(parent) for parent in pattern.parents if not has_magic(str(parent)))
-        every = (entry for batch in obstore.list(self._bucket, prefix=folder.strip("/")) for entry in batch)
-        return [entry for entry in every if PurePosixPath("/", entry["path"]).match(str(pattern))]
+        pattern = PurePosixPath("/", key, *(() if has_magic(key) else ("*",)))
+        folder = next(parent for parent in pattern.parents if not has_magic(str(parent)))
+        every = (entry for batch in obstore.list(self._bucket, prefix=str(folder).strip("/")) for entry in batch)
+        entries = {PurePosixPath("/", entry["path"]): entry for entry in every}
+        if has_magic(key):
+            return [entry for path, entry in entries.items() if path.match(str(pattern))]
+        within = of_folder([path.relative_to(folder) for path in entries])
+        return [entries[folder / path] for path in within]
 
 
 @contextmanager
@@ -133,14 +154,16 @@ def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: s
         types = types_of(connection, READERS[ending].format(files=spelled, types=""))
         if ending == ".jsonl":
             _refuse_names_that_differ_in_case(connection, spelled, types)
-        flags = [name for name, kind in types.items() if kind == "BOOLEAN" and ending == ".csv"]
+        conditions = {
+            name: CODES[kind].format(quoted(name)) for name, kind in types.items() if kind in CODES and ending == ".csv"
+        }
         types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
-        if flags:
-            as_texts = _types_option(ending, types | dict.fromkeys(flags, "VARCHAR"))
+        if conditions:
+            as_texts = _types_option(ending, types | dict.fromkeys(conditions, "VARCHAR"))
             texts = READERS[ending].format(files=spelled, types=as_texts)
-            words = ", ".join(f"bool_and(lower({quoted(name)}) IN ('true', 'false'))" for name in flags)
-            are_flags = connection.sql(f"SELECT {words} FROM {texts}").fetchall()[0]
-            types |= {name: "VARCHAR" for name, is_flag in zip(flags, are_flags, strict=True) if not is_flag}
+            have_codes = ", ".join(f"coalesce(bool_or({condition}), false)" for condition in conditions.values())
+            answers = connection.sql(f"SELECT {have_codes} FROM {texts}").fetchall()[0]
+            types |= {name: "VARCHAR" for name, has_codes in zip(conditions, answers, strict=True) if has_codes}
         option = _types_option(ending, types)
     zones = {} if ending in TYPES_OF else _zones(files)
     return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files), zones)

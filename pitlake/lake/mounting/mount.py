@@ -113,7 +113,10 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     """
     contract.check_name(wish.name)
     previous = contract.read(doors.store, wish.name)
-    with source.opened(table, with_names=wish.key_columns == (), is_text=_stays_text(previous, wish)) as reader:
+    named_by: dict[str, str] | None = {} if wish.key_columns == () else None
+    if previous is not None and previous.key == (ROW,):
+        named_by = {mounted.source: mounted.column.type for mounted in previous.columns if mounted.source != ROW}
+    with source.opened(table, named_by=named_by, is_text=_stays_text(previous, wish)) as reader:
         its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
         reading_of = MountReading(reader, its, doors.now())
         reading_of.check()

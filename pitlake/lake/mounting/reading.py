@@ -16,7 +16,7 @@ from pitlake.errors import BadInput
 from pitlake.lake.mounting import contract
 from pitlake.lake.mounting.contract import Mount, MountedColumn
 from pitlake.lake.mounting.rows import literal
-from pitlake.lake.mounting.source import EXAMPLES, LONGEST_EXAMPLE, NAIVE, Source, Survey
+from pitlake.lake.mounting.source import EXAMPLES, LONGEST_EXAMPLE, NAIVE, REAL, Source, Survey
 from pitlake.lake.publishing.match_keys import REFUSED, Hashes, repeated
 from pitlake.lake.publishing.stage import Stage, Staged, StagedGap, staged_schema
 from pitlake.lake.storage.manifest import DataFile
@@ -31,9 +31,9 @@ GAP, REFUSED_VALUE, CONTENT, KNOWN, ENDED = (
     quoted(name) for name in (REASON, VALUE, "hash of content", "instant of start", "instant of end")
 )
 """Names that no column of a lake can have."""
-REAL = ("FLOAT", "DOUBLE")
 LOOKED_AT = 1000
 _NEVER = "9999-01-01"
+_DAY = r"\b\d{4}-\d\d-\d\d"
 _MIDNIGHT = r"^(\d+-\d\d-\d\d)([T ]00:00(:00(\.0+)?)?)?$"
 
 
@@ -208,6 +208,10 @@ class MountReading:
             elif mounted.column.type == "date" or self._holds_days(mounted):
                 day = name if mounted.column.type == "date" else f"try_cast(left(trim({name}), 10) AS DATE)"
                 counts[mounted.column.name] = f"{day} > {last_day} AND {day} < DATE '{_NEVER}'"
+            elif mounted.column.type in ("json", "strings"):
+                texts = f"regexp_extract_all({name}::VARCHAR, '{_DAY}')"
+                latest = f"list_max([try_cast(day AS DATE) FOR day IN {texts} IF day < '{_NEVER}'])"
+                counts[mounted.column.name] = f"{latest} > {last_day}"
         if not counts:
             return {}
         filtered = ", ".join(f"count(*) FILTER ({condition})" for condition in counts.values())

@@ -31,6 +31,8 @@ ROW = "row"
 MEMORY = "1GB"
 EXAMPLES, LONGEST_EXAMPLE = 3, 40
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)|DECIMAL\(\d+,0\)")
+REAL = ("FLOAT", "DOUBLE")
+_NUMBERS = {"int": "BIGINT", "float": "DOUBLE"}
 OF_SCANS = ("unused_columns", "filter_pushdown", "limit_pushdown")
 """The optimizers that spare a scan columns and rows."""
 NAIVE = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
@@ -60,7 +62,7 @@ class Source:
             kind = "TIMESTAMP"
         if _WHOLE.fullmatch(kind):
             return "int"
-        if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
+        if kind in REAL or kind.startswith("DECIMAL"):
             return "float"
         if kind.startswith("TIMESTAMP"):
             # Days that a program stores as midnights need no zone.
@@ -180,10 +182,11 @@ def find_origin(place: str, name: str | None = None, is_text: IsText = never) ->
 
 
 @contextmanager
-def opened(table: Any, *, with_names: bool = False, is_text: IsText = never) -> Iterator[Source]:
+def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: IsText = never) -> Iterator[Source]:
     """Open a path, a URL, a pair of one of these and the name of a table, or a frame for a block.
 
-    with_names: whether each row gets a unique name, in the column ROW. is_text: see `IsText`.
+    named_by: the columns, with their types in the lake, by which each row gets a unique name in the column ROW; all
+    columns if it is empty, no name if it is None. is_text: see `IsText`.
     Raises BadInput if it can't be read or has no rows, MachineExhausted if there is no space.
     """
     with tempfile.TemporaryDirectory(prefix="pitlake-mount-") as scratch:
@@ -195,11 +198,14 @@ def opened(table: Any, *, with_names: bool = False, is_text: IsText = never) -> 
                 rows = find_origin(str(place), name, is_text).read(connection, Path(scratch))
             else:
                 rows = _of_frame(connection, table)
-            connection.execute(f"CREATE VIEW {ROWS} AS SELECT * FROM {rows.sql}")
+            enums = [name for name, kind in types_of(connection, rows.sql).items() if kind.startswith("ENUM(")]
+            as_texts = ", ".join(f"{quoted(name)}::VARCHAR AS {quoted(name)}" for name in enums)
+            replaced = f" REPLACE ({as_texts})" if enums else ""
+            connection.execute(f"CREATE VIEW {ROWS} AS SELECT *{replaced} FROM {rows.sql}")
             if not connection.sql(f"SELECT 1 FROM {ROWS} LIMIT 1").fetchall():
                 raise BadInput("the table", "has no rows", "mount it once it has some")
             source = Source(connection, rows.label, rows.digest, types_of(connection, ROWS), zones=rows.zones)
-            yield _with_names(source) if with_names else source
+            yield source if named_by is None else _with_names(source, named_by)
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
                 raise shortage from None
@@ -214,14 +220,22 @@ def _reason(error: duckdb.Error) -> str:
     return " ".join([line for line in lines if not line.startswith("Original Line")][:2])
 
 
-def _with_names(source: Source) -> Source:
+def _with_names(source: Source, named_by: Mapping[str, str]) -> Source:
     """Name each row by a hash of its content, and number rows with equal content.
 
-    A name does not depend on rows with other content.
+    A name does not depend on rows with other content, on other columns and their order, or on how numbers are stored.
     """
     if ROW in source.types:
+        if named_by:
+            return source
         raise BadInput("columns", f"{ROW} identifies rows", "rename the column, or give a key")
-    content = f"ROW({', '.join(map(quoted, source.types))})"
+    stored = {name: _NUMBERS.get(kind) for name, kind in named_by.items() if name in source.types}
+    stored = stored or {
+        name: "DOUBLE" if kind in REAL or (kind.startswith("DECIMAL") and not _WHOLE.fullmatch(kind)) else None
+        for name, kind in source.types.items()
+    }
+    values = (f"try_cast({quoted(name)} AS {kind})" if kind else quoted(name) for name, kind in stored.items())
+    content = f"ROW({', '.join(values)})"
     number = f"row_number() OVER (PARTITION BY {content})"
     source.connection.execute(
         f"CREATE VIEW named AS SELECT md5({content}::VARCHAR) || '-' || {number} AS {ROW}, * FROM {source.rows}"

@@ -36,6 +36,7 @@ from pitlake.tombstones import superseded_table_name
 
 REPEATS = ("withdraw", "keep")
 WITHDRAWN = "repeats withdrawn"
+RESTORE = "nothing was retracted: restore these files from a copy of the lake and retract again"
 NEW_YORK = pa.timestamp("us", "America/New_York")
 Restated = list[tuple[int, Mapping[str, int]]]
 
@@ -110,7 +111,7 @@ class Retractor:
         if repeats is None:
             self._refuse_repeats(history, [step for step in steps if self._contracts[step.dataset].group == "mounted"])
         elif repeats == "withdraw":
-            history.withdrawn.add(run_id)
+            history.withdrawn[run_id] = history.head.version + 1
         tables, restated = self._without(history, steps, datasets)
         counts = {"rows": sum(rows.values()), "gaps": sum(gaps.values()), "published again": len(steps)}
         entry = self._log.append(
@@ -129,7 +130,7 @@ class Retractor:
         """Raise BadInput if a later mount has rows of the run: only its user knows if they are wrong there, too."""
         for step in mounts:
             hashes = journal.rows_of(self._store, self._contracts[step.dataset], step.key)["content_hash"]
-            rows = pc.sum(pc.is_in(history.contents({history.run_id}, step.place), hashes)).as_py()
+            rows = pc.sum(pc.is_in(history.contents({history.run_id}, step), hashes)).as_py()
             if rows:
                 problem = f"{rows:,} of the run's rows were mounted again by {step.run_id}"
                 next_step = "give --repeats withdraw if they are wrong there, too, or --repeats keep"
@@ -169,12 +170,14 @@ class Retractor:
             for name in (table for dataset in datasets for table in _tables_of(dataset.name)):
                 files = (*self._tables.state(name, before.get(name)).files, *history.files_since(name))
                 if not all(map(self._store.holds, files)):
-                    raise VersionVacuumed(history.first, (name,))
+                    raise VersionVacuumed(history.first, (name,), RESTORE)
 
     def _staged(self, history: "History", dataset: Dataset, step: Step) -> Staged:
         """Return what a run staged: its rows in the lake that are dated as staged, and its records in the journal."""
         rows, gaps = self._rows(history, dataset, step), journal.gaps_of(self._store, step.key)
-        withdrawn = history.contents(history.withdrawn, step.place)
+        # A mount after the retraction states these rows itself; they stay, as when it was published.
+        gone = {run_id for run_id, version in history.withdrawn.items() if step.place.version < version}
+        withdrawn = history.contents(gone, step)
         rows = rows.filter(pc.invert(pc.is_in(rows["content_hash"], withdrawn)))
         if not step.key:
             new = history.added(gap_table_name(dataset.name), step.place)
@@ -234,7 +237,7 @@ class History:
         self.head = self.entries[-1]
         if version := self.head.retracted.get(run_id):
             raise BadInput("run", f"{run_id} was retracted before, in version {version}", "`pitlake versions` lists it")
-        self.withdrawn = {entry.run_id for entry in self.entries if WITHDRAWN in entry.counts}
+        self.withdrawn = {entry.run_id: entry.version for entry in self.entries if WITHDRAWN in entry.counts}
         self.publishes = [entry for entry in self.entries if entry.operation == "publish" and entry.dataset in names]
         self._last = self.entries[max(self.head.retracted.values(), default=0)]
         self._polls = {name: polls.read_all(store, name) for name in names}
@@ -288,14 +291,14 @@ class History:
             return int(as_micros(pq.read_table(file.path, columns=[clock.OBSERVED_AT], partitioning=None)[0])[0])
         raise LakeError(f"version {entry.version} shows no file of its run; restore the lake from a copy")
 
-    def contents(self, runs: Collection[str], before: Place) -> pa.ChunkedArray:
-        """Return the hashes of the rows that runs published before a place. Raises VersionVacuumed."""
+    def contents(self, runs: Collection[str], step: Step) -> pa.ChunkedArray:
+        """Return the hashes of the rows of a step's dataset that runs published before it. Raises VersionVacuumed."""
         hashes = [pa.array([], pa.binary())]
         for entry in self.publishes:
-            if entry.run_id in runs and Place(entry.version) < before:
+            if entry.run_id in runs and entry.dataset == step.dataset and Place(entry.version) < step.place:
                 files = self.added(entry.dataset, Place(entry.version))
                 if not all(map(self._store.holds, files)):
-                    raise VersionVacuumed(entry.version, (entry.dataset,))
+                    raise VersionVacuumed(entry.version, (entry.dataset,), RESTORE)
                 self._store.fetch(files)
                 tables = (pq.read_table(file.path, columns=["content_hash"], partitioning=None) for file in files)
                 hashes += [chunk for table in tables for chunk in table["content_hash"].chunks]
