@@ -31,6 +31,8 @@ LIMIT = 0.25
 FIXTURE_LIMIT = 5.0
 DEAR = 1.0
 """The CPU seconds of a test from which a run names it."""
+BY_HAND = 5.0
+"""What a test that is marked `long` by hand counts, in units, when files are put in order."""
 ROOT = Path(__file__).resolve().parents[1]
 SLOW, EXEMPLARS = ROOT / "tests/slow.json", ROOT / "tests/exemplars.toml"
 MEASURED = ROOT / ".pitlake/timings"
@@ -184,7 +186,7 @@ class Lanes:
             # The dearest files first, so that no process is left with a long one at the end.
             files: dict[str, float] = defaultdict(float)
             for item in items:
-                files[_file(item)] += slow().get(item.test_id, 0.02)
+                files[_file(item)] += slow().get(item.test_id, BY_HAND if item.get_closest_marker("long") else 0.02)
             items.sort(key=lambda item: -files[_file(item)])
         if _is_worker():
             _name_groups(items)
