@@ -13,11 +13,10 @@ Report = Mapping[str, Any]
 
 def merged(reports: Iterable[Report]) -> dict[str, Any]:
     """Return one report. What it says of the machine is that of the last one; it is as frozen only if all are. Each
-    system says when its classes were run, by which adapter, and which hashes graded them. A later run that has all
-    classes of the earlier ones of a system replaces them, but for the costs of a thousand instants.
+    system says when its classes were run, by which adapter, and which hashes graded them. A later run of a system
+    replaces the classes that it has, and says which.
 
-    Raises BadTarget if there is no report, if the seeds differ, or if a later run of a system has some, but not all,
-    classes of an earlier one.
+    Raises BadTarget if there is no report, or if the seeds differ.
     """
     report = reduce(_joined, reports, dict[str, Any]())
     if not report:
@@ -55,30 +54,28 @@ def _with_runs(system: Report, report: Report) -> dict[str, Any]:
 
 
 def _added(before: Report, after: Report) -> dict[str, Any]:
-    """Return a system with the classes of both runs; its costs in small worlds are those of the run with more cases."""
-    both = sorted(set(before["by_class"]) & set(after["by_class"]))
-    if both and len(both) == len(before["by_class"]):
-        large = [run for run in before["runs"] if not run["classes"]]
-        return {**after, "large": after["large"] or before["large"], "runs": [*large, *after["runs"]]}
-    if both:
-        raise BadTarget(f"two runs of {before['name']} have the class {both[0]}: leave one of them out")
-    fuller = max(before, after, key=lambda system: system["cases"])
+    """Return a system with the classes of both runs, those of the later one where both have them. Costs in small worlds
+    are those of the run with more cases. Controls of replaced classes count as passed before, so that failed ones stay.
+    """
+    again = [name for name in before["by_class"] if name in after["by_class"]]
+    large = {"large": after["large"] or before["large"]}
+    if again and len(again) == len(before["by_class"]):
+        return {**after, **large, "runs": [*(run for run in before["runs"] if not run["classes"]), *after["runs"]]}
+    replaced = sum(sum(before["by_class"][name].values()) for name in again)
+    [*earlier, latest] = after["runs"]
     counts = {**before["by_class"], **after["by_class"]}
     by_class = {name: counts[name] for name in CLASSES if name in counts}
     return {
-        **fuller,
+        **max(before, after, key=lambda system: system["cases"]),
+        **large,
         "adapter": after["adapter"],
         "seconds": round(before["seconds"] + after["seconds"], 1),
-        "cases": before["cases"] + after["cases"],
-        "calls": _sum(before["calls"], after["calls"]),
-        "controls": _sum(before["controls"], after["controls"]),
-        "large": after["large"] or before["large"],
-        "runs": [*before["runs"], *after["runs"]],
+        "cases": before["cases"] + after["cases"] - replaced,
+        "controls": {
+            name: max(0, before["controls"][name] - replaced) + after["controls"][name] for name in ("passed", "of")
+        },
+        "runs": [*before["runs"], *earlier, {**latest, "again": again} if again else latest],
         "by_class": by_class,
-        "failures": [*before["failures"], *after["failures"]],
+        "failures": [*(each for each in before["failures"] if each["class"] not in again), *after["failures"]],
         **summary_of(by_class),
     }
-
-
-def _sum(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    return {name: before[name] + after[name] for name in before}

@@ -100,10 +100,6 @@ def _system(outcome: Outcome) -> dict[str, Any]:
             for name, values in outcome.costs.items()
             if values
         },
-        "calls": {
-            "touched": sum(verdict.touched for verdict in verdicts),
-            "of": sum(verdict.calls for verdict in verdicts),
-        },
         "controls": {"passed": sum(verdict.control for verdict in verdicts), "of": len(verdicts)},
         "by_class": by_class,
         "large": dict(outcome.large),
@@ -247,7 +243,11 @@ def _run_on(report: Mapping[str, Any]) -> str:
 def _configured(system: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in system["versions"].items()) or "of this checkout"
     docs = f" Configured as in {system['docs']}." if system["docs"] else ""
-    runs = [f"{run['classes']} on {run['date']}, graded by {run['graded_by'][:8]}" for run in system.get("runs", ())]
+    runs = [
+        f"{run['classes']}{' again (' + ', '.join(run['again']) + ')' if run.get('again') else ''} on {run['date']},"
+        f" graded by {run['graded_by'][:8]}"
+        for run in system.get("runs", ())
+    ]
     when = f" Classes run: {'; '.join(runs)}." if runs else ""
     return f"{system['name']} ({versions}): {system['how']}.{docs}{when}"
 

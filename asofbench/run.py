@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,12 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asof
 INSTALL_SECONDS = 600
 _INSTALLING = threading.Lock()
 """A family may have several workers, of which the first installs."""
+_JAR = re.compile(r"([\w.]+):([\w.-]+)==([\w.-]+)")
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion><groupId>asofbench</groupId><artifactId>jars</artifactId><version>1</version>
+<packaging>pom</packaging><dependencies><dependency>
+<groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>
+</dependency></dependencies></project>"""
 _VERSIONS = """
 import sys, json
 from importlib.metadata import version
@@ -154,20 +161,27 @@ def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[
     ]
 
 
+def place_of(family: str, cache: Path) -> Path:
+    """Return the folder of a family's environment, which has the file `whole` once all is installed."""
+    return cache / f"{family}-{hashlib.sha256(chr(10).join(ENVIRONMENTS[family]).encode()).hexdigest()[:12]}"
+
+
 def environment(family: str, cache: Path) -> Path:
     """Return the Python of a family's environment, which is created from the package index if missing."""
-    packages = ENVIRONMENTS[family]
-    name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
-    place = cache / f"{family}-{name}"
+    packages, place = ENVIRONMENTS[family], place_of(family, cache)
     python = place / "bin" / "python"
     with _INSTALLING:
         if not (place / "whole").exists():
+            shutil.rmtree(place, ignore_errors=True)
             _install(place, python, packages)
+            (place / "whole").touch()
     return python
 
 
 def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
-    shutil.rmtree(place, ignore_errors=True)
+    if jar := _JAR.fullmatch(packages[0]):
+        _install_jars(place, jar)
+        return
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if uv:
         install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)]
@@ -176,12 +190,25 @@ def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
     else:
         _call([sys.executable, "-m", "venv", str(place)], INSTALL_SECONDS)
         _call([str(python), "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS)
-    (place / "whole").touch()
+
+
+def _install_jars(place: Path, jar: re.Match[str]) -> None:
+    """Create an environment with the folder `jars`: the jar and all that it needs, by Maven."""
+    if missing := [program for program in ("java", "mvn") if not shutil.which(program)]:
+        raise Failed(f"{' and '.join(missing)} must be on the path")
+    _call([sys.executable, "-m", "venv", "--without-pip", str(place)], INSTALL_SECONDS)
+    (place / "pom.xml").write_text(_POM.format(*jar.groups()))
+    copy = ["dependency:copy-dependencies", f"-DoutputDirectory={place / 'jars'}"]
+    _call(["mvn", "-q", "-B", "-f", str(place / "pom.xml"), *copy], INSTALL_SECONDS)
 
 
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:
     """Return the installed versions of a family's packages: (package, version)."""
-    names = [package.split("==")[0].split("[")[0] for package in ENVIRONMENTS.get(family, (family,))]
+    packages = ENVIRONMENTS.get(family, (family,))
+    if jar := _JAR.fullmatch(packages[0]):
+        file = python.parents[1] / "jars" / f"{jar[2]}-{jar[3]}.jar"
+        return ((jar[2], jar[3]),) if file.exists() else ()
+    names = [package.split("==")[0].split("[")[0] for package in packages]
     try:
         installed = json.loads(_call([str(python), "-c", _VERSIONS, *names], 60))
     except Failed:

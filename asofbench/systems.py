@@ -73,9 +73,12 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "langgraph": ("langgraph-checkpoint-sqlite==3.1.2", "langgraph==1.2.22"),
     "arkleon": ("arkleon==0.1.6",),
     "vintage-mcp": ("vintage-mcp==0.9.0",),
+    "xtdb": ("com.xtdb:xtdb-core==1.24.5",),
     "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
 }
-"""The packages of each family's environment, in the versions that were current when the cases were frozen."""
+"""The packages of each family's environment, in the versions that were current when the cases were frozen. A name with
+a colon is a jar, which Maven installs with what it needs.
+"""
 
 _VIEWS = "https://duckdb.org/docs/stable/sql/statements/create_view"
 _MACROS = "https://duckdb.org/docs/stable/sql/statements/create_macro"
@@ -98,6 +101,7 @@ _MEM0 = "https://docs.mem0.ai/open-source/features/metadata-filtering"
 _LANGGRAPH = "https://langchain-ai.github.io/langgraph/reference/store/"
 _ARKLEON = "https://pypi.org/project/arkleon/0.1.6/"
 _VINTAGE = "https://pypi.org/project/vintage-mcp/0.9.0/"
+_XTDB = "https://v1-docs.xtdb.com/concepts/bitemporality/"
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 _EVENT, _BEST = {"on": "event"}, {"careful": True}
 _CREATED = {"created": "available_at", "filtered": True, "store": "duckdb", **_EVENT, **_BEST}
@@ -147,6 +151,7 @@ _arkleon = _Family("arkleon", "day_filters:DayFilter", _ARKLEON, {"library": "ar
 _vintage = _Family("vintage-mcp", "day_filters:DayFilter", _VINTAGE, {"library": "vintage"})
 _trader = _Family("traderharness", "trader_harness:TraderHarness", _TRADER)
 _feast = _Family("feast", "feature_store:Feast", _FEAST)
+_xtdb = _Family("xtdb", "xtdb:Xtdb", _XTDB)
 
 
 def _pitlake(
@@ -265,6 +270,21 @@ SYSTEMS = (
         cut=True,
     ),
     _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
+    _xtdb(
+        "XTDB, live",
+        "default",
+        "put without a valid time, a transaction per delivery, as if it had been running all along",
+        live=True,
+        **_BEST,
+    ),
+    _xtdb("XTDB, valid at T", "best", "valid from its publication, of a further delivery from its arrival", **_SIGHT),
+    _xtdb(
+        "XTDB, filtered, first sight",
+        "best",
+        "a document per delivery, filtered by its exact instant, because valid times are milliseconds",
+        filtered=True,
+        **_SIGHT,
+    ),
     _pitlake("pitlake, gate", "best", "gate, publishes, sealed sessions", "ours:Pitlake", _BEST),
     _pitlake("pitlake, mount", "default", "mounted by `pitlake.mount` at each delivery, its questions answered"),
     _pitlake("pitlake, mount once", "default", "all rows in one table, mounted today", options={"once": True}),

@@ -123,17 +123,21 @@ def test_runs_of_other_classes_and_systems_are_merged(parts, tmp_path):
     assert (tmp_path / "results.md").read_text() == markdown(document)
 
 
-def test_a_later_run_replaces_an_earlier_one_only_as_a_whole(parts, tmp_path, capsys):
+def test_a_later_run_replaces_the_classes_that_it_has_and_says_which(parts, tmp_path):
     again = json.loads(Path(parts[0]).read_text())
     [system] = again["systems"]
-    system |= {"seconds": 77.0, "adapter": "another", "large": {}}
+    failure = {"class": "undated", "verdict": "leak", "why": "", "cases": 1, "first": "undated/news/0"}
+    system |= {"adapter": "another", "by_class": {"undated": {"leak": 1}}, "failures": [failure]}
+    system |= {"controls": {"passed": 0, "of": 1}, "leak": ["undated"]}
     (tmp_path / "again.json").write_text(json.dumps(again))
-    once = [parts[0], str(tmp_path / "again.json"), parts[1]]
-    assert main(["merge", *once, "--out", str(tmp_path)]) == 0
-    [merged] = json.loads((tmp_path / "results.json").read_text())["systems"]
-    assert [run["adapter"] == "another" for run in merged["runs"]] == [True, False]
-    assert main(["merge", str(tmp_path / "results.json"), parts[0], "--out", str(tmp_path)]) == 2
-    assert "have the class undated: leave one of them out" in capsys.readouterr().err
+    for before, number in ((parts[:2], 2), (parts[:1], 1)):
+        assert main(["merge", *before, str(tmp_path / "again.json"), "--out", str(tmp_path)]) == 0
+        [merged] = json.loads((tmp_path / "results.json").read_text())["systems"]
+        assert (merged["adapter"], merged["leak"], merged["failures"]) == ("another", ["undated"], [failure])
+        assert (merged["cases"], merged["controls"]) == (number, {"passed": number - 1, "of": number})
+        runs = {2: [None, None, ["undated"]], 1: [None]}[number]
+        assert [run.get("again") for run in merged["runs"]] == runs
+        assert ("1 again (undated) on " in (tmp_path / "results.md").read_text()) == (number == 2)
 
 
 def test_a_merged_run_is_as_frozen_only_if_all_are(parts, tmp_path):

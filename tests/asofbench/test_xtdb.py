@@ -1,0 +1,72 @@
+"""XTDB where Java and its jars are: what its configurations show, and that its process ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from asofbench.__main__ import main
+from asofbench.run import CACHE, Plan, place_of, run
+from asofbench.systems import BY_NAME
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHES = (CACHE, ROOT / ".pitlake/asofbench/peers")
+STARTER = """
+import sys, time
+from pathlib import Path
+from asofbench.adapters.xtdb import Node
+node = Node(Path(sys.argv[1]))
+node.call("open")
+print(node.process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def cache():
+    installed = [cache for cache in CACHES if (place_of("xtdb", cache) / "whole").exists()]
+    if not installed:
+        pytest.skip("NOT tested on XTDB: its jars are not here: asofbench run XTDB")
+    return installed[0]
+
+
+def test_without_maven_it_is_not_run_and_says_why(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    plan = Plan(seed="seed", cache=tmp_path, scratch=tmp_path, worlds=["news"])
+    [outcome] = run([BY_NAME["XTDB, live"]], plan)
+    assert outcome.problem == "not installed: java and mvn must be on the path"
+
+
+CLASSES = ("restatement", "vendor_rewrite", "two_bounds", "retraction", "erasure", "honest_backfill", "row_counts")
+
+
+@pytest.mark.long
+def test_its_valid_time_shows_no_future_and_its_statistics_do(cache, tmp_path):
+    arguments = ["--worlds", "bars", "--classes", *CLASSES, "--cache", str(cache), "--out", str(tmp_path)]
+    assert main(["run", "XTDB", *arguments]) == 0
+    systems = json.loads((tmp_path / "results.json").read_text())["systems"]
+    leaks = {system["name"].removeprefix("XTDB, "): system["leak"] for system in systems}
+    assert leaks == {name: ["row_counts"] for name in ("filtered, first sight", "live", "valid at T")}
+
+
+@pytest.mark.long
+def test_its_process_ends_with_the_one_that_started_it(cache):
+    command = [sys.executable, "-c", STARTER, str(place_of("xtdb", cache) / "jars")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as starter:
+        pid = int(starter.stdout.readline())
+        assert is_running(pid)
+        os.kill(starter.pid, signal.SIGKILL)
+    until = time.monotonic() + 60
+    while is_running(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not is_running(pid)
+
+
+def is_running(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
