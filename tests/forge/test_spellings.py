@@ -206,7 +206,7 @@ REFUSED = [
     ("views", {"settles": SETTLES | {"query": "macro_series", "params": {"series": "GDPP"}}}, "GDPP"),
     ("views", {"settles": SETTLES | {"query": "macro_series", "params": {"series": "GDP, CPI"}}}, "one series"),
     ("views", {"settles": {"query": "entity_latest_price", "params": {"ticker": "QFHH"}, "rule": "close > 1",
-                           "by": "2024-12-02"}}, "give QFH"),
+                           "by": "2024-12-02"}}, "give a ticker with daily bars: QFH"),
     ("views", {"settles": SETTLES | {"rule": "value < 2 and other > 3"}}, "rule"),
     ("views", {"settles": SETTLES | {"by": "2199-01-01"}}, "by: 2199-01-01 is more than 30 years away"),
     ("views", {"confidance": 0.6}, "'confidance' is not a field; did you mean confidence?"),
