@@ -205,7 +205,7 @@ def _install_jars(place: Path, jar: re.Match[str]) -> None:
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:
     """Return the installed versions of a family's packages: (package, version)."""
     packages = ENVIRONMENTS.get(family, (family,))
-    if jar := _JAR.fullmatch(packages[0]):
+    if jar := _JAR.fullmatch("".join(packages[:1])):
         file = python.parents[1] / "jars" / f"{jar[2]}-{jar[3]}.jar"
         return ((jar[2], jar[3]),) if file.exists() else ()
     names = [package.split("==")[0].split("[")[0] for package in packages]
