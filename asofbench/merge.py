@@ -16,7 +16,7 @@ def merged(reports: Iterable[Report]) -> dict[str, Any]:
     system says when its classes were run, by which adapter, and which hashes graded them. A later run of a system
     replaces the classes that it has, and says which.
 
-    Raises BadTarget if there is no report, or if the seeds differ.
+    Raises BadTarget without a report, and if the seeds differ.
     """
     report = reduce(_joined, reports, dict[str, Any]())
     if not report:

@@ -178,8 +178,13 @@ def environment(family: str, cache: Path) -> Path:
     return python
 
 
+def _jar(packages: Sequence[str]) -> re.Match[str] | None:
+    """Return the group, name and version of the jar that a family's environment consists of, None of packages."""
+    return _JAR.fullmatch(packages[0]) if packages else None
+
+
 def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
-    if jar := _JAR.fullmatch(packages[0]):
+    if jar := _jar(packages):
         _install_jars(place, jar)
         return
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
@@ -205,7 +210,7 @@ def _install_jars(place: Path, jar: re.Match[str]) -> None:
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:
     """Return the installed versions of a family's packages: (package, version)."""
     packages = ENVIRONMENTS.get(family, (family,))
-    if jar := _JAR.fullmatch("".join(packages[:1])):
+    if jar := _jar(packages):
         file = python.parents[1] / "jars" / f"{jar[2]}-{jar[3]}.jar"
         return ((jar[2], jar[3]),) if file.exists() else ()
     names = [package.split("==")[0].split("[")[0] for package in packages]

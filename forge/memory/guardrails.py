@@ -53,7 +53,7 @@ ValueBook = Callable[[], Portfolio | None]
 
 
 def no_book() -> Portfolio | None:
-    """Return no book, because there is no account."""
+    """Return None: without an account no book is valued."""
     return None
 
 
@@ -143,7 +143,7 @@ class Totals:
 
 class Guardrails:
     """Checks Expressions against limits. limits: from the configuration. compute: from the market. value: returns the
-    book at the market's prices, None if there is no account.
+    book at the market's prices, or None without an account.
     """
 
     def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed, value: ValueBook = no_book) -> None:

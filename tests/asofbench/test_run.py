@@ -138,7 +138,7 @@ def test_a_later_run_replaces_the_classes_that_it_has_and_says_which(parts, tmp_
         assert (merged["cases"], merged["controls"]) == (number, {"passed": number - 1, "of": number})
         runs = {2: [None, None, ["undated"]], 1: [None]}[number]
         assert [run.get("again") for run in merged["runs"]] == runs
-        merged["control"] = False  # how a control was run stands in no table
+        merged["control"] = False  # the results list the runs of systems only, not of controls
         assert ("1 again (undated) on " in markdown(document)) == (number == 2)
 
 

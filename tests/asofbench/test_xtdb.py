@@ -1,18 +1,17 @@
 """XTDB where Java and its jars are: what its configurations show, and that its process ends."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from asofbench.__main__ import main
 from asofbench.run import CACHE, Plan, place_of, run
 from asofbench.systems import BY_NAME
+from tests.processes import wait_for_end
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHES = (CACHE, ROOT / ".pitlake/asofbench/peers")
@@ -57,15 +56,6 @@ def test_no_configuration_shows_the_future(cache, tmp_path):
 def test_its_process_ends_with_the_one_that_started_it(cache):
     command = [sys.executable, "-c", STARTER, str(place_of("xtdb", cache) / "jars")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as starter:
-        pid = int(starter.stdout.readline())
-        assert is_running(pid)
-        os.kill(starter.pid, signal.SIGKILL)
-    until = time.monotonic() + 60
-    while is_running(pid) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not is_running(pid)
-
-
-def is_running(pid):
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+        process = psutil.Process(int(starter.stdout.readline()))
+        starter.kill()
+    wait_for_end([process])

@@ -30,7 +30,8 @@ READERS = {
 }
 TYPES_OF = {".csv": "types", ".jsonl": "columns"}
 """The name of a text reader's option for the columns' types."""
-_HAS_ZERO, _IS_LONG = (rf"regexp_matches(trim({{0}}), '^{shape}')" for shape in (r"[+-]?0\d", r"\d{{19}}"))
+_HAS_ZERO = r"regexp_matches(trim({0}), '^[+-]?0\d')"
+_IS_LONG = r"regexp_matches(trim({0}), '^\d{{19}}')"
 CODES = {"BOOLEAN": "lower({0}) NOT IN ('true', 'false')", "BIGINT": _HAS_ZERO, "HUGEINT": f"{_HAS_ZERO} OR {_IS_LONG}"}
 CODES["DOUBLE"] = CODES["HUGEINT"]
 """SQL for whether a text of CSV is a code that its type would change: T, 00700, 06738E204, an id of 20 digits."""
