@@ -2,8 +2,9 @@
 -- Daily bars of one company or ETF, with the facts that a series needs. split_factor: the number of shares that one
 -- share of the bar's day has become, by the splits that were public. whole: whether the series is unbroken from the bar
 -- on. It is broken by an uncertain split, by an overnight move as large as a split's that neither a recorded split nor
--- the volume explains, and by a move as large as a split recorded within a week of it.
-CREATE MACRO adjusted_bars(wanted) AS TABLE
+-- the volume explains, and by a move as large as a split recorded within a week of it. since: the first day. The bars
+-- of the week before it are read for `unseen`.
+CREATE MACRO adjusted_bars(wanted, since := DATE '-infinity') AS TABLE
 WITH
     acts AS MATERIALIZED (FROM splits_of([wanted])),
     factors AS (
@@ -15,7 +16,7 @@ WITH
             max(acts.available_at) AS split_at,
             flatten(list(acts.evidence_ids ORDER BY acts.execution_date)
                 FILTER (acts.execution_date IS NOT NULL)) AS split_evidence
-        FROM bars_of(wanted) AS bars
+        FROM bars_of(wanted, since := CASE WHEN isfinite(since) THEN since - 7 ELSE since END) AS bars
         LEFT JOIN acts ON acts.execution_date > bars.date
         GROUP BY ALL
     ),
@@ -48,4 +49,5 @@ SELECT
     coalesce(bool_and(
         certain AND fits AND coalesce(unseen = 0 OR abs(move) < unseen / 2, true)
     ) OVER (ORDER BY date ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), true) AS whole
-FROM nights;
+FROM nights
+QUALIFY date >= since;

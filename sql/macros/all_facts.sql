@@ -22,6 +22,7 @@ WITH
         SELECT company, facts.*, 'xbrl_facts' AS source
         FROM lake.xbrl_facts AS facts
         JOIN parts AS part ON part.cik = facts.cik
+        WHERE has_any_cik(companies, facts.cik)
         UNION ALL
         SELECT company, facts.*, 'xbrl_facts'
         FROM lake.xbrl_facts AS facts
@@ -30,11 +31,13 @@ WITH
             AND (facts.cik IS NULL OR part.of_any_cik)
             AND facts.available_at >= part.since
             AND facts.available_at < part.until
+        WHERE has_any_label(companies, facts.cik, facts.ticker)
     ),
     edgar AS (
         SELECT company, facts.*
         FROM lake.edgar_facts AS facts
         JOIN parts AS part ON part.cik = facts.cik
+        WHERE has_any_cik(companies, facts.cik)
     )
 FROM graph
 UNION ALL BY NAME

@@ -13,12 +13,12 @@ WITH
         SELECT company, entity_id AS issuer, prices.*, 'prices' AS source
         FROM lake.prices AS prices
         JOIN company_parts(companies) AS part ON part.cik = prices.entity_id
-        WHERE entity_kind = 'company'
+        WHERE entity_kind = 'company' AND has_any_cik(companies, entity_id)
         UNION ALL
         SELECT company, entity_id AS issuer, prices.*, 'prices'
         FROM lake.prices AS prices
         JOIN company_parts(companies) AS part ON part.ticker = prices.symbol AND part.of_any_cik
-        WHERE entity_kind = 'company'
+        WHERE entity_kind = 'company' AND has_any_label(companies, entity_id, symbol)
         UNION ALL
         SELECT company, symbol AS issuer, prices.*, 'prices'
         FROM lake.prices AS prices

@@ -46,6 +46,22 @@ CREATE MACRO company_labels(company) AS list_transform(company_tickers(company),
 CREATE MACRO has_label(company, tickers) AS
     company::VARCHAR IS NULL OR list_has_any(tickers, company_labels(company));
 
+-- Whether a row with this CIK can be about one of the companies, applied likewise. The join decides about a long list.
+CREATE MACRO has_any_cik(companies, its_cik) AS
+    len(companies) > 8
+    OR list_contains(flatten(list_transform(companies, lambda company: company_ciks(company))), its_cik);
+
+-- The same for a row with this ticker. A row with a CIK counts only if a company is written without one.
+CREATE MACRO has_any_label(companies, its_cik, its_ticker) AS
+    len(companies) > 8
+    OR (
+        list_contains(flatten(list_transform(companies, lambda company: company_labels(company))), its_ticker)
+        AND (
+            its_cik IS NULL
+            OR list_bool_or(list_transform(companies, lambda company: len(company_ciks(company)) = 0))
+        )
+    );
+
 -- Whether a filing is about the company: by its own CIK, or by any of its tickers, including those of other companies
 -- it is linked to.
 CREATE MACRO is_about_any(company, its_cik, its_tickers, public_at) AS

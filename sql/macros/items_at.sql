@@ -7,7 +7,7 @@
 CREATE MACRO items_at(pairs, items) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),
-    item_statements AS MATERIALIZED (FROM item_facts((SELECT list(DISTINCT company) FROM events))),
+    item_statements AS MATERIALIZED (FROM item_facts(pair_companies(pairs))),
     changes AS (SELECT DISTINCT company, available_at AS known_at FROM item_statements),
     placed AS MATERIALIZED (
         SELECT events.position, events.ticker, events.company, events.at, changes.known_at

@@ -19,3 +19,9 @@ FROM (
     FROM range(json_array_length(pairs::JSON)::BIGINT) AS places (position),
         (SELECT from_json(pairs::JSON, '[{"ticker": "VARCHAR", "at": "TIMESTAMPTZ", "company": "VARCHAR"}]') AS listed)
 );
+
+-- The companies of the pairs. It is a constant once the pairs are, so that all_facts.sql can filter by it while it scans.
+CREATE MACRO pair_companies(pairs) AS list_distinct(list_transform(
+    from_json(pairs::JSON, '[{"ticker": "VARCHAR", "company": "VARCHAR"}]'),
+    lambda pair: coalesce(pair.company, pair.ticker)
+));

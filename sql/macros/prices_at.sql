@@ -5,7 +5,7 @@
 CREATE MACRO prices_at(pairs) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),
-    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT company) FROM events))),
+    bars AS MATERIALIZED (FROM asof_prices(pair_companies(pairs))),
     acts AS MATERIALIZED (FROM splits_of((SELECT list(DISTINCT company) FROM events))),
     joined AS MATERIALIZED (
         SELECT events.*, bar.* EXCLUDE (company, symbol, before)

@@ -4,10 +4,18 @@
 CREATE MACRO prices_of(wanted) AS TABLE
 FROM prices
 SELECT *, 'prices' AS source
-WHERE CASE
-    WHEN entity_kind = 'company' THEN is_about(wanted, entity_id, [symbol], available_at)
-    ELSE list_contains(company_funds(wanted), symbol)
-END
+WHERE entity_kind = 'company' AND has_any_cik([wanted], entity_id)
+UNION ALL
+FROM prices
+SELECT *, 'prices'
+WHERE
+    entity_kind = 'company'
+    AND has_any_label([wanted], entity_id, symbol)
+    AND bears_ticker(wanted, [symbol], available_at)
+UNION ALL
+FROM prices
+SELECT *, 'prices'
+WHERE entity_kind <> 'company' AND list_contains(company_funds(wanted), symbol)
 UNION ALL BY NAME
 SELECT * RENAME (ticker AS symbol)
 FROM (
@@ -19,7 +27,8 @@ WHERE is_about(wanted, NULL, [ticker], available_at) OR list_contains(company_fu
 
 -- One daily bar per day, from the most preferred source that has a bar of the day. Of several ETFs with the symbol, an
 -- arbitrary one is used; of several companies that had the ticker, the last one. A series never mixes two of them.
-CREATE MACRO bars_of(wanted) AS TABLE
+-- since: the first day. A condition on the answer's days would not reach the files, because windows are in between.
+CREATE MACRO bars_of(wanted, since := DATE '-infinity') AS TABLE
 SELECT
     * EXCLUDE (last_company) REPLACE (
         coalesce(entity_kind, 'company') AS entity_kind,
@@ -30,6 +39,7 @@ FROM (
         *,
         max({'date': date, 'entity_id': entity_id}) FILTER (entity_kind = 'company') OVER ().entity_id AS last_company
     FROM prices_of(wanted)
+    WHERE date >= since
 )
 WHERE entity_kind IS NULL OR entity_kind <> 'company' OR entity_id = last_company
 QUALIFY row_number() OVER (PARTITION BY date ORDER BY bar_rank(source), entity_kind, entity_id, symbol) = 1;

@@ -4,6 +4,5 @@ SELECT
     source AS dataset, entity_kind, entity_id, symbol AS ticker, date, open, high, low, close, volume,
     CASE WHEN whole THEN close / split_factor END AS adjusted,
     split_factor, split_evidence, available_at, available_at_source, evidence
-FROM adjusted_bars($company)
-WHERE date > as_of()::DATE - 400
+FROM adjusted_bars($company, since := as_of()::DATE - 399)
 ORDER BY date

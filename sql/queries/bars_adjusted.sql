@@ -37,6 +37,6 @@ SELECT
     entity_id,
     source,
     list_concat([evidence], split_evidence) AS evidence_ids
-FROM adjusted_bars($company)
-WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)
+FROM adjusted_bars($company, since := coalesce($start_date::DATE, DATE '-infinity'))
+WHERE date <= coalesce($end_date::DATE, date)
 ORDER BY date

@@ -28,6 +28,5 @@ SELECT
     entity_id,
     source,
     evidence
-FROM bars_of($company)
-WHERE date >= $start_date::DATE
+FROM bars_of($company, since := $start_date::DATE)
 ORDER BY date

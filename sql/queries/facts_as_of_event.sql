@@ -22,7 +22,7 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(DISTINCT company) FROM events), $concepts::VARCHAR[], $forms)
+        FROM asof_facts(pair_companies($pairs), $concepts::VARCHAR[], $forms)
         WHERE $months::INTEGER IS NULL OR months IS NULL OR months = $months
     ),
     series AS (SELECT DISTINCT company, concept, unit, span FROM known)

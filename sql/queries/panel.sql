@@ -23,7 +23,7 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(DISTINCT company) FROM events), $concepts::VARCHAR[], $forms)
+        FROM asof_facts(pair_companies($pairs), $concepts::VARCHAR[], $forms)
         WHERE months IS NULL OR months = $months
     ),
     series AS (SELECT DISTINCT company, concept, unit, span FROM known),
@@ -59,7 +59,7 @@ WITH
         FROM values_by_series
         GROUP BY position
     ),
-    articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(DISTINCT company) FROM events))),
+    articles AS MATERIALIZED (FROM asof_news_counts(pair_companies($pairs))),
     counts AS (
         SELECT
             events.position,

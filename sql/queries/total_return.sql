@@ -30,8 +30,8 @@ WITH
             CASE WHEN whole THEN close / split_factor END AS close,
             lag(date) OVER days AS date_before,
             lag(evidence) OVER days AS evidence_before
-        FROM adjusted_bars($company)
-        WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)
+        FROM adjusted_bars($company, since := coalesce($start_date::DATE, DATE '-infinity'))
+        WHERE date <= coalesce($end_date::DATE, date)
         WINDOW days AS (ORDER BY date)
     ),
     -- An amount is per share of the ex-day, if it was stated by then, or if polls prove that no split followed by the

@@ -24,6 +24,7 @@ SAMPLE = [
     World("CRASH", (), "none", "no bar", "known", (3, 0.48)),
     World("PANIC", (), "none", "no bar", "unknown", (3, 0.53)),
     World("BOTH", ((2, 2.0),), "graph", "no bar", "known", (5, 0.66)),
+    World("BUSY", ((3, 1.5),), "graph a day off", "no bar", "known", (3, 0.9)),
     World("STRAY", ((3, 4 / 3),), "graph", "a bar two days after"),
     World("SOON", ((4, 4 / 3),), "polygon", "a bar two days before", "unknown"),
 ]
