@@ -51,15 +51,14 @@ def _header(node: Any) -> range:
 
 def ranked(area: Area, mutant: Mutant, source: bytes, traces: Traces, kills: Counter[str]) -> list[str]:
     """Return the tests that may notice a mutant, of any area: those that run its statement, then those with a fixture
-    that does. What runs at import, or in processes of its own, tests that run anything of its file may notice, or of
-    the file that starts it.
+    that does, then those that run anything of its file. What runs in processes of its own, tests that run anything of
+    the file that starts it may notice.
 
     Within these the files that noticed most `kills` of the source, those of its name, and the cheap ones are first.
     """
     direct, indirect, at_import = traces.running(mutant.path, statement_lines(mutant, source))
-    groups = [direct, indirect]
-    if at_import:
-        groups += traces.running(mutant.path)[:2]
+    # Who meets a result that was computed once and remembered does not run the statement.
+    groups = [direct, indirect, *traces.running(mutant.path)[:2]]
     through = area.through.get(mutant.path)
     if through and through != ANY:
         groups += traces.running(through)[:2]
