@@ -23,7 +23,7 @@ Orders = tuple[str, ...]
 Pattern = tuple[re.Pattern[str], Orders]
 """A pattern of a day, with the orders in which its groups may be read."""
 DAY = timedelta(days=1)
-LONGEST_TIME = 100
+LONGEST_TIME, LONGEST_PERIOD = 100, 10
 T = TypeVar("T")
 _AROUND = " \t\r\n'\"()[]*`|~#>"
 _ZEROS = str.maketrans("123456789", "000000000")
@@ -83,9 +83,12 @@ _SHORT_DOTTED_DAY = (re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2})(
 _PERIODS = (
     (re.compile(r"(\d{4})[-/.](\d{1,2})"), ("ym",)),
     (re.compile(r"(\d{1,2})[-/.](\d{4})"), ("my",)),
-    (re.compile(r"(\d{4})"), ("y",)),
-    (re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE), ("yq",)),
-    (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
+    (re.compile(r"(\d{4})[ -]?M(\d\d)", re.IGNORECASE), ("ym",)),
+    (re.compile(r"(?:FY ?|CY ?)?((?:19|20|21)\d\d)", re.IGNORECASE), ("y",)),
+    (re.compile(r"(?:FY ?|CY ?)?(\d{4})[ -]?Q([1-4])", re.IGNORECASE), ("yq",)),
+    (re.compile(r"Q([1-4])[ -]?(?:FY ?)?(\d{4})", re.IGNORECASE), ("qy",)),
+    (re.compile(r"(\d{4})[ -]?[HS]([12])", re.IGNORECASE), ("yh",)),
+    (re.compile(r"H([12])[ -]?(\d{4})", re.IGNORECASE), ("hy",)),
 )
 # Digits of a date without separators, of a member whose name says that it is a time.
 _BARE_DAYS = (
@@ -195,7 +198,10 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
         is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not is_day)
         return () if is_count else _compact(whole, zone)
     layout = _layout(text.translate(_ZEROS), is_named_time)
-    if layout and (moment := layout.read(text, zone)):
+    moment = layout.read(text, zone) if layout else None
+    if moment is None and is_named_time and (period := _period(text)):
+        moment = end_of_day(period, zone or NEW_YORK)
+    if moment:
         return (moment,)
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
@@ -203,8 +209,7 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
     days, rest = _days(_COLON_CLOCK.sub(_blank, rest), is_named_time, _latest_of)
     if is_named_time and not days:
-        periods = ((whole, orders) for pattern, orders in _PERIODS if (whole := pattern.fullmatch(rest.strip())))
-        days = [day for whole, orders in periods if (day := _latest_of(whole, orders))]
+        days = [period for period in (_period(rest.strip()),) if period]
     if not days:
         return ()
     clock_shapes = (*spelled_clocks, *_CLOCK.finditer(rest))
@@ -215,6 +220,14 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
             return (counted_from(later(datetime.combine(days[0], clocks[0]), own_zone), zone),)
         return tuple(end_of_day(day, own_zone) for day in days)
     return ()
+
+
+def _period(text: str) -> date | None:
+    """Return the last day of the month, quarter, half or year that a text is."""
+    if len(text) > LONGEST_PERIOD:
+        return None
+    shapes = ((pattern.fullmatch(text), orders) for pattern, orders in _PERIODS)
+    return next((day for shape, orders in shapes if shape and (day := _latest_of(shape, orders))), None)
 
 
 def bare_days(digits: str) -> list[date]:
@@ -415,7 +428,7 @@ def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
             day = date(year, 1, 1) + (int(parts["n"]) - 1) * DAY
             return day if day.year == year else None
         spelled = parts.get("m", "").lower()
-        last_month = 3 * int(parts["q"]) if "q" in parts else 12
+        last_month = 3 * int(parts["q"]) if "q" in parts else 6 * int(parts["h"]) if "h" in parts else 12
         month = MONTHS.get(spelled) or int(spelled or last_month)
         return date(year, month, int(parts.get("d") or (1 if first_of_month else monthrange(year, month)[1])))
     return None

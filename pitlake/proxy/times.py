@@ -38,8 +38,9 @@ _COUNTS_OF_DAYS = (
 # Counts of hours and minutes since 1970.
 _COUNTS_OF_UNITS = (
     (range(300_000, 700_000), timedelta(hours=1)),
-    (range(15_000_000, 50_000_000), timedelta(minutes=1)),
+    (range(15_000_000, 37_000_000), timedelta(minutes=1)),
 )
+_MONTH_OR_DAY = re.compile(r"(?:19|20|21)\d{4,6}")  # 202403, 2024076
 _LEAST_DATE = 10_000  # Smaller numbers are durations, times of day or years.
 _TIME_OF_DAY = re.compile(r"(?:1?\d|2[0-3])[0-5]\d[0-5]\d")  # 93015 is 09:30:15
 _TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each
@@ -208,7 +209,10 @@ class _Strays:
             with suppress(Undated):
                 self.instants.append(published(count, form))
                 return True
-        return kind == WEAK or self._digits(count, spelled if spelled.isdecimal() else str(int(count)))
+        digits = spelled if spelled.isdecimal() else str(int(count))
+        if kind == WEAK and not _MONTH_OR_DAY.fullmatch(digits) and int(count) not in _COUNTS_OF_UNITS[-1][0]:
+            return True
+        return self._digits(count, digits) or kind == WEAK
 
     def _digits(self, count: float, digits: str) -> bool:
         """Read a number under a name of time that does not count seconds: of days, hours or minutes, or a date."""

@@ -47,7 +47,7 @@ _WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednes
     周一 周二 周三 周四 周五 周六 周日 星期一 星期二 星期三 星期四 星期五 星期六 星期日"""
 _LABELS = """at of on the as by from to until since and date time last first updated update published post edited
     modified created released filed added effective posted st nd rd th er e de del der den dem am um uhr le à a m p pm h
-    t w standard daylight summer local noon midnight il el o close data last trade through kl om op г року år
+    t w fy cy standard daylight summer local noon midnight il el o close data last trade through kl om op г року år
     stand zuletzt aktualisiert geändert veröffentlicht mis mise jour publié modifié actualizado publicado modificado
     em aggiornato pubblicato atualizado às bijgewerkt gepubliceerd opdateret uppdaterad oppdatert publisert publicerad
     zaktualizowano opublikowano aktualizováno publikováno frissítve julkaistu päivitetty güncellendi обновлено

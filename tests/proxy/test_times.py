@@ -116,6 +116,31 @@ def test_digits_under_a_name_of_time_are_read_as_the_latest_time_that_they_may_b
     assert iso(max(stray_instants({"updated": value}, None))) == latest
 
 
+@pytest.mark.parametrize(
+    ("value", "latest"),
+    [
+        (202403, "2024-04-01T04:00:00Z"), ("202403", "2024-04-01T04:00:00Z"), (2024076, "2024-03-17T04:00:00Z"),
+        (28467840, "2024-02-16T08:01:00Z"), ("2024-03", "2024-04-01T04:00:00Z"),
+    ],
+)  # fmt: skip
+def test_so_are_months_and_minutes_under_a_name_that_may_be_something_else(value, latest):
+    for name in ("t", "d", "at", "u"):
+        assert iso(max(stray_instants({name: value}, None))) == latest
+        assert stray_instants({name: 16.5}, None) == stray_instants({name: 45_678}, None) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "latest"),
+    [
+        ("Q4 2022", "2023-01-01T05:00:00Z"), ("2022-Q2", "2022-07-01T04:00:00Z"), ("FY2020 Q2", "2020-07-01T04:00:00Z"),
+        ("2022-S1", "2022-07-01T04:00:00Z"), ("H2 2022", "2023-01-01T05:00:00Z"), ("2023M11", "2023-12-01T05:00:00Z"),
+        ("FY2023", "2024-01-01T05:00:00Z"),
+    ],
+)  # fmt: skip
+def test_a_period_under_a_name_of_time_counts_at_its_end(value, latest):
+    assert list(map(iso, stray_instants({"date": value, "ttl": {"seconds": "3600"}}, None))) == [latest]
+
+
 @pytest.mark.parametrize("value", [7_654_321, "7654321", 67_890, 99_999_999, "1708070400 seconds", "1708070400000ms"])
 def test_a_number_under_a_name_of_time_that_no_time_has_is_undated(value):
     with pytest.raises(Undated):
@@ -141,7 +166,13 @@ def test_names_of_times_in_other_languages_are_times(name):
             stray_instants({name: value}, None)
 
 
-@pytest.mark.parametrize("name", ["epoch", "unix", "utc", "when", "since", "DTSTAMP"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "epoch", "unix", "utc", "when", "since", "DTSTAMP", "ingested", "closed", "end_ms", "valid_from", "lastLogin",
+        "latest_reply", "commit_epoch", "sent_utc",
+    ],
+)  # fmt: skip
 def test_a_count_under_a_clock_s_name_is_a_time(name):
     assert list(map(iso, stray_instants({name: 1_708_070_400}, None))) == ["2024-02-16T08:00:00Z"]
 
@@ -160,7 +191,11 @@ def test_a_change_without_its_time_is_undated():
         ("dataInsights", "x"), ("data_publisher", "P"), ("ultimate_parent", "P"), ("candidate", "somebody"),
         ("publisher", "P"), ("mandate", "x"), ("update_id", "x7"), ("time_in_force", "day"), ("full_time", "yes"),
         ("lastUpdateSummary", "prose"), ("response_time", 0.25), ("duration", "PT5M"), ("t", "text"), ("times", 3),
-        ("published", True), ("update", "The company lifts its guidance"),
+        ("published", True), ("update", "The company lifts its guidance"), ("elapsed_time", 45_678),
+        ("totalTime", 14_400_000), ("lead_time_seconds", 864_000), ("volume_per_day", 30_678_901), ("last_day", 56_789),
+        ("averageVolume10Day", 30_678_901), ("time", "iso8601"), ("time", "Before Market"), ("time", "Semi-Annual"),
+        ("valid_to_date", "infinity"), ("updated", "never"), ("time", "7-10 business days"), ("time", "1 minute read"),
+        ("time", "< 1 min"), ("date", "TTM"),
     ],
 )  # fmt: skip
 def test_durations_zones_and_other_names_state_no_time(name, value):
