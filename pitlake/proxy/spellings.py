@@ -43,6 +43,7 @@ _NUMBERED_DAYS = (
     (re.compile(r"(?<![\d:])(\d{4}):(\d\d):(\d\d)(?![\d:])"), ("ymd",)),
     (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?:(?!\d)|(?=[0-2]\d[0-5]\d[0-5]\d(?!\d)))"), ("ymd",)),
     (re.compile(r"(?<![\d.])(\d{1,2})\s?[-/._]\s?(\d{1,2})\s?[-/._]\s?(\d{4})(?!\d)"), ("mdy", "dmy")),
+    (re.compile(r"(?<!\d)(\d{1,2}) thang (\d{1,2}),? (?:nam )?(\d{4})(?!\d)"), ("dmy",)),
     (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)?(?!\d)"), ("ywk",)),
     (re.compile(r"(?<!\d)(\d{4})-(\d{3})(?!\d|-)"), ("yn",)),
 )
@@ -61,7 +62,7 @@ _NAMED_DAYS = (
         ),
         ("dmy",),
     ),
-    (re.compile(rf"(?<!\d)(\d{{4}})[.,]?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
+    (re.compile(rf"(?<!\d)(\d{{4}})(?: m\.|[.,])?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
 )
 _MONTHS_OF_YEARS = (
     (re.compile(rf"\b{_MONTH},?[\s/-]*(?:of\s+|de\s+)?{_YEAR_NUMBER}", re.IGNORECASE), ("my",)),

@@ -212,6 +212,7 @@ def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled
     "value",
     [
         {"low": None, "high": "x", "unsigned": 1}, {"seconds": float("inf")}, float("nan"), 10**400, [[]],
+        "[(1, 2), {3}, b'4', 1j]",
         {"year": [], "month": {}}, {"columns": [1, None], "data": [[1], 2]}, {"columns": "x", "rows": 3},
         '{"a": 1e999}', "[NaN]", "[" * 5000 + "]" * 5000, "{" * 99 + "}", "a,b\nc,d\ne,f", [2024, 99],
         {"name": "The New York Times", "value": "a newspaper"},
@@ -219,7 +220,7 @@ def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled
     ids=lambda value: repr(value)[:20],
 )  # fmt: skip
 def test_values_in_the_form_of_a_time_that_state_none(value):
-    assert stray_instants({"x": value}, None) == []
+    assert stray_instants({"x": value, "t": value}, None) == []
 
 
 def test_a_week_ends_on_its_sunday():
@@ -234,7 +235,8 @@ def test_an_afternoon_and_an_era_are_read():
 
 def test_prose_in_other_members_is_not_judged():
     call = "The company will hold its call on 22 February 2024 at 17:00 ET."
-    assert stray_instants({"body": call, "note": "It was updated on March 5, 2024."}, None) == []
+    invitation = "Date:   Thursday, February 22, 2024\nTime:   5:00 p.m. ET\nUpdated guidance for March 5, 2024"
+    assert stray_instants({"body": call, "note": "It was updated on March 5, 2024.", "text": invitation}, None) == []
 
 
 def test_a_time_of_the_same_day_is_read_to_the_minute():
