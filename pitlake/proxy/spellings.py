@@ -138,16 +138,7 @@ _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, ho
     for name in names
 }
 _TIME_WORDS = frozenset((*MONTHS, *_ZONES, *WEEKDAYS, *LABELS))
-_QUARTERS_AND_YEARS = (
-    re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
-    re.compile(r"\b(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|FY|H[12])[ '-]*(?P<y>20\d{2}|\d{2})(?!\d)", re.IGNORECASE),
-    re.compile(
-        r"\b(?P<w>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter,?(?: of)?(?: fiscal)? (?P<y>20\d{2})\b",
-        re.IGNORECASE,
-    ),
-)
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_YEAR = re.compile(r"\d{4}")
+_YEAR, _NEAR, _LONG_GAP = re.compile(r"\d{4}"), 120, re.compile(r"[\s/-]{9}")
 _HAS_SHORT_YEAR = re.compile(r"[/.'-]\d{2}(?!\d)")
 
 
@@ -250,8 +241,10 @@ def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
 
 def days_in(text: str, first_year: int) -> Iterator[date]:
     """Yield every day since a year that a text names, in any usual spelling, and the first day of every such month."""
-    has_year = any(int(year) >= first_year for year in _YEAR.findall(text))
-    has_short_year = _HAS_SHORT_YEAR.search(text)
+    years = [year for year in _YEAR.finditer(text) if int(year[0]) >= first_year]
+    has_year, has_short_year = bool(years), bool(_HAS_SHORT_YEAR.search(text))
+    if not has_short_year and not _LONG_GAP.search(text):
+        text = _around(text, years)
     if has_year:
         yield from _read(text, (*_NUMBERED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
     if has_short_year:
@@ -260,16 +253,15 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
         yield from _read(text, _NAMED_DAYS, first_of_month=True)
 
 
-def names_later_period(text: str, day: date) -> bool:
-    """Return whether a text names a year or a quarter after that of the day."""
-    for pattern in _QUARTERS_AND_YEARS:
-        for shape in pattern.finditer(text):
-            parts = shape.groupdict()
-            quarter = int(parts.get("q") or parts.get("p") or _ORDINALS.get((parts.get("w") or "").lower(), 0))
-            year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
-            if (year, quarter) > (day.year, (day.month + 2) // 3 if quarter else 0):
-                return True
-    return False
+def _around(text: str, years: list[re.Match[str]]) -> str:
+    """Return the parts of a text that are near these years. A month far from a year does not belong to it."""
+    parts, end = [""], 0
+    for start, year_end in ((max(0, year.start() - _NEAR), year.end()) for year in years):
+        if start > end:
+            parts.append("")
+        parts[-1] += text[max(start, end) : year_end + _NEAR]
+        end = year_end + _NEAR
+    return " | ".join(parts)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from pitlake.proxy.spellings import (
     counted_from,
     days_in,
     instants_of,
-    names_later_period,
     plain,
 )
 from pitlake.proxy.tables import NAMING, begin_with_instants, cells_of, heads_of, named_values, tables_in
@@ -59,6 +58,16 @@ _DIGIT = re.compile(r"\d")
 _COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?(?:[eE]\+?\d\d?)?)(?:[+-]\d{4})?")
 # JSON, also after `data: ` or in a call such as `callback(…)`.
 _DOCUMENT = re.compile(r"[^{\[\n]{0,40}([{\[].*[}\]])[)\";\s]*", re.DOTALL)
+
+_QUARTERS_AND_YEARS = (
+    re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
+    re.compile(r"\b(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|FY|H[12])[ '-]*(?P<y>20\d{2}|\d{2})(?!\d)", re.IGNORECASE),
+    re.compile(
+        r"\b(?P<w>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter,?(?: of)?(?: fiscal)? (?P<y>20\d{2})\b",
+        re.IGNORECASE,
+    ),
+)
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 
 
 class Undated(ValueError):
@@ -315,10 +324,22 @@ def is_up_to(text: str, as_of: datetime, zone: tzinfo | None, form: str = ISO) -
     return bool(stated_times) and max(stated_times) <= as_of
 
 
+def _names_later_period(text: str, day: date) -> bool:
+    """Return whether a text names a year or a quarter after that of the day."""
+    for pattern in _QUARTERS_AND_YEARS:
+        for shape in pattern.finditer(text):
+            parts = shape.groupdict()
+            quarter = int(parts.get("q") or parts.get("p") or _ORDINALS.get((parts.get("w") or "").lower(), 0))
+            year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
+            if (year, quarter) > (day.year, (day.month + 2) // 3 if quarter else 0):
+                return True
+    return False
+
+
 def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:
     """Return whether a text names a day after this one, in any usual spelling. Of two readings the later one counts.
 
     periods: whether a year or a quarter after that of the day counts too.
     """
     text = plain(text)
-    return any(named_day > day for named_day in days_in(text, day.year)) or (periods and names_later_period(text, day))
+    return any(named_day > day for named_day in days_in(text, day.year)) or (periods and _names_later_period(text, day))

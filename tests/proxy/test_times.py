@@ -296,6 +296,9 @@ def test_an_item_states_times_at_any_depth_and_under_any_name():
 )  # fmt: skip
 def test_a_text_that_names_a_later_day_is_seen(text):
     assert names_later_day(text, date(2024, 2, 15))
+    prose = "Northwind raised its outlook by 5 percent in May as planned. " * 9
+    assert names_later_day(f"{prose}{text} {prose}2026", date(2024, 2, 15))
+    assert not names_later_day(f"{prose}2024 {prose}2026 {prose}", date(2024, 2, 15))
 
 
 @pytest.mark.parametrize(
