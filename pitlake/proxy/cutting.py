@@ -274,10 +274,14 @@ def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
 
 
 def _json(text: Any) -> Any:
-    """Parse strict JSON. Repeated members are refused, because one of two dates would be lost."""
+    """Parse strict JSON, also if it was written as a JSON text once more.
+
+    Repeated members are refused, because one of two dates would be lost.
+    """
     if not isinstance(text, str):
         raise TypeError("not a text")
-    return outside_json.mended(strict_json(text), text)
+    document = outside_json.mended(strict_json(text), text)
+    return _json(document) if isinstance(document, str) and document[:1] in ("{", "[") else document
 
 
 def _digest(members: Any) -> str:
