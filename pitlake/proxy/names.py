@@ -132,4 +132,5 @@ def is_duration_or_zone(text: str) -> bool:
         return False
     if text.lower().replace(" ", "-").replace("_", "-") in _FREQUENCIES or _DURATION.fullmatch(text):
         return not (text.isdecimal() and len(text) > LONGEST_COUNT_OF_A_DURATION) and not _LONG_COUNT.search(text)
-    return is_clock_or_zone(text)
+    start, dash, end = text.partition("-")
+    return is_clock_or_zone(text) or (bool(dash) and is_clock_or_zone(start.strip()) and is_clock_or_zone(end.strip()))

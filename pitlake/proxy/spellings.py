@@ -219,7 +219,8 @@ def _period(text: str) -> date | None:
     if len(text) > LONGEST_PERIOD:
         return None
     shapes = ((pattern.fullmatch(text), orders) for pattern, orders in _PERIODS)
-    return next((day for shape, orders in shapes if shape and (day := _latest_of(shape, orders))), None)
+    days = (_latest_of(shape, orders) for shape, orders in shapes if shape)
+    return next((day for day in days if day and day.year < date.max.year), None)
 
 
 def bare_days(digits: str) -> list[date]:
@@ -255,13 +256,14 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
 
 def _around(text: str, years: list[re.Match[str]]) -> str:
     """Return the parts of a text that are near these years. A month far from a year does not belong to it."""
-    parts, end = [""], 0
-    for start, year_end in ((max(0, year.start() - _NEAR), year.end()) for year in years):
-        if start > end:
-            parts.append("")
-        parts[-1] += text[max(start, end) : year_end + _NEAR]
-        end = year_end + _NEAR
-    return " | ".join(parts)
+    parts = [slice(0, 0)]
+    for year in years:
+        start, end = max(0, year.start() - _NEAR), year.end() + _NEAR
+        if start <= parts[-1].stop:
+            parts[-1] = slice(parts[-1].start, end)
+        else:
+            parts.append(slice(start, end))
+    return " | ".join(text[part] for part in parts)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def test_a_change_without_its_time_is_undated():
         ("totalTime", 14_400_000), ("lead_time_seconds", 864_000), ("volume_per_day", 30_678_901), ("last_day", 56_789),
         ("averageVolume10Day", 30_678_901), ("time", "iso8601"), ("time", "Before Market"), ("time", "Semi-Annual"),
         ("valid_to_date", "infinity"), ("updated", "never"), ("time", "7-10 business days"), ("time", "1 minute read"),
-        ("time", "< 1 min"), ("date", "TTM"),
+        ("time", "< 1 min"), ("date", "TTM"), ("time", "9:30 - 16:00"), ("time", "09:30–16:00 ET"),
     ],
 )  # fmt: skip
 def test_durations_zones_and_other_names_state_no_time(name, value):
@@ -212,7 +212,7 @@ def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled
     "value",
     [
         {"low": None, "high": "x", "unsigned": 1}, {"seconds": float("inf")}, float("nan"), 10**400, [[]],
-        "[(1, 2), {3}, b'4', 1j]",
+        "[(1, 2), {3}, b'4', 1j]", "9999-Q4",
         {"year": [], "month": {}}, {"columns": [1, None], "data": [[1], 2]}, {"columns": "x", "rows": 3},
         '{"a": 1e999}', "[NaN]", "[" * 5000 + "]" * 5000, "{" * 99 + "}", "a,b\nc,d\ne,f", [2024, 99],
         {"name": "The New York Times", "value": "a newspaper"},
