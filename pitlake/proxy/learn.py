@@ -59,7 +59,7 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
     A tool is commented out, with the reason, if its lines would let no item of its sample pass.
     """
     answers = {tool: answer for tool, answer in samples if answer is not None and not complaint(answer)}
-    lines = [HEAD, 'server = "server"', "reviewed = false"]
+    lines = ['server = "server"', "reviewed = false"]
     for tool in tools:
         name = str(tool["name"])
         properties = (tool["schema"] or {}).get("properties") or {}
@@ -77,7 +77,12 @@ def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mappi
     for reason, names in (("the sample call failed", failed), ("there was no sample call", others - failed)):
         if names:
             lines += ["", f"# Not drafted, because {reason}:", *(f"# {name}" for name in sorted(names))]
-    return "\n".join(lines) + "\n"
+    return "\n".join((HEAD, *map(_on_one_line, lines))) + "\n"
+
+
+def _on_one_line(line: str) -> str:
+    """Return a line of a draft without the control characters that a server's names may contain."""
+    return "".join(sign if sign >= " " and sign != "\x7f" else f"\\u{ord(sign):04x}" for sign in line)
 
 
 def complaint(answer: Mapping[str, Any] | None) -> str:
@@ -152,7 +157,7 @@ def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[lis
 def _trial(lines: list[str], answer: Mapping[str, Any]) -> tuple[str, str]:
     """Return why these lines let nothing of a sample pass, or what they leave out of it; "" for neither."""
     try:
-        policy = from_members(tomllib.loads("\n".join(lines)))
+        policy = from_members(tomllib.loads("\n".join(map(_on_one_line, lines))))
     except (BadInput, tomllib.TOMLDecodeError) as fault:
         return " ".join(str(fault).split()), ""
     now = clock.now()

@@ -25,13 +25,21 @@ _CHANGES = _words("updated modified edited changed revised amended corrected")
 _WEAK = _words(
     """t at on d u update updates edit edits modification revision creation publication release stamp seen filed
     accepted crawled indexed epoch unix utc millis since when instant dtstamp zeit zeitpunkt stand hora heure retrieved
-    fetched"""
+    fetched ingested synced completed closed resolved merged started finished announced captured observed generated
+    expires begin start end until vintage iat checked visited measured effective"""
 )
+_LAST_EVENTS = _words("reply read login activity active sync refresh poll run check visit access view")
 _NOT_OF_DATES = _words(
     """format formats id ids by count type types name names zone range precision source key label status flag basis
     field fields confidence title url method order sort granularity picker offset"""
 )
 _SPANS = _words("full part real half over one first prime life some any every all show long short")
+_TAKEN = _words(
+    """elapsed total processing response lead wait cpu build run execution query load screen watch estimated duration
+    reading cook prep exposure travel flight"""
+)
+_VALID, _PER = _words("valid effective available active"), _words("per volume average avg turnover")
+_OF_DAYS = _words("trading business calendar filing publication publish report market session event settlement")
 _JOINED = re.compile(
     "(?:pub|publish|published|publication|post|posted|update|updated|create|created|creation|mod|modified|modification"
     "|last|file|filed|filing|release|released|accepted|acceptance|edit|edited|change|changed|entry|report|unix|utc"
@@ -51,6 +59,7 @@ STRONG, WEAK, NO = 2, 1, 0
 def kind_of_name(name: str) -> int:
     """Return how a member's name says that it is a time: STRONG, WEAK (it may be something else too) or NO."""
     words = [word.lower() for word in _WORD.findall(plain(name))]
+    is_clock = bool(words) and words[-1] in ("epoch", "unix", "utc")
     while len(words) > 1 and (words[-1] in _UNITS or words[-1].isdigit()):
         words.pop()
     if not words:
@@ -58,6 +67,10 @@ def kind_of_name(name: str) -> int:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last == "time" and before in _SPANS:
         return NO
+    if last == "day" and (before.isdigit() or before in _PER):
+        return NO
+    if (last == "time" and before in _TAKEN) or (last == "day" and before and before not in _OF_DAYS):
+        return WEAK
     is_after_participle = last in ("at", "on") and (before.endswith("ed") or before in ("seen", "sent", "made"))
     is_date_of_kind = bool({"date", "datetime", "timestamp"}.intersection(words)) and last not in _NOT_OF_DATES
     is_time_of_kind = words[0] == "time" and last.endswith("ed")
@@ -65,7 +78,8 @@ def kind_of_name(name: str) -> int:
         return STRONG
     if _JOINED.fullmatch("".join(words)) or _JOINED.fullmatch(last) or _FOREIGN.search(plain(name)):
         return STRONG
-    return WEAK if last in _WEAK else NO
+    is_weak = last in _LAST_EVENTS if before in ("last", "latest") else last in ("from", "to") and before in _VALID
+    return WEAK if is_weak or is_clock or last in _WEAK or words == ["time", "period"] else NO
 
 
 def names_change(name: str) -> bool:
@@ -77,15 +91,18 @@ def names_change(name: str) -> bool:
 _UNSET = frozenset(("", "-", "--", "n/a", "na", "none", "null", "nan", "nat", "nil", "undefined", "not available"))
 _FREQUENCIES = _words(
     """daily weekly monthly quarterly yearly annual annually hourly intraday continuous realtime real-time day week
-    month quarter year hour minute second bmo amc dmh pre-market post-market premarket postmarket after-hours
-    before-market-open market-open market-close after-market-close time-pre-market time-after-hours
-    time-not-supplied all-day"""
+    month quarter year hour minute second bmo amc dmh dmt tns pre-market post-market premarket postmarket after-hours
+    before-market during-market after-market before-open after-close before-market-open market-open market-close
+    after-market-close time-pre-market time-after-hours time-not-supplied not-supplied all-day full-day half-day
+    semiannual semi-annual semiannually ttm ltm ytd iso8601 unixtime date date-time datetime timestamp time string
+    infinity -infinity never forever"""
 )
 LONGEST_COUNT_OF_A_DURATION = 4
 _DURATION = re.compile(
-    r"P(?=.)(?:\d+(?:\.\d+)?[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?|\d+:\d\d:\d\d|\d+(?:[.,]\d+)?"
-    r"|(?:\d+(?:[.,]\d+)?\s*(?:[mun]?s|h|m|d|w|y|mo|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?"
-    r"|quarters?|years?|trading days?)(?:,?\s*and\s+|[\s,]*))+",
+    r"-?P(?=.)(?:\d+(?:\.\d+)?[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?|\d+:\d\d:\d\d|\d+(?:[.,]\d+)?"
+    r"|[<>~≈]?\s*(?:\d+\s*(?:-|to)\s*)?"
+    r"(?:\d+(?:[.,]\d+)?\s*(?:[mun]?s|h|m|d|w|y|mo|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?"
+    r"|quarters?|years?|(?:trading|business) days?)(?:,?\s*and\s+|[\s,]*))+(?:read)?",
     re.IGNORECASE,
 )
 _LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds count from 1970.
@@ -115,4 +132,5 @@ def is_duration_or_zone(text: str) -> bool:
         return False
     if text.lower().replace(" ", "-").replace("_", "-") in _FREQUENCIES or _DURATION.fullmatch(text):
         return not (text.isdecimal() and len(text) > LONGEST_COUNT_OF_A_DURATION) and not _LONG_COUNT.search(text)
-    return is_clock_or_zone(text)
+    start, dash, end = text.partition("-")
+    return is_clock_or_zone(text) or (bool(dash) and is_clock_or_zone(start.strip()) and is_clock_or_zone(end.strip()))

@@ -23,7 +23,7 @@ Orders = tuple[str, ...]
 Pattern = tuple[re.Pattern[str], Orders]
 """A pattern of a day, with the orders in which its groups may be read."""
 DAY = timedelta(days=1)
-LONGEST_TIME = 100
+LONGEST_TIME, LONGEST_PERIOD = 100, 10
 T = TypeVar("T")
 _AROUND = " \t\r\n'\"()[]*`|~#>"
 _ZEROS = str.maketrans("123456789", "000000000")
@@ -43,6 +43,7 @@ _NUMBERED_DAYS = (
     (re.compile(r"(?<![\d:])(\d{4}):(\d\d):(\d\d)(?![\d:])"), ("ymd",)),
     (re.compile(r"(?<!\d)(20\d{2})(\d{2})(\d{2})(?:(?!\d)|(?=[0-2]\d[0-5]\d[0-5]\d(?!\d)))"), ("ymd",)),
     (re.compile(r"(?<![\d.])(\d{1,2})\s?[-/._]\s?(\d{1,2})\s?[-/._]\s?(\d{4})(?!\d)"), ("mdy", "dmy")),
+    (re.compile(r"(?<!\d)(\d{1,2}) thang (\d{1,2}),? (?:nam )?(\d{4})(?!\d)"), ("dmy",)),
     (re.compile(r"(?<!\d)(\d{4})-?W(\d{2})-?(\d)?(?!\d)"), ("ywk",)),
     (re.compile(r"(?<!\d)(\d{4})-(\d{3})(?!\d|-)"), ("yn",)),
 )
@@ -61,7 +62,7 @@ _NAMED_DAYS = (
         ),
         ("dmy",),
     ),
-    (re.compile(rf"(?<!\d)(\d{{4}})[.,]?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
+    (re.compile(rf"(?<!\d)(\d{{4}})(?: m\.|[.,])?[\s/-]*{_MONTH}[\s/-]*{_DAY_NUMBER}(?!\d)", re.IGNORECASE), ("ymd",)),
 )
 _MONTHS_OF_YEARS = (
     (re.compile(rf"\b{_MONTH},?[\s/-]*(?:of\s+|de\s+)?{_YEAR_NUMBER}", re.IGNORECASE), ("my",)),
@@ -83,9 +84,12 @@ _SHORT_DOTTED_DAY = (re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2})(
 _PERIODS = (
     (re.compile(r"(\d{4})[-/.](\d{1,2})"), ("ym",)),
     (re.compile(r"(\d{1,2})[-/.](\d{4})"), ("my",)),
-    (re.compile(r"(\d{4})"), ("y",)),
-    (re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE), ("yq",)),
-    (re.compile(r"Q([1-4])[ -]?(\d{4})", re.IGNORECASE), ("qy",)),
+    (re.compile(r"(\d{4})[ -]?M(\d\d)", re.IGNORECASE), ("ym",)),
+    (re.compile(r"(?:FY ?|CY ?)?((?:19|20|21)\d\d)", re.IGNORECASE), ("y",)),
+    (re.compile(r"(?:FY ?|CY ?)?(\d{4})[ -]?Q([1-4])", re.IGNORECASE), ("yq",)),
+    (re.compile(r"Q([1-4])[ -]?(?:FY ?)?(\d{4})", re.IGNORECASE), ("qy",)),
+    (re.compile(r"(\d{4})[ -]?[HS]([12])", re.IGNORECASE), ("yh",)),
+    (re.compile(r"H([12])[ -]?(\d{4})", re.IGNORECASE), ("hy",)),
 )
 # Digits of a date without separators, of a member whose name says that it is a time.
 _BARE_DAYS = (
@@ -134,16 +138,7 @@ _ZONES: dict[str, tzinfo] = {name: timezone(timedelta(hours=hours)) for name, ho
     for name in names
 }
 _TIME_WORDS = frozenset((*MONTHS, *_ZONES, *WEEKDAYS, *LABELS))
-_QUARTERS_AND_YEARS = (
-    re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
-    re.compile(r"\b(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|FY|H[12])[ '-]*(?P<y>20\d{2}|\d{2})(?!\d)", re.IGNORECASE),
-    re.compile(
-        r"\b(?P<w>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter,?(?: of)?(?: fiscal)? (?P<y>20\d{2})\b",
-        re.IGNORECASE,
-    ),
-)
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_YEAR = re.compile(r"\d{4}")
+_YEAR, _NEAR, _LONG_GAP = re.compile(r"\d{4}"), 120, re.compile(r"[\s/-]{9}")
 _HAS_SHORT_YEAR = re.compile(r"[/.'-]\d{2}(?!\d)")
 
 
@@ -195,7 +190,10 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
         is_count = text.isdecimal() and (len(text) in _DIGITS_OF_COUNTS or not is_day)
         return () if is_count else _compact(whole, zone)
     layout = _layout(text.translate(_ZEROS), is_named_time)
-    if layout and (moment := layout.read(text, zone)):
+    moment = layout.read(text, zone) if layout else None
+    if moment is None and is_named_time and (period := _period(text)):
+        moment = end_of_day(period, zone or NEW_YORK)
+    if moment:
         return (moment,)
     rest, zones = _without_zone(_YEAR_BEFORE_CLOCK.sub(" ", text))
     if not _is_of_time_words(rest):
@@ -203,8 +201,7 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
     spelled_clocks = [*_COLON_CLOCK.finditer(rest)]
     days, rest = _days(_COLON_CLOCK.sub(_blank, rest), is_named_time, _latest_of)
     if is_named_time and not days:
-        periods = ((whole, orders) for pattern, orders in _PERIODS if (whole := pattern.fullmatch(rest.strip())))
-        days = [day for whole, orders in periods if (day := _latest_of(whole, orders))]
+        days = [period for period in (_period(rest.strip()),) if period]
     if not days:
         return ()
     clock_shapes = (*spelled_clocks, *_CLOCK.finditer(rest))
@@ -215,6 +212,15 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
             return (counted_from(later(datetime.combine(days[0], clocks[0]), own_zone), zone),)
         return tuple(end_of_day(day, own_zone) for day in days)
     return ()
+
+
+def _period(text: str) -> date | None:
+    """Return the last day of the month, quarter, half or year that a text is."""
+    if len(text) > LONGEST_PERIOD:
+        return None
+    shapes = ((pattern.fullmatch(text), orders) for pattern, orders in _PERIODS)
+    days = (_latest_of(shape, orders) for shape, orders in shapes if shape)
+    return next((day for day in days if day and day.year < date.max.year), None)
 
 
 def bare_days(digits: str) -> list[date]:
@@ -236,8 +242,10 @@ def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
 
 def days_in(text: str, first_year: int) -> Iterator[date]:
     """Yield every day since a year that a text names, in any usual spelling, and the first day of every such month."""
-    has_year = any(int(year) >= first_year for year in _YEAR.findall(text))
-    has_short_year = _HAS_SHORT_YEAR.search(text)
+    years = [year for year in _YEAR.finditer(text) if int(year[0]) >= first_year]
+    has_year, has_short_year = bool(years), bool(_HAS_SHORT_YEAR.search(text))
+    if not has_short_year and not _LONG_GAP.search(text):
+        text = _around(text, years)
     if has_year:
         yield from _read(text, (*_NUMBERED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
     if has_short_year:
@@ -246,16 +254,16 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
         yield from _read(text, _NAMED_DAYS, first_of_month=True)
 
 
-def names_later_period(text: str, day: date) -> bool:
-    """Return whether a text names a year or a quarter after that of the day."""
-    for pattern in _QUARTERS_AND_YEARS:
-        for shape in pattern.finditer(text):
-            parts = shape.groupdict()
-            quarter = int(parts.get("q") or parts.get("p") or _ORDINALS.get((parts.get("w") or "").lower(), 0))
-            year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
-            if (year, quarter) > (day.year, (day.month + 2) // 3 if quarter else 0):
-                return True
-    return False
+def _around(text: str, years: list[re.Match[str]]) -> str:
+    """Return the parts of a text that are near these years. A month far from a year does not belong to it."""
+    parts = [slice(0, 0)]
+    for year in years:
+        start, end = max(0, year.start() - _NEAR), year.end() + _NEAR
+        if start <= parts[-1].stop:
+            parts[-1] = slice(parts[-1].start, end)
+        else:
+            parts.append(slice(start, end))
+    return " | ".join(text[part] for part in parts)
 
 
 @dataclass(frozen=True)
@@ -415,7 +423,7 @@ def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
             day = date(year, 1, 1) + (int(parts["n"]) - 1) * DAY
             return day if day.year == year else None
         spelled = parts.get("m", "").lower()
-        last_month = 3 * int(parts["q"]) if "q" in parts else 12
+        last_month = 3 * int(parts["q"]) if "q" in parts else 6 * int(parts["h"]) if "h" in parts else 12
         month = MONTHS.get(spelled) or int(spelled or last_month)
         return date(year, month, int(parts.get("d") or (1 if first_of_month else monthrange(year, month)[1])))
     return None

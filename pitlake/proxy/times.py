@@ -22,9 +22,9 @@ from pitlake.proxy.spellings import (
     counted_from,
     days_in,
     instants_of,
-    names_later_period,
     plain,
 )
+from pitlake.proxy.tables import NAMING, begin_with_instants, cells_of, heads_of, named_values, tables_in
 from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
 
 # Sources write 1970-01-01 or an earlier date if they have no date.
@@ -38,25 +38,36 @@ _COUNTS_OF_DAYS = (
 # Counts of hours and minutes since 1970.
 _COUNTS_OF_UNITS = (
     (range(300_000, 700_000), timedelta(hours=1)),
-    (range(15_000_000, 50_000_000), timedelta(minutes=1)),
+    (range(15_000_000, 37_000_000), timedelta(minutes=1)),
 )
+_MONTH_OR_DAY = re.compile(r"(?:19|20|21)\d{4,6}")  # 202403, 2024076
 _LEAST_DATE = 10_000  # Smaller numbers are durations, times of day or years.
 _TIME_OF_DAY = re.compile(r"(?:1?\d|2[0-3])[0-5]\d[0-5]\d")  # 93015 is 09:30:15
 _TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each
-_MILLISECONDS = range(946_684_800_000, 4_102_444_800_000)
 _SECONDS = {"seconds", "_seconds", "epochSecond", "epochSeconds"}
-_NAMING, _HEADS = ("name", "key", "label", "field", "property"), ("columns", "fields", "headers", "header")
 _YEARS = range(1900, 2200)
-LONGEST_COUNT, _HIGHEST_COUNT = 40, 10**20
+LONGEST_COUNT, _LONGEST_NAME, _HIGHEST_COUNT = 40, 40, 10**20
 _LONGEST_PART = 12  # of a day: `September`
-# A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16).
-_CODE = re.compile(r"/?(?:new )?[A-Za-z_.]+\(\s*['\"]?([^()]{1,60}?)['\"]?\s*\)/?")
+# A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16), Timestamp("…", tz="UTC").
+_CODE = re.compile(r"/?(?:new )?([A-Za-z_][\w.]*)\(\s*['\"]?([^()]{1,60}?)['\"]?\s*(?:,\s*\w+=.{1,60})?\)/?")
+_ZONE_OF_CALL = re.compile(r",\s*tz(?:info)?=[\w.]{1,40}(?:\((?:[^()]|\([^()]{0,60}\)){0,80}\))?")
+_CALL = re.compile(r"\b[A-Za-z_][\w.]{0,40}\([^()]{1,120}\)")
 _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
 _ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d(?!\d|.* [A-Za-z])")
 _DIGIT = re.compile(r"\d")
-_COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?)(?:[+-]\d{4})?")
+_COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?(?:[eE]\+?\d\d?)?)(?:[+-]\d{4})?")
 # JSON, also after `data: ` or in a call such as `callback(…)`.
 _DOCUMENT = re.compile(r"[^{\[\n]{0,40}([{\[].*[}\]])[)\";\s]*", re.DOTALL)
+
+_QUARTERS_AND_YEARS = (
+    re.compile(r"(?<![\d.,$€£])(?P<y>20\d{2})(?![\d,]|\.\d)[ -]?(?:Q(?P<q>[1-4]))?", re.IGNORECASE),
+    re.compile(r"\b(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|FY|H[12])[ '-]*(?P<y>20\d{2}|\d{2})(?!\d)", re.IGNORECASE),
+    re.compile(
+        r"\b(?P<w>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter,?(?: of)?(?: fiscal)? (?P<y>20\d{2})\b",
+        re.IGNORECASE,
+    ),
+)
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 
 
 class Undated(ValueError):
@@ -149,9 +160,9 @@ class _Strays:
             if type(low) is type(high) is int:
                 return self._number((high << 32) + (low & 0xFFFFFFFF), max(kind, WEAK))
         is_count = members.keys() & {"nanos", "nanoseconds", "_nanoseconds", "nano"} or members.keys() <= _SECONDS
-        is_named = any(isinstance(members.get(name), str) and kind_of_name(members[name]) for name in _NAMING)
+        is_named = any(isinstance(members.get(name), str) and kind_of_name(members[name]) for name in NAMING)
         inherited = STRONG if is_count else max(kind, WEAK if is_named else NO)
-        heads: list[Any] = next((members[name] for name in _HEADS if isinstance(members.get(name), list)), [])
+        heads = heads_of(members) if any(isinstance(member, list) for member in members.values()) else []
         readable = []
         for name, member in members.items():
             if name in self._ignored:
@@ -160,26 +171,28 @@ class _Strays:
                 self._text(name, WEAK if len(name) in (10, 13) else NO)
             readable.append(self.read(name, member, inherited))
             if heads and isinstance(member, list):
-                self._rows(heads, member)
+                self._rows(["time"] if name == "index" else heads, member)
         return not readable or any(readable)
 
-    def _rows(self, heads: list[Any], rows: list[Any]) -> None:
+    def _rows(self, heads: list[str], rows: list[Any]) -> None:
         """Read the rows of a table by the names of its columns."""
         for row in rows:
-            for head, cell in zip(heads, row if isinstance(row, list) else (), strict=False):
-                if isinstance(head, str) and (kind := kind_of_name(head)) != NO:
+            for head, cell in zip(heads, cells_of(row) or [row], strict=False):
+                if (kind := kind_of_name(head)) != NO:
                     self.read("", cell, min(kind, WEAK))
 
     def _parts(self, members: dict[str, Any]) -> bool:
-        names = {"monthvalue": "month", "dayofmonth": "day"}
+        names = {"monthvalue": "month", "periodname": "month", "dayofmonth": "day"}
         parts = {names.get(name.lower(), name.lower()): member for name, member in members.items()}
         return "month" in parts and self._day(parts.get("year"), parts["month"], parts.get("day"))
 
     def _list(self, name: str, members: list[Any], kind: int) -> bool:
         if kind != NO and self._day(*members[:3]):
             return True
-        if kind == NO and all(isinstance(row, list) and row and _is_milliseconds(row[0]) for row in members):
+        if kind == NO and begin_with_instants(members):
             self._rows(["time"], members)
+        if len(members) == 2 and isinstance(members[0], str) and len(members[0]) <= _LONGEST_NAME:
+            self._rows(members[:1], members[1:])
         readable = [self.read(name, member, kind) for member in members]  # Each may state a time.
         return all(readable)
 
@@ -208,7 +221,10 @@ class _Strays:
             with suppress(Undated):
                 self.instants.append(published(count, form))
                 return True
-        return kind == WEAK or self._digits(count, spelled if spelled.isdecimal() else str(int(count)))
+        digits = spelled if spelled.isdecimal() else str(int(count))
+        if kind == WEAK and not _MONTH_OR_DAY.fullmatch(digits) and int(count) not in _COUNTS_OF_UNITS[-1][0]:
+            return True
+        return self._digits(count, digits) or kind == WEAK
 
     def _digits(self, count: float, digits: str) -> bool:
         """Read a number under a name of time that does not count seconds: of days, hours or minutes, or a date."""
@@ -223,15 +239,15 @@ class _Strays:
         text = spelled.strip()
         if ("{" in text or "[" in text) and self._json(text, kind):
             return True
-        if "\n" in text:
-            self._table(text.splitlines())
+        if "\n" in text or "</" in text or "/>" in text:
+            self._tables(text)
         if stated_times := self.stated(text, kind):
             self.instants += [moment for moment in stated_times if moment >= EARLIEST]
             return True
         if kind == NO or is_unset(text):
             return True
         if len(text) <= LONGEST_COUNT and (whole := _COUNT.fullmatch(text)):
-            return self._number(float(whole[1]) if "." in whole[1] else int(whole[1]), kind, whole[1])
+            return self._number(int(whole[1]) if whole[1].lstrip("-").isdecimal() else float(whole[1]), kind, whole[1])
         return is_duration_or_zone(text) or (kind == WEAK and not is_relative(text))
 
     def _json(self, text: str, kind: int) -> bool:
@@ -242,13 +258,14 @@ class _Strays:
                 return self.read("", documents, kind)
         return False
 
-    def _table(self, lines: list[str]) -> None:
-        """Read the cells of a text that is a table, such as CSV or Markdown's."""
-        for mark, least in (("\t", 2), ("|", 2), (",", 3), (";", 3)):
-            if len(lines) >= least and mark in lines[0] and len({line.count(mark) for line in lines}) == 1:
-                heads, *rows = ([cell.strip() for cell in line.split(mark)] for line in lines)
-                self.read("", rows, NO)
-                self._rows(heads, rows)
+    def _tables(self, text: str) -> None:
+        """Read the cells of tables in a text, and the values that it names."""
+        for heads, *rows in tables_in(text):
+            self.read("", [heads, *rows], NO)
+            self._rows(heads, rows)
+        for name, spelled in named_values(text):
+            if kind_of_name(name) != NO:
+                self.read("", spelled, WEAK)
 
     def stated(self, text: str, kind: int) -> Sequence[datetime]:
         """Return the instants that a text as a whole states."""
@@ -261,13 +278,15 @@ class _Strays:
                 except Undated:
                     continue
         if code := _CODE.fullmatch(text):
-            return self._code(code[1])
+            return self._code(*code.groups())
         return instants_of(text, self._zone, is_named_time=kind != NO)
 
-    def _code(self, inner: str) -> Sequence[datetime]:
+    def _code(self, name: str, inner: str) -> Sequence[datetime]:
         """Read the argument of a call such as ISODate(…)."""
         if numbers := _NUMBERS.fullmatch(inner):
-            inner = "-".join(part.zfill(2) for part in numbers.groups())
+            year, month, day = map(int, numbers.groups())
+            month += name == "Date" and month < 12  # JavaScript's first month is 0.
+            inner = f"{year}-{month:02}-{day:02}"
         if count := _COUNT.fullmatch(inner):
             before = len(self.instants)
             self._number(int(float(count[1])), WEAK)
@@ -279,16 +298,24 @@ def _document(text: str) -> Any:
     """Return what a text states as JSON, or as Python writes it; None for anything else."""
     if (shape := _DOCUMENT.fullmatch(text.strip().lstrip("\ufeff"))) is None:
         return None
-    for read_text, part in ((json.loads, shape[0]), (json.loads, shape[1]), (ast.literal_eval, shape[1])):
+    for read_text, part in ((json.loads, shape[0]), (json.loads, shape[1]), (_literal, shape[1])):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             document = read_text(part)
             return _document(document) if isinstance(document, str) else document
     return None
 
 
-def _is_milliseconds(count: Any) -> bool:
-    """Return whether a number without a name is likely to be an instant."""
-    return type(count) is int and count in _MILLISECONDS
+def _literal(text: str) -> Any:
+    """Parse a value as Python writes it, with calls such as datetime.date(2024, 2, 16) as texts."""
+    try:
+        document = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        document = ast.literal_eval(_CALL.sub(lambda call: repr(call[0]), _ZONE_OF_CALL.sub("", text)))
+    return json.loads(json.dumps(document, default=_listed, skipkeys=True))
+
+
+def _listed(value: Any) -> Any:
+    return sorted(map(str, value)) if isinstance(value, set) else str(value)
 
 
 def is_up_to(text: str, as_of: datetime, zone: tzinfo | None, form: str = ISO) -> bool:
@@ -297,10 +324,22 @@ def is_up_to(text: str, as_of: datetime, zone: tzinfo | None, form: str = ISO) -
     return bool(stated_times) and max(stated_times) <= as_of
 
 
+def _names_later_period(text: str, day: date) -> bool:
+    """Return whether a text names a year or a quarter after that of the day."""
+    for pattern in _QUARTERS_AND_YEARS:
+        for shape in pattern.finditer(text):
+            parts = shape.groupdict()
+            quarter = int(parts.get("q") or parts.get("p") or _ORDINALS.get((parts.get("w") or "").lower(), 0))
+            year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
+            if (year, quarter) > (day.year, (day.month + 2) // 3 if quarter else 0):
+                return True
+    return False
+
+
 def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:
     """Return whether a text names a day after this one, in any usual spelling. Of two readings the later one counts.
 
     periods: whether a year or a quarter after that of the day counts too.
     """
     text = plain(text)
-    return any(named_day > day for named_day in days_in(text, day.year)) or (periods and names_later_period(text, day))
+    return any(named_day > day for named_day in days_in(text, day.year)) or (periods and _names_later_period(text, day))

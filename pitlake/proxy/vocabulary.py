@@ -3,32 +3,38 @@
 import unicodedata
 
 # English, German, French, Spanish, Italian, Portuguese, Dutch, Danish, Norwegian, Swedish, Catalan, Romanian, Polish,
-# Czech, Croatian, Hungarian, Finnish, Turkish, Indonesian, Russian, Ukrainian and Greek.
+# Czech, Slovak, Croatian, Serbian, Slovene, Hungarian, Finnish, Estonian, Latvian, Lithuanian, Turkish, Indonesian,
+# Russian, Ukrainian, Bulgarian, Greek, Arabic and Hebrew.
 _MONTHS = """\
 january jan januar jänner jaenner janvier janv enero ene gennaio gen janeiro januari gener ianuarie stycznia styczeń
- ledna leden siječnja tammikuuta tammikuu ocak oca января январь янв січня ιανουαρίου
+ ledna leden siječnja tammikuuta tammikuu ocak oca января январь янв січня ιανουαρίου януари januara január januára
+ jaanuar janvāris sausio يناير ינואר בינואר
 february feb februar feber février févr fév febrero febbraio fevereiro februari febrer februarie lutego luty února únor
- veljače helmikuuta helmikuu şubat şub февраля февраль фев февр лютого φεβρουαρίου
+ veljače helmikuuta helmikuu şubat şub февраля февраль фев февр лютого φεβρουαρίου февруари februara február februára
+ veebruar februāris vasario فبراير פברואר בפברואר
 march mar märz maerz mär mrz mars marzo março maart mrt marts marca marzec března březen març martie ožujka március
- maaliskuuta maaliskuu mart maret марта март мар березня μαρτίου
-april apr avril avr abril abr aprile aprilie kwietnia kwiecień dubna duben travnja április huhtikuuta huhtikuu nisan nis
- апреля апрель апр квітня απριλίου
+ maaliskuuta maaliskuu mart maret марта март мар березня μαρτίου marta märts marec kovo مارس מרץ במרץ
+april apr avril avr abril abr aprile aprilie kwietnia kwiecień dubna duben travnja április huhtikuuta huhtikuu nisan
+ nis апреля апрель апр квітня απριλίου април aprila apríl apríla aprill aprīlis balandžio أبريل ابريل אפריל באפריל
 may mai mayo maggio mag maio mei maj maja maig května květen svibnja május toukokuuta toukokuu mayıs мая май травня
- μαΐου
+ μαΐου máj mája maijs gegužės مايو מאי במאי
 june jun juni juin junio giugno giu junho juny iunie czerwca czerwiec června červen lipnja június kesäkuuta kesäkuu
- haziran haz июня июнь июн червня ιουνίου
+ haziran haz июня июнь июн червня ιουνίου юни juna jún júna juuni jūnijs junij birželio يونيو יוני ביוני
 july jul juli juillet juil julio luglio lug julho juliol iulie lipca lipiec července červenec srpnja július heinäkuuta
- heinäkuu temmuz tem июля июль июл липня ιουλίου
+ heinäkuu temmuz tem июля июль июл липня ιουλίου юли jula júl júla juuli jūlijs julij liepos يوليو יולי ביולי
 august aug août aou agosto ago augustus augusti agost sierpnia sierpień srpna srpen kolovoza augusztus elokuuta elokuu
- ağustos ağu agustus августа август авг серпня αυγούστου
+ ağustos ağu agustus августа август авг серпня αυγούστου avgusta avgust augusta augusts rugpjūčio أغسطس אוגוסט באוגוסט
 september sep sept septembre septiembre settembre set setembro setembre septembrie września wrzesień září rujna
- szeptember syyskuuta syyskuu eylül eyl сентября сентябрь сен сент вересня σεπτεμβρίου
+ szeptember syyskuuta syyskuu eylül eyl сентября сентябрь сен сент вересня σεπτεμβρίου септември septembra septembris
+ rugsėjo سبتمبر ספטמבר בספטמבר
 october oct oktober okt octobre octubre ottobre ott outubro out octombrie października październik října říjen október
- lokakuuta lokakuu ekim eki октября октябрь окт жовтня οκτωβρίου
+ lokakuuta lokakuu ekim eki октября октябрь окт жовтня οκτωβρίου октомври oktobra októbra oktoober oktobris spalio
+ أكتوبر אוקטובר באוקטובר
 november nov novembre noviembre novembro noiembrie listopada listopadu listopad studenoga marraskuuta marraskuu kasım
- kas ноября ноябрь ноя листопада νοεμβρίου
+ kas ноября ноябрь ноя листопада νοεμβρίου ноември novembra novembris lapkričio نوفمبر נובמבר בנובמבר
 december dec dezember dez décembre déc diciembre dic dicembre dezembro desember des desembre decembrie grudnia grudzień
- prosince prosinec prosinca joulukuuta joulukuu aralık ara декабря декабрь дек грудня δεκεμβρίου\
+ prosince prosinec prosinca joulukuuta joulukuu aralık ara декабря декабрь дек грудня δεκεμβρίου декември decembra
+ detsember decembris gruodžio ديسمبر דצמבר בדצמבר\
 """
 _WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday friday saturday sunday
     montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
@@ -47,7 +53,8 @@ _WEEKDAYS = """mon tue tues wed thu thur thurs fri sat sun monday tuesday wednes
     周一 周二 周三 周四 周五 周六 周日 星期一 星期二 星期三 星期四 星期五 星期六 星期日"""
 _LABELS = """at of on the as by from to until since and date time last first updated update published post edited
     modified created released filed added effective posted st nd rd th er e de del der den dem am um uhr le à a m p pm h
-    t w standard daylight summer local noon midnight il el o close data last trade through kl om op г року år
+    t w d fy cy thang nam ngay standard daylight summer local noon midnight il el o close data last trade through kl
+    om op г року år
     stand zuletzt aktualisiert geändert veröffentlicht mis mise jour publié modifié actualizado publicado modificado
     em aggiornato pubblicato atualizado às bijgewerkt gepubliceerd opdateret uppdaterad oppdatert publisert publicerad
     zaktualizowano opublikowano aktualizováno publikováno frissítve julkaistu päivitetty güncellendi обновлено

@@ -58,6 +58,13 @@ _MONTHS = {
     "short es": "ene feb mar abr may jun jul ago sep oct nov dic",
     "short pt": "jan fev mar abr mai jun jul ago set out nov dez",
     "short ru": "янв фев мар апр май июн июл авг сен окт ноя дек",
+    "sk": "januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra",
+    "bg": "януари февруари март април май юни юли август септември октомври ноември декември",
+    "et": "jaanuar veebruar märts aprill mai juuni juuli august september oktoober november detsember",
+    "lt": "sausio vasario kovo balandžio gegužės birželio liepos rugpjūčio rugsėjo spalio lapkričio gruodžio",
+    "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
+    "he": "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
+    "vi": "1 2 3 4 5 6 7 8 9 10 11 12",
     "fi": "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta"
     " marraskuuta joulukuuta",
 }  # fmt: skip
@@ -84,6 +91,10 @@ _FOREIGN = {
     "short es": ("{d} de {m}. de {y}", "vie, {d} {m} {y}"),
     "short pt": ("{d} de {m}. de {y}", "sexta-feira, {d} de {m} de {y}"),
     "short ru": ("пт, {d} {m} {y}",),
+    **dict.fromkeys(("bg", "ar", "he"), ("{d} {m} {y}",)),
+    **dict.fromkeys(("sk", "et"), ("{d}. {m} {y}",)),
+    "lt": ("{y} m. {m} {d} d.",),
+    "vi": ("{d} tháng {m}, {y}", "Ngày {d} tháng {m} năm {y}"),
 }
 # Names under which texts and numbers are times.
 NAMES = ("updated", "lastEdit", "date_modified", "updatedAt", "modified_utc", "timestamp", "pubDate", "Last Refreshed")
@@ -131,6 +142,21 @@ def true_values(moment):
             [[millis - 9, 1.5], [millis, 1.6]], f"{row}\n{row}", f"data: {row}", f"callback({row});", json.dumps(row),
             f"\ufeff{row}", str({"updated": iso}), f"date,close\n2024-01-02,1\n{moment:%Y-%m-%d},2",
             f"close\tupdated\n1\t{seconds}", f"| date | v |\n|---|---|\n| {moment:%b %d, %Y} | 3 |",
+            f"# Bars\n\n| date | v |\n|---|---|\n| {moment:%b %d, %Y} | 3 |\n\nSource: N",
+            f'id,Updated,Note\n1,"{moment:%b %d, %Y}","a, b"\n2,,c', f"Bars\n{moment:%Y-%m-%d}   1.5   2.5\n" * 2,
+            f"<table><tr><th>A</th><th></th></tr><tr><td>1</td><td>{moment:%b %d, %Y}</td></tr></table>",
+            f"a\n- Last updated: {iso}\nb",
+            f"<item><pubDate>{iso}</pubDate></item>", f'<time datetime="{iso}">Friday</time>',
+            f'<row LastEdit="{iso}"/>',
+            str([(1, moment)]), str([{"a": moment}]), f"numpy.datetime64('{iso[:19]}')",
+            f"Timestamp('{iso}', tz='UTC')",
+            f"Date({moment.year},{moment.month - 1},{moment.day})",
+            {"columns": ["v"], "index": [seconds], "data": [[1]]},
+            {"columns": [{"name": "updated"}], "rows": [[seconds]]}, {"column_names": ["Date"], "data": [[seconds]]},
+            {"schema": {"fields": [{"name": "ts"}]}, "rows": [{"f": [{"v": f"{seconds:.9E}"}]}]},
+            [[seconds - 9, "1"], [seconds, "2"]], [[float(seconds), "1"], [seconds - 9.5, "2"]], [[str(millis), "1.5"]],
+            [[millis * 1000, 1]], [["updated", seconds]], {"Name": "LastModified", "Value": str(seconds)},
+            {"year": f"{moment.year}", "period": f"M{moment.month:02}", "periodName": f"{moment:%B}"},
         )
     ]  # fmt: skip
     pairs += [(name, value) for name in ("updated", "edited_at") for value in objects]

@@ -126,6 +126,21 @@ def test_a_tool_that_lets_nothing_pass_is_commented_out_with_the_reason(document
     assert f"# Commented out: {reason}" in text
 
 
+def test_control_characters_in_names_of_a_server_add_no_line_to_a_draft():
+    member, line = "total_\x7f", 'x_time\n[tools.any]\nfields = ["a"]'
+    answer = text_answer({"rows": [{"date": "2024-02-14", member: 1, "ok": 2, line: "?"}, {"date": "2024-02-14"}]})
+    text = draft([tool("search"), tool(line)], [("search", answer)])
+    policy = parse(text.replace("reviewed = false", "reviewed = true"))
+    assert [*policy.tools] == ["search"]
+    assert member in policy.tools["search"].fields
+
+
+def test_json_that_a_tool_wrote_twice_is_read():
+    answer = text_answer(json.dumps([{"date": "2024-02-14", "title": "old"}]))
+    policy = parse(draft([tool("search")], [("search", answer)]).replace("reviewed = false", "reviewed = true"))
+    assert len(cut_answer(answer, policy.tools["search"], instant(AS_OF), name="n").rows) == 1
+
+
 def test_only_arguments_that_limit_the_time_are_bound_to_it():
     names = ("max_count", "max_chars", "to_currency", "end_user", "end_timestamp", "maxTime")
     log = tool("log", **{name: {"type": "integer"} for name in names})

@@ -116,6 +116,31 @@ def test_digits_under_a_name_of_time_are_read_as_the_latest_time_that_they_may_b
     assert iso(max(stray_instants({"updated": value}, None))) == latest
 
 
+@pytest.mark.parametrize(
+    ("value", "latest"),
+    [
+        (202403, "2024-04-01T04:00:00Z"), ("202403", "2024-04-01T04:00:00Z"), (2024076, "2024-03-17T04:00:00Z"),
+        (28467840, "2024-02-16T08:01:00Z"), ("2024-03", "2024-04-01T04:00:00Z"),
+    ],
+)  # fmt: skip
+def test_so_are_months_and_minutes_under_a_name_that_may_be_something_else(value, latest):
+    for name in ("t", "d", "at", "u"):
+        assert iso(max(stray_instants({name: value}, None))) == latest
+        assert stray_instants({name: 16.5}, None) == stray_instants({name: 45_678}, None) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "latest"),
+    [
+        ("Q4 2022", "2023-01-01T05:00:00Z"), ("2022-Q2", "2022-07-01T04:00:00Z"), ("FY2020 Q2", "2020-07-01T04:00:00Z"),
+        ("2022-S1", "2022-07-01T04:00:00Z"), ("H2 2022", "2023-01-01T05:00:00Z"), ("2023M11", "2023-12-01T05:00:00Z"),
+        ("FY2023", "2024-01-01T05:00:00Z"),
+    ],
+)  # fmt: skip
+def test_a_period_under_a_name_of_time_counts_at_its_end(value, latest):
+    assert list(map(iso, stray_instants({"date": value, "ttl": {"seconds": "3600"}}, None))) == [latest]
+
+
 @pytest.mark.parametrize("value", [7_654_321, "7654321", 67_890, 99_999_999, "1708070400 seconds", "1708070400000ms"])
 def test_a_number_under_a_name_of_time_that_no_time_has_is_undated(value):
     with pytest.raises(Undated):
@@ -141,7 +166,13 @@ def test_names_of_times_in_other_languages_are_times(name):
             stray_instants({name: value}, None)
 
 
-@pytest.mark.parametrize("name", ["epoch", "unix", "utc", "when", "since", "DTSTAMP"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "epoch", "unix", "utc", "when", "since", "DTSTAMP", "ingested", "closed", "end_ms", "valid_from", "lastLogin",
+        "latest_reply", "commit_epoch", "sent_utc",
+    ],
+)  # fmt: skip
 def test_a_count_under_a_clock_s_name_is_a_time(name):
     assert list(map(iso, stray_instants({name: 1_708_070_400}, None))) == ["2024-02-16T08:00:00Z"]
 
@@ -160,7 +191,11 @@ def test_a_change_without_its_time_is_undated():
         ("dataInsights", "x"), ("data_publisher", "P"), ("ultimate_parent", "P"), ("candidate", "somebody"),
         ("publisher", "P"), ("mandate", "x"), ("update_id", "x7"), ("time_in_force", "day"), ("full_time", "yes"),
         ("lastUpdateSummary", "prose"), ("response_time", 0.25), ("duration", "PT5M"), ("t", "text"), ("times", 3),
-        ("published", True), ("update", "The company lifts its guidance"),
+        ("published", True), ("update", "The company lifts its guidance"), ("elapsed_time", 45_678),
+        ("totalTime", 14_400_000), ("lead_time_seconds", 864_000), ("volume_per_day", 30_678_901), ("last_day", 56_789),
+        ("averageVolume10Day", 30_678_901), ("time", "iso8601"), ("time", "Before Market"), ("time", "Semi-Annual"),
+        ("valid_to_date", "infinity"), ("updated", "never"), ("time", "7-10 business days"), ("time", "1 minute read"),
+        ("time", "< 1 min"), ("date", "TTM"), ("time", "9:30 - 16:00"), ("time", "09:30–16:00 ET"),
     ],
 )  # fmt: skip
 def test_durations_zones_and_other_names_state_no_time(name, value):
@@ -177,6 +212,7 @@ def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled
     "value",
     [
         {"low": None, "high": "x", "unsigned": 1}, {"seconds": float("inf")}, float("nan"), 10**400, [[]],
+        "[(1, 2), {3}, b'4', 1j]", "9999-Q4",
         {"year": [], "month": {}}, {"columns": [1, None], "data": [[1], 2]}, {"columns": "x", "rows": 3},
         '{"a": 1e999}', "[NaN]", "[" * 5000 + "]" * 5000, "{" * 99 + "}", "a,b\nc,d\ne,f", [2024, 99],
         {"name": "The New York Times", "value": "a newspaper"},
@@ -184,7 +220,7 @@ def test_a_count_whose_digits_look_like_a_day_of_1723_is_a_count(digits, spelled
     ids=lambda value: repr(value)[:20],
 )  # fmt: skip
 def test_values_in_the_form_of_a_time_that_state_none(value):
-    assert stray_instants({"x": value}, None) == []
+    assert stray_instants({"x": value, "t": value}, None) == []
 
 
 def test_a_week_ends_on_its_sunday():
@@ -199,7 +235,8 @@ def test_an_afternoon_and_an_era_are_read():
 
 def test_prose_in_other_members_is_not_judged():
     call = "The company will hold its call on 22 February 2024 at 17:00 ET."
-    assert stray_instants({"body": call, "note": "It was updated on March 5, 2024."}, None) == []
+    invitation = "Date:   Thursday, February 22, 2024\nTime:   5:00 p.m. ET\nUpdated guidance for March 5, 2024"
+    assert stray_instants({"body": call, "note": "It was updated on March 5, 2024.", "text": invitation}, None) == []
 
 
 def test_a_time_of_the_same_day_is_read_to_the_minute():
@@ -259,6 +296,9 @@ def test_an_item_states_times_at_any_depth_and_under_any_name():
 )  # fmt: skip
 def test_a_text_that_names_a_later_day_is_seen(text):
     assert names_later_day(text, date(2024, 2, 15))
+    prose = "Northwind raised its outlook by 5 percent in May as planned. " * 9
+    assert names_later_day(f"{prose}{text} {prose}2026", date(2024, 2, 15))
+    assert not names_later_day(f"{prose}2024 {prose}2026 {prose}", date(2024, 2, 15))
 
 
 @pytest.mark.parametrize(
