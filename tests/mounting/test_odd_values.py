@@ -141,6 +141,21 @@ def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
         mounted(lake, table, key=[key])
 
 
+ALPHABETS = {
+    "代码": "代码", "株価（円）": "株価_円", "Цена, руб.": "цена_руб", "Größe": "größe", "Gro\u0308ße": "größe", "कीमत": "कीमत",
+    "ＥＰＳ": "eps", "E.P.S. ²": "e_p_s_2", "_Émission__1": "émission_1", "2024 EPS": "c_2024_eps", "📈": "c_",
+}  # fmt: skip
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("column", "name"), ALPHABETS.items())
+def test_a_column_keeps_the_letters_of_its_alphabet(lake, tmp_path, column, name):
+    (tmp_path / "own.csv").write_text(f'"{column}",价格,seen\nQBG,1.5,2024-01-01\n')
+    for key in (column, name):
+        assert mounted(lake, tmp_path / "own.csv", key=[key], available_at="SEEN").rows == 1
+    assert rows(lake, None, f"{name}, 价格") == [("QBG", 1.5)]
+
+
 def test_the_name_of_a_renamed_column_may_be_taken(lake):
     table = pa.table({"source_available_at": ["x"], "ticker": ["QBG"], "available_at": ["2024-01-01"]})
     with pytest.raises(BadInput, match="columns: two columns would be called source_available_at; rename one of them"):

@@ -7,6 +7,7 @@ latest counts. A table without that column has one row per key, known since it w
 import json
 import re
 import tomllib
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import timedelta
@@ -14,7 +15,7 @@ from functools import cache, cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pitlake.contract import NAME, TYPES, Column, Dataset, GapRule
+from pitlake.contract import NAME, TYPES, Column, Dataset, GapRule, is_column_name
 from pitlake.datasets import all_datasets
 from pitlake.datasets._shared import FUTURE
 from pitlake.errors import BadInput
@@ -233,9 +234,13 @@ def check_name(name: str) -> None:
 
 
 def lake_name(source: str, names: Collection[str] = ()) -> str:
-    """Return the lake's name for a table's column. names: names already used. Raises BadInput."""
-    name = re.sub(r"[^a-z0-9]+", "_", source.strip().lower()).strip("_")
-    name = f"c_{name}" if not name[:1].isalpha() else name
+    """Return the lake's name for a table's column. names: names already used. Raises BadInput.
+
+    Letters of every alphabet stay, in one spelling: an accent may be a character of its own in the table.
+    """
+    text = unicodedata.normalize("NFKC", source).lower()
+    name = re.sub("_+", "_", "".join(each if f"a{each}".isidentifier() else "_" for each in text)).strip("_")
+    name = name if is_column_name(name) else f"c_{name}"
     if name in names:
         raise BadInput("columns", f"two columns would be called {name}", "rename one of them")
     return name

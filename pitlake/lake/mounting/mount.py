@@ -187,12 +187,13 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
 
 
 def _column(names: Mapping[str, str], flag: str, name: str) -> str:
-    """Return the lake's name of a column, given its name in the table or in the lake."""
+    """Return the lake's name of a column, given its name in the table or in the lake, in any case."""
     if not name or name in names.values():
         return name
-    if name not in names:
+    its_name = names.get(name, contract.lake_name(name))
+    if its_name not in names.values():
         raise BadInput(flag, f"the table has no column {name!r}", f"its columns are {', '.join(names)}")
-    return names[name]
+    return its_name
 
 
 def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
