@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.errors import BadInput
+from pitlake.lake.mounting import source
 from pitlake.session import sealing
 from tests.mounting.test_mount import gaps, rows
 
@@ -203,6 +204,17 @@ def test_a_later_file_of_other_looks_has_the_texts_of_the_contract(lake, tmp_pat
     mounted(lake, as_csv(tmp_path, ["QBG,2024-01-01,x,a"]), partial=True)
     lake.mount(as_csv(tmp_path, [f"{later},2024-01-01,{later},{later}"]), "estimates")
     assert (later, later, later) in rows(lake, None, "ticker, value, note")
+
+
+@pytest.mark.parametrize("name", ["own.csv", "own.jsonl"])
+def test_a_text_is_parsed_once_so_that_each_pass_reads_the_same_rows(tmp_path, name):
+    (tmp_path / "own.csv").write_text('ticker,value,note\n007,"1,5",\n"",,12345678901234567890123\n"8"," 2.5 ",\n')
+    (tmp_path / "own.jsonl").write_text('{"note": 123456789012345678901, "value": 1.50}\n')
+    with source.opened(tmp_path / name) as reader:
+        (tmp_path / name).write_text("")
+        values = reader.connection.sql(f"FROM {reader.rows}").fetchall()
+    texts = [("007", "1,5", None), (None, None, "12345678901234567890123"), ("8", " 2.5 ", None)]
+    assert values == (texts if name == "own.csv" else [("123456789012345678901", 1.5)])
 
 
 def test_identifiers_of_json_lines_keep_their_spelling(lake, tmp_path):
