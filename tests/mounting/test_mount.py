@@ -366,6 +366,22 @@ def test_a_contract_that_was_edited_is_obeyed(lake):
         lake.mount(estimates(), "estimates", available_at="published_at")
 
 
+@pytest.mark.parametrize("key", [(), ("ticker", "period")])
+def test_a_contract_may_get_a_column_and_can_lose_none(lake, key):
+    mounted(lake, estimates(), key=key)
+    path = lake.root / contract.key_of("estimates")
+    text = path.read_text()
+    path.write_text(text + '\n[[columns]]\nname = "more"\ntype = "string"\n')
+    done = lake.mount(estimates(more=[None, None, "x"]), "estimates")
+    assert (done.unchanged, done.published, done.deleted) == (2, 1, 0)
+    before = {*lake.root.rglob("*")}
+    for change in (text, path.read_text().replace('"eps"\ntype = "float"', '"eps"\ntype = "int"')):
+        path.write_text(change)
+        with pytest.raises(BadInput, match=r"the lake stores (more as string, .* no such|eps as double, .* int64 for)"):
+            lake.mount(estimates(more=["y"] * 3), "estimates")
+    assert {*lake.root.rglob("*")} == before
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -49,14 +49,14 @@ DELETED = GapRule(
 )
 MOST_REFUSED = 0.01
 KINDS: dict[str, type] = {"trust_dates": bool, "partial": bool, "most_refused": float}
-_LISTS = ("columns", "key", "not_before")
+_LISTS = ("columns", "key", "not_before", "named_by")
 _MEANINGS = {False: "The value as the source table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
-# The contract of a mounted table. You may edit titles, meanings, units and limits, and remove columns to leave them out
-# of the lake. Do not change available_at, not_before, until, key, time_format, timezone, lag: they date and identify
-# the rows."""
+# The contract of a mounted table. You may edit titles, meanings, units and limits, and add columns of the table. Do not
+# remove columns, and do not change available_at, not_before, until, key, named_by, time_format, timezone, lag: they date
+# and identify the rows."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class Mount:
         timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
         lag: the delay after that instant, such as "1 day".
         not_before: columns of times before which a row was not known either, such as an end or an edit.
+        named_by: the columns, by their name in the table, whose content names a row of a table without a key.
         until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
             another one at its end.
         time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
@@ -98,6 +99,7 @@ class Mount:
     timezone: str = ""
     lag: str = ""
     not_before: tuple[str, ...] = ()
+    named_by: tuple[str, ...] = ()
     until: str = ""
     time_format: str = ""
     midnights: str = ""
@@ -266,8 +268,8 @@ def spell(mount: Mount) -> bytes:
         "lag",
     )
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
-    lists = ("key", "not_before") if mount.not_before else ("key",)
-    lines += [f"{name} = [{', '.join(map(_text, getattr(mount, name)))}]" for name in lists]
+    lists = {name: getattr(mount, name) for name in _LISTS[1:]}
+    lines += [f"{name} = [{', '.join(map(_text, listed))}]" for name, listed in lists.items() if listed]
     lines += [f"{name} = true" for name in ("trust_dates", "partial") if getattr(mount, name)]
     lines += [f"most_refused = {mount.most_refused}"] if mount.most_refused != MOST_REFUSED else []
     for mounted in mount.columns:
@@ -292,7 +294,7 @@ def parse(content: bytes, place: str) -> Mount:
         return Mount(
             columns=tuple(_column(number, facts_of) for number, facts_of in enumerate(columns, 1)),
             key=tuple(_checked(facts, "key", list)),
-            not_before=tuple(_checked(facts, "not_before", list)) if "not_before" in facts else (),
+            **{name: tuple(_checked(facts, name, list)) for name in _LISTS[2:] if name in facts},
             **_options(facts),
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -13,6 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+import pyarrow.parquet as parquet
+
 from pitlake.contract import RESERVED, Column, Dataset
 from pitlake.errors import BadInput
 from pitlake.gate.rules import is_forbidden_key
@@ -115,7 +117,11 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     previous = contract.read(doors.store, wish.name)
     named_by: dict[str, str] | None = {} if wish.key_columns == () else None
     if previous is not None and previous.key == (ROW,):
-        named_by = {mounted.source: mounted.column.type for mounted in previous.columns if mounted.source != ROW}
+        named_by = {
+            mounted.source: mounted.column.type
+            for mounted in previous.columns
+            if mounted.source != ROW and (not previous.named_by or mounted.source in previous.named_by)
+        }
     with source.opened(table, named_by=named_by, is_text=_stays_text(previous, wish)) as reader:
         its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
         reading_of = MountReading(reader, its, doors.now())
@@ -157,6 +163,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
         name=wish.name,
         columns=tuple(its),
         key=tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,)),
+        named_by=() if wish.key_columns else tuple(name for name in names if name != ROW),
         **columns,
         **wish.plain,
     )
@@ -219,11 +226,27 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
     return previous
 
 
+def _refuse_other_columns(mount: Mount, files: Sequence[DataFile]) -> None:
+    """Raise BadInput if the contract lacks a column that the lake stores, or has another type for it."""
+    if not files:
+        return
+    types = {field.name: field.type for field in mount.dataset.arrow_schema}
+    for field in parquet.read_schema(files[-1].path):
+        if types.get(field.name) != field.type:
+            problem = f"the lake stores {field.name} as {field.type}, and the contract has " + (
+                f"{types[field.name]} for it" if field.name in types else "no such column"
+            )
+            next_step = f"change {contract.key_of(mount.name)} back, or mount the table under another name"
+            raise BadInput("columns", problem, next_step)
+
+
 def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     with doors.stage(mount.dataset, _run_id(table.source)) as stage:
+        files = doors.files(mount.name)
+        _refuse_other_columns(mount, files)
         table.stage_into(stage, doors.progress)
-        deletions = table.deletions(stage.load(), doors.files(mount.name))
+        deletions = table.deletions(stage.load(), files)
         stage.add(None, None, deletions, extracted=len(deletions))
         if not mount.partial:
             stage.cover()
