@@ -194,6 +194,8 @@ WRONG = [
     ({"table": estimates(raw=[b"x"] * 3)}, "columns: raw is BLOB"),
     ({"table": estimates().slice(0, 0)}, "the table: has no rows"),
     ({"table": [1, 2]}, "the table: a list is not a table"),
+    ({"table": pd.Series([1], name="ticker")}, "the table: is not a frame that Arrow can read"),
+    ({"table": estimates(published_at=pa.nulls(3))}, "available_at: published_at has no value; name a column of times"),
     ({"table": "nowhere.parquet"}, "the table: there is no file nowhere.parquet"),
     ({"table": __file__}, "the table: files that end in .py"),
 ]

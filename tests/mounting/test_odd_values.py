@@ -128,6 +128,25 @@ def test_identifiers_of_whole_decimals_stay_apart(lake):
     assert rows(lake, None, "ticker") == [(number,) for number in ids]
 
 
+CENTS = [Decimal("12345678901234567.01"), Decimal("12345678901234567.02")]
+ALIKE = {
+    "decimals of a float": pa.array(CENTS, pa.decimal128(19, 2)),
+    "few decimals": pa.array([Decimal("0.01"), Decimal("0.02")], pa.decimal128(15, 2)),
+    "nanoseconds": pa.array([1_708_012_800_000_000_001, 1_708_012_800_000_000_002], pa.timestamp("ns", "UTC")),
+    "wide integers": pa.array([2**64 - 1, 2**64 - 2], pa.uint64()),
+}
+
+
+@pytest.mark.parametrize("ticker", ALIKE.values(), ids=ALIKE)
+def test_two_keys_that_a_type_of_the_lake_makes_equal_are_never_one_row(lake, ticker):
+    table = pa.table({"ticker": ticker, "seen": ["2024-02-15"] * 2, "value": [1, 1]})
+    if "decimal" in str(ticker.type):
+        assert mounted(lake, table).published == 2
+        return
+    with pytest.raises(BadInput, match="rows with the same key and known at the same time differ|ticker is unreadable"):
+        mounted(lake, table)
+
+
 def test_a_key_is_not_a_list(lake):
     with pytest.raises(BadInput, match="key: ticker holds lists; name columns of texts, numbers or days"):
         mounted(lake, pa.table({"ticker": [["QBG"]], "seen": ["2024-01-01"]}))

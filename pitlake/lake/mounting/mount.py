@@ -157,12 +157,12 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
         raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
     if wish.timezone:
         contract.known_zone(wish.timezone)
+    columns["key"] = tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,))
     types = {name: _type(reader, name, own, columns, wish) for name, own in names.items()}
     its = [MountedColumn(Column(own, types[name], ""), name) for name, own in names.items()]
     return Mount(
         name=wish.name,
         columns=tuple(its),
-        key=tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,)),
         named_by=() if wish.key_columns else tuple(name for name in names if name != ROW),
         **columns,
         **wish.plain,
@@ -177,14 +177,15 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
     is_time = kind == "DATE" or kind.startswith("TIMESTAMP")
     is_spelled = not is_time and form != ISO and own == roles["valid_at"]
     if not flag and not is_spelled:
-        return reader.type_of(name)
+        return "string" if own in roles["key"] and reader.is_finer_than_float(name) else reader.type_of(name)
     survey = None
     if is_time or kind == "VARCHAR" or form != ISO:
         survey = reader.survey(name, ColumnForm(kind, form, wish.timezone or "", reader.zones.get(name, "")))
     if survey is None or (survey.unreadable and not survey.days + survey.midnights + survey.clock_times):
         if is_spelled:
             return reader.type_of(name)
-        problem = f"{name} can't be read as times, such as {reader.examples(name)}"
+        examples = reader.examples(name)
+        problem = f"{name} can't be read as times, such as {examples}" if examples else f"{name} has no value"
         next_step = "name a column of times, or their format with --time-format, such as %Y%m%d, %m/%d/%Y or epoch_ms"
         raise BadInput(flag, problem, next_step)
     has_instants = survey.has_clock or (wish.midnights == INSTANTS and kind != "DATE")

@@ -163,7 +163,13 @@ class MountReading:
     def _refuse_two_contents(self) -> None:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
         by = f"{columns(self.mount.key)}{instant}"
-        content = ", ".join(quoted(mounted.column.name) for mounted in self.mount.columns)
+        # Two keys that the lake's types can't tell apart, such as nanoseconds, are two rows. Texts may spell one time twice.
+        raw = (
+            quoted(f"raw of {mounted.column.name}")
+            for mounted in self.mount.columns
+            if mounted.column.name in self.mount.key and self.source.types[mounted.source] != "VARCHAR"
+        )
+        content = ", ".join([*(quoted(mounted.column.name) for mounted in self.mount.columns), *raw])
         suspects = self._stated_several_times(by, content)
         if not len(suspects):
             return
