@@ -386,11 +386,11 @@ def checked_form(form: str) -> str:
     if not directives or not directives <= _COLUMN_DIRECTIVES:
         choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
         raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")
+    hours, what = directives & {*"HIp"}, ""
     if not all(directives & {*some} for some in ("Yy", "mbB", "d")):
-        next_step = "write whole days into the table: of a month, a quarter or a year its last day"
-        raise BadInput("time_format", f"{form!r} does not state a day, so a row could count too early", next_step)
-    hours = directives & {*"HIp"}
-    if hours and ("M" not in directives or hours not in ({"H"}, {"I", "p"})):
-        next_step = "write %H:%M, or %I:%M with %p for hours of a half day"
-        raise BadInput("time_format", f"{form!r} does not state a time of a day, so a row could count too early", next_step)
+        what, next_step = "day", "write whole days into the table: of a month, a quarter or a year its last day"
+    elif hours and ("M" not in directives or hours not in ({"H"}, {"I", "p"})):
+        what, next_step = "time of a day", "write %H:%M, or %I:%M with %p for hours of a half day"
+    if what:
+        raise BadInput("time_format", f"{form!r} does not state a {what}, so a row could count too early", next_step)
     return form

@@ -143,7 +143,7 @@ def test_two_keys_that_a_type_of_the_lake_makes_equal_are_never_one_row(lake, ti
     if "decimal" in str(ticker.type):
         assert mounted(lake, table).published == 2
         return
-    with pytest.raises(BadInput, match="rows with the same key and known at the same time differ|ticker is unreadable"):
+    with pytest.raises(BadInput, match=r"rows with the same key .* differ|ticker is unreadable"):
         mounted(lake, table)
 
 
@@ -162,8 +162,9 @@ def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
 
 
 ALPHABETS = {
-    "代码": "代码", "株価（円）": "株価_円", "Цена, руб.": "цена_руб", "Größe": "größe", "Gro\u0308ße": "größe", "कीमत": "कीमत",
-    "ＥＰＳ": "eps", "E.P.S. ²": "e_p_s_2", "_Émission__1": "émission_1", "2024 EPS": "c_2024_eps", "📈": "c_",
+    "代码": "代码", "株価（円）": "株価_円", "Цена, руб.": "цена_руб", "Größe": "größe", "Gro\u0308ße": "größe",
+    "कीमत": "कीमत", "ＥＰＳ": "eps", "E.P.S. ²": "e_p_s_2", "_Émission__1": "émission_1",
+    "2024 EPS": "c_2024_eps", "📈": "c_",
 }  # fmt: skip
 
 
@@ -193,6 +194,33 @@ def test_a_text_that_is_not_a_whole_number_is_not_rounded_to_one(lake):
 def as_csv(folder, lines, name="own.csv"):
     (folder / name).write_text("\n".join(("ticker,seen,value,note", *lines, "")))
     return folder / name
+
+
+@pytest.mark.parametrize("lines", ["QBG,2024-01-01\nQBH,2024-01-02\n", "ticker,seen\nQBG,2024-01-01,1\nQBH\n"])
+def test_a_file_without_names_of_columns_says_so(lake, tmp_path, lines):
+    (tmp_path / "own.csv").write_text(lines)
+    with pytest.raises(BadInput, match=r"no column 'seen'; its columns are .*; begin the file with a line of"):
+        mounted(lake, tmp_path / "own.csv")
+
+
+GROWN = ["ticker,seen", *(f"T{number},2024-01-01" for number in range(9))]
+SHORT = r"own.csv has lines of fewer fields before the names of columns, such as 'ticker.{1,2}seen'; give every line"
+STARTS = {
+    "a second line of names": ([*GROWN, "ticker,seen,value", "QBG,2024-01-02,1"], SHORT),
+    "a longer line": ([line.replace(",", "\t") for line in [*GROWN, "QBG,2024-01-02,1"]], SHORT),
+    "a title": (["Estimates", "", *GROWN], None),
+}
+
+
+@pytest.mark.parametrize(("lines", "message"), STARTS.values(), ids=STARTS)
+def test_no_row_is_taken_for_a_title(lake, tmp_path, lines, message):
+    """A file that grows by a column would lose all rows before it."""
+    (tmp_path / "own.csv").write_text("\n".join(lines))
+    if message is None:
+        assert mounted(lake, tmp_path / "own.csv").rows == 9
+        return
+    with pytest.raises(BadInput, match=message):
+        mounted(lake, tmp_path / "own.csv")
 
 
 def test_tickers_of_one_letter_are_not_flags(lake, tmp_path):

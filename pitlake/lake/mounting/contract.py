@@ -55,8 +55,8 @@ _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
 # The contract of a mounted table. You may edit titles, meanings, units and limits, and add columns of the table. Do not
-# remove columns, and do not change available_at, not_before, until, key, named_by, time_format, timezone, lag: they date
-# and identify the rows."""
+# remove columns, nor change available_at, not_before, until, key, named_by, time_format, timezone, lag: they date and
+# identify the rows."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ def spell(mount: Mount) -> bytes:
     )
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
     lists = {name: getattr(mount, name) for name in _LISTS[1:]}
-    lines += [f"{name} = [{', '.join(map(_text, listed))}]" for name, listed in lists.items() if listed]
+    lines += [f"{name} = [{', '.join(map(_text, names))}]" for name, names in lists.items() if names]
     lines += [f"{name} = true" for name in ("trust_dates", "partial") if getattr(mount, name)]
     lines += [f"most_refused = {mount.most_refused}"] if mount.most_refused != MOST_REFUSED else []
     for mounted in mount.columns:

@@ -157,6 +157,9 @@ def read_files(
     types = types_of(connection, READERS[ending].format(files=spelled, types=""))
     if ending == ".jsonl":
         _refuse_names_that_differ_in_case(connection, spelled, types)
+    else:
+        for file in files:
+            _refuse_skipped_rows(connection, file)
     types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
     conditions = {name: CODES[kind].format(quoted(name)) for name, kind in types.items() if kind in CODES}
     as_texts = _types_option(ending, types | dict.fromkeys(conditions, "VARCHAR"))
@@ -193,6 +196,21 @@ def _refuse_names_that_differ_in_case(
         has_it = f"coalesce(bool_or(list_contains(json_keys(json), {literal(name)})), false)"
         if connection.sql(f"SELECT {has_it} FROM read_ndjson_objects({files})").fetchall() == [(False,)]:
             raise BadInput("columns", f"fields called {match[1]} differ only in case", "rename one of them")
+
+
+def _refuse_skipped_rows(connection: duckdb.DuckDBPyConnection, file: str) -> None:
+    """Raise BadInput if DuckDB takes rows at the start of a file for titles, because a later row has more fields."""
+    place = literal(escape(file))
+    sniffed = connection.sql(f"SELECT Delimiter, SkipRows FROM sniff_csv({place}, sample_size = -1)").fetchall()
+    delimiter, skipped = sniffed[0]
+    if not skipped:
+        return
+    as_lines = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
+    lines = f"read_csv({place}, {as_lines}, columns = {{'line': 'VARCHAR'}})"
+    for (line,) in connection.sql(f"FROM {lines} LIMIT {skipped}").fetchall():
+        if sum(bool(field.strip()) for field in (line or "").split(delimiter.replace("\\t", "\t"))) > 1:
+            problem = f"{Path(file).name} has lines of fewer fields before the names of columns, such as {line!r}"
+            raise BadInput("the table", problem, "give every line as many fields, or remove these lines")
 
 
 def _unchanged(kind: str) -> str:

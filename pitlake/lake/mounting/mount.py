@@ -200,7 +200,10 @@ def _column(names: Mapping[str, str], flag: str, name: str) -> str:
         return name
     its_name = names.get(name, contract.lake_name(name))
     if its_name not in names.values():
-        raise BadInput(flag, f"the table has no column {name!r}", f"its columns are {', '.join(names)}")
+        next_step = f"its columns are {', '.join(names)}"
+        if all(re.fullmatch(r"column\d+|.*[,;|\t].*", each) for each in names):  # DuckDB found no line of names.
+            next_step += "; begin the file with a line of names, and give every line as many fields"
+        raise BadInput(flag, f"the table has no column {name!r}", next_step)
     return its_name
 
 

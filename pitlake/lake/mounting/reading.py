@@ -163,7 +163,7 @@ class MountReading:
     def _refuse_two_contents(self) -> None:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
         by = f"{columns(self.mount.key)}{instant}"
-        # Two keys that the lake's types can't tell apart, such as nanoseconds, are two rows. Texts may spell one time twice.
+        # Keys that only the lake's types make equal, such as nanoseconds, are two rows. Texts may spell one time twice.
         raw = (
             quoted(f"raw of {mounted.column.name}")
             for mounted in self.mount.columns
