@@ -386,7 +386,7 @@ def checked_form(form: str) -> str:
     if not directives or not directives <= _COLUMN_DIRECTIVES:
         choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
         raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")
-    hours, what = directives & {*"HIp"}, ""
+    hours, what, next_step = directives & {*"HIp"}, "", ""
     if not all(directives & {*some} for some in ("Yy", "mbB", "d")):
         what, next_step = "day", "write whole days into the table: of a month, a quarter or a year its last day"
     elif hours and ("M" not in directives or hours not in ({"H"}, {"I", "p"})):

@@ -379,7 +379,7 @@ def test_a_contract_may_get_a_column_and_can_lose_none(lake, key):
     before = {*lake.root.rglob("*")}
     for change in (text, path.read_text().replace('"eps"\ntype = "float"', '"eps"\ntype = "int"')):
         path.write_text(change)
-        with pytest.raises(BadInput, match=r"the lake stores (more as string, .* no such|eps as double, .* int64 for)"):
+        with pytest.raises(BadInput, match=r"the lake stores (more as string, .* no such|eps as double, .* has int64)"):
             lake.mount(estimates(more=["y"] * 3), "estimates")
     assert {*lake.root.rglob("*")} == before
 

@@ -294,8 +294,7 @@ def parse(content: bytes, place: str) -> Mount:
         return Mount(
             columns=tuple(_column(number, facts_of) for number, facts_of in enumerate(columns, 1)),
             key=tuple(_checked(facts, "key", list)),
-            **{name: tuple(_checked(facts, name, list)) for name in _LISTS[2:] if name in facts},
-            **_options(facts),
+            **{name: tuple(_checked(facts, name, list)) for name in _LISTS[2:] if name in facts} | _options(facts),
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(place, f"is not TOML: {error}", _EDIT) from None

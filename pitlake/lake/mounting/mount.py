@@ -236,10 +236,9 @@ def _refuse_other_columns(mount: Mount, files: Sequence[DataFile]) -> None:
         return
     types = {field.name: field.type for field in mount.dataset.arrow_schema}
     for field in parquet.read_schema(files[-1].path):
-        if types.get(field.name) != field.type:
-            problem = f"the lake stores {field.name} as {field.type}, and the contract has " + (
-                f"{types[field.name]} for it" if field.name in types else "no such column"
-            )
+        its_type = types.get(field.name, "no such column")
+        if its_type != field.type:
+            problem = f"the lake stores {field.name} as {field.type}, and the contract has {its_type}"
             next_step = f"change {contract.key_of(mount.name)} back, or mount the table under another name"
             raise BadInput("columns", problem, next_step)
 

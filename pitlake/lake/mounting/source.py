@@ -1,6 +1,7 @@
 """Sources that can be mounted, opened in DuckDB: files, tables and frames. Detects columns and their types."""
 
 import re
+import sys
 import tempfile
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,8 +33,6 @@ MEMORY = "1GB"
 EXAMPLES, LONGEST_EXAMPLE = 3, 40
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)|DECIMAL\(\d+,0\)")
 REAL = ("FLOAT", "DOUBLE")
-DIGITS = 15
-"""The number of decimal digits that every float keeps."""
 _NUMBERS = {"int": "BIGINT", "float": "DOUBLE"}
 OF_SCANS = ("unused_columns", "filter_pushdown", "limit_pushdown")
 """The optimizers that spare a scan columns and rows."""
@@ -81,7 +80,7 @@ class Source:
     def is_finer_than_float(self, column: str) -> bool:
         """Whether a column has decimals of more digits than a float keeps apart."""
         digits = re.fullmatch(r"DECIMAL\((\d+),[1-9]\d*\)", self.types[column])
-        return digits is not None and int(digits[1]) > DIGITS
+        return digits is not None and int(digits[1]) > sys.float_info.dig
 
     def survey(self, column: str, form: ColumnForm, most: int | None = None) -> "Survey":
         """Count what a column spells. most: the number of values to look at (default: all)."""
