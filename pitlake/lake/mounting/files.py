@@ -201,10 +201,8 @@ def _refuse_names_that_differ_in_case(
 def _refuse_skipped_rows(connection: duckdb.DuckDBPyConnection, file: str) -> None:
     """Raise BadInput if DuckDB takes rows at the start of a file for titles, because a later row has more fields."""
     place = literal(escape(file))
-    sniffed = connection.sql(f"SELECT Delimiter, SkipRows FROM sniff_csv({place}, sample_size = -1)").fetchall()
-    delimiter, skipped = sniffed[0]
-    if not skipped:
-        return
+    sniffed = connection.sql(f"SELECT Delimiter, SkipRows FROM sniff_csv({place}, sample_size = -1)")
+    ((delimiter, skipped),) = sniffed.fetchall()
     as_lines = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
     lines = f"read_csv({place}, {as_lines}, columns = {{'line': 'VARCHAR'}})"
     for (line,) in connection.sql(f"FROM {lines} LIMIT {skipped}").fetchall():

@@ -232,10 +232,8 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
 
 def _refuse_other_columns(mount: Mount, files: Sequence[DataFile]) -> None:
     """Raise BadInput if the contract lacks a column that the lake stores, or has another type for it."""
-    if not files:
-        return
     types = {field.name: field.type for field in mount.dataset.arrow_schema}
-    for field in parquet.read_schema(files[-1].path):
+    for field in parquet.read_schema(files[-1].path) if files else ():
         its_type = types.get(field.name, "no such column")
         if its_type != field.type:
             problem = f"the lake stores {field.name} as {field.type}, and the contract has {its_type}"
