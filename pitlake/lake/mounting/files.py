@@ -177,11 +177,17 @@ def read_files(
 
 
 def _zones(files: list[str]) -> dict[str, str]:
-    """Return the zones of the columns of Parquet files, of the last file where they differ."""
+    """Return the zones of the columns of Parquet files. Raises BadInput where they differ: DuckDB takes all for UTC."""
     try:
-        return {name: zone for file in files for name, zone in zones_of(parquet.read_schema(file)).items()}
+        schemas = [parquet.read_schema(file) for file in files]
     except pa.ArrowException:  # DuckDB says what is wrong with the file.
         return {}
+    zones: dict[str, str | None] = {}
+    for column in (column for schema in schemas for column in schema if pa.types.is_timestamp(column.type)):
+        if column.type.tz != zones.setdefault(column.name.lower(), column.type.tz):
+            problem = f"{column.name} has another time zone, or none, in some of the files"
+            raise BadInput("columns", problem, "write the column alike in all files")
+    return {name: zone for schema in schemas for name, zone in zones_of(schema).items()}
 
 
 def _refuse_names_that_differ_in_case(
