@@ -291,7 +291,8 @@ class Dataset:
         if not self.alike:
             object.__setattr__(self, "alike", (self.entity,))
         self._refuse(len(names) != len(column_names), "a column is named twice")
-        self._refuse(not all(map(NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
+        are_names = NAME.fullmatch(self.name) and all(map(is_column_name, names))
+        self._refuse(not are_names, "a name is not a lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
         self._refuse(not all(column.limits_fit for column in self.columns), "a column has limits its type can't have")
         self._refuse(any(column.strict and not column.limited for column in self.columns), "strict without limits")
@@ -414,6 +415,11 @@ class Dataset:
         and mounted tables.
         """
         return self.group in {"external", "drops", "mounted"}
+
+
+def is_column_name(name: str) -> bool:
+    """Return whether SQL can name a column so without quotes, apart from its own words."""
+    return name.isidentifier() and name[0] != "_" and name == name.lower()
 
 
 def gap_table_name(dataset: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipelines.demo.lake import APPLE
-from pitlake.errors import IsolationUnavailable
+from pitlake.errors import BadInput, IsolationUnavailable
 from pitlake.lake.lake import Lake
 from pitlake.machine import in_uv_cache
 from pitlake.session import Session, connect
@@ -39,7 +39,11 @@ def answers(lake: Lake, say: Callable[[str], None]) -> str:
     with asking(lake, BEFORE, say) as session:
         for instant in (BEFORE, AFTER):
             session.advance(instant)
-            value, form, filed = session.sql(SQL).rows()[0]
+            rows = session.sql(SQL).rows()
+            if not rows:
+                next_step = "name a folder that does not exist yet"
+                raise BadInput("--into", f"{lake.root} is not a lake of the demo", next_step)
+            value, form, filed = rows[0]
             lines.append(f"  as of {instant}   {value:.2f} USD   from the {form} of {filed}")
     return "\n".join([*lines, "", WHY])
 

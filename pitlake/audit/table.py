@@ -165,10 +165,10 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, names: Mapping[str, str | 
 
 
 def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
-    """Return how a column spells times; None if it does not hold times."""
+    """Return how a column spells times; None if it does not hold times. Raises BadInput for a mixture of spellings."""
     kind = source.types[name]
-    is_number = kind in ("INTEGER", "BIGINT")
-    if is_number and not any(plain_name(name) in _names(role) for role in TIMES):
+    is_number, is_named = kind in ("INTEGER", "BIGINT"), any(plain_name(name) in _names(role) for role in TIMES)
+    if is_number and not is_named:
         return None
     if not is_number and kind not in ("DATE", "VARCHAR") and not kind.startswith("TIMESTAMP"):
         return None
@@ -179,6 +179,9 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
         times = survey.days + survey.midnights + survey.clock_times
         if times and times >= READABLE * (times + survey.unreadable):
             return form
+        if is_named and times > survey.unreadable:  # Rows without their stamp would be accused.
+            problem = f"{times:,} of its values are times, and {survey.unreadable:,} are spelled otherwise"
+            raise BadInput(name, problem, "spell all times of a column in one way, such as 2024-02-15")
     return None
 
 

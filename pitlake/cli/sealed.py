@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pitlake.cli.options import flag
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ def command(
     limits = Limits(seconds=seconds, memory=int(memory * GIB), rows=rows)
 
     def open_session() -> "Session":
-        return sealed(tables, as_of=as_of, available_at=available_at, limits=limits)
+        try:
+            return sealed(tables, as_of=as_of, available_at=available_at, limits=limits)
+        except BadInput as error:
+            field = flag(error.field) if error.field in ("as_of", "available_at") else error.field
+            raise BadInput(field, error.problem, error.next_step) from None
 
     if sql is not None:
         from pitlake.cli import render
@@ -69,7 +74,7 @@ def _names(files: tuple[str, ...]) -> dict[str, str]:
     """Return each file by the name of its table."""
     tables: dict[str, str] = {}
     for text in files:
-        assignment = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text)
+        assignment = re.fullmatch(r"([^\W\d]\w*)=(.+)", text)
         name, path = assignment.groups() if assignment else (Path(text).name.partition(".")[0], text)
         if not name.isidentifier():
             raise BadInput("FILE", f"{name!r} can't name a table", f"write a name before it, such as mine={path}")

@@ -380,8 +380,17 @@ def _readable(value: Any, form: str, zone: tzinfo | None) -> Reading | None:
 
 def checked_form(form: str) -> str:
     """Return a form in which a column may spell its times. Raises BadInput."""
-    directives = _DIRECTIVES.findall(form)
-    if form in EPOCH_UNITS or (directives and {*directives} <= _COLUMN_DIRECTIVES):
+    if form in EPOCH_UNITS:
         return form
-    choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
-    raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")
+    directives = {*_DIRECTIVES.findall(form)}
+    if not directives or not directives <= _COLUMN_DIRECTIVES:
+        choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
+        raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")
+    hours, what, next_step = directives & {*"HIp"}, "", ""
+    if not all(directives & {*some} for some in ("Yy", "mbB", "d")):
+        what, next_step = "day", "write whole days into the table: of a month, a quarter or a year its last day"
+    elif hours and ("M" not in directives or hours not in ({"H"}, {"I", "p"})):
+        what, next_step = "time of a day", "write %H:%M, or %I:%M with %p for hours of a half day"
+    if what:
+        raise BadInput("time_format", f"{form!r} does not state a {what}, so a row could count too early", next_step)
+    return form

@@ -64,8 +64,9 @@ def test_a_guess_can_be_corrected():
         (facts(), {"available_at": "eps"}, "available_at"),
         (facts(), {"timezone": "Mars"}, "timezone"),
         (facts(), {"known": "eps"}, "known"),
+        (pd.DataFrame({"period": ["2024-03-31"] * 3, "filed": ["2024-05-01", "2024-05-02", "03.05.24"]}), {}, "filed"),
     ],
-    ids=["no times", "no rows", "no such column", "no time", "no zone", "no meaning"],
+    ids=["no times", "no rows", "no such column", "no time", "no zone", "no meaning", "two spellings"],
 )
 def test_bad_input_is_named(frame, options, field):
     with pytest.raises(BadInput) as error:

@@ -194,6 +194,8 @@ WRONG = [
     ({"table": estimates(raw=[b"x"] * 3)}, "columns: raw is BLOB"),
     ({"table": estimates().slice(0, 0)}, "the table: has no rows"),
     ({"table": [1, 2]}, "the table: a list is not a table"),
+    ({"table": pd.Series([1], name="ticker")}, "the table: is not a frame that Arrow can read"),
+    ({"table": estimates(published_at=pa.nulls(3))}, "available_at: published_at has no value; name a column of times"),
     ({"table": "nowhere.parquet"}, "the table: there is no file nowhere.parquet"),
     ({"table": __file__}, "the table: files that end in .py"),
 ]
@@ -364,6 +366,22 @@ def test_a_contract_that_was_edited_is_obeyed(lake):
     path.write_text(text[: text.rindex("[[columns]]")].replace('available_at = "published_at"\n', ""))
     with pytest.raises(BadInput, match="available_at: the table has no column 'published_at'"):
         lake.mount(estimates(), "estimates", available_at="published_at")
+
+
+@pytest.mark.parametrize("key", [(), ("ticker", "period")])
+def test_a_contract_may_get_a_column_and_can_lose_none(lake, key):
+    mounted(lake, estimates(), key=key)
+    path = lake.root / contract.key_of("estimates")
+    text = path.read_text()
+    path.write_text(text + '\n[[columns]]\nname = "more"\ntype = "string"\n')
+    done = lake.mount(estimates(more=[None, None, "x"]), "estimates")
+    assert (done.unchanged, done.published, done.deleted) == (2, 1, 0)
+    before = {*lake.root.rglob("*")}
+    for change in (text, path.read_text().replace('"eps"\ntype = "float"', '"eps"\ntype = "int"')):
+        path.write_text(change)
+        with pytest.raises(BadInput, match=r"the lake stores (more as string, .* no such|eps as double, .* has int64)"):
+            lake.mount(estimates(more=["y"] * 3), "estimates")
+    assert {*lake.root.rglob("*")} == before
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.errors import BadInput
+from pitlake.lake.mounting import source
 from pitlake.session import sealing
 from tests.mounting.test_mount import gaps, rows
 
@@ -127,6 +128,26 @@ def test_identifiers_of_whole_decimals_stay_apart(lake):
     assert rows(lake, None, "ticker") == [(number,) for number in ids]
 
 
+CENTS = [Decimal("12345678901234567.01"), Decimal("12345678901234567.02")]
+ALIKE = {
+    "decimals of a float": pa.array(CENTS, pa.decimal128(19, 2)),
+    "few decimals": pa.array([Decimal("0.01"), Decimal("0.02")], pa.decimal128(15, 2)),
+    "nanoseconds": pa.array([1_708_012_800_000_000_001, 1_708_012_800_000_000_002], pa.timestamp("ns", "UTC")),
+    "wide integers": pa.array([2**64 - 1, 2**64 - 2], pa.uint64()),
+    "floats": pa.array([2.0**53, 2.0**53 + 1]),
+}
+
+
+@pytest.mark.parametrize("ticker", ALIKE.values(), ids=ALIKE)
+def test_two_keys_that_a_type_of_the_lake_makes_equal_are_never_one_row(lake, ticker):
+    table = pa.table({"ticker": ticker, "seen": ["2024-02-15"] * 2, "value": [1, 1]})
+    if "decimal" in str(ticker.type):
+        assert mounted(lake, table).published == 2
+        return
+    with pytest.raises(BadInput, match=r"rows with the same key .* differ|ticker is unreadable|floats round them"):
+        mounted(lake, table)
+
+
 def test_a_key_is_not_a_list(lake):
     with pytest.raises(BadInput, match="key: ticker holds lists; name columns of texts, numbers or days"):
         mounted(lake, pa.table({"ticker": [["QBG"]], "seen": ["2024-01-01"]}))
@@ -139,6 +160,22 @@ def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
     table = pa.table({key: ["QBG", "QBG"], "seen": ["2024-01-01"] * 2, "value": [1, 2]})
     with pytest.raises(BadInput, match="rows with the same key and known at the same time differ, such as estimates#"):
         mounted(lake, table, key=[key])
+
+
+ALPHABETS = {
+    "代码": "代码", "株価（円）": "株価_円", "Цена, руб.": "цена_руб", "Größe": "größe", "Gro\u0308ße": "größe",
+    "कीमत": "कीमत", "ＥＰＳ": "eps", "E.P.S. ²": "e_p_s_2", "_Émission__1": "émission_1",
+    "2024 EPS": "c_2024_eps", "📈": "c_",
+}  # fmt: skip
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("column", "name"), ALPHABETS.items())
+def test_a_column_keeps_the_letters_of_its_alphabet(lake, tmp_path, column, name):
+    (tmp_path / "own.csv").write_text(f'"{column}",价格,seen\nQBG,1.5,2024-01-01\n')
+    for key in (column, name):
+        assert mounted(lake, tmp_path / "own.csv", key=[key], available_at="SEEN").rows == 1
+    assert rows(lake, None, f"{name}, 价格") == [("QBG", 1.5)]
 
 
 def test_the_name_of_a_renamed_column_may_be_taken(lake):
@@ -158,6 +195,33 @@ def test_a_text_that_is_not_a_whole_number_is_not_rounded_to_one(lake):
 def as_csv(folder, lines, name="own.csv"):
     (folder / name).write_text("\n".join(("ticker,seen,value,note", *lines, "")))
     return folder / name
+
+
+@pytest.mark.parametrize("lines", ["QBG,2024-01-01\nQBH,2024-01-02\n", "ticker,seen\nQBG,2024-01-01,1\nQBH\n"])
+def test_a_file_without_names_of_columns_says_so(lake, tmp_path, lines):
+    (tmp_path / "own.csv").write_text(lines)
+    with pytest.raises(BadInput, match=r"no column 'seen'; its columns are .*; begin the file with a line of"):
+        mounted(lake, tmp_path / "own.csv")
+
+
+GROWN = ["ticker,seen", *(f"T{number},2024-01-01" for number in range(9))]
+SHORT = r"own.csv has lines of fewer fields before the names of columns, such as 'ticker.{1,2}seen'; give every line"
+STARTS = {
+    "a second line of names": ([*GROWN, "ticker,seen,value", "QBG,2024-01-02,1"], SHORT),
+    "a longer line": ([line.replace(",", "\t") for line in [*GROWN, "QBG,2024-01-02,1"]], SHORT),
+    "a title": (["Estimates", "", *GROWN], None),
+}
+
+
+@pytest.mark.parametrize(("lines", "message"), STARTS.values(), ids=STARTS)
+def test_no_row_is_taken_for_a_title(lake, tmp_path, lines, message):
+    """A file that grows by a column would lose all rows before it."""
+    (tmp_path / "own.csv").write_text("\n".join(lines))
+    if message is None:
+        assert mounted(lake, tmp_path / "own.csv").rows == 9
+        return
+    with pytest.raises(BadInput, match=message):
+        mounted(lake, tmp_path / "own.csv")
 
 
 def test_tickers_of_one_letter_are_not_flags(lake, tmp_path):
@@ -188,6 +252,17 @@ def test_a_later_file_of_other_looks_has_the_texts_of_the_contract(lake, tmp_pat
     mounted(lake, as_csv(tmp_path, ["QBG,2024-01-01,x,a"]), partial=True)
     lake.mount(as_csv(tmp_path, [f"{later},2024-01-01,{later},{later}"]), "estimates")
     assert (later, later, later) in rows(lake, None, "ticker, value, note")
+
+
+@pytest.mark.parametrize("name", ["own.csv", "own.jsonl"])
+def test_a_text_is_parsed_once_so_that_each_pass_reads_the_same_rows(tmp_path, name):
+    (tmp_path / "own.csv").write_text('ticker,value,note\n007,"1,5",\n"",,12345678901234567890123\n"8"," 2.5 ",\n')
+    (tmp_path / "own.jsonl").write_text('{"note": 123456789012345678901, "value": 1.50}\n')
+    with source.opened(tmp_path / name) as reader:
+        (tmp_path / name).write_text("")
+        values = reader.connection.sql(f"FROM {reader.rows}").fetchall()
+    texts = [("007", "1,5", None), (None, None, "12345678901234567890123"), ("8", " 2.5 ", None)]
+    assert values == (texts if name == "own.csv" else [("123456789012345678901", 1.5)])
 
 
 def test_identifiers_of_json_lines_keep_their_spelling(lake, tmp_path):

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pitlake
+from pitlake import cli
 from pitlake.errors import BadInput, LimitExceeded, PitlakeError, QueryFailed, SessionLost
 from pitlake.session import Limits
 from tests.wall import whole
@@ -149,3 +150,12 @@ class Unsealed:
 def test_bad_input_is_one_error(options, message):
     with pytest.raises(BadInput, match=message):
         pitlake.sealed(**({"tables": {"own": table(PAST)}, "as_of": T, "available_at": "at"} | options))
+
+
+def test_the_command_names_its_own_options_and_takes_names_of_every_alphabet(tmp_path, capfd):
+    (tmp_path / "own.csv").write_text("代码,seen\nA,2024-01-01\n")
+    command = ["sealed", f"表={tmp_path}/own.csv", "--sql", "SELECT 代码 FROM 表"]
+    assert cli.invoke(command) == 0
+    assert "A" in capfd.readouterr().out
+    assert cli.invoke([*command, "--as-of", T]) == 2
+    assert capfd.readouterr().err.startswith("pitlake: --available-at: is missing; name the column")

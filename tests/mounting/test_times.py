@@ -52,6 +52,16 @@ def test_a_table_that_is_read_for_a_sealed_session_keeps_its_zones(lake, tmp_pat
     assert rows(lake, None, "seen, available_at") == [(date(2024, 2, 15), ITS_END)]
 
 
+@pytest.mark.parametrize("other", [None, "Asia/Tokyo"])
+def test_files_of_one_table_have_one_zone(lake, tmp_path, other):
+    """DuckDB would take a time without a zone for UTC, whatever --timezone says."""
+    for number, zone in enumerate(("UTC", other, "UTC")):
+        seen = pd.DataFrame({"k": [number], "seen": [pd.Timestamp(f"{DAY} 16:30", tz=zone)]})
+        seen.to_parquet(tmp_path / f"{number}.parquet")
+    with pytest.raises(BadInput, match="columns: seen has another time zone, or none, in some of the files; write the"):
+        mounted(lake, tmp_path, timezone="America/New_York")
+
+
 def test_the_table_of_a_stranger(lake):
     spellings = [f"{DAY}T00:00:00-05:00", f"{DAY}T00:00:00Z", "1970-01-01T00:00:00Z", "1900-01-01"]
     assert mounted(lake, frame(spellings)).gaps == {"the knowledge time is unset": 2}

@@ -11,7 +11,8 @@ import pytest
 from pipelines.demo import story
 from pipelines.demo.lake import built
 from pitlake import cli, connect, walk
-from pitlake.errors import IsolationUnavailable
+from pitlake.errors import BadInput, IsolationUnavailable
+from pitlake.lake import Lake
 from tests.cli.conftest import ROOT
 
 QUARTER = "SELECT value FROM macro_observations WHERE observation_date = DATE '2014-01-01'"
@@ -85,6 +86,13 @@ def test_it_answers_twice_and_every_command_it_names_works(lake, capfd):
     message = subprocess.run(["sh", "-ec", typed], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     assert "sec_facts" in message.stdout
     assert "17149.6" in message.stdout
+
+
+def test_a_lake_of_something_else_is_refused(tmp_path):
+    other = Lake(tmp_path / "own")
+    other.start()
+    with pytest.raises(BadInput, match=r"--into: .*own is not a lake of the demo; name a folder that does not exist"):
+        story.answers(other, print)
 
 
 def test_a_system_without_a_seal_is_told_so(lake, monkeypatch):

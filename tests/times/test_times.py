@@ -206,6 +206,19 @@ def test_a_column_says_whether_its_midnights_are_days():
     assert not are_days(0, 7)
 
 
+@pytest.mark.parametrize(
+    ("form", "what"),
+    [
+        *((form, "day, .* its last day") for form in ("%Y-%m", "%Y%m", "%b %Y", "%Y", "%m/%d", "%Y%d", "%H:%M")),
+        *((f"%d.%m.%Y {hours}", "time of a day") for hours in ("%H", "%I:%M", "%H:%M %p", "%I %p", "%M %p")),
+    ],
+)
+def test_a_format_that_does_not_state_a_day_or_its_half_is_refused(form, what):
+    """Of a month it would be the first day, and of an afternoon the morning."""
+    with pytest.raises(BadInput, match=f"time_format: .* does not state a {what}"):
+        checked_form(form)
+
+
 @pytest.mark.parametrize("form", ["iso", "rfc2822", "days", "", "%q", "%Y-%m-%d %z", "%c"])
 def test_a_format_that_no_column_has_is_refused(form):
     with pytest.raises(BadInput, match=r"time_format: .* is not a format of times; give epoch, "):

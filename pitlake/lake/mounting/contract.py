@@ -7,6 +7,7 @@ latest counts. A table without that column has one row per key, known since it w
 import json
 import re
 import tomllib
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import timedelta
@@ -14,7 +15,7 @@ from functools import cache, cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pitlake.contract import NAME, TYPES, Column, Dataset, GapRule
+from pitlake.contract import NAME, TYPES, Column, Dataset, GapRule, is_column_name
 from pitlake.datasets import all_datasets
 from pitlake.datasets._shared import FUTURE
 from pitlake.errors import BadInput
@@ -48,14 +49,14 @@ DELETED = GapRule(
 )
 MOST_REFUSED = 0.01
 KINDS: dict[str, type] = {"trust_dates": bool, "partial": bool, "most_refused": float}
-_LISTS = ("columns", "key", "not_before")
+_LISTS = ("columns", "key", "not_before", "named_by")
 _MEANINGS = {False: "The value as the source table has it.", True: "The business date of the row."}
 _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
-# The contract of a mounted table. You may edit titles, meanings, units and limits, and remove columns to leave them out
-# of the lake. Do not change available_at, not_before, until, key, time_format, timezone, lag: they date and identify
-# the rows."""
+# The contract of a mounted table. You may edit titles, meanings, units and limits, and add columns of the table. Do not
+# remove columns, nor change available_at, not_before, until, key, named_by, time_format, timezone, lag: they date and
+# identify the rows."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Mount:
         timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
         lag: the delay after that instant, such as "1 day".
         not_before: columns of times before which a row was not known either, such as an end or an edit.
+        named_by: the columns, by their name in the table, whose content names a row of a table without a key.
         until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
             another one at its end.
         time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
@@ -97,6 +99,7 @@ class Mount:
     timezone: str = ""
     lag: str = ""
     not_before: tuple[str, ...] = ()
+    named_by: tuple[str, ...] = ()
     until: str = ""
     time_format: str = ""
     midnights: str = ""
@@ -233,9 +236,13 @@ def check_name(name: str) -> None:
 
 
 def lake_name(source: str, names: Collection[str] = ()) -> str:
-    """Return the lake's name for a table's column. names: names already used. Raises BadInput."""
-    name = re.sub(r"[^a-z0-9]+", "_", source.strip().lower()).strip("_")
-    name = f"c_{name}" if not name[:1].isalpha() else name
+    """Return the lake's name for a table's column. names: names already used. Raises BadInput.
+
+    Letters of every alphabet stay, in one spelling: an accent may be a character of its own in the table.
+    """
+    text = unicodedata.normalize("NFKC", source).lower()
+    name = re.sub("_+", "_", "".join(each if f"a{each}".isidentifier() else "_" for each in text)).strip("_")
+    name = name if is_column_name(name) else f"c_{name}"
     if name in names:
         raise BadInput("columns", f"two columns would be called {name}", "rename one of them")
     return name
@@ -261,8 +268,8 @@ def spell(mount: Mount) -> bytes:
         "lag",
     )
     lines = [HEAD, *(f"{name} = {_text(value)}" for name in texts if (value := getattr(mount, name)))]
-    lists = ("key", "not_before") if mount.not_before else ("key",)
-    lines += [f"{name} = [{', '.join(map(_text, getattr(mount, name)))}]" for name in lists]
+    lists = {name: getattr(mount, name) for name in _LISTS[1:]}
+    lines += [f"{name} = [{', '.join(map(_text, names))}]" for name, names in lists.items() if names]
     lines += [f"{name} = true" for name in ("trust_dates", "partial") if getattr(mount, name)]
     lines += [f"most_refused = {mount.most_refused}"] if mount.most_refused != MOST_REFUSED else []
     for mounted in mount.columns:
@@ -287,8 +294,7 @@ def parse(content: bytes, place: str) -> Mount:
         return Mount(
             columns=tuple(_column(number, facts_of) for number, facts_of in enumerate(columns, 1)),
             key=tuple(_checked(facts, "key", list)),
-            not_before=tuple(_checked(facts, "not_before", list)) if "not_before" in facts else (),
-            **_options(facts),
+            **{name: tuple(_checked(facts, name, list)) for name in _LISTS[2:] if name in facts} | _options(facts),
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(place, f"is not TOML: {error}", _EDIT) from None

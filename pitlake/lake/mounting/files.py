@@ -18,7 +18,7 @@ from obstore.store import S3Store
 
 from pitlake import machine
 from pitlake.errors import BadInput
-from pitlake.lake.mounting.rows import Rows, literal, types_of, zones_of
+from pitlake.lake.mounting.rows import Rows, copy_rows, literal, types_of, zones_of
 from pitlake.lake.storage.remote import endpoint, open_bucket
 from pitlake.lake.tables.query import quoted
 
@@ -34,7 +34,7 @@ _HAS_ZERO = r"regexp_matches(trim({0}), '^[+-]?0\d')"
 _IS_LONG = r"regexp_matches(trim({0}), '^\d{{19}}')"
 CODES = {"BOOLEAN": "lower({0}) NOT IN ('true', 'false')", "BIGINT": _HAS_ZERO, "HUGEINT": f"{_HAS_ZERO} OR {_IS_LONG}"}
 CODES["DOUBLE"] = CODES["HUGEINT"]
-"""SQL for whether a text of CSV is a code that its type would change: T, 00700, 06738E204, an id of 20 digits."""
+"""SQL for whether a text is a code that its type would change: T, 00700, 06738E204, an id of 20 digits."""
 ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
 S3 = "s3://"
 IsText = Callable[[str, str], bool]
@@ -59,7 +59,7 @@ class LocalFiles:
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
         """Return the files' rows. Raises BadInput."""
-        return read_files(connection, self._files(), Path(self.place).name, self.is_text)
+        return read_files(connection, self._files(), Path(self.place).name, self.is_text, scratch)
 
     def _files(self) -> list[str]:
         if Path(self.place).is_file():
@@ -104,7 +104,7 @@ class RemoteFiles:
                 for chunk in obstore.get(self._bucket, key).stream():
                     content.write(chunk)
             copies.append(str(copy))
-        return read_files(connection, copies, PurePosixPath(self.url).name, self.is_text)
+        return read_files(connection, copies, PurePosixPath(self.url).name, self.is_text, scratch)
 
     @property
     def _bucket(self) -> S3Store:
@@ -146,36 +146,48 @@ def reading_from(place: str) -> Iterator[None]:
         raise BadInput("the table", f"{place} can't be read: {problem}", next_step) from None
 
 
-def read_files(connection: duckdb.DuckDBPyConnection, files: list[str], label: str, is_text: IsText) -> Rows:
-    """Return the rows of files of one kind. Raises BadInput."""
+def read_files(
+    connection: duckdb.DuckDBPyConnection, files: list[str], label: str, is_text: IsText, scratch: Path
+) -> Rows:
+    """Return the rows of files of one kind; texts are parsed once, into `scratch`. Raises BadInput."""
     # DuckDB takes a path for a pattern, which may match another file.
     ending, spelled = _ending(files), "[" + ", ".join(literal(escape(file)) for file in files) + "]"
-    option = ""
-    if ending in TYPES_OF:
-        types = types_of(connection, READERS[ending].format(files=spelled, types=""))
-        if ending == ".jsonl":
-            _refuse_names_that_differ_in_case(connection, spelled, types)
-        conditions = {
-            name: CODES[kind].format(quoted(name)) for name, kind in types.items() if kind in CODES and ending == ".csv"
-        }
-        types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
-        if conditions:
-            as_texts = _types_option(ending, types | dict.fromkeys(conditions, "VARCHAR"))
-            texts = READERS[ending].format(files=spelled, types=as_texts)
-            have_codes = ", ".join(f"coalesce(bool_or({condition}), false)" for condition in conditions.values())
-            answers = connection.sql(f"SELECT {have_codes} FROM {texts}").fetchall()[0]
-            types |= {name: "VARCHAR" for name, has_codes in zip(conditions, answers, strict=True) if has_codes}
-        option = _types_option(ending, types)
-    zones = {} if ending in TYPES_OF else _zones(files)
-    return Rows(READERS[ending].format(files=spelled, types=option), label, _digest(files), zones)
+    if ending not in TYPES_OF:
+        return Rows(READERS[ending].format(files=spelled, types=""), label, _digest(files), _zones(files))
+    types = types_of(connection, READERS[ending].format(files=spelled, types=""))
+    if ending == ".jsonl":
+        _refuse_names_that_differ_in_case(connection, spelled, types)
+    else:
+        for file in files:
+            _refuse_skipped_rows(connection, file)
+    types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
+    conditions = {name: CODES[kind].format(quoted(name)) for name, kind in types.items() if kind in CODES}
+    as_texts = _types_option(ending, types | dict.fromkeys(conditions, "VARCHAR"))
+    copy = copy_rows(connection, READERS[ending].format(files=spelled, types=as_texts), scratch, label).sql
+    if conditions:
+        have_codes = ", ".join(f"coalesce(bool_or({condition}), false)" for condition in conditions.values())
+        answers = connection.sql(f"SELECT {have_codes} FROM {copy}").fetchall()[0]
+        typed = ", ".join(
+            f"nullif(trim({quoted(name)}), '')::{types[name]} AS {quoted(name)}"
+            for name, has_codes in zip(conditions, answers, strict=True)
+            if not has_codes
+        )
+        copy = f"(SELECT * REPLACE ({typed}) FROM {copy})" if typed else copy
+    return Rows(copy, label, _digest(files))
 
 
 def _zones(files: list[str]) -> dict[str, str]:
-    """Return the zones of the columns of Parquet files, of the last file where they differ."""
+    """Return the zones of the columns of Parquet files. Raises BadInput where they differ: DuckDB takes all for UTC."""
     try:
-        return {name: zone for file in files for name, zone in zones_of(parquet.read_schema(file)).items()}
+        schemas = [parquet.read_schema(file) for file in files]
     except pa.ArrowException:  # DuckDB says what is wrong with the file.
         return {}
+    zones: dict[str, str | None] = {}
+    for column in (column for schema in schemas for column in schema if pa.types.is_timestamp(column.type)):
+        if column.type.tz != zones.setdefault(column.name.lower(), column.type.tz):
+            problem = f"{column.name} has another time zone, or none, in some of the files"
+            raise BadInput("columns", problem, "write the column alike in all files")
+    return {name: zone for schema in schemas for name, zone in zones_of(schema).items()}
 
 
 def _refuse_names_that_differ_in_case(
@@ -190,6 +202,19 @@ def _refuse_names_that_differ_in_case(
         has_it = f"coalesce(bool_or(list_contains(json_keys(json), {literal(name)})), false)"
         if connection.sql(f"SELECT {has_it} FROM read_ndjson_objects({files})").fetchall() == [(False,)]:
             raise BadInput("columns", f"fields called {match[1]} differ only in case", "rename one of them")
+
+
+def _refuse_skipped_rows(connection: duckdb.DuckDBPyConnection, file: str) -> None:
+    """Raise BadInput if DuckDB takes rows at the start of a file for titles, because a later row has more fields."""
+    place = literal(escape(file))
+    sniffed = connection.sql(f"SELECT Delimiter, SkipRows FROM sniff_csv({place}, sample_size = -1)")
+    ((delimiter, skipped),) = sniffed.fetchall()
+    as_lines = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
+    lines = f"read_csv({place}, {as_lines}, columns = {{'line': 'VARCHAR'}})"
+    for (line,) in connection.sql(f"FROM {lines} LIMIT {skipped}").fetchall():
+        if sum(bool(field.strip()) for field in (line or "").split(delimiter.replace("\\t", "\t"))) > 1:
+            problem = f"{Path(file).name} has lines of fewer fields before the names of columns, such as {line!r}"
+            raise BadInput("the table", problem, "give every line as many fields, or remove these lines")
 
 
 def _unchanged(kind: str) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from pitlake.errors import BadInput
-from pitlake.lake.mounting.rows import Rows
-from pitlake.lake.mounting.tables import choose_table, copy_rows
+from pitlake.lake.mounting.rows import Rows, copy_rows
+from pitlake.lake.mounting.tables import choose_table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -13,6 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+import pyarrow.parquet as parquet
+
 from pitlake.contract import RESERVED, Column, Dataset
 from pitlake.errors import BadInput
 from pitlake.gate.rules import is_forbidden_key
@@ -115,7 +117,11 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
     previous = contract.read(doors.store, wish.name)
     named_by: dict[str, str] | None = {} if wish.key_columns == () else None
     if previous is not None and previous.key == (ROW,):
-        named_by = {mounted.source: mounted.column.type for mounted in previous.columns if mounted.source != ROW}
+        named_by = {
+            mounted.source: mounted.column.type
+            for mounted in previous.columns
+            if mounted.source != ROW and (not previous.named_by or mounted.source in previous.named_by)
+        }
     with source.opened(table, named_by=named_by, is_text=_stays_text(previous, wish)) as reader:
         its = _inferred(reader, wish) if previous is None else _agreed(reader, previous, wish)
         reading_of = MountReading(reader, its, doors.now())
@@ -151,12 +157,13 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
         raise BadInput("key", "missing", f"name the columns that identify a row's subject, out of {', '.join(names)}")
     if wish.timezone:
         contract.known_zone(wish.timezone)
+    columns["key"] = tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,))
     types = {name: _type(reader, name, own, columns, wish) for name, own in names.items()}
     its = [MountedColumn(Column(own, types[name], ""), name) for name, own in names.items()]
     return Mount(
         name=wish.name,
         columns=tuple(its),
-        key=tuple(_column(names, "key", name) for name in wish.key_columns or (ROW,)),
+        named_by=() if wish.key_columns else tuple(name for name in names if name != ROW),
         **columns,
         **wish.plain,
     )
@@ -170,14 +177,15 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
     is_time = kind == "DATE" or kind.startswith("TIMESTAMP")
     is_spelled = not is_time and form != ISO and own == roles["valid_at"]
     if not flag and not is_spelled:
-        return reader.type_of(name)
+        return "string" if own in roles["key"] and reader.is_finer_than_float(name) else reader.type_of(name)
     survey = None
     if is_time or kind == "VARCHAR" or form != ISO:
         survey = reader.survey(name, ColumnForm(kind, form, wish.timezone or "", reader.zones.get(name, "")))
     if survey is None or (survey.unreadable and not survey.days + survey.midnights + survey.clock_times):
         if is_spelled:
             return reader.type_of(name)
-        problem = f"{name} can't be read as times, such as {reader.examples(name)}"
+        examples = reader.examples(name)
+        problem = f"{name} can't be read as times, such as {examples}" if examples else f"{name} has no value"
         next_step = "name a column of times, or their format with --time-format, such as %Y%m%d, %m/%d/%Y or epoch_ms"
         raise BadInput(flag, problem, next_step)
     has_instants = survey.has_clock or (wish.midnights == INSTANTS and kind != "DATE")
@@ -187,12 +195,16 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
 
 
 def _column(names: Mapping[str, str], flag: str, name: str) -> str:
-    """Return the lake's name of a column, given its name in the table or in the lake."""
+    """Return the lake's name of a column, given its name in the table or in the lake, in any case."""
     if not name or name in names.values():
         return name
-    if name not in names:
-        raise BadInput(flag, f"the table has no column {name!r}", f"its columns are {', '.join(names)}")
-    return names[name]
+    its_name = names.get(name, contract.lake_name(name))
+    if its_name not in names.values():
+        next_step = f"its columns are {', '.join(names)}"
+        if all(re.fullmatch(r"column\d+|.*[,;|\t].*", each) for each in names):  # DuckDB found no line of names.
+            next_step += "; begin the file with a line of names, and give every line as many fields"
+        raise BadInput(flag, f"the table has no column {name!r}", next_step)
+    return its_name
 
 
 def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
@@ -218,11 +230,24 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
     return previous
 
 
+def _refuse_other_columns(mount: Mount, files: Sequence[DataFile]) -> None:
+    """Raise BadInput if the contract lacks a column that the lake stores, or has another type for it."""
+    types = {field.name: field.type for field in mount.dataset.arrow_schema}
+    for field in parquet.read_schema(files[-1].path) if files else ():
+        its_type = types.get(field.name, "no such column")
+        if its_type != field.type:
+            problem = f"the lake stores {field.name} as {field.type}, and the contract has {its_type}"
+            next_step = f"change {contract.key_of(mount.name)} back, or mount the table under another name"
+            raise BadInput("columns", problem, next_step)
+
+
 def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     with doors.stage(mount.dataset, _run_id(table.source)) as stage:
+        files = doors.files(mount.name)
+        _refuse_other_columns(mount, files)
         table.stage_into(stage, doors.progress)
-        deletions = table.deletions(stage.load(), doors.files(mount.name))
+        deletions = table.deletions(stage.load(), files)
         stage.add(None, None, deletions, extracted=len(deletions))
         if not mount.partial:
             stage.cover()

@@ -16,8 +16,8 @@ from typing import IO, Any
 import duckdb
 
 from pitlake.errors import BadInput
-from pitlake.lake.mounting.rows import Rows, literal
-from pitlake.lake.mounting.tables import choose_table, copy_rows
+from pitlake.lake.mounting.rows import Rows, copy_rows, literal
+from pitlake.lake.mounting.tables import choose_table
 from pitlake.lake.tables.query import quoted
 
 SCHEMES = ("postgresql", "postgres")

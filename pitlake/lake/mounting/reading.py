@@ -91,6 +91,7 @@ class MountReading:
             next_step = "name other columns for the key and the knowledge time, or the times' format with --time-format"
             raise BadInput("the table", f"no row can be mounted ({self._words()})", next_step)
         self._refuse_many_gaps()
+        self._refuse_rounded_keys()
         self._refuse_two_contents()
 
     def _survey(self, mounted: MountedColumn) -> Survey:
@@ -160,10 +161,27 @@ class MountReading:
         values = sorted(value for (value,) in self.source.connection.sql(text).fetchall() if value)
         return f", such as {', '.join(values)}" if values else ""
 
+    def _refuse_rounded_keys(self) -> None:
+        """Raise BadInput if a key has whole numbers that floats round, so that several of them may be one."""
+        for mounted in self.mount.columns:
+            name, kind = quoted(mounted.source), self.source.types[mounted.source]
+            if mounted.column.name not in self.mount.key or kind not in REAL:
+                continue
+            is_rounded = f"isfinite({name}) AND abs({name}) >= {2**53 if kind == 'DOUBLE' else 2**24}"
+            if self.source.connection.sql(f"SELECT 1 FROM {self.source.rows} WHERE {is_rounded} LIMIT 1").fetchall():
+                problem = f"{mounted.source} has numbers so large that floats round them, so two rows may look like one"
+                raise BadInput("key", problem, "store the column as integers or texts")
+
     def _refuse_two_contents(self) -> None:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
         by = f"{columns(self.mount.key)}{instant}"
-        content = ", ".join(quoted(mounted.column.name) for mounted in self.mount.columns)
+        # Keys that only the lake's types make equal, such as nanoseconds, are two rows. Texts may spell one time twice.
+        raw = (
+            quoted(f"raw of {mounted.column.name}")
+            for mounted in self.mount.columns
+            if mounted.column.name in self.mount.key and self.source.types[mounted.source] != "VARCHAR"
+        )
+        content = ", ".join([*(quoted(mounted.column.name) for mounted in self.mount.columns), *raw])
         suspects = self._stated_several_times(by, content)
         if not len(suspects):
             return

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -32,6 +33,16 @@ def types_of(connection: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]
     """Return DuckDB's types of a FROM expression, by column."""
     relation = connection.sql(f"SELECT * FROM {rows} LIMIT 0")
     return {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
+
+
+def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
+    """Copy rows that are dear to read, or can be read only once, so that each pass over them reads the same rows.
+
+    A file of DuckDB keeps every type; Parquet would round integers of more than 64 bits.
+    """
+    connection.execute(f"ATTACH {literal(str(scratch / 'copy.duckdb'))} AS copied")
+    connection.execute(f"CREATE TABLE copied.own AS SELECT * FROM {rows}")
+    return Rows("copied.own", label)
 
 
 def zones_of(schema: pa.Schema) -> dict[str, str]:

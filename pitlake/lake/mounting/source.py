@@ -1,6 +1,7 @@
 """Sources that can be mounted, opened in DuckDB: files, tables and frames. Detects columns and their types."""
 
 import re
+import sys
 import tempfile
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -75,6 +76,11 @@ class Source:
             raise BadInput("columns", f"{column} is {kind}, which a lake can't hold", "leave it out of the table")
         nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION", "JSON"))
         return "json" if nested else "string"
+
+    def is_finer_than_float(self, column: str) -> bool:
+        """Whether a column has decimals of more digits than a float keeps apart."""
+        digits = re.fullmatch(r"DECIMAL\((\d+),[1-9]\d*\)", self.types[column])
+        return digits is not None and int(digits[1]) > sys.float_info.dig
 
     def survey(self, column: str, form: ColumnForm, most: int | None = None) -> "Survey":
         """Count what a column spells. most: the number of values to look at (default: all)."""
@@ -259,7 +265,7 @@ def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
 
 def _without_periods(frame: Any) -> Any:
     """Return a frame of pandas with the last day of each period, or the instant after a period within a day."""
-    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "dtypes"):
+    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
         return frame
     for name, kind in frame.dtypes.items():
         if hasattr(kind, "freq") and hasattr(kind, "na_value"):  # pandas' PeriodDtype

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from pitlake.errors import BadInput
 from pitlake.lake.mounting.files import S3, LocalFiles, reading_from
-from pitlake.lake.mounting.rows import Rows, literal
+from pitlake.lake.mounting.rows import Rows, copy_rows, literal
 from pitlake.lake.storage.remote import endpoint, table_options
 from pitlake.lake.tables.query import quoted
 
@@ -78,13 +78,6 @@ class Delta:
     def _table(self) -> DeltaTable:
         with reading_from(self.uri):
             return DeltaTable(self.uri, storage_options=table_options(endpoint()))
-
-
-def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
-    """Copy rows that can be read only once to a file, so that each pass over them reads the same rows."""
-    copy = literal(str(scratch / "rows.parquet"))
-    connection.execute(f"COPY (SELECT * FROM {rows}) TO {copy} (FORMAT parquet)")
-    return Rows(f"read_parquet({copy})", label)
 
 
 def choose_table(name: str | None, names: Collection[str]) -> str:
