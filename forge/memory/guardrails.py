@@ -280,7 +280,10 @@ class Guardrails:
             gone = position.expression == without
             counted = Exposure(loss=0.0) if gone else self.counted(trade, portfolio.nav)
             sums.counted += [] if gone else [(position.expression, counted)]
-            loss = abs(position.notional) if counted.loss is None or not isfinite(counted.loss) else counted.loss
+            loss = counted.loss
+            if loss is None or not isfinite(loss):
+                # A long can't lose more than its notional. Of what can, only a loss that the PM confirmed counts.
+                loss = abs(position.notional) if trade.direction == "long" else claimed(trade).loss
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
             sums.duration = _plus(sums.duration, counted.duration or 0.0, -position.duration)
