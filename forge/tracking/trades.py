@@ -144,11 +144,13 @@ def follow_held(
         return None
     since, first = active[0]
     opens = _first_open(since, halts, at.as_of) or at.as_of
-    changes = tuple(
-        Terms(_next_open(written_at), _changed_terms(before, text))
+    changes = (
+        Terms(day, _changed_terms(before, text))
         for (_, before), (written_at, text) in pairwise(active)
+        for day in _days_from(written_at, closing=bool(text.exit_reason and not before.exit_reason))
     )
-    return follow_trade(first, since, first.expires or LAST_DAY, at, changes, opens, closing=bool(first.exit_reason))
+    ordered, closing = sorted(changes, key=lambda terms: terms.since), bool(first.exit_reason)
+    return follow_trade(first, since, first.expires or LAST_DAY, at, tuple(ordered), opens, closing=closing)
 
 
 def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> datetime | None:
@@ -180,11 +182,15 @@ def _changed_terms(before: Expression, after: Expression) -> dict[str, Any]:
     return changed
 
 
-def _next_open(moment: datetime) -> date:
-    """Return the day from which terms apply: the day of the first session that opens at or after an instant."""
+def _days_from(moment: datetime, *, closing: bool) -> list[date]:
+    """Return the day from which terms apply: that of the first session that opens at or after an instant. An order to
+    close also applies to a session that is open then.
+    """
     day = new_york_day(moment)
-    exchange_session = session(day)
-    return day if exchange_session and moment <= exchange_session.open else day + timedelta(days=1)
+    hours = session(day)
+    if hours and moment <= hours.open:
+        return [day]
+    return [*([day] if closing and hours and moment < hours.close else []), day + timedelta(days=1)]
 
 
 def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
