@@ -282,7 +282,7 @@ class Guardrails:
             sums.counted += [] if gone else [(position.expression, counted)]
             loss = counted.loss
             if loss is None or not isfinite(loss):
-                # A long can't lose more than its notional. Of what can, only a loss that the PM confirmed counts.
+                # A long can't lose more than its notional. Of what can, only a loss that the PM stated counts.
                 loss = abs(position.notional) if trade.direction == "long" else claimed(trade).loss
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
@@ -337,6 +337,7 @@ def trade_of(position: Position, expression: Expression | None) -> Expression:
     return Expression(
         id=position.expression, view_id="", category="thematic", instrument=instrument, status="active",
         direction=direction, notional=abs(position.notional), factor_exposures=position.factor_exposures,
+        max_loss_pct=position.loss,
     )  # fmt: skip
 
 
