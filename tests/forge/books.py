@@ -97,8 +97,8 @@ class Trade:
     def newest(self):
         return self.terms[-1][1]
 
-    def change(self, day, **changed):
-        self.terms.append((day + timedelta(days=1), {**self.newest, **changed}))
+    def change(self, day, later=1, **changed):
+        self.terms.append((day + timedelta(days=later), {**self.newest, **changed}))
 
     def course(self, world, today):
         """Where it was opened, left and unseen by an evening, price by price."""
