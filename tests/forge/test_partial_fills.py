@@ -2,9 +2,13 @@
 
 import pytest
 
+from forge.core.config import Limits
+from forge.core.errors import GuardrailsBroken
+from forge.memory.approvals import change_held
 from forge.memory.book import remembered_book
 from forge.memory.fills import fills, void_fill
 from forge.tracking.account import advance_account
+from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
 from tests.forge.test_account import SETTINGS, approved_expression, close_exits_of_account, imported, line, valued
 from tests.forge.test_untaken import DAYS, at, lake, memory, standing
@@ -29,6 +33,17 @@ def test_what_an_approval_still_allows_to_be_bought_counts_in_the_book(memory, l
     advance_account(memory, now, SETTINGS)
     held = sum(quantities) * 50.5 / valued(memory, now).account.nav * 100
     assert remembered_book(standing(memory).remembered).gross == pytest.approx(held + rest, abs=1e-4)
+
+
+def test_a_position_that_changes_its_stop_counts_at_its_present_size(memory, lake, tmp_path):
+    approved_expression(memory, lake, target="110", stop="90", max_loss_pct=0.1)
+    now = at(memory, lake, DAYS[3])
+    filled(memory, tmp_path, DAYS[3], 50, 900)  # more than the approved 200
+    advance_account(memory, now, SETTINGS)
+    limits = guardrails(Limits(max_factor_conc=100.0, max_days_of_volume=1000.0), now)
+    with pytest.raises(GuardrailsBroken, match="max_single_risk: 9"):
+        change_held(memory, "E-001", "pm", limits, {"stop": "40"})
+    change_held(memory, "E-001", "pm", limits, {"stop": "48"})
 
 
 @pytest.mark.parametrize(("sold", "void", "left"), [(80, 0, 120), (200, 0, 0), (250, 0, -50), (80, 1, 200)])
