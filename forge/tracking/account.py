@@ -177,7 +177,7 @@ def _notional_of(share: float, trade: Expression) -> float:
     return abs(share) / whole * (trade.notional or 0.0) if whole else share
 
 
-def _unfilled(trade: Expression, held: float, account: ledger.Account, booked: Sequence[Fill]) -> float:
+def _unfilled(trade: Expression, notional: float, account: ledger.Account, booked: Sequence[Fill]) -> float:
     """Return what an approval still allows to be bought, with the sign of what is held: its notional of the net asset
     value before the PM's first fill, less what was bought. It is 0 for less than a share and for what code bought.
     """
@@ -193,10 +193,10 @@ def _unfilled(trade: Expression, held: float, account: ledger.Account, booked: S
     bought = sum(
         abs(_notional_of(fill.quantity * unit, trade))
         for fill, unit in zip(own, units, strict=True)
-        if fill.quantity * sides.get(fill.instrument, held) > 0
+        if fill.quantity * sides.get(fill.instrument, notional) > 0
     )
     rest = abs(trade.notional or 0.0) - bought
-    return copysign(rest, held) if rest >= min(units) and (side or held) * held > 0 else 0.0
+    return copysign(rest, notional) if rest >= min(units) and (side or notional) * notional > 0 else 0.0
 
 
 def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Guardrails:
@@ -259,11 +259,11 @@ def _fill(
         own = [fill for fill in booked if fill.expression == expression.id]
         before = [fill for fill in own if new_york_day(fill.filled_at) <= item.day]
         spans = (before, item.day), (before, today := new_york_day(at.as_of)), (own, today)
-        held, unsold, left = (_held(some, expression, entries, at, day) for some, day in spans)
+        exiting, unsold, left = (_held(some, expression, entries, at, day) for some, day in spans)
         # What the PM sold since is not sold again.
         if not unsold or left / unsold <= 0:
             return None
-        price, quantity = cast("float", path.price), -held * min(left / unsold, 1.0)
+        price, quantity = cast("float", path.price), -exiting * min(left / unsold, 1.0)
         currency, multiplier, filled_at = own[0].currency, own[0].multiplier, hours.close
     if not quantity:
         return f"{expression.id} is not executed: its notional buys no whole {'contract' if multiplier else 'share'}"
