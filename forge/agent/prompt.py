@@ -195,9 +195,7 @@ def worst_calibration(fs: ForgeFS) -> str:
 
 
 def _records(fs: ForgeFS, kind: str) -> list[Record]:
-    remembered = fs.remembered
-    rows = [remembered.newest(path) for path in remembered.paths(f"/memory/{kind}/")]
-    return [remembered.record(row) for row in rows if row is not None]
+    return [fs.remembered.record(row) for row in fs.remembered.rows(kind)]
 
 
 def book_text(fs: ForgeFS) -> str:

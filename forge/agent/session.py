@@ -42,8 +42,7 @@ def resolve_session(
     A scheduled turn starts its own session. A turn that decides an event does too, because the session of an earlier
     attempt would reveal its result.
     """
-    rows = [remembered.newest(path) for path in remembered.paths(KINDS["sessions"].folder)]
-    records = [remembered.record(row) for row in rows if row is not None]
+    records = [remembered.record(row) for row in remembered.rows("sessions")]
     mine = [
         record
         for record in records

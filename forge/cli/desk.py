@@ -257,14 +257,13 @@ def _book(file: Path) -> "Portfolio":
         names = reader.fieldnames or []
     if missing := [name for name in COLUMNS if name not in names]:
         raise BadInput("positions", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)} and factors")
-    factors = [name for name in names if name not in COLUMNS]
+    factors = [name for name in names if name not in (*COLUMNS, "loss")]
     positions = []
     for line, row in enumerate(rows, start=2):
         shares = {name: _number(row[name] or "0", name, line) for name in factors}
-        position = Position(
-            expression=row["expression"], notional=_number(row["notional"], "notional", line), factor_exposures=shares
-        )
-        positions.append(position)
+        loss = abs(_number(row["loss"], "loss", line)) if row.get("loss") else None
+        notional = _number(row["notional"], "notional", line)
+        positions.append(Position(expression=row["expression"], notional=notional, factor_exposures=shares, loss=loss))
     return Portfolio(
         id="state",
         gross=sum(abs(position.notional) for position in positions),

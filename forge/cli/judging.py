@@ -36,7 +36,7 @@ def calibrate() -> None:
     """
     from typing import cast
 
-    from forge.records import KINDS, Calibration
+    from forge.records import Calibration
     from forge.tracking.calibration import calibrate as measure
     from forge.tracking.settlement import whole_memory
     from forge.tracking.work import describe
@@ -46,8 +46,7 @@ def calibrate() -> None:
     if measure(memory, now):
         memory.flush()
     remembered = whole_memory(memory, now)
-    rows = filter(None, map(remembered.newest, remembered.paths(KINDS["calibration"].folder)))
-    lines = [describe(cast("Calibration", remembered.record(row))) for row in rows]
+    lines = [describe(cast("Calibration", remembered.record(row))) for row in remembered.rows("calibration")]
     click.echo("\n".join(lines) or "no View was settled")
 
 

@@ -162,8 +162,7 @@ class _Story:
 
     def _records(self, kind: str) -> Iterator[object]:
         remembered = self._files().remembered
-        for row in filter(None, map(remembered.newest, remembered.paths(f"/memory/{kind}/"))):
-            yield remembered.record(row)
+        return map(remembered.record, remembered.rows(kind))
 
     @property
     def _clock(self) -> Simulated:

@@ -75,7 +75,7 @@ def _table(remembered: Remembered, name: str, at: At) -> tuple[list[dict[str, An
         return rows, [*(field.name for field in fields(Holding)), *COMPUTED]
     kind = KINDS[TABLES[name]]
     columns = names(kind.cls)
-    records = [remembered.record(row) for path in remembered.paths(kind.folder) if (row := remembered.newest(path))]
+    records = [remembered.record(row) for row in remembered.rows(kind.name)]
     rows = [
         {"id": record.id, **{column: _plain(getattr(record, column)) for column in columns}}
         for record in sorted(records, key=lambda record: record.id)
@@ -267,8 +267,7 @@ def _line(row: Row, record: Record) -> str:
 
 
 def _approvals(remembered: Remembered) -> list[Approval]:
-    paths = remembered.paths(KINDS["approvals"].folder)
-    rows = sorted((row for path in paths if (row := remembered.newest(path))), key=lambda row: row.seq)
+    rows = sorted(remembered.rows("approvals"), key=lambda row: row.seq)
     return [cast("Approval", remembered.record(row)) for row in rows]
 
 

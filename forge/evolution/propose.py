@@ -103,11 +103,7 @@ def _same_claims(lessons: list[_Lesson], least: float) -> list[list[_Lesson]]:
 
 def proposals(remembered: Remembered) -> list[Proposal]:
     """Return every proposal in its current state."""
-    return [
-        cast("Proposal", remembered.record(row))
-        for path in remembered.paths(FOLDER)
-        if (row := remembered.newest(path))
-    ]
+    return [cast("Proposal", remembered.record(row)) for row in remembered.rows("proposals")]
 
 
 def pending(memory: Memory) -> list[Proposal]:

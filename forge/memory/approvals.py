@@ -5,7 +5,7 @@ approval of that content, all checked in the transaction that activates it.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, cast
@@ -72,20 +72,11 @@ def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) 
     """Return the Expressions that wait for the PM, as of an instant (default: now)."""
     remembered = memory.hydrate(at or memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
-    rows = [row for path in remembered.paths(KINDS["expressions"].folder) if (row := remembered.newest(path))]
-    folders = (KINDS[kind].folder for kind in ("reviews", "approvals"))
-    judgements = [row for folder in folders for path in remembered.paths(folder) if (row := remembered.newest(path))]
-    expressions = [(row, parse(KINDS["expressions"], row.content)) for row in rows]
+    judgements = remembered.rows("reviews") + remembered.rows("approvals")
+    expressions = [(row, parse(KINDS["expressions"], row.content)) for row in remembered.rows("expressions")]
     positions = held_in(remembered)
     return [
-        _pending(
-            row,
-            expression,
-            judgements,
-            {path: remembered.newest(path) for path in _related_paths(expression)},
-            guardrails,
-            positions,
-        )
+        _pending(row, expression, judgements, remembered.newest, guardrails, positions)
         for row, expression in expressions
         if isinstance(expression, Expression) and expression.status in WAITING
     ]
@@ -145,10 +136,9 @@ def _decide(
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, tuple[Expression, ...]]:
         expression = cast("Expression", parse(KINDS["expressions"], row.content))
-        related = {path: writing.newest(path) for path in _related_paths(expression)}
         positions = held_expressions(writing.all_of("expressions"), writing.all_of("approvals"))
         judgements = [*writing.all_of("reviews"), *writing.all_of("approvals")]
-        candidate = _pending(row, expression, judgements, related, guardrails, positions)
+        candidate = _pending(row, expression, judgements, writing.newest, guardrails, positions)
         if reason and row.path in positions:
             raise BadInput("id", f"{name} is held: a position cannot be rejected", f"pitlake forge close {name}")
         if expression.status not in WAITING:
@@ -274,22 +264,17 @@ def _check(candidate: Pending, sha256: str, confirmed: bool) -> None:
         raise BadInput("id", f"code can't compute {claims}", "check it yourself and confirm it: --confirm")
 
 
-def _related_paths(expression: Expression) -> tuple[str, ...]:
-    return (KINDS["views"].path(expression.view_id), PORTFOLIO, CONSTRAINTS, HALT)
-
-
 def _pending(
     row: Row,
     expression: Expression,
     judgements: Iterable[Row],
-    related: dict[str, Row | None],
+    newest: Callable[[str], Row | None],
     guardrails: Guardrails,
     positions: Mapping[str, Expression],
 ) -> Pending:
-    view_path, book, limits, halt_path = _related_paths(expression)
-    stored = cast("Portfolio | None", _record(related[book]))
+    stored = cast("Portfolio | None", _record(newest(PORTFOLIO)))
     portfolio = with_approved(guardrails.current(stored), positions.values())
-    constraints, trades = cast("Constraints | None", _record(related[limits])), positions.values()
+    constraints, trades = cast("Constraints | None", _record(newest(CONSTRAINTS))), positions.values()
     violations = guardrails.check(replace(expression, status="active"), portfolio, constraints, trades)
     sha256 = content_hash(expression)
     # A record that was sent back to review needs a later review, even if its text is unchanged.
@@ -310,10 +295,10 @@ def _pending(
         problems.append(f"the review says {review.verdict}")
     if expression.adjusts and KINDS["expressions"].path(expression.adjusts) not in positions:
         problems.append(f"{expression.adjusts} is not held any more")
-    halt = _record(related[halt_path])
+    halt = _record(newest(HALT))
     if isinstance(halt, Halt) and halt.status == "halted":
         problems.append(f"trading is halted: {halt.reason}")
-    view = _record(related[view_path])
+    view = _record(newest(KINDS["views"].path(expression.view_id)))
     if not isinstance(view, View) or view.status not in OPEN_VIEWS:
         problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")
     figures = guardrails.figures(expression, portfolio, constraints, trades)

@@ -21,8 +21,7 @@ def remembered_book(remembered: Remembered) -> Portfolio | None:
 
 def held_in(remembered: Remembered) -> dict[str, Expression]:
     """Return the held Expressions of a turn's memory by path."""
-    expression_rows, approval_rows = (_newest_rows(remembered, kind) for kind in ("expressions", "approvals"))
-    return held_expressions(expression_rows, approval_rows, remembered.record)
+    return held_expressions(remembered.rows("expressions"), remembered.rows("approvals"), remembered.record)
 
 
 def _record(row: Row) -> Record:
@@ -80,7 +79,3 @@ def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) 
 
 def _plus(total: float | None, shares: Iterable[float]) -> float | None:
     return None if total is None else float(total + sum(shares))
-
-
-def _newest_rows(remembered: Remembered, kind: str) -> list[Row]:
-    return [row for path in remembered.paths(KINDS[kind].folder) if (row := remembered.newest(path))]

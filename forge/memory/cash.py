@@ -40,8 +40,8 @@ class Entry(NamedTuple):
 
 def cash(remembered: Remembered) -> list[Cash]:
     """Return the account's entries up to an instant, in the order of their days."""
-    rows = filter(None, map(remembered.newest, remembered.paths(KINDS["cash"].folder)))
-    entries = [cast("Cash", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq)]
+    rows = sorted(remembered.rows("cash"), key=lambda row: row.seq)
+    entries = [cast("Cash", remembered.record(row)) for row in rows]
     return sorted(entries, key=lambda entry: entry.booked_on)
 
 

@@ -14,7 +14,6 @@ from typing import Literal, Protocol, cast
 from forge.core.config import Contract
 from forge.core.currencies import USD, read_currency
 from forge.memory.cash import cash, unrecorded
-from forge.memory.chain import Row
 from forge.memory.effects import CODE, PM
 from forge.memory.instruments import read_ticker, required_contract
 from forge.memory.journal import WriteCall, Writing, digest
@@ -37,8 +36,7 @@ def fills(remembered: Remembered) -> list[Fill]:
 
 def all_fills(remembered: Remembered) -> list[Fill]:
     """Return the fills up to an instant with those that are void, in the order of trading."""
-    rows = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["fills"].folder)]
-    read = [cast("Fill", remembered.record(row)) for row in rows]
+    read = [cast("Fill", remembered.record(row)) for row in remembered.rows("fills")]
     return sorted(
         (fill for fill in read if fill.filled_at <= remembered.as_of), key=lambda fill: (fill.filled_at, fill.id)
     )

@@ -44,19 +44,6 @@ Compute = Callable[[Expression, float | None], Exposure]
 """Computes the exposure of a trade from the market, given the net asset value in USD if it is known."""
 
 
-def uncomputed(_trade: Expression, _nav: float | None) -> Exposure:
-    """Return nothing, because there is no market data."""
-    return Exposure()
-
-
-ValueBook = Callable[[], Portfolio | None]
-
-
-def no_book() -> Portfolio | None:
-    """Return None: without an account no book is valued."""
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """A figure and its limit. The larger of what is claimed and what code computes counts.
@@ -142,11 +129,16 @@ class Totals:
 
 
 class Guardrails:
-    """Checks Expressions against limits. limits: from the configuration. compute: from the market. value: returns the
-    book at the market's prices, or None without an account.
+    """Checks Expressions against limits. limits: from the configuration. compute: from the market; without it nothing
+    is computed. value: returns the book at the market's prices, or None without an account.
     """
 
-    def __init__(self, limits: Limits | None = None, compute: Compute = uncomputed, value: ValueBook = no_book) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        compute: Compute = lambda _trade, _nav: Exposure(),
+        value: Callable[[], Portfolio | None] = lambda: None,
+    ) -> None:
         self._limits, self._compute, self._value = limits or Limits(), compute, cache(value)
 
     def current(self, stored: Portfolio | None) -> Portfolio | None:
@@ -182,6 +174,7 @@ class Guardrails:
     ) -> tuple[Figure, ...]:
         """Return the figure of every limit for an Expression, whatever its status."""
         rest = self.totals(portfolio, trades, expression.adjusts or expression.id)
+        expression = _largest_size(expression, portfolio)
         claims, computed = claimed(expression), self._compute(expression, portfolio.nav if portfolio else None)
         names = {*(claims.names or {}), *(computed.names or {})}
         factors = {*(claims.factors or {}), *(computed.factors or {})}
@@ -234,7 +227,7 @@ class Guardrails:
         before, after = (self.totals(portfolio, trades, name) for name in ("", expression.adjusts or expression.id))
         if portfolio is None or expression.exit_reason:
             return before.compare(after) if portfolio else ()
-        own = self.counted(expression, portfolio.nav)
+        own = self.counted(_largest_size(expression, portfolio), portfolio.nav)
         after.gross, after.net = _plus(after.gross, _gross(own.names)), _plus(after.net, _net(own.names))
         after.loss, after.duration = _plus(after.loss, own.loss), _plus(after.duration, own.duration)
         after.margin = _plus(after.margin, own.margin)
@@ -280,7 +273,10 @@ class Guardrails:
             gone = position.expression == without
             counted = Exposure(loss=0.0) if gone else self.counted(trade, portfolio.nav)
             sums.counted += [] if gone else [(position.expression, counted)]
-            loss = abs(position.notional) if counted.loss is None or not isfinite(counted.loss) else counted.loss
+            loss = counted.loss
+            if loss is None or not isfinite(loss):
+                # A long can't lose more than its notional. Of what can, only a loss that the PM stated counts.
+                loss = abs(position.notional) if trade.direction == "long" else claimed(trade).loss
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
             sums.duration = _plus(sums.duration, counted.duration or 0.0, -position.duration)
@@ -334,7 +330,15 @@ def trade_of(position: Position, expression: Expression | None) -> Expression:
     return Expression(
         id=position.expression, view_id="", category="thematic", instrument=instrument, status="active",
         direction=direction, notional=abs(position.notional), factor_exposures=position.factor_exposures,
+        max_loss_pct=position.loss,
     )  # fmt: skip
+
+
+def _largest_size(trade: Expression, portfolio: Portfolio | None) -> Expression:
+    """Return a trade at its size in the book, if fills or prices have made it larger than its notional."""
+    own = [each for each in portfolio.positions if each.expression == (trade.adjusts or trade.id)] if portfolio else []
+    sizes = [trade_of(position, trade) for position in own if trade.notional]
+    return max([trade, *sizes], key=lambda each: abs(each.notional or 0.0))
 
 
 def sized(trade: Expression, scale: float) -> Expression:

@@ -48,15 +48,13 @@ def one_line(text: str, most: int) -> str:
 
 def lessons(remembered: Remembered) -> list[Lesson]:
     """Return the active lessons with enough weight to be used, heaviest first."""
-    approvals = [cast("Row", remembered.newest(path)) for path in remembered.paths(KINDS["approvals"].folder)]
-    decisions = _decisions(remembered, approvals)
+    decisions = _decisions(remembered, remembered.rows("approvals"))
     active_lessons = []
-    for path in remembered.paths(KINDS["pk"].folder):
-        row = cast("Row", remembered.newest(path))
+    for row in remembered.rows("pk"):
         record = cast("ProcessKnowledge", remembered.record(row))
         if record.status == "active" and record.weight >= ProcessKnowledge.LEAST_WEIGHT:
             sha256 = content_hash(record)
-            active_lessons.append(Lesson(record, sha256, row.actor, decisions.get((path, sha256), "")))
+            active_lessons.append(Lesson(record, sha256, row.actor, decisions.get((row.path, sha256), "")))
     return sorted(active_lessons, key=lambda lesson: (-lesson.record.weight, lesson.record.id))
 
 

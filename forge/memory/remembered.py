@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from forge.memory.chain import Row
-from forge.records import Record, kind_of_path, parse
+from forge.records import KINDS, Record, kind_of_path, parse
 from pitlake.clock import from_micros
 
 
@@ -61,6 +61,10 @@ class Remembered:
     def paths(self, folder: str = "/") -> Iterator[str]:
         """Return every path under a folder, in order."""
         return iter(sorted(path for path, rows in self._texts.items() if rows and path.startswith(folder)))
+
+    def rows(self, kind: str) -> list[Row]:
+        """Return the newest write of every record of a kind, in the order of the paths."""
+        return [self._texts[path][-1] for path in self.paths(KINDS[kind].folder)]
 
     def record(self, row: Row) -> Record:
         """Return a row's record. Raises RecordUnreadable, or KeyError for a file."""

@@ -60,13 +60,14 @@ class Invalidation:
 @model
 class Position:
     """A position in the book, as it counts in the totals. notional, factor_exposures: in percent of capital. duration:
-    in years.
+    in years. loss: the most that the PM expects to lose, in percent of capital.
     """
 
     expression: str
     notional: Percent
     factor_exposures: Exposures = field(default_factory=dict)
     duration: float = 0.0
+    loss: Positive | None = None
 
 
 @model

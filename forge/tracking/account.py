@@ -2,13 +2,14 @@
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
 whole shares or contracts, for its notional's share of the previous evening's net asset value. Its stop, target or last
-day closes it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not execute it.
+day closes it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not open it.
+Code closes what is left of what it opened, unless its own fill is void.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
-from math import floor
+from datetime import date, timedelta
+from math import copysign, floor
 from typing import NamedTuple, cast
 
 from forge.core import config
@@ -30,7 +31,7 @@ from forge.tracking.bars import NotFollowable
 from forge.tracking.rates import unit_of
 from forge.tracking.risk import Market, guardrails
 from forge.tracking.settlement import whole_memory
-from forge.tracking.trades import FollowedTrade, expressions, follow_held
+from forge.tracking.trades import FollowedTrade, expressions, follow_held, texts_of
 from forge.tracking.valuation import value, value_account
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
@@ -79,11 +80,13 @@ def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[st
     Return the reasons for those that could not be booked.
     """
     remembered, gaps = whole_memory(memory, at.as_of), list[str]()
-    booked, entries = fills(remembered), cash(remembered)
-    own = {fill.expression for fill in all_fills(remembered) if fill.source == "import" or fill.status == "void"}
-    due = list[Due]()
+    booked, entries, due = fills(remembered), cash(remembered), list[Due]()
+    recorded = {expression.id: list[Fill]() for _, expression in expressions(remembered)}
+    for fill in all_fills(remembered):
+        recorded.get(fill.expression, []).append(fill)
     for path, expression in expressions(remembered):
-        if expression.id in own:
+        own = recorded[expression.id]
+        if own and [fill.status for fill in own if fill.source == CODE] != ["booked"]:
             continue
         try:
             trade = follow_held(texts_of(remembered, path), at, halted_spans(remembered))
@@ -94,36 +97,34 @@ def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[st
             gaps.append(f"{expression.id} is not executed: {trade.describe_holes()}")
         if trade is None or trade.path.entry_price is None:
             continue
-        legs = sum(fill.expression == expression.id for fill in booked)
-        if legs == 0:
+        if not own:
             due.append(Due(trade.path.marks[0].day, "entry", expression, trade))
-        if trade.path.reason and legs < len(("entry", "exit")):
+        if trade.path.reason:
             due.append(Due(trade.path.marks[-1].day, "exit", expression, trade))
     for item in sorted(due, key=lambda item: (item.day, item.leg == "exit", item.expression.id)):
-        fill = _fill(item, booked, entries, settings, at)
-        if isinstance(fill, str):
-            gaps.append(fill)
-        elif fill:
-            booked.append(fill)
-            book_fills(memory, {f"fill:{item.expression.id}:{item.leg}": fill})
+        new = _fill(item, booked, entries, settings, at)
+        if isinstance(new, str):
+            gaps.append(new)
+        elif new:
+            booked.append(new)
+            book_fills(memory, {f"fill:{item.expression.id}:{item.leg}": new})
     return gaps
-
-
-def texts_of(remembered: Remembered, path: str) -> list[tuple[datetime, Expression]]:
-    """Return every text of an Expression with the instant it was written at, oldest first."""
-    return [(remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)]
 
 
 def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, market: Guardrails) -> None:
     """Write the book of an account, in percent of its net asset value, if it changed. market: computes positions."""
-    row, book = remembered.newest(PORTFOLIO), book_of(account, held_in(remembered).values(), market)
+    row = remembered.newest(PORTFOLIO)
+    book = book_of(account, held_in(remembered).values(), market, fills(remembered))
     if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
         files = ForgeFS(memory, remembered, actor=CODE)
         files.write_file(PORTFOLIO, render(book), call_id=f"account:{row.seq if row else 0}")
 
 
-def book_of(account: ledger.Account, expressions: Iterable[Expression], market: Guardrails) -> Portfolio:
+def book_of(
+    account: ledger.Account, expressions: Iterable[Expression], market: Guardrails, booked: Sequence[Fill] = ()
+) -> Portfolio:
     """Return the book of an account, by exposure. Fills of a held Expression are one position, others one per ticker.
+    A position includes what its approval still allows to be bought.
 
     Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
     position's is neither claimed nor computed.
@@ -139,6 +140,8 @@ def book_of(account: ledger.Account, expressions: Iterable[Expression], market: 
         else:
             name, share = trade.id, _notional_of(share, trade)
         notionals[name] = notionals.get(name, 0.0) + share
+    for name in notionals.keys() & by_id.keys():
+        notionals[name] += _unfilled(by_id[name], notionals[name], account, booked)
     exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
         position = Position(expression=name, notional=round(notional, 6))
@@ -174,6 +177,28 @@ def _notional_of(share: float, trade: Expression) -> float:
     return abs(share) / whole * (trade.notional or 0.0) if whole else share
 
 
+def _unfilled(trade: Expression, notional: float, account: ledger.Account, booked: Sequence[Fill]) -> float:
+    """Return what an approval still allows to be bought, with the sign of what is held: its notional of the net asset
+    value before the PM's first fill, less what was bought. It is 0 for less than a share and for what code bought.
+    """
+    own = [fill for fill in booked if fill.expression == trade.id]
+    if not own or any(fill.source == CODE for fill in own):
+        return 0.0
+    first, side = min(new_york_day(fill.filled_at) for fill in own), SIDES.get(trade.direction)
+    start = account.capital - sum(account.flows.values())
+    nav = next((nav for day, nav in reversed(account.curve) if day < first), start)
+    sides = {trade.instrument: side} if side else {leg.instrument: leg.notional for leg in trade.legs}
+    rates = {holding.instrument: holding.rate for holding in account.holdings}
+    units = [fill.price * (fill.multiplier or 1.0) * rates.get(fill.instrument, 1.0) / nav * PERCENT for fill in own]
+    bought = sum(
+        abs(_notional_of(fill.quantity * unit, trade))
+        for fill, unit in zip(own, units, strict=True)
+        if fill.quantity * sides.get(fill.instrument, notional) > 0
+    )
+    rest = abs(trade.notional or 0.0) - bought
+    return copysign(rest, notional) if rest >= min(units) and (side or notional) * notional > 0 else 0.0
+
+
 def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Guardrails:
     """Return guardrails that compute from the market as of an instant, with the book of an account at its prices."""
 
@@ -183,7 +208,9 @@ def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Gu
             account = value_account(remembered, at).account if fills(remembered) else None
         except (BadInput, LakeNotFound):
             return None
-        return with_approved(book_of(account, trades, Guardrails(limits, compute)), trades) if account else None
+        if account is None:
+            return None
+        return with_approved(book_of(account, trades, Guardrails(limits, compute), fills(remembered)), trades)
 
     compute = Market(at, cash(remembered)).compute
     return Guardrails(limits, compute, value_book)
@@ -229,11 +256,15 @@ def _fill(
         quantity = float(side * max(0, floor(abs(expression.notional) / PERCENT * nav / (price * unit.usd) + WHOLE)))
         currency, multiplier, filled_at = item.trade.currency, unit.multiplier, hours.open
     else:
-        entry = next((fill for fill in booked if fill.expression == expression.id), None)
-        if entry is None:
+        own = [fill for fill in booked if fill.expression == expression.id]
+        before = [fill for fill in own if new_york_day(fill.filled_at) <= item.day]
+        spans = (before, item.day), (before, today := new_york_day(at.as_of)), (own, today)
+        exiting, unsold, left = (_held(some, expression, entries, at, day) for some, day in spans)
+        # What the PM sold since is not sold again.
+        if not unsold or left / unsold <= 0:
             return None
-        price, quantity = cast("float", path.price), -entry.quantity * path.shares
-        currency, multiplier, filled_at = entry.currency, entry.multiplier, hours.close
+        price, quantity = cast("float", path.price), -exiting * min(left / unsold, 1.0)
+        currency, multiplier, filled_at = own[0].currency, own[0].multiplier, hours.close
     if not quantity:
         return f"{expression.id} is not executed: its notional buys no whole {'contract' if multiplier else 'share'}"
     fees = round(abs(quantity) * price * (multiplier or 1.0) * settings.costs_bp * BASIS_POINT, 6)
@@ -241,3 +272,9 @@ def _fill(
         id=NEW, instrument=expression.instrument, quantity=quantity, price=price, filled_at=filled_at, fees=fees,
         expression=expression.id, source="code", currency=currency, multiplier=multiplier,
     )  # fmt: skip
+
+
+def _held(own: list[Fill], trade: Expression, entries: list[Cash], at: At, day: date) -> float:
+    """Return the shares or contracts that are held of an Expression's fills at the end of a day."""
+    account = value(own, entries, at, day).account
+    return sum(each.quantity for each in account.positions if each.instrument == trade.instrument)

@@ -18,10 +18,10 @@ from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import KINDS, Constraints, Expression, Settlement, View
-from forge.tracking.account import book_guardrails, texts_of
+from forge.tracking.account import book_guardrails
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
-from forge.tracking.trades import FollowedTrade, follow_held
+from forge.tracking.trades import FollowedTrade, follow_held, texts_of
 from pitlake import datasets
 from pitlake.clock import iso, new_york_day
 from pitlake.errors import BadInput, LakeNotFound
@@ -124,12 +124,11 @@ def _open_views(remembered: Remembered) -> list[tuple[View, Forecast]]:
     """Return active Views whose question has no answer yet."""
     answered = {(each.view, each.question) for each in settlements(remembered) if each.status in ANSWERED}
     open_views = []
-    for path in remembered.paths(KINDS["views"].folder):
-        if row := remembered.newest(path):
-            view = cast("View", remembered.record(row))
-            forecast = Forecast(view, remembered.written_at(row), row.actor, "")
-            if view.status == "active" and view.settles and (view.id, forecast.question) not in answered:
-                open_views.append((view, forecast))
+    for row in remembered.rows("views"):
+        view = cast("View", remembered.record(row))
+        forecast = Forecast(view, remembered.written_at(row), row.actor, "")
+        if view.status == "active" and view.settles and (view.id, forecast.question) not in answered:
+            open_views.append((view, forecast))
     return open_views
 
 

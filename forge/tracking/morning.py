@@ -14,6 +14,7 @@ from forge.core.config import Config
 from forge.memory.book import held_in, remembered_book, with_approved
 from forge.memory.cash import cash
 from forge.memory.chain import Row
+from forge.memory.fills import fills
 from forge.memory.guardrails import Guardrails, Totals
 from forge.memory.halts import halted_spans
 from forge.memory.plausible import SIDES
@@ -21,11 +22,11 @@ from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Cash, Expression, Fill, Record, SessionRecord, kind_of_path
 from forge.records.kinds import NEW
-from forge.tracking.account import book_of, texts_of
+from forge.tracking.account import book_of
 from forge.tracking.bars import NotFollowable, sessions, traded_bars
 from forge.tracking.ledger import Account, keep
 from forge.tracking.risk import EQUITY, Market, book_returns, volatility
-from forge.tracking.trades import expressions, follow_held
+from forge.tracking.trades import expressions, follow_held, texts_of
 from forge.tracking.valuation import Valued, value_account
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.errors import BadInput, LakeNotFound
@@ -182,8 +183,8 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     trades, market = held_in(remembered).values(), Market(at, cash(remembered))
     limits = Guardrails(settings.guardrails, market.compute)
     # The stored book has the prices of its last settlement.
-    valued = with_approved(book_of(account.account, trades, limits), trades) if isinstance(account, Valued) else None
-    book = valued or remembered_book(remembered)
+    own = book_of(account.account, trades, limits, fills(remembered)) if isinstance(account, Valued) else None
+    book = with_approved(own, trades) or remembered_book(remembered)
     totals = limits.totals(book, trades, "")
     hours = session(last)
     return Morning(

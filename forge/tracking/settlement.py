@@ -81,8 +81,8 @@ def forecasts(remembered: Remembered) -> Iterator[Forecast]:
 
 def settlements(remembered: Remembered) -> list[Settlement]:
     """Return every settlement, in the order of writing."""
-    rows = filter(None, map(remembered.newest, remembered.paths(FOLDER)))
-    return [cast("Settlement", remembered.record(row)) for row in sorted(rows, key=lambda row: row.seq)]
+    rows = sorted(remembered.rows("settlements"), key=lambda row: row.seq)
+    return [cast("Settlement", remembered.record(row)) for row in rows]
 
 
 def whole_memory(memory: Memory, at: datetime) -> Remembered:
@@ -128,13 +128,12 @@ def _expire(remembered: Remembered, files: ForgeFS) -> None:
     """Give every active View whose present question is answered its verdict, by the first answer."""
     answers = [each for each in settlements(remembered) if each.status in ANSWERED and not each.restates]
     verdicts: dict[tuple[str, str], Any] = {(each.view, each.question): each.status for each in answers}
-    for path in remembered.paths(KINDS["views"].folder):
-        if row := remembered.newest(path):
-            view = cast("View", remembered.record(row))
-            question = Forecast(view, remembered.written_at(row), "", "").question if view.settles else ""
-            if view.status == "active" and (verdict := verdicts.get((view.id, question))):
-                expired = replace(view, status="expired", verdict=verdict)
-                files.write_file(path, render(expired), call_id=f"{view.id}:expired:{row.seq}")
+    for row in remembered.rows("views"):
+        view = cast("View", remembered.record(row))
+        question = Forecast(view, remembered.written_at(row), "", "").question if view.settles else ""
+        if view.status == "active" and (verdict := verdicts.get((view.id, question))):
+            expired = replace(view, status="expired", verdict=verdict)
+            files.write_file(row.path, render(expired), call_id=f"{view.id}:expired:{row.seq}")
 
 
 def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) -> float | None:

@@ -15,14 +15,13 @@ from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.book import HELD
 from forge.memory.cash import cash
-from forge.memory.chain import Row
 from forge.memory.effects import CODE
 from forge.memory.fills import fills
 from forge.memory.halts import Span, halted_spans
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import KINDS, Expression, Fill, Outcome, Record, render
+from forge.records import Expression, Fill, Outcome, render
 from forge.records.spelling import read_number
 from forge.tracking.bars import NotFollowable, days_text, sessions, traded_bars
 from forge.tracking.paths import Path, Terms, Trade, follow
@@ -64,8 +63,12 @@ class FollowedTrade:
 
 def expressions(remembered: Remembered) -> list[tuple[str, Expression]]:
     """Return every current Expression with its path."""
-    rows = [(path, remembered.newest(path)) for path in remembered.paths("/memory/expressions/")]
-    return [(path, cast("Expression", remembered.record(row))) for path, row in rows if row]
+    return [(row.path, cast("Expression", remembered.record(row))) for row in remembered.rows("expressions")]
+
+
+def texts_of(remembered: Remembered, path: str) -> list[tuple[datetime, Expression]]:
+    """Return every text of an Expression with the instant it was written at, oldest first."""
+    return [(remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)]
 
 
 def follow_trade(
@@ -141,11 +144,13 @@ def follow_held(
         return None
     since, first = active[0]
     opens = _first_open(since, halts, at.as_of) or at.as_of
-    changes = tuple(
-        Terms(_next_open(written_at), _changed_terms(before, text))
+    changes = (
+        Terms(day, _changed_terms(before, text))
         for (_, before), (written_at, text) in pairwise(active)
+        for day in _days_from(written_at, closing=bool(text.exit_reason and not before.exit_reason))
     )
-    return follow_trade(first, since, first.expires or LAST_DAY, at, changes, opens, closing=bool(first.exit_reason))
+    ordered, closing = sorted(changes, key=lambda terms: terms.since), bool(first.exit_reason)
+    return follow_trade(first, since, first.expires or LAST_DAY, at, tuple(ordered), opens, closing=closing)
 
 
 def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> datetime | None:
@@ -177,11 +182,15 @@ def _changed_terms(before: Expression, after: Expression) -> dict[str, Any]:
     return changed
 
 
-def _next_open(moment: datetime) -> date:
-    """Return the day from which terms apply: the day of the first session that opens at or after an instant."""
+def _days_from(moment: datetime, *, closing: bool) -> list[date]:
+    """Return the day from which terms apply: that of the first session that opens at or after an instant. An order to
+    close also applies to a session that is open then.
+    """
     day = new_york_day(moment)
-    exchange_session = session(day)
-    return day if exchange_session and moment <= exchange_session.open else day + timedelta(days=1)
+    hours = session(day)
+    if hours and moment <= hours.open:
+        return [day]
+    return [*([day] if closing and hours and moment < hours.close else []), day + timedelta(days=1)]
 
 
 def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
@@ -201,10 +210,7 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
             _restate(files, expression, lambda name: result_of(name, booked, entries, now), now)
         if expression.status not in HELD:
             continue
-        texts = [
-            (remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)
-        ]
-        closed, gap = _closed(expression, texts, now, halts)
+        closed, gap = _closed(expression, texts_of(remembered, path), now, halts)
         own = any((fill.expression, fill.source) == (expression.id, "import") for fill in booked)
         result = result_of(expression.id, booked, entries, now) if entries and (closed or own) else None
         if closed is None and own and result and not any(holding.quantity for holding in result.holdings):
@@ -224,22 +230,18 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
 
 def _restate(files: ForgeFS, expression: Expression, result_of_fills: Callable[[str], Result], now: At) -> None:
     """Write the result of a closed Expression again if one of its fills was booked or void after its Outcome."""
-    changed = [row for row, fill in _newest(files, "fills") if cast("Fill", fill).expression == expression.id]
-    for row, record in _newest(files, "outcomes") if changed else ():
-        outcome = cast("Outcome", record)
-        later = [files.remembered.record(fill).id for fill in changed if fill.seq > row.seq]
+    remembered = files.remembered
+    booked = [(row.seq, cast("Fill", remembered.record(row))) for row in remembered.rows("fills")]
+    changed = [(seq, fill.id) for seq, fill in booked if fill.expression == expression.id]
+    for row in remembered.rows("outcomes") if changed else ():
+        outcome = cast("Outcome", remembered.record(row))
+        later = [name for seq, name in changed if seq > row.seq]
         if outcome.expression == expression.id and later:
             result = result_of_fills(expression.id)
             body = f"{outcome.body}\nRestated after {', '.join(later)}: {result.describe()}"
             pnl = round(result.percent, 9)
             restated = replace(outcome, pnl=pnl, version=now.version, answer=result.answer, body=body)
             files.write_file(row.path, render(restated), call_id=f"{outcome.id}:{row.seq}")
-
-
-def _newest(files: ForgeFS, kind: str) -> list[tuple[Row, Record]]:
-    """Return the current text of every record of a kind."""
-    rows = filter(None, map(files.remembered.newest, files.remembered.paths(KINDS[kind].folder)))
-    return [(row, files.remembered.record(row)) for row in rows]
 
 
 def _closed(
@@ -275,9 +277,7 @@ def _closed(
 
 def active_since(remembered: Remembered, path: str) -> datetime | None:
     """Return when an Expression first became active."""
-    rows = (row for row in remembered.all(path) if cast("Expression", remembered.record(row)).status == "active")
-    row = next(rows, None)
-    return remembered.written_at(row) if row else None
+    return next((at for at, text in texts_of(remembered, path) if text.status == "active"), None)
 
 
 def parse_price(text: str, name: str) -> float | None:

@@ -62,8 +62,8 @@ def track_untaken(
 
 
 def _counterfactuals(remembered: Remembered) -> list[tuple[str, Counterfactual]]:
-    rows = [(path, remembered.newest(path)) for path in remembered.paths(FOLDER)]
-    return [(path, cast("Counterfactual", remembered.record(row))) for path, row in rows if row]
+    rows = remembered.rows("counterfactuals")
+    return [(row.path, cast("Counterfactual", remembered.record(row))) for row in rows]
 
 
 def _expired(remembered: Remembered, at: datetime, settings: Counterfactuals) -> Iterator[tuple[str, Counterfactual]]:

@@ -131,12 +131,8 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
     decided = receipts(tape)
     with closing(ground.memory(walk, walk.ends)) as memory:
         remembered = whole_memory(memory, walk.ends)
-    newest = {
-        name: [
-            remembered.record(row) for path in remembered.paths(KINDS[name].folder) if (row := remembered.newest(path))
-        ]
-        for name in ("outcomes", "calibration", "views")
-    }
+    kinds = ("outcomes", "calibration", "views")
+    newest = {kind: [remembered.record(row) for row in remembered.rows(kind)] for kind in kinds}
     books = [cast("Portfolio", remembered.record(row)) for row in remembered.all(KINDS["portfolio"].path("state"))]
     total, pnl = 0.0, []
     for outcome in cast("list[Outcome]", newest["outcomes"]):

@@ -97,8 +97,8 @@ class Trade:
     def newest(self):
         return self.terms[-1][1]
 
-    def change(self, day, **changed):
-        self.terms.append((day + timedelta(days=1), {**self.newest, **changed}))
+    def change(self, day, later=1, **changed):
+        self.terms.append((day + timedelta(days=later), {**self.newest, **changed}))
 
     def course(self, world, today):
         """Where it was opened, left and unseen by an evening, price by price."""
@@ -186,21 +186,25 @@ class Books:
 
     def execute(self, today):
         """What code buys and sells for the approved by this evening."""
-        own = {each["trade"] for each in self.fills if each["by"] == "pm" or each["void"]}
         due = []
         for trade in self.trades:
             entry, leave, _, _ = trade.course(self.world, today)
-            legs = len(self.live(trade.name))
-            if trade.name in own or entry is None:
+            own = [each for each in self.fills if each["trade"] == trade.name]
+            by_code = [each["void"] for each in own if each["by"] == "code"]
+            if entry is None or (own and by_code != [False]):
                 continue
-            due += [(entry[0], 0, trade, entry, leave)] if not legs else []
-            due += [(leave[0], 1, trade, entry, leave)] if leave and legs < 2 else []
+            due += [(entry[0], 0, trade, entry, leave)] if not own else []
+            due += [(leave[0], 1, trade, entry, leave)] if leave else []
         for day, leaves, trade, entry, leave in sorted(due, key=lambda each: (each[0], each[1], each[2].name)):
             if leaves:
-                bought = self.live(trade.name)
-                if not bought:
-                    continue
-                price, quantity, at = leave[2], -bought[0]["quantity"] * leave[3], session(day).close
+                (_, content), (_, then) = (
+                    self.replayed(until, self.live(trade.name), alone=True) for until in (today, day)
+                )
+                ratio = 1.0
+                for on, split in self.world[trade.ticker].splits.items():
+                    ratio *= split if day < on <= today else 1.0
+                quantity = -content[trade.ticker] / ratio if content[trade.ticker] * then[trade.ticker] > 0 else 0.0
+                price, at = leave[2], session(day).close
             else:
                 before = day - timedelta(days=1)
                 nav, _ = self.replayed(before, [each for each in self.live() if each["at"].date() <= before])

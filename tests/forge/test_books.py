@@ -96,11 +96,11 @@ class Player:
             trade.change(day, stop=float(f"{stop:g}"))
 
     def closes(self, day):
-        trade = self.one_held()
-        if trade and not trade.newest["reason"]:
+        trade, later = self.one_held(), self.hour > 16
+        if trade and not trade.newest["reason"] and trade.terms[-1][0] <= day:
             change_held(self.memory, trade.name, "pm", Guardrails(), {"exit_reason": "thesis"})
-            following = next(each for each in [*SESSIONS, DAYS[-1]] if each > day)
-            trade.change(day, reason="thesis", until=min(following, trade.newest["until"] or following))
+            ends = next(each for each in [*SESSIONS, DAYS[-1]] if each >= day + timedelta(days=later))
+            trade.change(day, later, reason="thesis", until=min(ends, trade.newest["until"] or ends))
 
     def fills(self, day):
         trade = self.one_held() if self.rng.random() < 0.5 else None
@@ -144,7 +144,8 @@ class Player:
         number, wrong = 0, []
         while number < len(SESSIONS) - 1:
             day = SESSIONS[number]
-            self.memory.journal.clock.move(evening(day, 19))
+            self.hour = self.rng.choice((13, 19))
+            self.memory.journal.clock.move(evening(day, self.hour))
             for act in self.rng.choices(acts, k=self.rng.randint(0, 3)) if number else ():
                 try:
                     act(day)

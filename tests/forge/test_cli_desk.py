@@ -47,7 +47,7 @@ def test_an_impossible_day_is_one_clear_line(capsys, command):
 
 
 def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
-    (tmp_path / "positions.csv").write_text("expression,notional,rates\nE-009,40,4\nE-010,-10,-1\n")
+    (tmp_path / "positions.csv").write_text("expression,notional,rates,loss\nE-009,40,4,\nE-010,-10,-1,10\n")
     code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
     assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
     memory = Memory()

@@ -146,6 +146,21 @@ def test_what_only_claims_to_be_within_the_limits_is_refused(market, changed, ru
     assert [each.basis for each in limits.figures(question, book, None) if each.rule == rule] == [basis]
 
 
+@pytest.mark.parametrize(
+    ("notional", "stated", "total"), [(20.0, None, 20.0), (-20.0, None, None), (-20.0, 3.0, 3.0)],
+    ids=["a long", "a short", "a short whose loss the PM confirmed"],
+)  # fmt: skip
+def test_the_loss_of_what_is_held_without_a_stop_is_its_notional_confirmed_or_missing(market, notional, stated, total):
+    held = trade(id="E-001", direction="short" if notional < 0 else "long", stop="", target="", max_loss_pct=stated)
+    own = Position(expression="E-001" if stated else "QBG", notional=notional)
+    book, limits = replace(BOOK, gross=20.0, net=notional, positions=(own,)), guardrails(Limits(), market)
+    held = replace(held, notional=20.0)
+    question = trade(id="E-002", instrument="SPY", notional=5.0, stop=f"{INDEX[59] * 0.9:.2f}", factor_exposures={})
+    figure = next(each for each in limits.book(book, None, [held]) if each.rule == "max_total_loss")
+    broken = [str(each) for each in limits.check(question, book, None, [held])]
+    assert (figure.actual, "[hard] max_total_loss: missing (limit: 100)" in broken) == (total, total is None)
+
+
 def test_a_bought_option_loses_its_premium_and_a_covered_call_the_stock(market):
     price, compute = OWN[59], Market(market).compute
     bought = trade(direction="option", notional=10.0, legs=legs(("QBG", 10.0), kind="call", strike=price, premium=4.0))

@@ -146,13 +146,15 @@ def test_a_lowered_stop_does_not_undo_an_exit_that_was_due(memory, lake):
     assert (outcome.expression, outcome.status, outcome.pnl, gaps) == (name, "stop", 0.0, [])
 
 
-def test_an_approved_closing_is_done_at_the_next_close(memory, lake):
+@pytest.mark.parametrize(("hour", "price"), [(8, 50.5), (11, 50.5), (20, 51.0)])
+def test_an_approved_closing_is_done_at_the_next_close(memory, lake, hour, price):
     name = held(memory)
-    at(memory, lake, DAYS[3])
+    at(memory, lake, DAYS[3], hour)
+    adjust(memory, name, expires=DAYS[9])
     adjust(memory, name, exit_reason="thesis_broken")
     (outcome,), gaps = close_exits(memory, at(memory, lake, DAYS[6]))
     assert (outcome.expression, outcome.status, gaps) == (name, "thesis_broken", [])
-    assert outcome.pnl == pytest.approx(10 * (2 * 51 + 0.5 - 100) / 100)
+    assert outcome.pnl == pytest.approx(10 * (2 * price + 0.5 - 100) / 100)
 
 
 def rejected(memory, name):
