@@ -36,7 +36,7 @@ FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
 WHOLE = [FIRST + timedelta(days=offset) for offset in range((LAST - FIRST).days + 1)]
 TOUCHED = ("news", "reports", "dividends", "companies", "xbrl_facts")
 
-# How many source records there are, counted another way than extraction counts them. $first bounds what has a day.
+# How many source records there are, counted independently of extraction. $first: the first of their days.
 COUNTS = {
     "calendar": "MATCH (d:Date) RETURN count(d) + sum(CASE d.date WHEN '2025-01-08' THEN 1 ELSE 0 END) AS n",
     "companies": "MATCH (c:Company) RETURN count(c) AS n",

@@ -88,16 +88,17 @@ def restore(name: str, reason: str) -> None:
 
 
 @click.command()
-@click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest", "borrow"]))
+@click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest", "borrow", "loss"]))
 @click.argument("amount", type=float)
 @click.option("--on", "day", type=DAY, help="Day from which it counts [default: today].")
-@click.option("--ticker", default="", help="Of a borrow: the shares sold short.")
+@click.option("--ticker", default="", help="Of a borrow or a loss: its position.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
-    """Book a deposit, withdrawal, fee or interest, or a borrow fee.
+    """Book a deposit, withdrawal, fee or interest, a borrow fee, or the loss you expect at most.
 
     Fees and interest are those that you paid. A borrow is a rate in percent a year: it is charged for every day from
-    --on, on the value of the shares of --ticker that are sold short.
+    --on, on the value of the shares of --ticker that are sold short. A loss is of your own position in --ticker, which
+    has no stop, in percent of its value: without it, the loss of a short position is missing and nothing is approved.
     """
     from forge.desk.commands import enter_cash
     from forge.memory.cash import Entry

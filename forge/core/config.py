@@ -391,7 +391,7 @@ def _value(hint: Any, value: Any, at: str) -> Any:
     hint = next((kind for kind in get_args(hint) if kind is not NoneType), hint)
     due = (int, float) if hint is float else (hint,)
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
-        raise BadInput(at, f"{value!r} is not of type {hint.__name__}", f"give a {hint.__name__}")
+        raise BadInput(at, f"{value!r} is not of type {hint.__name__}", "give a value of that type")
     if hint in (int, float) and not 0 <= value < float("inf"):
-        raise BadInput(at, f"{value!r} is not an amount", "give a number from 0")
+        raise BadInput(at, f"{value!r} is not an amount", "give a number that is 0 or more")
     return hint(value)

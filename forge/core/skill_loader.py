@@ -125,7 +125,7 @@ def _read(place: Path) -> SkillMeta:
         raise BadInput("skills", problem, f"use at most {LONGEST_DESCRIPTION:,}")
     tools = fields.get("allowed-tools") or ""
     if not isinstance(tools, str):
-        raise BadInput("skills", f"{file}: allowed-tools is not a text", "separate them by spaces: read search fetch")
+        raise BadInput("skills", f"{file}: allowed-tools is not a string", "separate them by spaces: read search fetch")
     return SkillMeta(place.name, description.strip(), place, tuple(tools.replace(",", " ").split()))
 
 

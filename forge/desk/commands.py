@@ -15,7 +15,7 @@ from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
 from forge.desk.papers import Ticket
 from forge.memory import Memory
-from forge.memory.cash import Entry, book_cash
+from forge.memory.cash import OF_A_TICKER, Entry, book_cash
 from forge.memory.effects import CONSTRAINTS, PM
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.halts import switch
@@ -101,7 +101,9 @@ def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tup
     memory.journal.require_writable()
     own.check_capital()
     name = book_cash(memory, entry)
-    what = f"{entry.amount:,.2f} USD" if not entry.ticker else f"of {entry.ticker}, {entry.amount:g} % a year,"
+    what = f"{entry.amount:,.2f} USD"
+    if entry.ticker:
+        what = f"of {entry.ticker}, {entry.amount:g} {OF_A_TICKER[entry.entry]},"
     return f"{name} {entry.entry} {what} on {entry.booked_on}", _update_book(own, memory, lake)
 
 

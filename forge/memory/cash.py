@@ -24,7 +24,9 @@ from forge.records.spelling import TOO_LARGE
 from pitlake import clock
 from pitlake.errors import BadInput, choice
 
-ENTRIES = ("deposit", "withdrawal", "fee", "interest", "borrow")
+OF_A_TICKER = {"borrow": "% a year", "loss": "% of its value"}
+"""The entries that are terms of one position, with the unit of their amount."""
+ENTRIES = ("deposit", "withdrawal", "fee", "interest", *OF_A_TICKER)
 """The entries that the PM books."""
 
 
@@ -97,10 +99,10 @@ def book_cash(memory: Memory, typed: Entry) -> str:
         raise BadInput("entry", f"{typed.entry[:40]!r} is not an entry", choice(typed.entry, ENTRIES))
     if typed.booked_on > clock.new_york_day(now):
         raise BadInput("--on", f"{typed.booked_on} is in the future", "give a day up to today")
-    if not 0 <= typed.amount < TOO_LARGE or (typed.entry != "borrow" and not typed.amount):
+    if not 0 <= typed.amount < TOO_LARGE or (typed.entry not in OF_A_TICKER and not typed.amount):
         raise BadInput("AMOUNT", f"{typed.amount:g} is not above 0", "give USD; the entry says in which direction")
-    if (typed.entry == "borrow") != bool(typed.ticker):
-        step = "a borrow has the ticker of the shares sold short, and no other entry has one"
+    if (typed.entry in OF_A_TICKER) != bool(typed.ticker):
+        step = "a borrow or a loss has the ticker of its position, and no other entry has one"
         raise BadInput("--ticker", "is missing" if not typed.ticker else f"does not belong to a {typed.entry}", step)
     ticker = read_ticker(typed.ticker)
     if typed.ticker and not ticker:

@@ -107,6 +107,7 @@ class Totals:
     """The totals of a book, negative if short; None for a total that the PM's book does not state.
 
     names: by instrument. loss: if every stop is hit. margin: of futures. counted: what counts of each position.
+    unbounded: the positions whose loss nothing bounds.
     """
 
     gross: float | None = None
@@ -117,6 +118,7 @@ class Totals:
     loss: float | None = None
     margin: float | None = 0.0
     counted: list[tuple[str, Exposure]] = field(default_factory=list)
+    unbounded: list[str] = field(default_factory=list)
 
     def compare(self, after: "Totals") -> tuple[BookLine, ...]:
         """Return each total with that of the changed book."""
@@ -277,6 +279,7 @@ class Guardrails:
             if loss is None or not isfinite(loss):
                 # A long can't lose more than its notional. Of what can, only a loss that the PM stated counts.
                 loss = abs(position.notional) if trade.direction == "long" else claimed(trade).loss
+            sums.unbounded += [position.expression] if loss is None else []
             sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
             sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
             sums.duration = _plus(sums.duration, counted.duration or 0.0, -position.duration)

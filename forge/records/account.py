@@ -39,12 +39,13 @@ class Cash(Record):
     """A change of the account's cash or of its terms, which counts from a day on.
 
     amount: USD, in the direction that the entry says; of a rate, percent a year on borrowed cash; of a borrow, percent
-    a year on the value of the shares of `ticker` that are sold short; of a contract, the margin of one future of
-    `ticker`, in its `currency` ("" for USD). multiplier: of a contract, what a point is worth. The opening, the first
-    rate and the first contract of a future count from the account's first day on.
+    a year on the value of the shares of `ticker` that are sold short; of a loss, the most that the PM expects to lose
+    on his own position in `ticker`, in percent of its value; of a contract, the margin of one future of `ticker`, in
+    its `currency` ("" for USD). multiplier: of a contract, what a point is worth. The opening, the first rate and the
+    first contract of a future count from the account's first day on.
     """
 
-    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow", "contract"]
+    entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow", "loss", "contract"]
     amount: Positive
     booked_on: date
     status: Literal["booked"] = "booked"

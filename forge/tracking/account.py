@@ -144,7 +144,8 @@ def book_of(
         notionals[name] += _unfilled(by_id[name], notionals[name], account, booked)
     exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
-        position = Position(expression=name, notional=round(notional, 6))
+        loss = round(abs(notional) * account.losses.get(name, 0.0) / PERCENT, 6) or None
+        position = Position(expression=name, notional=round(notional, 6), loss=loss)
         counted = market.counted(trade_of(position, by_id.get(name)), nav)
         factors = {factor: round(share, 6) for factor, share in (counted.factors or {}).items()}
         for factor, share in factors.items():

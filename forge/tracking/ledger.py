@@ -126,7 +126,8 @@ class Account:
     so far, as a negative amount. curve: the net asset value at the end of each day. missing: by ticker, the sessions on
     which a held security had no price; unrated: by currency, those on which that of a position had no rate. flows:
     deposits less withdrawals by day. fees: of the account itself. results: by day, the P&L of each holding so far, by
-    instrument and Expression. Amounts in USD.
+    instrument and Expression. losses: by ticker, the most that the PM expects to lose on his own position, in percent
+    of its value. Amounts in USD.
     """
 
     capital: float
@@ -139,6 +140,7 @@ class Account:
     fees: float = 0.0
     results: Mapping[date, Mapping[tuple[str, str], float]] = field(default_factory=dict)
     unrated: Mapping[str, tuple[date, ...]] = field(default_factory=dict)
+    losses: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def margin(self) -> float:
@@ -240,7 +242,7 @@ def keep(
     )
     return Account(
         ledger.capital, ledger.cash, tuple(ledger.holdings.values()), ledger.financing, tuple(ledger.curve), missing,
-        dict(ledger.flows), ledger.fees, ledger.results, unrated,
+        dict(ledger.flows), ledger.fees, ledger.results, unrated, ledger.terms["loss"],
     )  # fmt: skip
 
 
@@ -254,7 +256,7 @@ class _Ledger:
         self.rates, self.last_rates = rates, {"": 1.0}
         self.unrated: dict[str, list[date]] = defaultdict(list)
         self.financing = self.fees = self.rate = 0.0
-        self.borrow: dict[str, float] = {}
+        self.terms: dict[str, dict[str, float]] = {"borrow": {}, "loss": {}}
         self.flows: dict[date, float] = defaultdict(float)
         self.holdings: dict[tuple[str, str], Holding] = {}
         self.curve: list[tuple[date, float]] = []
@@ -287,8 +289,8 @@ class _Ledger:
         if entry.entry == "rate":
             self.rate = entry.amount
             return
-        if entry.entry == "borrow":
-            self.borrow[entry.ticker] = entry.amount
+        if entry.entry in self.terms:
+            self.terms[entry.entry][entry.ticker] = entry.amount
             return
         if entry.entry == "contract":
             return  # Fills state the multiplier, and the margin is not cash.
@@ -307,7 +309,7 @@ class _Ledger:
         interest = min(self.cash, 0.0) * self.rate / 100 / DAYS_A_YEAR
         self.cash, self.financing = self.cash + interest, self.financing + interest
         for holding in self.holdings.values():
-            fee = -min(holding.value, 0.0) * self.borrow.get(holding.instrument, 0.0) / 100 / DAYS_A_YEAR
+            fee = -min(holding.value, 0.0) * self.terms["borrow"].get(holding.instrument, 0.0) / 100 / DAYS_A_YEAR
             self.cash, holding.fees = self.cash - fee, holding.fees + fee
 
     def book(self, fill: Fill, prices: Mapping[str, Prices]) -> None:

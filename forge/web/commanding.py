@@ -202,4 +202,4 @@ def _number(fields: Fields, name: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BadInput(name, f"{text[:40]!r} is not a number", "give a number from 0") from None
+        raise BadInput(name, f"{text[:40]!r} is not a number", "give a number that is 0 or more") from None

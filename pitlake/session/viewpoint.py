@@ -72,7 +72,7 @@ class Viewpoint:
             step = f"give an instant such as 2024-02-15T16:00:00-05:00, or {field('open_mode')} to ask without one"
             raise BadInput(field("as_of"), "missing", step)
         if version is not None and type(version) is not int:
-            raise BadInput(field("version"), f"{version!r} is not a whole number", "`pitlake versions` lists them")
+            raise BadInput(field("version"), f"{version!r} is not a whole number", "see `pitlake versions`")
         if known_by is not None and version is not None:
             raise BadInput(field("known_by"), f"given together with {field('version')}", "give one of them")
         if isolation not in ("process", "in_process"):

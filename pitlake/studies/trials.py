@@ -94,7 +94,7 @@ class Returns:
     def _dated(cls, values: list[float], dates: list[datetime | None], frequency: str | None) -> "Returns":
         known_dates = [moment for moment in dates if moment is not None]
         if len(known_dates) < len(dates) or len(set(known_dates)) < len(known_dates):
-            raise BadInput("returns", "have a missing date, or two of one date", "give one return for each period")
+            raise BadInput("returns", "lack a date, or have a date twice", "give one return for each period")
         pairs = sorted(zip(known_dates, values, strict=True))
         days = median((later - earlier).total_seconds() / 86_400 for earlier, later in pairwise(sorted(known_dates)))
         by_dates = next((name for name, (least, most) in _DAYS.items() if least <= days <= most), None)

@@ -46,7 +46,7 @@ class GraphSettings:
                 "NEO4J_URI", "is not a graph address", "write for example bolt://host:7687 or neo4j+s://host"
             )
         if self.uri and bool(self.username) != bool(self.password):
-            raise BadInput("NEO4J_USERNAME", "user and password come together", "set both, or neither")
+            raise BadInput("NEO4J_USERNAME", "is needed together with the password", "set both, or neither")
         if self.local not in _LOCAL:
             raise BadInput("PITLAKE_GRAPH", f"{self.local!r} is not a local server", f"choose from {', '.join(_LOCAL)}")
 

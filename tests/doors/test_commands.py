@@ -130,7 +130,7 @@ def test_computed_rows_say_so_and_carry_the_newest_instant_of_what_was_read(pitl
     assert row == {"n": row["n"], "computed": True, "newest_input_at": "2024-04-30T15:00:00Z"}
 
 
-def test_an_empty_answer_says_so_as_a_gap(pitlake):
+def test_an_empty_answer_is_a_gap(pitlake):
     _, out, _ = pitlake("run", "news_latest", "--ticker", "ZZZ", "--as-of", AS_OF, "--format", "envelope")
     envelope = json.loads(out)
     assert (envelope["data"], [gap["type"] for gap in envelope["gaps"]]) == ([], ["no_data"])

@@ -156,6 +156,24 @@ def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, 
     assert after.account.holdings[0].fees - before.account.holdings[0].fees == pytest.approx(lost)
 
 
+def test_the_loss_of_the_pm_s_own_short_is_a_dated_share_of_its_value(memory, lake, tmp_path):
+    open_account(memory, SETTINGS.capital, 0.0)
+    now = at(memory, lake, DAYS[3])
+    imported(memory, tmp_path, line(DAYS[0], quantity=-100))
+    limits = guardrails(config.Limits(), now)
+
+    def total_loss():
+        account = valued(memory, now).account
+        (figure,) = (f for f in limits.book(book_of(account, (), limits), None, ()) if f.rule == "max_total_loss")
+        return figure.actual, -account.positions[0].value / account.nav
+
+    losses = [total_loss()[0]]
+    for share, day in ((0.0, DAYS[0]), (30.0, DAYS[1])):
+        book_cash(memory, Entry("loss", share, day, "bought back above", "QBG"))
+        losses.append(total_loss()[0])
+    assert losses == [None, None, pytest.approx(30.0 * total_loss()[1], abs=1e-5)]
+
+
 def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_once(memory, lake):
     approved_expression(memory, lake, target="110", stop="90")
     now = at(memory, lake, DAYS[2])

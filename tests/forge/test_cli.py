@@ -1,4 +1,4 @@
-"""`pitlake forge …`: what needs no model works without one, and which memory a door shows."""
+"""`pitlake forge …`: commands that need no model run without one, and each interface shows the right memory."""
 
 import pytest
 

@@ -47,16 +47,22 @@ def test_an_impossible_day_is_one_clear_line(capsys, command):
 
 
 def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
-    (tmp_path / "positions.csv").write_text("expression,notional,rates,loss\nE-009,40,4,\nE-010,-10,-1,10\n")
-    code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
-    assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
+    def import_book(loss):
+        (tmp_path / "positions.csv").write_text(f"expression,notional,rates,loss\nE-009,40,4,\nE-010,-10,-1,{loss}\n")
+        code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
+        assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
+
+    import_book("")
     memory = Memory()
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     fs = turn(memory)
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
+    assert "problem: nothing bounds the loss of E-010: give it a stop, or state" in run_forge(capsys, "approvals")[1]
+    import_book("10")
     listing = run_forge(capsys, "approvals")[1]
     assert "problem: no review of exactly this content" in listing
+    assert "nothing bounds" not in listing
     assert "book: gross 50 → 60\nbook: net 30 → 40\nbook: loss if every stop is hit 50 → 51\n" in listing
     assert "book: factor rates 3 → 8\n" in listing
     code, out, err = run_forge(capsys, "approve", "E-001")

@@ -22,7 +22,7 @@ def names(fs, path, query=None):
     return [entry.name for entry in fs.list_dir(path, query)]
 
 
-def test_f1_the_layout_is_the_seeds(memory):
+def test_f1_the_layout_matches_the_seeds(memory):
     fs = turn(memory)
     assert names(fs, "/") == ["memory/", "skills/", "portfolio/", "session/"]
     assert names(fs, "/memory/") == [

@@ -1,4 +1,4 @@
-"""Random paths over agent, reviewer, PM, code, time and the kill switch: what is held changes by the PM and by code.
+"""Random paths over agent, reviewer, PM, code, time and the kill switch: only the PM and code change what is held.
 
 `make paths N=10000 SEED=0` walks so many paths. Exits are those of an oracle that knows the prices.
 """

@@ -113,7 +113,7 @@ def _weekly(_occasion):
 
 
 class Deadly:
-    """A role's model whose process is killed with -9 before its answers of these numbers, each once."""
+    """A role's model whose process is killed with `kill -9` before the answers of these numbers, once before each."""
 
     def __init__(self, root, kills):
         self._root, self._kills, self.id = Path(root), kills, "scripted:1"

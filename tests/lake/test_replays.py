@@ -1,4 +1,4 @@
-"""Answers that come again from their captures, in any order: what a later look told is never told otherwise since it.
+"""Answers replayed from their captures, in any order: what one look has shown, no look after it shows otherwise.
 
 Exhaustive: three looks at a key whose text, date and date of change differ in every way, published in every order.
 """

@@ -12,7 +12,7 @@ from tests.graph_servers import rows
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
-    """A PATH of our own: writes what `java` and `mvn` do."""
+    """A PATH of our own, with `java` and `mvn` as scripts that the test writes."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
 
     def write(name: str, script: str) -> None:

@@ -202,7 +202,7 @@ def test_a_failure_is_a_fixed_gap_and_may_be_tried_again(world, tape_file):
 
 
 @pytest.mark.parametrize("strange", [10**5000, float("inf"), float("nan")], ids=["huge", "infinite", "not a number"])
-def test_a_strange_answer_is_not_passed_on_by_an_error(world, tape_file, strange, monkeypatch):
+def test_an_error_does_not_repeat_an_unexpected_answer(world, tape_file, strange, monkeypatch):
     async def answered(link, tool, arguments):
         return {"structuredContent": {"results": [world.results[0] | {"title": strange, "note": "FUTURE"}]}}
 

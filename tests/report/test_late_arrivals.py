@@ -91,7 +91,7 @@ def test_late_arrivals_are_those_of_the_slow_twin(tmp_path, dataset, seed):
         assert (result.median, result.largest) == pytest.approx((median(lags.values()), max(lags.values())))
 
 
-def test_the_report_counts_lists_and_tells_them(tmp_path):
+def test_the_report_counts_and_explains_them(tmp_path):
     lake = Lake(tmp_path / "lake")
     records = [(f"n{number}", "AAPL", at(DAYS[0], number)) for number in range(5)]
     look(lake, BY_DAY, records[:1], at(DAYS[1], 0), days=DAYS[:1], run_id="first")

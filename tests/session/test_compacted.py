@@ -35,7 +35,7 @@ WORLDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 2
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    """So few rows are many that small periods are parted by month."""
+    """The number of rows from which a period is split by month, so low that small periods are split."""
     for room in (merge, cut_cache):
         monkeypatch.setattr(room, "FEW_ROWS", FEW)
 

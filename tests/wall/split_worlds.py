@@ -119,7 +119,7 @@ def bar(world: World, day: int, shares: float = 1.0):
 
 
 def restated(world: World):
-    """What a look a day after the last split sees of its bars: (when it looks, bar)."""
+    """The bars that a look one day after the last split sees, each with the time of the look."""
     split = world.splits[-1][0] if world.splits else 0
     days = {"no bar": (), "the bar before": (split - 1,), "every bar before": range(split)}
     days |= {"a bar two days before": (split - 2,), "a bar two days after": (split + 2,)}

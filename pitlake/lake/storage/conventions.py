@@ -56,7 +56,7 @@ def end_at(store: Store, moment: datetime) -> None:
     agreed = ends_at(store)
     if agreed != moment:
         problem = f"the world of this lake ends at {clock.iso(agreed) if agreed else 'no instant'}"
-        raise BadInput("ends_at", problem, "leave it so, or build another lake")
+        raise BadInput("ends_at", problem, "keep it, or build another lake")
 
 
 def rule_of(store: Store, convention: Convention) -> str:
@@ -78,4 +78,4 @@ def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) ->
     agreed = rule_of(store, convention)
     if agreed != rule:
         problem = f"the {convention.rows} of this lake count from their {agreed} on"
-        raise BadInput(convention.name, problem, "leave it so, or build another lake")
+        raise BadInput(convention.name, problem, "keep it, or build another lake")

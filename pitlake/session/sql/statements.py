@@ -388,7 +388,7 @@ def _without_hindsight(each: Ready) -> list[str]:
     schema, revisions_name = identifier(f"{BLANKED}{dataset.name}"), identifier(f"{dataset.name}_revisions")
     if each.by_tombstones and dataset.hindsight.intersection(dataset.key):
         problem = f"this lake version has no tombstones of {dataset.name}"
-        raise BadInput("hindsight", problem, "ask a newer version, or show it")
+        raise BadInput("hindsight", problem, "query a newer version, or set hindsight to show these rows")
     left_out = [column for column in dataset.agent_columns if column in dataset.hindsight]
     blanks = (
         f"{'hex(content_hash)' if column in ('evidence', 'statement') else _null(dataset, column)} "

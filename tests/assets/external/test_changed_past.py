@@ -261,7 +261,7 @@ def test_an_older_answer_replayed_later_leaves_the_past_as_it_was_and_is_a_gap(w
     assert news.as_of(FIRST, "body") == ["As it was."]
 
 
-def test_questions_that_find_one_page_leave_the_past_as_the_first_of_them_saw_it(world):
+def test_several_questions_that_find_one_page_keep_the_past_as_the_first_one_saw_it(world):
     for ask in ("one", "two", "one", "two"):
         web = world("web_results", queries=(ask,))
         web.runs = len(ask) + (at := {"one": 1, "two": 2}[ask])

@@ -230,7 +230,7 @@ DISORDERS = {
 
 
 @pytest.mark.parametrize("disorder", DISORDERS)
-def test_one_malformed_answer_comes_back_by_itself(sync, edgar, lake, disorder):
+def test_one_malformed_answer_is_read_again_without_help(sync, edgar, lake, disorder):
     path, change, code = DISORDERS[disorder]
     path = path.format(1000)
     edgar.companies[0].older = 0 if disorder == "all acceptances" else 2

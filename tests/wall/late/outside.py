@@ -48,7 +48,7 @@ class Asked:
     entities: frozenset[str]
 
     def covers(self, row: Mapping[str, Any]) -> bool:
-        """Whether this look, of all that there was, would have seen a row."""
+        """Whether this look would have seen a row, given all that there was at its time."""
         asked_for = not self.entities or str(row[get(self.dataset).entity]) in self.entities
         return asked_for and FEEDS[self.dataset].covered(self.held, self.at, row)
 
