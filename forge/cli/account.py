@@ -94,7 +94,7 @@ def restore(name: str, reason: str) -> None:
 @click.option("--ticker", default="", help="Of a borrow or a loss: its position.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
-    """Book a deposit, withdrawal, fee or interest, a borrow fee, or the loss you expect at most.
+    """Book a deposit, withdrawal, fee, interest, borrow or loss.
 
     Fees and interest are those that you paid. A borrow is a rate in percent a year: it is charged for every day from
     --on, on the value of the shares of --ticker that are sold short. A loss is of your own position in --ticker, which

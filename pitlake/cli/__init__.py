@@ -46,18 +46,19 @@ COMMANDS = (
     "vacuum",
     "doctor",
 )
+_CALENDAR = ("exchange_calendars", "pytz")
 EXTRAS = {
-    "forge": ("anthropic", "genai_prices", "jinja2", "openai", "pydantic", "pydantic_ai", "yaml"),
     "alerts": ("apprise",),
     "excel": ("xlsxwriter",),
     "platform": ("dagster", "neo4j"),
     "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
     "iceberg": ("pyiceberg",),
     "postgres": ("psycopg2",),
-    "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
-    "sync": ("exchange_calendars", "great_expectations", "pandas", "pytz", "selectolax"),
-    "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
-    "audit": ("exchange_calendars", "pandas", "pytz"),
+    "report": (*_CALENDAR, "jinja2", "markupsafe"),
+    "sync": (*_CALENDAR, "great_expectations", "pandas", "selectolax"),
+    "web": ("anyio", *_CALENDAR, "jinja2", "markupsafe", "starlette", "uvicorn"),
+    "audit": (*_CALENDAR, "pandas"),
+    "forge": ("anthropic", *_CALENDAR, "genai_prices", "jinja2", "openai", "pydantic", "pydantic_ai", "yaml"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
 _GARBAGE = 50_000  # more objects before a look for garbage than by default

@@ -296,7 +296,7 @@ SEALED = [
     (("2024-a.csv", "--sql", "SELECT 1"), "FILE: '2024-a' can't name a table; write a name before it, such as mine="),
     (("a.csv", "b/a.csv", "--sql", "SELECT 1"), "FILE: two files are called a; name one of them, such as mine=b/a.csv"),
     (("mine=none.csv", "--sql", "SELECT 1"), "none.csv"),
-    (("{csv}", "--as-of", AFTER, "--sql", "SELECT 1"), "available_at: is missing"),
+    (("{csv}", "--as-of", AFTER, "--sql", "SELECT 1"), "--available-at: is missing"),
     (("{csv}", "--sql", "FROM read_csv('{csv}')"), "this session has mine, and nothing else"),
 ]
 

@@ -109,7 +109,8 @@ SERVERS = {
         "fred-mcp-server==0.2.2", ("fred-mcp-server",),
         {"fred_series_observations": {"series_id": "CPIAUCSL"}}, {"fred_series_observations": ["2024-01-01"]},
         comments=("realtime_end states a later time: is it one of business_dates?",),
-        review={'published = ["date"]': 'published = ["realtime_start"]\nbusiness_dates = ["date", "realtime_end"]'},
+        review={'published = ["realtime_start", "date"]':
+            'published = ["realtime_start"]\nbusiness_dates = ["date", "realtime_end"]'},
         variables={"FRED_API_KEY": "0123456789abcdef0123456789abcdef"}, calls_out=True),
     "arxiv": PublicServer(
         "arxiv-mcp-server==0.8.2", ("arxiv-mcp-server",),
