@@ -52,12 +52,13 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
         code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
         assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
 
-    import_book("")
+    import_book("10")
     memory = Memory()
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     fs = turn(memory)
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
+    import_book("")
     assert "problem: nothing bounds the loss of E-010: give it a stop, or state" in run_forge(capsys, "approvals")[1]
     import_book("10")
     listing = run_forge(capsys, "approvals")[1]
