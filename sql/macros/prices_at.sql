@@ -6,7 +6,7 @@ CREATE MACRO prices_at(pairs) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),
     bars AS MATERIALIZED (FROM asof_prices(pair_companies(pairs))),
-    acts AS MATERIALIZED (FROM splits_of((SELECT list(DISTINCT company) FROM events))),
+    acts AS MATERIALIZED (FROM splits_of(pair_companies(pairs))),
     joined AS MATERIALIZED (
         SELECT events.*, bar.* EXCLUDE (company, symbol, before)
         FROM events

@@ -27,7 +27,8 @@ WHERE is_about(wanted, NULL, [ticker], available_at) OR list_contains(company_fu
 
 -- One daily bar per day, from the most preferred source that has a bar of the day. Of several ETFs with the symbol, an
 -- arbitrary one is used; of several companies that had the ticker, the last one. A series never mixes two of them.
--- since: the first day. A condition on the answer's days would not reach the files, because windows are in between.
+-- since: the first day, before which no bar is read, not even for the last company. A condition on the answer's days would
+-- not reach the files, because windows are in between.
 CREATE MACRO bars_of(wanted, since := DATE '-infinity') AS TABLE
 SELECT
     * EXCLUDE (last_company) REPLACE (
