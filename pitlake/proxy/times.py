@@ -153,7 +153,7 @@ class _Strays:
         return is_readable
 
     def _object(self, members: dict[str, Any], kind: int) -> bool:
-        if not members or self._parts(members):
+        if self._parts(members):
             return True
         if members.keys() == {"low", "high", "unsigned"}:  # a whole number of 64 bits in JavaScript
             low, high = members["low"], members["high"]

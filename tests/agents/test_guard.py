@@ -96,6 +96,7 @@ def test_the_lake_s_tools_run_up_to_the_session_s_cut_off(env, bound, tool):
 
 
 SHELLS = {
+    "GUARD_TOO_LARGE": [f"echo {'x' * 20_000}"],
     "GUARD_WRITE": ["mkdir .claude/agents/x", "mkdir -p docs/x", "mkdir /tmp/x"],
     "GUARD_LAKE_FILES": [
         "cat .pitlake/lake/_lake/log/00000000000000000001.json", "ls ./.pitlake", "head -c 9 docs/../.pitlake/x",

@@ -164,6 +164,13 @@ def writes(path: str):
         yield "Bash", {"command": command}
 
 
+def test_each_place_is_out_of_bounds_by_its_plain_path(settings, world):
+    places = [str(world / place) for place in UNREADABLE.values()]
+    assert {judged(settings, world, "Read", file_path=path) for path in places} == {"GUARD_LAKE_FILES"}
+    places += [str(world / place) for place in UNWRITABLE.values()]
+    assert {judged(settings, world, "Write", file_path=path, content="x") for path in places} == {"GUARD_WRITE"}
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_is_out_of_bounds_is_not_read_by_any_tool_in_any_spelling(settings, world, place):
@@ -224,11 +231,12 @@ def test_a_pattern_from_the_root_searches_the_root_and_one_that_ends_in_a_slash_
 def test_whatever_settings_name_as_a_place_of_data_is_not_read(settings, world, file):
     names = ("PITLAKE_LAKE", "PITLAKE_CAPTURES", "PITLAKE_CACHE", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT",
              "PITLAKE_HOOK_LOG", "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR")  # fmt: skip
-    env = {name: f"docs/{name}" for name in names}
-    reply = {"mcpServers": {"pitlake": {"env": env}}} if file == ".mcp.json" else {"env": env}
-    (world / "project" / file).write_text(json.dumps(reply))
-    assert [name for name in names if judged(settings, world, "Read", file_path=f"docs/{name}") is None] == []
-    assert judged(settings, world, "Read", file_path="docs/page.md") is None
+    for folder in ("docs", f"file://{world}/project/docs"):
+        env = {name: f"{folder}/{name}" for name in names}
+        reply = {"mcpServers": {"pitlake": {"env": env}}} if file == ".mcp.json" else {"env": env}
+        (world / "project" / file).write_text(json.dumps(reply))
+        assert [name for name in names if judged(settings, world, "Read", file_path=f"docs/{name}") is None] == []
+        assert judged(settings, world, "Read", file_path="docs/page.md") is None
 
 
 def test_settings_that_name_no_place_change_nothing(settings, world):

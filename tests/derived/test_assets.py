@@ -14,10 +14,15 @@ from tests.derived.test_earnings_events import release
 ASSETS = {asset.key.path[0]: asset for asset in derived_assets(register)}
 
 
-def test_earnings_events_stand_downstream_of_every_dataset_that_tells_of_them():
-    assert {key.path[0] for key in ASSETS["earnings_events"].asset_deps[dg.AssetKey("earnings_events")]} == set(
-        earnings_events.READS
-    )
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [
+        ("earnings_events", set(earnings_events.READS)),
+        ("names", {"sec_filings", "universe_events", "xbrl_facts", "companies"}),
+    ],
+)
+def test_a_derived_dataset_stands_downstream_of_every_dataset_that_tells_of_it(name, reads):
+    assert {key.path[0] for key in ASSETS[name].asset_deps[dg.AssetKey(name)]} == reads
 
 
 @pytest.mark.parametrize("name", ["names", "earnings_events", "drift"])

@@ -181,20 +181,31 @@ RENAMED = {
 }
 
 
+LAST = ("2024-06-05T15:00:00Z", "New Inc", FORMER, [*FILED, *SINCE])
+
+
+def keep_filings(lake, polled_at, *answers):
+    """Keep an answer of EDGAR's whose filings have numbers and times of acceptance of their own."""
+    answer, at = poll(polled_at, *answers)
+    answer["filings"]["recent"] |= {
+        "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(answers[-1]))],
+        "acceptanceDateTime": [f"{filed}T15:00:00.000Z" for filed, _ in answers[-1]],
+    }
+    keep(lake, answer, at)
+
+
+def universe(lake, at):
+    with HttpClient(PROVIDER, CaptureStore.of(lake.location), "replay", until=at) as client:
+        run_feed(UNIVERSE, Scope(ciks=(CIK,)), client, lake, run_id=f"at-{at:%m%d}", observed_at=at)
+
+
 @pytest.mark.parametrize("before", RENAMED)
 def test_the_universe_and_names_give_a_company_one_name_at_every_instant(lake, before):
     polls, day = RENAMED[before]
-    last = ("2024-06-05T15:00:00Z", "New Inc", FORMER, [*FILED, *SINCE])
-    for polled_at, *answers in [*polls, last]:
-        answer, at = poll(polled_at, *answers)
-        answer["filings"]["recent"] |= {
-            "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(answers[-1]))],
-            "acceptanceDateTime": [f"{filed}T15:00:00.000Z" for filed, _ in answers[-1]],
-        }
-        keep(lake, answer, at)
-        with HttpClient(PROVIDER, CaptureStore.of(lake.location), "replay", until=at) as client:
-            run_feed(UNIVERSE, Scope(ciks=(CIK,)), client, lake, run_id=f"at-{at:%m%d}", observed_at=at)
-        names.derive(lake, run_id="names", observed_at=at)
+    for polled_at, *answers in [*polls, LAST]:
+        keep_filings(lake, polled_at, *answers)
+        universe(lake, utc(polled_at))
+        names.derive(lake, run_id="names", observed_at=utc(polled_at))
     for as_of in ("2024-02-21T05:00:00Z", f"{day}T12:00:00Z", f"{day}T23:59:59-04:00"):
         assert (universe_name(lake, as_of), called(lake, as_of)) == ("Old Inc", ["Old Inc"])
     after = date.fromisoformat(day) + timedelta(days=1)
@@ -203,6 +214,16 @@ def test_the_universe_and_names_give_a_company_one_name_at_every_instant(lake, b
     )  # fmt: skip
     renamed = "SELECT available_at FROM universe_events WHERE event = 'renamed'"
     assert query_as_of(lake, LATER, renamed) == [(utc(f"{after}T00:00:00-04:00"),)]
+
+
+def test_a_rename_that_was_stated_is_not_moved_by_an_older_poll_that_turns_up(lake):
+    keep_filings(lake, *LAST)
+    universe(lake, utc(LAST[0]))
+    keep_filings(lake, "2024-05-05T15:00:00Z", "Old Inc", [], IN_APRIL)
+    keep_filings(lake, "2024-07-05T15:00:00Z", *LAST[1:])
+    universe(lake, utc("2024-07-05T15:00:00Z"))
+    renamed = "SELECT available_at FROM universe_events_revisions WHERE event = 'renamed'"
+    assert query_as_of(lake, LATER, renamed) == [(utc("2024-04-02T00:00:00-04:00"),)]
 
 
 def universe_name(lake, as_of):
@@ -321,7 +342,7 @@ def test_a_rename_after_the_instant_changes_no_answer(tmp_path):
         assert query_as_of(before, BEFORE, sql)
 
 
-def test_headers_and_cover_pages_say_what_a_company_was_called(lake, put):
+def test_headers_cover_pages_and_the_graph_say_what_a_company_was_called(lake, put):
     number = "0000000777-21-000009"
     keep(
         lake,
@@ -339,13 +360,21 @@ def test_headers_and_cover_pages_say_what_a_company_was_called(lake, put):
         fact | {"concept": "dei:EntityRegistrantName", "value": "Early Name Inc"},
         fact | classes | {"concept": "dei:TradingSymbol", "value": "old", "members": "a"},
         fact | classes | {"concept": "dei:TradingSymbol", "value": "OLDB", "members": "b"},
-        fact | classes | {"concept": "dei:TradingSymbol", "value": "N/A", "members": "c"},
+        *(
+            fact | classes | {"concept": "dei:TradingSymbol", "value": word, "members": f"c{number}"}
+            for number, word in enumerate((" ", "-", "N/A", "NA", "none", "Not Applicable", "NULL"))
+        ),
     )
+    put("companies", {"cik": CIK, "ticker": "GRPH", "name": "Graph Inc", "available_at": utc("2020-01-02T00:00:00Z")})
     names.derive(lake, run_id="names", observed_at=LATER)
     assert called(lake, "2010-01-01T00:00:00Z") == ["EARLY NAME INC"]
     assert called(lake, filed) == ["Early Name Inc"]
     assert called(lake, filed, "ticker") == ["OLD", "OLDB"]
-    assert called(lake, "2021-10-29T23:59:00-04:00") == ["Early Name Inc"]
+    assert [called(lake, "2020-01-02T00:00:00Z", kind) for kind in ("company_name", "ticker")] == [
+        ["Graph Inc"],
+        ["GRPH"],
+    ]
+    assert called(lake, "2021-10-29T23:59:00-04:00") == ["Graph Inc"]
     assert called(lake, "2021-10-30T00:00:00-04:00") == ["Later Name, Inc."]
 
 

@@ -74,26 +74,28 @@ def test_a_replay_is_as_of_the_very_instant(own_lake, after):
     assert receipts.replay(at.receipt, own_lake).rows() == [(newest, newest)]
 
 
-def test_a_receipt_is_found_by_id_prefix_or_file(own_lake):
-    result = ask(own_lake)
+def test_a_receipt_is_found_by_id_prefix_file_or_the_hash_of_its_answer(own_lake):
+    result, other = ask(own_lake), ask(own_lake, "SELECT 1")
     name = result.keep(own_lake)
     root = own_lake.root
     file = next((root / "_lake" / "receipts").glob("*.json"))
     assert receipts.survey(root)[0] == {name: result.receipt}
     assert receipts.find(name[:6], root) == receipts.find(str(file), root) == result.receipt
+    other.keep(own_lake)
+    assert receipts.find(result.receipt.result_sha256, root) == result.receipt
+    assert receipts.find(other.receipt.result_sha256, root) == other.receipt
+    with pytest.raises(BadInput, match="no stored receipt has the answer"):
+        receipts.find("0" * 64, root)
 
 
-def test_a_receipt_is_found_by_the_hash_of_its_answer_and_of_several_versions_the_newest_tells(own_lake):
-    first, early = ask(own_lake), ask(own_lake, "SELECT 1 AS one")
+def test_of_several_receipts_with_one_answer_that_of_the_newest_version_is_found_by_its_hash(own_lake):
+    early = ask(own_lake, "SELECT 1 AS one")
     revise(own_lake)
     late = ask(own_lake, "SELECT 1 AS one")
-    for result in (late, first, early):
+    for result in (late, early):
         result.keep(own_lake)
     assert early.receipt.result_sha256 == late.receipt.result_sha256
     assert receipts.find(early.receipt.result_sha256, own_lake.root) == late.receipt != early.receipt
-    assert receipts.find(first.receipt.result_sha256, own_lake.root) == first.receipt
-    with pytest.raises(BadInput, match="no stored receipt has the answer"):
-        receipts.find("0" * 64, own_lake.root)
 
 
 def test_the_start_of_several_ids_is_refused_and_names_them(own_lake):

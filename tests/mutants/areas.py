@@ -104,9 +104,10 @@ AREAS = {
             "tests/derived/test_names.py", "tests/derived/test_tickers.py",
             "tests/assets/external/test_universe_events.py",
             "tests/assets/external/test_earningscall.py", "tests/assets/external/test_benzinga.py",
-            "tests/assets/external/test_feeds.py", f"{_FIGURES}/test_figures.py",
+            "tests/assets/external/test_feeds.py", "tests/assets/external/test_changed_past.py",
+            "tests/assets/external/test_sec_edgar.py", f"{_FIGURES}/test_figures.py",
             "tests/doors/test_names_known_later.py", "tests/catalogue/test_universe.py",
-            "tests/catalogue/test_of_company.py", f"{_FIGURES}/test_yahoo.py", f"{_FIGURES}/test_runs.py",
+            "tests/catalogue/test_of_company.py", f"{_FIGURES}/test_yahoo.py",
         ),
     ),
     "splits": Area(
@@ -126,13 +127,7 @@ AREAS = {
     ),
     "tracking": Area(
         ("forge/tracking/**/*.py",),
-        tuple(
-            f"tests/forge/test_{name}.py"
-            for name in (
-                "account", "alerts", "book", "commands", "held", "judging", "ledger", "paths", "quotes", "rebuild",
-                "risk", "scores", "settlement", "untaken", "walk",
-            )
-        ),
+        ("tests/forge/test_*.py",),
     ),
     "capture": Area(
         ("resources/http/**/*.py",),

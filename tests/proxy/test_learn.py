@@ -88,9 +88,10 @@ def as_text(document):
         (text_answer({"Daily (raw)": {"2024-02-13": {"open": "1"}}}), {"items": "Daily (raw).{date}"}),
         (text_answer([{"content": {"pubDate": "2024-02-14T10:00:00Z"}}]), {"published": ["content.pubDate"]}),
         (
-            text_answer({"items": [{"date": "2024-02-14"}], "next_cursor": "x"}),
+            text_answer({"count": 1, "items": [{"date": "2024-02-14"}], "next_cursor": "x"}),
             {"pages": {"argument": "cursor", "next": "next_cursor"}, "limit": {"argument": "limit", "most": 7}},
         ),
+        (text_answer({"items": [{"date": "2024-02-14"}], "next_cursor": {"id": "x"}}), {"pages": None}),
     ],
 )
 def test_the_forms_that_servers_answer_in_are_drafted_and_let_items_pass(answer, lines):

@@ -1,6 +1,7 @@
 """Tools that list in pages, up to a limit or by id: nothing of an answer depends on how many items came later."""
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 import anyio
 import pytest
@@ -154,13 +155,19 @@ def test_a_cursor_is_of_one_call_and_none_is_stored(tmp_path):
             first = await ask(client, reader, "newest", {"limit": 2})
             cursor = first.structured_content["next_cursor"]
             wrong = await ask(client, reader, "newest", {"limit": 3, "cursor": cursor})
-            bad = await ask(client, reader, "newest", {"limit": 2, "cursor": "x"})
-            return first.structured_content, wrong.content[0].text, bad.content[0].text
+            pages = ("x", *(_with_page(cursor, page) for page in (1, 1.5, 10**9, None)), _with_page(cursor, 2, "more"))
+            bad = [await ask(client, reader, "newest", {"limit": 2, "cursor": page}) for page in pages]
+            return first.structured_content, wrong.content[0].text, {answer.content[0].text for answer in bad}
 
     first, wrong, bad = anyio.run(asked)
     assert first["truncated"]
     assert "belongs to another call" in wrong
-    assert "belongs to no answer" in bad
+    assert bad == {"cursor: belongs to no answer; leave it out to start at the beginning"}
+
+
+def _with_page(cursor, page, *more):
+    _, *hashes = json.loads(urlsafe_b64decode(cursor))
+    return urlsafe_b64encode(json.dumps([page, *hashes, *more]).encode()).decode()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.proxy.link import secrets_of
 from pitlake.proxy.policy import parse
-from pitlake.proxy.server import Proxy
+from pitlake.proxy.server import BROKEN, Proxy
 from pitlake.proxy.tape import Tape
 from tests.proxy.worlds import AS_OF, ask, hostile, proxied, replayed, served
 
@@ -215,6 +215,23 @@ def test_an_error_does_not_repeat_an_unexpected_answer(world, tape_file, strange
 
     texts = anyio.run(asked)
     assert "FUTURE" not in texts
+
+
+def test_a_fault_of_the_proxy_s_own_passes_nothing_on_and_is_an_error(world, tape_file, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("FUTURE")
+
+    monkeypatch.setattr(Proxy, "call", broken)
+    assert talk(world, tape_file, {"query": "oil"}) == [BROKEN]
+
+
+def test_a_server_is_given_no_setting_of_ours(monkeypatch, tmp_path):
+    monkeypatch.setenv("PITLAKE_AS_OF", "2024-02-15T21:00:00Z")
+    monkeypatch.setenv("A_KEY_OF_THE_SERVER", "x")
+    monkeypatch.setattr(pitlake.proxy.link, "_logged", lambda parameters, log: parameters)
+    environment = pitlake.proxy.link.command_target(["server"], tmp_path / "log")().env
+    assert "A_KEY_OF_THE_SERVER" in environment
+    assert [name for name in environment if name.startswith("PITLAKE")] == []
 
 
 def test_a_tape_is_of_one_run_and_survives_a_torn_line(world, tape_file):

@@ -93,7 +93,9 @@ def test_three_hundred_spellings_of_a_later_time_are_read_and_as_many_others_are
 @pytest.mark.parametrize(
     "value", ["yesterday", "2 hours ago", "garbled", "TBD", "Spring 2024", True, "32.13.2024", ["x"]]
 )
-@pytest.mark.parametrize("name", ["updated", "lastModified", "date_edited", "Modified On", "修改时间"])
+@pytest.mark.parametrize(
+    "name", ["updated", "lastModified", "date_edited", "Modified On", "修改时间", "listed_at", "sent_on"]
+)
 def test_a_member_that_is_named_a_time_must_be_one(name, value):
     if value is True and name not in ("updated", "lastModified", "date_edited"):
         return
@@ -177,9 +179,35 @@ def test_a_count_under_a_clock_s_name_is_a_time(name):
     assert list(map(iso, stray_instants({name: 1_708_070_400}, None))) == ["2024-02-16T08:00:00Z"]
 
 
-def test_a_change_without_its_time_is_undated():
+@pytest.mark.parametrize("item", [{"edited": True}, {"updated": {"when": "2 hours ago"}}])
+def test_a_change_without_its_time_is_undated(item):
     with pytest.raises(Undated):
-        stray_instants({"edited": True}, None)
+        stray_instants(item, None)
+
+
+@pytest.mark.parametrize("value", [[[1708070400, 1], [1708156800, 2]], [["1708156800000", 1]], [[1708070400000000]]])
+def test_rows_that_begin_with_a_clock_s_counts_state_times(value):
+    assert len(stray_instants({"prices": value}, None)) == len(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1708070400, 1]], [[1708156800, 1], [1708070400, 2], [1708243200, 3]], [[1708070400, 1], [1708070400, 2]],
+        [[1708070400, 1], [5, 2]], [[1708070400, 1], 1708156800],
+    ],
+)  # fmt: skip
+def test_rows_that_may_begin_with_amounts_state_none(value):
+    assert stray_instants({"volumes": value}, None) == stray_instants({"index": [1708070400]}, None) == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "hour"),
+    [("ET", 13), ("Eastern", 13), ("CT", 14), ("Central", 14), ("MT", 15), ("Mountain", 15), ("PT", 16)],
+)
+def test_a_zone_of_america_may_be_written_by_its_name(zone, hour):
+    for value in (f"2024-02-16 08:00 {zone}", f"Feb 16, 2024 8:00 AM {zone}"):
+        assert list(map(iso, stray_instants({"note": value}, None))) == [f"2024-02-16T{hour}:00:00Z"]
 
 
 @pytest.mark.parametrize(

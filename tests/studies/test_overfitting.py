@@ -19,6 +19,8 @@ EXAMPLE = {"periods": 1250, "variance": 0.5 / YEAR}  # Bailey and Lopez de Prado
 
 def test_the_best_of_a_hundred_without_skill_is_as_good_as_the_paper_says():
     assert expected_best(EXAMPLE["variance"], 100) == pytest.approx(0.1132, abs=5e-5)
+    assert expected_best(1, 1) == 0
+    assert expected_best(1, 2) == pytest.approx(0.5198, abs=5e-5)  # the first of its two quantiles is the median
 
 
 @pytest.mark.parametrize(

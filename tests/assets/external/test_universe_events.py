@@ -105,6 +105,9 @@ CASES = {
          "exchange": "NEW YORK STOCK EXCHANGE LLC", "security_class": "Common Stock, par value $0.01 per share",
          "common_equity": True, "rule_provision": "17 CFR 240.12d2-2(a)(3)", "filing_date": date(2024, 4, 30),
          "effective_on": date(2024, 5, 10), "available_at": at("2024-05-01T11:30:00")}]),
+    "a filing of a quarter's first day counts after that day": (
+        partial(of_spring, line("15-12G", "A First One", 77, "20240401", "0000000077-24-000001")),
+        [{"available_at": at("2024-04-02T11:30:00"), "filing_date": date(2024, 4, 1)}]),
     "an old filing in a new index counts when the index ends": (
         partial(of_day, line("15-12G", "An Old One", 77, "20231201", "0000000077-23-000001")),
         [{"available_at": at("2024-02-23T12:30:00"), "filing_date": date(2023, 12, 1)}]),
