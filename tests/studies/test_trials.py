@@ -29,7 +29,7 @@ def test_the_row_of_a_trial_tells_its_first_and_last_period():
     assert (row["sharpe_ratio"], row["sharpe_ratio_per_year"]) == pytest.approx((ratio, ratio * sqrt(252)))
 
 
-@pytest.mark.parametrize("returns", [5, None, 0.5, object(), b"0123", "0123"])
+@pytest.mark.parametrize("returns", [5, 0.5, object(), b"0123", "0123"])
 def test_what_is_no_series_is_refused(returns):
-    with pytest.raises(BadInput, match="returns: are (not|only 1)"):
+    with pytest.raises(BadInput, match="returns: are"):
         Returns.parse(returns, None)
