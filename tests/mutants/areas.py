@@ -105,7 +105,7 @@ AREAS = {
             "tests/assets/external/test_universe_events.py",
             "tests/assets/external/test_earningscall.py", "tests/assets/external/test_benzinga.py",
             "tests/assets/external/test_feeds.py", "tests/assets/external/test_changed_past.py",
-            "tests/assets/external/test_sec_edgar.py", f"{_FIGURES}/test_figures.py",
+            "tests/assets/external/test_naming.py", "tests/assets/external/test_sec_edgar.py", f"{_FIGURES}/test_figures.py",
             "tests/doors/test_names_known_later.py", "tests/catalogue/test_universe.py",
             "tests/catalogue/test_of_company.py", f"{_FIGURES}/test_yahoo.py",
         ),

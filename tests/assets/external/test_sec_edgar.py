@@ -222,6 +222,19 @@ def test_a_column_of_another_type_makes_gaps_and_breaks_nothing(column, value):
     assert [row for row in rows(outcomes) if CIK in row.evidence and "submissions-001" not in row.evidence] == []
 
 
+@pytest.mark.parametrize(("spelled", "flag"), [(1, True), (0, False), ("", None), (None, None)])
+def test_a_filing_says_whether_it_has_xbrl(spelled, flag):
+    def change(body):
+        answer = json.loads(body)
+        recent = answer["filings"]["recent"]
+        recent["isXBRL"] = recent["isInlineXBRL"] = [spelled] * len(recent["isXBRL"])
+        return json.dumps(answer).encode()
+
+    filings = rows(happened(FILINGS, COMPANY, with_body("submissions_QBG.json", change)))
+    values = [row.values for row in filings if CIK in row.evidence and "submissions-001" not in row.evidence]
+    assert {(of["is_xbrl"], of["is_inline_xbrl"]) for of in values} == {(flag, flag)}
+
+
 def test_every_column_that_can_be_unreadable_has_its_reason():
     for feed, parsers in ((FILINGS, FILING_PARSERS), (HITS, HIT_PARSERS)):
         assert {f"{column} is unreadable" for column in parsers} <= set(feed.gap_types)

@@ -1,0 +1,41 @@
+"""Names of records that have no lasting name in their source."""
+
+from datetime import date, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from assets.extraction import Row
+from assets.feeds.naming import first_dated, name_rows
+from pitlake.clock import instant
+
+NAMING = first_dated(("ticker",), "day", moved_at_most=timedelta(days=10), step=timedelta(days=1))
+NOON = instant("2024-06-01T16:00:00Z")
+
+
+def names_of(days, *stated):
+    """Return the names of records of these days in March, where the lake has some of (first stated, day)."""
+    outcomes = [(Row({"ticker": "QBG", "day": date(2024, 3, day)}, NOON, f"{day}"), None) for day in days]
+    statements = [
+        {"ticker": "QBG", "first_stated": date(2024, 3, first), "day": date(2024, 3, day)} for first, day in stated
+    ]
+    run = SimpleNamespace(statements=lambda *_: statements)
+    named = name_rows(NAMING, SimpleNamespace(entity="ticker"), outcomes, run)
+    return [outcome.values["first_stated"].day for outcome, _ in named]
+
+
+@pytest.mark.parametrize(
+    ("days", "stated", "names"),
+    [
+        ([5, 9], [], [5, 9]),
+        ([5, 9], [(4, 5)], [4, 9]),
+        ([15], [(4, 5)], [4]),  # ten days later
+        ([16], [(4, 5)], [16]),  # eleven days later
+        ([7, 12], [(4, 5), (13, 13)], [4, 13]),
+        ([12, 7], [(4, 5)], [12, 4]),  # the nearer of two has it
+        ([4, 30], [(4, 30)], [5, 4]),  # a name that is in use is not given again
+        ([6, 6], [], [6, 6]),  # stated twice
+    ],
+)
+def test_a_record_bears_the_name_of_the_nearest_statement_up_to_ten_days_away(days, stated, names):
+    assert names_of(days, *stated) == names
