@@ -103,12 +103,12 @@ def test_a_filing_that_changes_takes_the_clock_that_was_proven_meanwhile(tmp_pat
     assert not {row["acceptance_rule"] for row in rows} & {"later_reading", "date_only"}
 
 
-def test_what_was_proven_stays_so_without_its_header(tmp_path):
-    lake = Lake(tmp_path / "lake")
-    truth = TRUTHS[42]
-    looked(lake, [truth], [NEW_YORK_TEXT], LOOK)
-    looked(lake, [truth], [UTC_TEXT], LATER_LOOK)
-    assert not looked(lake, [truth], [NEW_YORK_TEXT], LAST_LOOK).outcome.changed
+@pytest.mark.parametrize("clocks", ORDERS.values(), ids=ORDERS)
+def test_another_clock_of_a_few_filings_publishes_nothing(tmp_path, clocks):
+    lake, truths = Lake(tmp_path / "lake"), [*TRUTHS[2::16], TRUTHS[-1]]
+    changes = [looked(lake, truths, [clock] * len(truths), at).outcome.changed
+               for clock, at in zip(clocks, (LOOK, LATER_LOOK, LAST_LOOK), strict=True)]  # fmt: skip
+    assert changes == [True, False, False]
 
 
 @pytest.mark.parametrize(("day", "revisions"), [(17, 1), (18, 2)])

@@ -198,3 +198,19 @@ def test_a_clock_time_new_york_has_twice_or_never_is_the_later_one():
     assert dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30")).hour == 6
     assert dating.new_york_clock(datetime.fromisoformat("2024-03-10T02:30")) == datetime(2024, 3, 10, 7, 30, tzinfo=UTC)
     assert dating.new_york_at(date(2024, 3, 8), time(8, 30)) == datetime(2024, 3, 8, 13, 30, tzinfo=UTC)
+
+
+def test_a_claim_counts_from_the_first_year_of_its_kind():
+    for since, year in ((dating.ONLINE, 1990), (dating.FILED, 1993), (dating.LISTED, 1960)):
+        first = datetime(year, 1, 1, tzinfo=UTC)
+        assert dating.believed(first, since) == first
+        with pytest.raises(Unreadable):
+            dating.believed(first - timedelta(microseconds=1), since)
+
+
+def test_the_last_year_of_the_calendar_is_no_time():
+    for claimed in (datetime(9999, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)):
+        with pytest.raises(Unreadable):
+            dating.new_york_clock(claimed.replace(tzinfo=None))
+        with pytest.raises(Unreadable):
+            dating.believed(claimed)
