@@ -58,7 +58,10 @@ AREAS = {
             f"{_SEAL}/**/*.py", "pitlake/session/sql/**/*.py", "pitlake/session/sealing.py",
             "pitlake/session/backends.py",
         ),
-        ("tests/session/test_*.py", "tests/mounting/test_sealed.py", "tests/wall/test_wall.py"),
+        (
+            "tests/session/test_*.py", "tests/doors/test_provenance.py", "tests/mounting/test_sealed.py",
+            "tests/wall/test_wall.py",
+        ),
         {f"{_SEAL}/{name}.py": f"{_SEAL}/process.py" for name in ("child", "protocol", "sandbox", "zygote")}
         | {f"pitlake/session/sql/{name}.py": f"{_SEAL}/process.py" for name in ("arrow_fidelity", "engine")},
     ),

@@ -70,6 +70,17 @@ def test_its_process_goes_on_and_is_followed_by_another_where_it_has_no_room(fil
     wait_for_end(set(processes) - {processes[-1]})
 
 
+def test_a_file_too_large_to_copy_goes_to_another_process(lake, ask, monkeypatch):
+    lake.add("charts", [row("a", START), row("b", START + 2 * DAY)])
+    session = ask(START, datasets=["charts"])
+    session.advance(START + DAY)
+    with_room = session._backend.pid
+    monkeypatch.setattr(process, "_LONGEST_COPY", 0)
+    session.advance(START + 2 * DAY)
+    assert session._backend.pid != with_room
+    assert session.sql("SELECT track FROM charts ORDER BY track").rows() == [("a",), ("b",)]
+
+
 def test_the_process_has_no_row_that_is_not_public_yet_and_can_open_nothing_new(filled, ask_of):
     session = ask_of(filled, START)
     session.advance(START + DAY)

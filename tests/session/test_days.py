@@ -218,15 +218,20 @@ def test_a_day_that_can_not_be_made_beside_days_that_are_kept_leaves_no_descript
     assert leftovers()[1] <= before
 
 
-def test_a_run_of_days_without_rows_is_no_file_of_the_session(lake, home):
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [({*range(20)} - {6}, [4, 2, 1]), (range(4), [4, 0])],
+    ids=["not the seventh", "only the first"],
+)
+def test_a_run_of_days_without_rows_is_no_file_of_the_session(lake, home, days, expected):
     start = start_of_new_york_day(T.date().replace(day=1))
-    lake.add("charts", [row(f"t{day}", start + day * DAY) for day in range(20) if day != 6])
+    lake.add("charts", [row(f"t{day}", start + day * DAY) for day in days])
     outcome = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # over: four days, two and one
     session = CutCache(home, few=FEW).open(outcome)
     result = [pq.read_table(f"/proc/self/fd/{each}").num_rows for each in session]
     for item in session:
         os.close(item)
-    assert result == [4, 2, 1]
+    assert result == expected
 
 
 def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkeypatch):
@@ -235,6 +240,18 @@ def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkey
     monkeypatch.setattr(cuts.Sources, "_stored", lambda *inputs: session.append(inputs[1].path) or read(*inputs))
     ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert len(session) == len(set(session)) == 1
+
+
+def test_a_month_that_is_kept_is_read_once_for_all_the_days_moved_to(lake, home, monkeypatch):
+    lake.add("charts", days_before(T + 5 * DAY, 16))
+    read, files_read = cuts.Sources._stored, []
+    monkeypatch.setattr(cuts.Sources, "_stored", lambda *inputs: files_read.append(inputs[1].path) or read(*inputs))
+    cache = CutCache(home, few=FEW)
+    cache.keep_months()
+    for days in range(3):
+        for item in cache.open(Binding(lake.snapshot, T + days * DAY, [CHARTS]).relations[0].cuts[-1]):
+            os.close(item)
+    assert len(files_read) == 1
 
 
 def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(lake, ask, home, monkeypatch):
@@ -252,18 +269,18 @@ def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(l
     assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))
 
 
-@pytest.mark.parametrize(("day", "files"), [(2, 1), (4, 3)])
+@pytest.mark.parametrize(("day", "a_day", "files"), [(2, 2, 1), (2, 4, 2), (4, 2, 3)])
 def test_days_that_are_over_are_no_files_of_their_own_where_they_have_few_rows(
-    lake, ask, home, cached_inodes, day, files
+    lake, ask, home, cached_inodes, day, a_day, files
 ):
     start = start_of_new_york_day(T.date().replace(day=1))
     lake.add(
         "charts",
-        [row(f"t{number}-{each}", start + number * DAY + each * US) for number in range(9) for each in range(2)],
+        [row(f"t{number}-{each}", start + number * DAY + each * US) for number in range(9) for each in range(a_day)],
     )
     session = ask(start + day * DAY - US, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert len(cached_inodes()) == files
-    assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(day) for each in range(2))
+    assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(day) for each in range(a_day))
 
 
 @pytest.mark.parametrize("harm", ["truncated", "gone", "later"])

@@ -1,7 +1,9 @@
 """Arguments that `connect` accepts and refuses: instants, modes, datasets, parameters."""
 
+import json
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
+from datetime import time as clock_time
 from decimal import Decimal
 from uuid import UUID
 
@@ -14,7 +16,7 @@ import pitlake
 from pitlake.errors import BadInput, BadInstant, LakeNotFound, QueryFailed
 from pitlake.session import connect
 from pitlake.session.contracts import Catalogue
-from pitlake.session.sealed.protocol import pack_parameters, unpack_parameters
+from pitlake.session.sealed.protocol import encode, pack_parameters, unpack_parameters
 from tests.session.toylake import CATALOGUE, T, row
 from tests.sessions import open_at
 
@@ -123,6 +125,21 @@ def test_parameters_keep_their_types(ask, isolation):
     assert ask(isolation=isolation).sql("SELECT $a + $b", {"a": 1, "b": 2}).rows() == [(3,)]
 
 
+def test_values_of_types_that_json_lacks_travel_unchanged():
+    values = [
+        date(2024, 1, 2),
+        clock_time(3, 4, 5, 6),
+        timedelta(days=-7, seconds=8, microseconds=9),
+        Decimal("1.250"),
+        b"\x00\xff",
+        UUID(int=10),
+        T,
+        datetime(2024, 1, 2, 3),  # noqa: DTZ001
+        {"$": "date", "v": [{"deep": T}]},
+    ]
+    assert unpack_parameters(json.loads(encode(pack_parameters(values)))) == values
+
+
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -142,8 +159,6 @@ SCALARS = st.one_of(
 
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
 def test_parameters_travel_unchanged(value):
-    import json
-
     assert unpack_parameters(json.loads(json.dumps(pack_parameters(value)))) == value
 
 

@@ -1,7 +1,9 @@
 """The installation's own datasets: prepared once in the zygote, the same as if made for each session alone."""
 
 import re
+from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 
 from pitlake.datasets import all_datasets
@@ -85,6 +87,17 @@ def test_a_contract_other_than_the_installed_one_is_what_counts(bound):
     session = bound(catalogue=changed)
     assert session.sql("FROM news").columns == ["id"]
     assert session.datasets == ("news",)
+
+
+def test_a_lake_version_without_tombstones_shows_the_newest_revisions_all_the_same(lake, cut_cache):
+    revisions = [
+        {"id": "bzNews_1", "title": title, "created": at, "available_at": at, "available_at_source": "neo4j_created",
+         "evidence": title, "observed_at": at, "content_hash": title.encode()}
+        for title, at in (("first", T - timedelta(days=1)), ("second", T))
+    ]  # fmt: skip
+    lake.add_file("news", pa.Table.from_pylist(revisions, schema=all_datasets()["news"].arrow_schema))
+    with open_at(lake.snapshot, T, datasets=["news"], isolation="in_process", cut_cache=cut_cache) as session:
+        assert session.sql("SELECT title FROM news").rows() == [("second",)]
 
 
 def test_every_installed_dataset_has_a_view():

@@ -7,12 +7,15 @@ import subprocess
 import sys
 import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pitlake.errors import IsolationUnavailable
-from pitlake.session.sealed import launcher, sandbox, zygote
+from pitlake.session.sealed import launcher, process, sandbox, zygote
+from pitlake.session.sealed.protocol import FILES_PER_FRAME
 from tests.session.inmate import DONE
 from tests.session.toylake import T, row
 
@@ -123,6 +126,9 @@ def test_seccomp_alone_stops_all_but_reading(imprison):
 def test_the_lake_is_not_even_there_where_the_system_allows_an_own_root(ask):
     session = ask()
     assert session._backend.own_root == launcher.separated()
+    if launcher.separated():
+        mounts = Path(f"/proc/{session._backend.pid}/mountinfo").read_text(encoding="ascii")
+        assert [line.split()[4] for line in mounts.splitlines()] == ["/", "/proc/self/fd"]
 
 
 def test_a_session_knows_its_files_by_numbers(lake, ask):
@@ -136,6 +142,28 @@ def test_a_session_knows_its_files_by_numbers(lake, ask):
         "SELECT DISTINCT filename FROM read_parquet(['/proc/self/fd/300', '/proc/self/fd/301'], filename=true)"
     )
     assert sorted(files.rows()) == [("/proc/self/fd/300",), ("/proc/self/fd/301",)]
+
+
+def test_files_are_handed_over_in_as_few_messages_as_the_kernel_allows():
+    frames = []
+    channel = SimpleNamespace(send_files=lambda descriptors, numbers, deadline: frames.append(list(numbers)))
+    with Path(os.devnull).open() as file, process._Parcel(channel) as parcel:
+        for _ in range(FILES_PER_FRAME + 2):
+            parcel.add(file.fileno())
+    assert frames == [[*range(FILES_PER_FRAME)], [FILES_PER_FRAME, FILES_PER_FRAME + 1]]
+
+
+def test_a_zygote_that_ended_is_replaced_before_the_next_session(monkeypatch):
+    closed = []
+    ended, new = (
+        SimpleNamespace(ready=True, alive=alive, separated=alive, wait=list, close=partial(closed.append, alive))
+        for alive in (False, True)
+    )
+    monkeypatch.setattr(launcher, "_zygote", ended)
+    monkeypatch.setattr(launcher, "Zygote", lambda: new)
+    assert launcher.separated()
+    assert launcher._zygote is new
+    assert closed == [False]
 
 
 def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):

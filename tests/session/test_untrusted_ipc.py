@@ -83,7 +83,7 @@ SHARED = {
 @pytest.mark.parametrize("place", ["bare", "list", "struct", "map"])
 def test_values_that_share_bytes_are_refused(kind, place):
     values = nested(SHARED[kind])[place]
-    with pytest.raises(ProtocolError, match="not a valid Arrow stream"):
+    with pytest.raises(ProtocolError, match="a type that is not plain"):
         table(stream(pa.table({"v": values})), 3)
 
 
@@ -106,6 +106,15 @@ def test_buffers_that_overlap_are_refused():
     assert pa.ipc.open_stream(shared).read_all().nbytes == 30 * 8000
     with pytest.raises(ProtocolError, match="more rows"):
         table(shared, 1000)
+
+
+def test_a_message_that_says_its_kind_beyond_its_end_is_refused():
+    sent = bytearray(stream(ROWS).to_pybytes())
+    root = 8 + struct.unpack_from("<I", sent, 8)[0]
+    fields = root - struct.unpack_from("<i", sent, root)[0]
+    struct.pack_into("<H", sent, fields + 6, 0xFFFF)  # where the message says of which kind it is
+    with pytest.raises(ProtocolError, match="not a valid Arrow stream"):
+        table(pa.py_buffer(bytes(sent)), 3)
 
 
 def test_lists_of_bits_arrive():

@@ -10,12 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pitlake.datasets import all_datasets
 from pitlake.errors import QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake import Lake
+from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator
 from pitlake.session import index_searches
 from pitlake.session.limits import Caps
 from pitlake.session.visible import words
+from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 from tests.catalogue.test_full_text import slow_bm25
 from tests.session import looks
@@ -181,6 +184,12 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
     assert index_files(home).keys() <= before.keys()
 
 
+@pytest.mark.parametrize(("searched", "expected"), [((), set()), (("news", "prices"), {"news"})])
+def test_only_a_dataset_to_search_that_has_texts_has_an_index(searched, expected):
+    datasets = [all_datasets()[name] for name in (*BOTH, "prices")]
+    assert Binding(Snapshot(1), INSTANTS[0], datasets, indexed=searched).words.keys() == expected
+
+
 def inodes(home):
     return {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
@@ -308,6 +317,7 @@ def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_pa
     monkeypatch.setattr(words, "_LEAST_ROWS", 7)
     chance = random.Random(1)
     texts = [[chance.choice(VOCABULARY).lower() for _ in range(chance.randrange(9))] for _ in range(150)]
+    texts[63] = ["spread"]  # in the last row of a block alone
     texts[70] = ["oil"] * 60_000  # more than there are letters before those that stand for none
     lengths = [len(" ".join(text)) for text in texts]
     rows = pa.table(
