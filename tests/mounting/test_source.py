@@ -1,0 +1,65 @@
+"""What a table is read as before anything of it is mounted, and what is said where it can't be read."""
+
+import json
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake import cli
+from pitlake.errors import BadInput, MachineExhausted
+from pitlake.lake.mounting.postgres import PostgresColumn, parse_url
+from pitlake.lake.mounting.source import opened
+from tests.mounting.test_mount import estimates
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.Series([1], name="ticker"), pd.DataFrame({"eps": [1, "x"]}),
+        pd.DataFrame([[1, 2]], columns=["eps", "eps"]),
+    ],
+    ids=["a series", "two types", "two columns of one name"],
+)  # fmt: skip
+def test_a_frame_that_arrow_can_not_read_is_refused(frame):
+    with pytest.raises(BadInput, match="the table: is not a frame that Arrow can read"), opened(frame):
+        pass
+
+
+@pytest.mark.parametrize("shortage", [None, MachineExhausted("memory", "the table", "torn.parquet", "is full")])
+def test_a_shortage_of_the_machine_is_told_as_one(monkeypatch, tmp_path, shortage):
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr("pitlake.machine.exhausted", lambda *_: shortage)
+    with pytest.raises(type(shortage) if shortage else BadInput), opened(str(tmp_path / "torn.parquet")):
+        pass
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_a_day_outside_of_the_calendar_of_duckdb_is_read_as_none_of_it(kind):
+    column = PostgresColumn.of("seen", kind, False, -1)
+    assert (
+        column.text == """CASE WHEN "seen" < '0001-01-01' OR "seen" >= '10000-01-01' THEN '-infinity' ELSE "seen" END"""
+    )
+
+
+@pytest.mark.parametrize("url", ["postgresql://desk:a@b@host/prices", "postgresql://desk:a/b@host/prices"])
+def test_a_password_that_splits_a_url_is_to_be_escaped(url):
+    with pytest.raises(BadInput, match="the table: is a URL that Postgres can't read; write special characters in it, such as @ and /, as %40 and %2F"):
+        parse_url(url, "the table")
+
+
+def test_a_mount_is_told_as_json(tmp_path, capfd):
+    pq.write_table(estimates(), tmp_path / "e.parquet")
+    command = [
+        "mount",
+        str(tmp_path / "e.parquet"),
+        "--name",
+        "estimates",
+        "--key",
+        "ticker,period",
+        "--format",
+        "json",
+    ]
+    assert cli.invoke([*command, "--lake", str(tmp_path / "lake")]) == 0
+    [mounted] = json.loads(capfd.readouterr().out)
+    assert (mounted["name"], mounted["rows"], mounted["published"]) == ("estimates", 3, 3)
