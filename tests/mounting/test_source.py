@@ -1,13 +1,16 @@
 """What a table is read as before anything of it is mounted, and what is said where it can't be read."""
 
 import json
+from datetime import datetime, timedelta
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pitlake import cli
 from pitlake.errors import BadInput, MachineExhausted
+from pitlake.lake.mounting.contract import Mount
 from pitlake.lake.mounting.postgres import PostgresColumn, parse_url
 from pitlake.lake.mounting.source import opened
 from tests.mounting.test_mount import estimates
@@ -24,6 +27,22 @@ from tests.mounting.test_mount import estimates
 def test_a_frame_that_arrow_can_not_read_is_refused(frame):
     with pytest.raises(BadInput, match="the table: is not a frame that Arrow can read"), opened(frame):
         pass
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_without_a_zone_are_refused_in_any_unit(lake, unit):
+    at = pa.array([datetime(2024, 2, 15, 16)] * 3, pa.timestamp(unit))  # noqa: DTZ001
+    with pytest.raises(BadInput, match="timezone: published_at has timestamps without"):
+        lake.mount(estimates(published_at=at), "estimates", key=["ticker"], available_at="published_at")
+
+
+@pytest.mark.parametrize(
+    ("lag", "delay"), [("", timedelta()), ("1 day", timedelta(days=1)), ("90 Minutes", timedelta(minutes=90))]
+)
+def test_a_lag_is_a_duration_in_words(lag, delay):
+    assert Mount(name="estimates", columns=(), key=(), lag=lag).delay == delay
+    with pytest.raises(BadInput, match="lag: 'soon' is not a duration"):
+        _ = Mount(name="estimates", columns=(), key=(), lag="soon").delay
 
 
 @pytest.mark.parametrize("shortage", [None, MachineExhausted("memory", "the table", "torn.parquet", "is full")])
@@ -44,7 +63,10 @@ def test_a_day_outside_of_the_calendar_of_duckdb_is_read_as_none_of_it(kind):
 
 @pytest.mark.parametrize("url", ["postgresql://desk:a@b@host/prices", "postgresql://desk:a/b@host/prices"])
 def test_a_password_that_splits_a_url_is_to_be_escaped(url):
-    with pytest.raises(BadInput, match="the table: is a URL that Postgres can't read; write special characters in it, such as @ and /, as %40 and %2F"):
+    with pytest.raises(
+        BadInput,
+        match="the table: is a URL that Postgres can't read; write special characters in it, such as @ and /, as %40 and %2F",
+    ):
         parse_url(url, "the table")
 
 
