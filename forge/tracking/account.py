@@ -197,7 +197,7 @@ def _unfilled(trade: Expression, notional: float, account: ledger.Account, booke
         if fill.quantity * sides.get(fill.instrument, notional) > 0
     )
     rest = abs(trade.notional or 0.0) - bought
-    return copysign(rest, notional) if rest >= min(units) and (side or notional) * notional > 0 else 0.0
+    return copysign(rest, notional) if rest >= min(units) * (1 - WHOLE) and (side or notional) * notional > 0 else 0.0
 
 
 def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Guardrails:

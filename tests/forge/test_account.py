@@ -28,7 +28,7 @@ from pitlake import cli
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, standing
-from tests.forge.world import reviewed, wrote
+from tests.forge.world import BOOK, reviewed, wrote
 from tests.web.browsing import browsing
 
 __all__ = ["lake", "memory"]
@@ -390,6 +390,18 @@ def test_a_trade_whose_fill_is_void_is_not_executed_again(memory, lake):
     assert fills(whole_memory(memory, at(memory, lake, DAYS[5], 22).as_of)) == []
     (outcome,), _ = close_exits(memory, at(memory, lake, DAYS[5], 22))
     assert (outcome.status, outcome.pnl) == ("target", 0.0)
+
+
+def test_the_book_is_the_pms_until_there_is_a_fill_and_codes_from_then_on(memory, lake, tmp_path):
+    def gross():
+        advance_account(memory, at(memory, lake, DAYS[0]), SETTINGS)
+        return remembered_book(standing(memory).remembered).gross
+
+    assert gross() == BOOK.gross
+    imported(memory, tmp_path, line(DAYS[0], 100, 100))
+    assert gross() == pytest.approx(10_000 / 99_999 * 100, abs=1e-5)
+    void_fill(memory, "F-001", "not ours")
+    assert gross() == 0.0
 
 
 def test_a_new_account_has_a_book_of_zero_that_the_limits_read(opened_desk):

@@ -170,20 +170,21 @@ def test_what_the_lake_has_no_rate_for_is_refused_when_imported_and_else_not_cou
 
 
 @pytest.mark.parametrize(
-    ("instrument", "entry", "leave", "contracts", "rates"),
-    [(INDEX, 5020.0, 5030.0, 2, (1.11, 1.12)), (OIL, 82.0, 83.0, 1, (1, 1))],
+    ("instrument", "entry", "leave", "contracts", "fees", "rate"),
+    [(INDEX, 5020.0, 5030.0, 2, (20.08, 20.12), 1.12), (OIL, 82.0, 83.0, 1, (16.4, 16.6), 1)],
 )
-def test_an_approved_trade_in_a_future_is_executed_in_whole_contracts(
-    memory, lake, instrument, entry, leave, contracts, rates
+def test_an_approved_trade_in_a_future_is_executed_in_whole_contracts_at_the_costs_of_its_value(
+    memory, lake, instrument, entry, leave, contracts, fees, rate
 ):
     approved_expression(memory, lake, instrument=instrument, stop="", target="", expires=DAYS[3], notional=12.0)
     now = at(memory, lake, DAYS[6])
-    gaps = advance_account(memory, now, SETTINGS)
+    gaps = advance_account(memory, now, replace(SETTINGS, costs_bp=2.0))
     bought, sold = fills(whole_memory(memory, now.as_of))
+    assert (bought.fees, sold.fees) == fees
     assert (bought.quantity, bought.price, sold.quantity, sold.price) == (contracts, entry, -contracts, leave)
     (outcome,), _ = close_exits(memory, now)
-    variation = contracts * (leave - entry) * CONTRACTS[instrument[:11]].multiplier * rates[1]
-    assert outcome.pnl == pytest.approx(variation / CAPITAL * 100)
+    variation = contracts * (leave - entry) * CONTRACTS[instrument[:11]].multiplier * rate
+    assert outcome.pnl == pytest.approx((variation - sum(fees) * rate) / CAPITAL * 100)
     assert [gap for gap in gaps if "not executed" in gap] == []
 
 

@@ -96,6 +96,19 @@ def test_a_missing_price_is_told_and_the_last_one_counts():
     assert (alone.nav, alone.missing) == (100_000, {"QBG": (SESSIONS[0],)})
 
 
+def test_what_was_made_since_a_day_leaves_out_what_was_paid_in_or_withdrawn():
+    """A gain of 100 on 101,000 after the deposit, and a loss of 200 on 99,100 after the withdrawal."""
+    flows = [
+        Cash(id=f"C-00{number}", entry=entry, amount=amount, booked_on=SESSIONS[number])
+        for number, entry, amount in ((3, "deposit", 1000.0), (4, "withdrawal", 2000.0))
+    ]
+    closes = dict(zip(SESSIONS, (10.0, 10.0, 10.0, 11.0, 9.0), strict=False))
+    account = ledger_of([fill(1, SESSIONS[0])], {"QBG": Prices(closes)}, until=SESSIONS[4], cash=flows)
+    assert account.since(SESSIONS[3]) == pytest.approx((-200.0, -200 / 99_100 * 100))
+    percent = (101_100 / 101_000 * 98_900 / 99_100 - 1) * 100
+    assert account.since(SESSIONS[2]) == account.since(FIRST - timedelta(days=1)) == pytest.approx((-100.0, percent))
+
+
 OIL = Cash(id="C-003", entry="contract", amount=6000.0, booked_on=SESSIONS[0], ticker="future:QOIL", multiplier=1000.0)
 INDEX = replace(OIL, amount=3000.0, ticker="future:QIDX", multiplier=10.0, currency="EUR")
 QOIL, QIDX = "future:QOIL:2024-03", "future:QIDX:2024-03"
@@ -134,6 +147,7 @@ def test_an_amount_in_another_currency_becomes_usd_at_the_rate_of_its_day():
     assert account.nav == pytest.approx(100_000 - 1000 * 1.1 - 5 * 1.1 + 1100 * 1.0)
     (position,) = account.positions
     assert (position.cost, position.price, position.open) == (10.0, 11.0, pytest.approx(1100 - 1100))
+    assert position.fees == pytest.approx(5 * 1.1)
     assert account.unrated == {"EUR": (SESSIONS[2],)}
     held = [future(1, SESSIONS[0], INDEX, quantity=2, price=100.0)]
     account = ledger_of(held, closes, until=SESSIONS[3], rates=rates, cash=(INDEX,))

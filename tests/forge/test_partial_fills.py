@@ -6,10 +6,12 @@ from forge.core.config import Limits
 from forge.core.errors import GuardrailsBroken
 from forge.memory.approvals import change_held
 from forge.memory.book import remembered_book
+from forge.memory.cash import open_account
 from forge.memory.fills import fills, void_fill
 from forge.tracking.account import advance_account
 from forge.tracking.risk import guardrails
 from forge.tracking.settlement import whole_memory
+from forge.tracking.trades import close_exits
 from tests.forge.test_account import SETTINGS, approved_expression, close_exits_of_account, imported, line, valued
 from tests.forge.test_untaken import DAYS, at, lake, memory, standing
 
@@ -24,7 +26,15 @@ def filled(memory, tmp_path, day, price, *quantities):
 
 @pytest.mark.parametrize(
     ("quantities", "rest"),
-    [((40,), 8.0), ((40, 60), 5.0), ((40, -10), 8.0), ((40, -10, 100), 3.0), ((199,), 0.0), ((250,), 0.0)],
+    [
+        ((40,), 8.0),
+        ((40, 60), 5.0),
+        ((40, -10), 8.0),
+        ((40, -10, 100), 3.0),
+        ((199,), 0.05),
+        ((199.5,), 0.0),
+        ((250,), 0.0),
+    ],
 )
 def test_what_an_approval_still_allows_to_be_bought_counts_in_the_book(memory, lake, tmp_path, quantities, rest):
     approved_expression(memory, lake, target="110", stop="90")
@@ -67,3 +77,16 @@ def test_what_was_sold_after_an_exit_that_code_books_late_is_not_sold_twice(memo
     filled(memory, tmp_path, DAYS[6], 54, -150)
     close_exits_of_account(memory, now)
     assert [each.quantity for each in fills(whole_memory(memory, now.as_of))] == [200.0, -50.0, -150.0]
+
+
+@pytest.mark.parametrize(("expression", "texts"), [("E-001", 2), ("", 1)])
+def test_an_outcome_is_restated_after_a_later_fill_of_its_own_expression_alone(
+    memory, lake, tmp_path, expression, texts
+):
+    approved_expression(memory, lake, target="110", stop="90")
+    open_account(memory, SETTINGS.capital, 0.0)
+    for number, name in ((5, "E-001"), (6, expression)):
+        now = at(memory, lake, DAYS[number])
+        imported(memory, tmp_path, line(DAYS[number], 40, 50).rstrip("\n") + f"{name}\n")
+        close_exits(memory, now)
+    assert len(standing(memory).remembered.all("/memory/outcomes/OUT-001.md")) == texts

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from forge.memory.approvals import approve, pending
 from forge.providers.base import At
 from forge.records import Leg, Position, render
 from forge.tracking.alerts import alerts
-from forge.tracking.risk import Market, guardrails, risk
+from forge.tracking.risk import Market, book_returns, guardrails, risk
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
@@ -87,6 +88,20 @@ def test_what_bars_cannot_say_is_a_gap(market, memory):
     result = risk(trade(direction="option"), remembered, market)
     assert (result.loss_with_gap, "option" in result.gaps[0]) == (None, True)
     assert risk(trade(instrument="TY"), remembered, market).gaps[0].startswith("TY: ")
+
+
+def test_a_book_s_returns_are_those_of_its_weights_on_the_days_that_all_of_it_has():
+    """60 of the first, 20 of the second sold; the third is left out, and the fourth has no bar."""
+    prices = {"QAU": (100.0, 110.0, 99.0, 99.0), "QBG": (50.0, 49.0, None, 49.0), "QCU": (10.0, 20.0, 30.0, 40.0)}
+    rows = {
+        ticker: [{"date": day, "close": price} for day, price in zip(DAYS, closes, strict=False) if price]
+        for ticker, closes in prices.items()
+    }
+    sizes = {"QAU": 60.0, "QBG": -20.0, "QCU": 5.0, "QDE": 5.0}
+    positions = tuple(Position(expression=ticker, notional=notional) for ticker, notional in sizes.items())
+    known = SimpleNamespace(rows=lambda ticker, gaps: rows.get(ticker, []))
+    returns = book_returns(replace(BOOK, positions=positions), (), known, [], without="QCU")
+    assert returns == {DAYS[1]: pytest.approx(60 * 0.1 + 20 * 0.02), DAYS[3]: pytest.approx(0.0)}
 
 
 @pytest.mark.parametrize(("notional", "within"), [(8.0, True), (18.0, False)])

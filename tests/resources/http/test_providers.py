@@ -11,6 +11,8 @@ from resources.http import client as http_client
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient, captured
 from resources.http.csv_lines import cells
+from resources.http.provider import refused
+from resources.http.providers import alpha_vantage, polygon
 from resources.http.secrets import WIRE_LOGGERS, Mask, spelled
 from tests.every import every
 from tests.loopback import Answer
@@ -118,6 +120,22 @@ def test_where_something_is_asked_for_holds_only_what_names_it():
     provider = replace(TOY, names=("symbol",))
     remaining = captured(provider, Request("/bars", {"symbol": "QAU", "page": 2}), b"{}")
     assert provider.location(remaining) == "https://toy.example/bars?symbol=QAU"
+
+
+@pytest.mark.parametrize(
+    ("provider", "answer", "reason"),
+    [
+        (alpha_vantage, {"Information": "the parameter apikey is invalid or missing."}, "the key is not accepted"),
+        (alpha_vantage, {"Error Message": "Your API key was not found."}, "the key is not accepted"),
+        (alpha_vantage, {"Error Message": "Invalid API call."}, "the source does not know the symbol or the call"),
+        (alpha_vantage, {"Information": "Nothing to say."}, "refused without a known reason"),
+        (polygon, {"status": "NOT_AUTHORIZED", "message": "You are not entitled."}, "not included in the plan"),
+        (polygon, {"status": "ERROR", "error": "It is broken."}, "the source refused the request"),
+    ],
+)
+def test_a_refusal_is_named_by_what_the_provider_means_with_it(provider, answer, reason):
+    remaining = captured(provider.PROVIDER, ASK, json.dumps(answer).encode())
+    assert provider.PROVIDER.judge(remaining) == refused("upstream_error", reason)
 
 
 def test_lines_are_read_until_one_is_broken():
