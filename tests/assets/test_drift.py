@@ -1,5 +1,6 @@
 """A source that changes its form is noticed on the first run: nothing is published, and the run leaves no trace."""
 
+import json
 import random
 from dataclasses import replace
 from datetime import date, timedelta
@@ -54,6 +55,14 @@ def test_a_renamed_property_is_refused_and_named(lake):
     assert facts["title of revised rows"] == "100 % of 100 rows are null, empty or 0, 0 % in the lake"
     assert facts["revised"] == "100 % of the 100 records that the lake has differ from their rows there"
     assert "allow_drift" in str(report.outcome)
+
+
+def test_a_list_that_is_emptied_is_refused_and_named(lake):
+    channels = json.dumps(["Earnings", "News"])
+    attempt(lake, NEWS, changed(source(NEWS), channels=channels))
+    report = attempt(lake, NEWS, changed(source(NEWS), channels="[]"), at=OBSERVED + timedelta(days=1))
+    assert is_refused(report)
+    assert "channels of revised rows" in drift_of(report).facts
 
 
 def test_a_property_that_is_renamed_for_new_records_alone_is_refused(lake):

@@ -76,7 +76,8 @@ AREAS = {
     "publishing": Area(
         ("pitlake/lake/publishing/**/*.py",),
         (
-            "tests/lake/test_*.py", "tests/assets/test_late_looks.py", "tests/wall/test_late.py",
+            "tests/lake/test_*.py", "tests/assets/test_drift.py", "tests/assets/test_late_looks.py",
+            "tests/wall/test_late.py",
             "tests/faults/test_*.py",
         ),
     ),
