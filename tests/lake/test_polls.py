@@ -8,7 +8,7 @@ import pytest
 from pitlake import clock
 from pitlake.errors import LakeError
 from pitlake.lake.publishing import polls
-from pitlake.lake.publishing.polls import FOREVER, MOST_FILES, NEVER, Poll, Polls, read_all, spans
+from pitlake.lake.publishing.polls import FOREVER, MOST_FILES, NEVER, Coverage, Poll, Polls, read_all, spans
 from pitlake.lake.storage.root import open_store
 from tests.lake.world import BY_COLUMN, WHEN_OBSERVED, Toy, publish, rows, utc
 
@@ -53,6 +53,18 @@ def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store
     assert result.last(day="2024-03-03", entity="QBAR") == poll(2).observed
     assert result.last(day="2024-03-04", entity="QBAR") == poll(1).observed
     assert Polls(store, "other", at(4)).last() == NEVER
+
+
+@pytest.mark.parametrize(
+    ("finds", "found_nothing"),
+    [((), False), ((True,), True), ((False,), False), ((False, True), True), ((None,), False), ((None, False), False)],
+)
+def test_a_poll_that_saw_a_part_completely_and_nothing_in_it_found_nothing(store, finds, found_nothing):
+    """finds: of each poll whether it found nothing in what it saw completely; None if it saw no part completely."""
+    for day, is_empty in enumerate(finds):
+        coverage = (Coverage(frozenset({"a"})),) if is_empty is not None else ()
+        polls.write(store, "toys", poll(day, coverage=coverage, is_empty=is_empty is not False))
+    assert Polls(store, "toys", at(9)).found_nothing == found_nothing
 
 
 def test_a_run_s_own_poll_does_not_count(store):
