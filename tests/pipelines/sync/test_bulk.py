@@ -20,9 +20,11 @@ from assets.feeds.feed import Whole
 from pipelines.sync import bulk, bulk_worker, upkeep
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
+from pipelines.sync.upkeep import Upkeep
 from pitlake.errors import VersionVacuumed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.session import connect
 from resources.http.archives import keep, read
 from resources.http.capture import CaptureStore
@@ -112,18 +114,22 @@ def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archive
 
 
 @pytest.mark.parametrize(
-    ("since", "without", "first", "last"),
+    ("since", "without", "change", "first", "last"),
     [
-        (None, (), None, "2017-10-09"),
-        (date(2017, 3, 1), (), "2017-03-01", "2017-10-09"),
-        (None, ("submissions-001",), None, None),
+        (None, (), {}, None, "2017-10-09"),
+        (date(2017, 3, 1), (), {}, "2017-03-01", "2017-10-09"),
+        (None, ("submissions-001",), {}, None, None),
+        (None, (), {"acceptanceDateTime": "?"}, None, "2017-10-09"),
     ],
-    ids=["all", "since a day", "without an older page"],
+    ids=["all", "since a day", "without an older page", "an acceptance is unreadable"],
 )
-def test_a_company_s_members_prove_its_filings_before_the_newest_one(lake, tmp_path, since, without, first, last):
+def test_a_company_s_members_prove_its_filings_before_the_newest_one(
+    lake, tmp_path, since, without, change, first, last
+):
     company = replace(made(1)[0], filings=[], older=1)
     for quarter in (1, 2, 3):
         company.reports(2017, quarter)
+    company.filings[1] |= change
     whole, part = zipped(tmp_path / "bulk", [company]) / SUBMISSIONS, tmp_path / SUBMISSIONS
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(part, "w") as target:
         for name in source.namelist():
@@ -254,6 +260,16 @@ def load_of(lake, folder):
     progress = Progress(lambda _: None)
     BulkSync(lake, progress, None).run([folder / FACTS, folder / SUBMISSIONS])
     return progress
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_an_archive_that_was_loaded_before_is_left_as_it_is_even_if_the_lake_is_compacted(lake, archives, monkeypatch):
+    archive = keep(CaptureStore.of(lake.location), archives / SUBMISSIONS)
+    lake.keep_bulk_load("sec_filings", BulkLoad(archives=(archive.sha256,), done=None))
+    monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, **__: True)
+    message: list[str] = []
+    BulkSync(lake, Progress(message.append), None).run([archives / SUBMISSIONS])
+    assert message == ["submissions.zip: unchanged"]
 
 
 def members(companies):
