@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, timezone
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -263,13 +264,37 @@ def load_of(lake, folder):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_an_archive_that_was_loaded_before_is_left_as_it_is_even_if_the_lake_is_compacted(lake, archives, monkeypatch):
+@pytest.mark.parametrize("done", [None, 1], ids=["completed", "stopped after its last batch"])
+def test_an_archive_that_was_loaded_before_is_unchanged_even_if_the_lake_is_compacted(
+    lake, archives, monkeypatch, done
+):
     archive = keep(CaptureStore.of(lake.location), archives / SUBMISSIONS)
-    lake.keep_bulk_load("sec_filings", BulkLoad(archives=(archive.sha256,), done=None))
+    lake.keep_bulk_load("sec_filings", BulkLoad(archives=(archive.sha256,), done=done))
     monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, **__: True)
     message: list[str] = []
     BulkSync(lake, Progress(message.append), None).run([archives / SUBMISSIONS])
-    assert message == ["submissions.zip: unchanged"]
+    assert message[0] == "submissions.zip: unchanged"
+    assert lake.bulk_load("sec_filings").done is None
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_load_says_how_much_it_loads_and_removes_what_only_versions_within_it_need(lake, archives, monkeypatch):
+    monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, at_end=False: not at_end)
+    removed = []
+    monkeypatch.setattr(Lake, "vacuum_versions", lambda _, versions: removed.append(list(versions)))
+    message: list[str] = []
+    BulkSync(lake, Progress(message.append), None).run([archives / SUBMISSIONS])
+    assert message[0] == "submissions.zip: 3 companies in 1 batch"
+    assert removed == [[2, 1]]
+
+
+def test_a_process_of_a_load_ends_without_clean_up_and_leaves_ctrl_c_to_its_parent(monkeypatch):
+    for name in ("atexit", "gc", "signal", "threading", "use_one_heap"):
+        monkeypatch.setattr(bulk_worker, name, Mock())
+    bulk_worker.prepare_process(os.getppid())
+    bulk_worker.atexit.register.assert_called_once_with(os._exit, 0)
+    signals = bulk_worker.signal
+    signals.signal.assert_called_once_with(signals.SIGINT, signals.SIG_IGN)
 
 
 def members(companies):
