@@ -280,12 +280,12 @@ def test_an_archive_that_was_loaded_before_is_unchanged_even_if_the_lake_is_comp
 @pytest.mark.usefixtures("in_this_process")
 def test_a_load_says_how_much_it_loads_and_removes_what_only_versions_within_it_need(lake, archives, monkeypatch):
     monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, at_end=False: not at_end)
-    removed = []
-    monkeypatch.setattr(Lake, "vacuum_versions", lambda _, versions: removed.append(list(versions)))
+    vacuums = []
+    monkeypatch.setattr(Lake, "vacuum_versions", lambda _, versions: vacuums.append(list(versions)))
     message: list[str] = []
     BulkSync(lake, Progress(message.append), None).run([archives / SUBMISSIONS])
     assert message[0] == "submissions.zip: 3 companies in 1 batch"
-    assert removed == [[2, 1]]
+    assert vacuums == [[2, 1]]
 
 
 def test_a_process_of_a_load_ends_without_clean_up_and_leaves_ctrl_c_to_its_parent(monkeypatch):

@@ -13,15 +13,15 @@ PAGE = SUBMISSIONS.replace(".json", "-submissions-001.json")
 
 
 class Asking:
-    """A sync of the first company, of which nothing is published: what it said, asked and failed to get."""
+    """A sync of the first company, of which nothing is published: its lines, its requests and its failures."""
 
     def __init__(self, edgar, lake) -> None:
         self.edgar, self.lake = edgar, lake
-        self.said, self.failures = [], []
+        self.lines, self.failures = [], []
 
     def ask(self, headers="none"):
         self.edgar.server.asked.clear()
-        progress = Progress(self.said.append)
+        progress = Progress(self.lines.append)
         with EdgarSync(self.lake, progress, since=None, headers=headers) as syncing:
             syncing.run([CIK])
         self.failures = progress.failures
@@ -39,7 +39,7 @@ def test_a_company_without_facts_is_answered(edgar, asking):
     edgar.server.plays(FACTS, Answer(b"", 404))
     assert FACTS in asking.ask()
     assert asking.failures == []
-    assert asking.said[-1].startswith("sec_edgar: 1 of 1 companies are in the lake (")
+    assert asking.lines[-1].startswith("sec_edgar: 1 of 1 companies are in the lake (")
 
 
 def test_a_company_that_edgar_does_not_have_is_answered(edgar, asking):
@@ -85,5 +85,5 @@ def test_an_older_page_is_asked_for_again_only_if_its_listing_has_changed(edgar,
 def test_headers_are_asked_for_as_the_option_says(edgar, asking, headers, count):
     del edgar.companies[0].filings[3:]
     edgar.publish()
-    asked = asking.ask(headers=headers)
-    assert len([path for path in asked if "/Archives/" in path]) == count, asked
+    paths = asking.ask(headers=headers)
+    assert len([path for path in paths if "/Archives/" in path]) == count, paths
