@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 from itertools import combinations
-from math import prod
+from math import exp, prod
 
 import duckdb
 import pytest
@@ -136,6 +136,21 @@ def test_a_split_recorded_on_another_day_proves_nothing_before_it():
     bars, _ = stored([Split(DAYS[6], DAYS[6], 10.0)], {day: day for day in DAYS})
     result = factors(bars, [Split(DAYS[5], DAYS[5], 10.0)], {})
     assert [result[day] for day in DAYS[:5]] == [None] * 5
+
+
+@pytest.mark.parametrize(("move", "factor"), [(0.0, 1.0), (0.22, 1.0), (-0.22, 1.0), (0.24, None), (-0.24, None)])
+def test_a_reading_is_proven_where_every_other_one_asks_for_twice_the_move(move, factor):
+    """The readings of a 2:1 split are 0.693 apart, of which a third is 0.231."""
+    bars = [Bar(DAYS[0], 100.0, 100.0), Bar(DAYS[1], 50.0 * exp(move), 50.0)]
+    assert factors(bars, [Split(DAYS[1], DAYS[1], 2.0)], {}) == {DAYS[0]: factor, DAYS[1]: 1.0}
+
+
+@pytest.mark.parametrize(("move", "factor"), [(0.0, 2.0), (0.3, 2.0), (-0.3, 2.0), (0.6, None), (-0.6, None)])
+def test_a_night_near_a_split_makes_doubt_only_if_it_moves_as_the_split_would(move, factor):
+    prices = (50.0, 50.0, 50.0, 50.0 * exp(move))
+    bars = [Bar(day, price, price) for day, price in zip(DAYS, prices, strict=False)]
+    result = factors(bars, [Split(DAYS[2], DAYS[2], 2.0)], {})
+    assert result == {DAYS[0]: factor, DAYS[1]: factor, DAYS[2]: 1.0, DAYS[3]: 1.0}
 
 
 def test_a_split_of_unknown_ratio_leaves_what_was_seen_before_it():

@@ -85,6 +85,12 @@ def test_a_split_of_the_company_or_of_its_ticker_that_was_executed_since(lake, s
     assert available(lake) == {PAID: since or end_of_new_york_day(DECLARED)}
 
 
+def test_a_split_that_is_public_at_the_very_observation_counts(lake):
+    upstream = Upstream([("QYRW", DECLARED)], [("QYRW", EXECUTED)])
+    run_partitions(dividends.EXTRACTOR, [DECLARED, EXECUTED], upstream, lake, run_id="close", observed_at=CLOSE)
+    assert available(lake) == {PAID: CLOSE}
+
+
 def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_dated_by_the_load(lake):
     upstream = Upstream([("QYRW", DECLARED)], [])
     early = OBSERVED - timedelta(days=1)

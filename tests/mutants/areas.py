@@ -124,6 +124,7 @@ AREAS = {
             "tests/assets/test_basis.py", "tests/assets/test_extractors.py", "tests/assets/test_dividends.py",
             "tests/assets/test_event_returns.py", "tests/derived/test_splits.py", f"{_FIGURES}/test_*.py",
             "tests/wall/test_split_worlds.py", "tests/checks/test_warnings.py",
+            "tests/assets/external/test_changed_past.py",
         ),
     ),
     "studies": Area(
@@ -136,7 +137,10 @@ AREAS = {
     ),
     "capture": Area(
         ("resources/http/**/*.py",),
-        ("tests/resources/http/test_*.py", "tests/lake/test_remote.py", "tests/providers/test_faults.py"),
+        (
+            "tests/resources/http/test_*.py", "tests/lake/test_remote.py", "tests/providers/test_faults.py",
+            f"{_FIGURES}/test_refusals.py",
+        ),
     ),
     "receipts": Area(
         ("pitlake/answers/receipts.py",),

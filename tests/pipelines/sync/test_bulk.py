@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, timezone
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -20,9 +21,11 @@ from assets.feeds.feed import Whole
 from pipelines.sync import bulk, bulk_worker, upkeep
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
+from pipelines.sync.upkeep import Upkeep
 from pitlake.errors import VersionVacuumed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.session import connect
 from resources.http.archives import keep, read
 from resources.http.capture import CaptureStore
@@ -112,18 +115,22 @@ def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archive
 
 
 @pytest.mark.parametrize(
-    ("since", "without", "first", "last"),
+    ("since", "without", "change", "first", "last"),
     [
-        (None, (), None, "2017-10-09"),
-        (date(2017, 3, 1), (), "2017-03-01", "2017-10-09"),
-        (None, ("submissions-001",), None, None),
+        (None, (), {}, None, "2017-10-09"),
+        (date(2017, 3, 1), (), {}, "2017-03-01", "2017-10-09"),
+        (None, ("submissions-001",), {}, None, None),
+        (None, (), {"acceptanceDateTime": "?"}, None, "2017-10-09"),
     ],
-    ids=["all", "since a day", "without an older page"],
+    ids=["all", "since a day", "without an older page", "an acceptance is unreadable"],
 )
-def test_a_company_s_members_prove_its_filings_before_the_newest_one(lake, tmp_path, since, without, first, last):
+def test_a_company_s_members_prove_its_filings_before_the_newest_one(
+    lake, tmp_path, since, without, change, first, last
+):
     company = replace(made(1)[0], filings=[], older=1)
     for quarter in (1, 2, 3):
         company.reports(2017, quarter)
+    company.filings[1] |= change
     whole, part = zipped(tmp_path / "bulk", [company]) / SUBMISSIONS, tmp_path / SUBMISSIONS
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(part, "w") as target:
         for name in source.namelist():
@@ -254,6 +261,40 @@ def load_of(lake, folder):
     progress = Progress(lambda _: None)
     BulkSync(lake, progress, None).run([folder / FACTS, folder / SUBMISSIONS])
     return progress
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("done", [None, 1], ids=["completed", "stopped after its last batch"])
+def test_an_archive_that_was_loaded_before_is_unchanged_even_if_the_lake_is_compacted(
+    lake, archives, monkeypatch, done
+):
+    archive = keep(CaptureStore.of(lake.location), archives / SUBMISSIONS)
+    lake.keep_bulk_load("sec_filings", BulkLoad(archives=(archive.sha256,), done=done))
+    monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, **__: True)
+    message: list[str] = []
+    BulkSync(lake, Progress(message.append), None).run([archives / SUBMISSIONS])
+    assert message[0] == "submissions.zip: unchanged"
+    assert lake.bulk_load("sec_filings").done is None
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_load_says_how_much_it_loads_and_removes_what_only_versions_within_it_need(lake, archives, monkeypatch):
+    monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, at_end=False: not at_end)
+    vacuums = []
+    monkeypatch.setattr(Lake, "vacuum_versions", lambda _, versions: vacuums.append(list(versions)))
+    message: list[str] = []
+    BulkSync(lake, Progress(message.append), None).run([archives / SUBMISSIONS])
+    assert message[0] == "submissions.zip: 3 companies in 1 batch"
+    assert vacuums == [[2, 1]]
+
+
+def test_a_process_of_a_load_ends_without_clean_up_and_leaves_ctrl_c_to_its_parent(monkeypatch):
+    for name in ("atexit", "gc", "signal", "threading", "use_one_heap"):
+        monkeypatch.setattr(bulk_worker, name, Mock())
+    bulk_worker.prepare_process(os.getppid())
+    bulk_worker.atexit.register.assert_called_once_with(os._exit, 0)
+    signals = bulk_worker.signal
+    signals.signal.assert_called_once_with(signals.SIGINT, signals.SIG_IGN)
 
 
 def members(companies):

@@ -12,6 +12,7 @@ import pytest
 
 from pitlake import clock
 from pitlake.clock import new_york_day
+from pitlake.lake.storage.watch_list import WatchList
 from pitlake.session import connect
 from tests.cli.conftest import ROOT
 from tests.loopback import Answer
@@ -112,10 +113,13 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(sync, edgar, tmp_path, 
     assert not (tmp_path / "lake/_lake/watch_list.json").exists()
 
 
-def test_a_missing_contact_is_named_before_anything_is_asked(sync, edgar, monkeypatch):
+@pytest.mark.parametrize("arguments", [("--tickers", "TKA"), ()], ids=["a new company", "a watched company"])
+def test_a_missing_contact_is_named_before_anything_is_asked(sync, edgar, lake, monkeypatch, arguments):
     monkeypatch.delenv("SEC_EDGAR_USER_AGENT")
     monkeypatch.delenv("EDGAR_IDENTITY", raising=False)
-    done = sync("--tickers", "TKA")
+    if not arguments:
+        lake.watch(WatchList(companies={"0000001001": ("TKB",)}))
+    done = sync(*arguments)
     assert done.code == 2
     assert done.err.startswith("pitlake: SEC_EDGAR_USER_AGENT: sec_edgar demands a User-Agent")
     assert edgar.asked == []

@@ -138,8 +138,9 @@ def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch)
 def test_a_half_written_file_is_not_there_for_readers(store):
     remaining = store.put(capture())
     folder = next((store.root / "answers").rglob("*.json")).parent
-    (folder / ".scratch").write_text("{")
-    assert [*store.newest_first("toy", ASK.key("toy"))] == [remaining]
+    for name in (".scratch", ".scratch.json"):
+        (folder / name).write_text("{")
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [*store.every()] == [remaining]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"\xff\xfe", b"[" * 100_000])

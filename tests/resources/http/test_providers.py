@@ -11,8 +11,8 @@ from resources.http import client as http_client
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient, captured
 from resources.http.csv_lines import cells
-from resources.http.provider import refused
-from resources.http.providers import alpha_vantage, polygon
+from resources.http.provider import KEY_REFUSED, refused
+from resources.http.providers import alfred, perplexity
 from resources.http.secrets import WIRE_LOGGERS, Mask, spelled
 from tests.every import every
 from tests.loopback import Answer
@@ -20,6 +20,7 @@ from tests.resources.http.conftest import TOY
 
 ASK = Request("/notes", {"q": "x"})
 GOOD = Answer({"notes": [1]})
+KEY = ("upstream_error", KEY_REFUSED)
 
 
 def masks():
@@ -83,6 +84,25 @@ def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_
     assert http_client._retry_after(captured(TOY, ASK, b"", status=429, headers=statement)) == seconds
 
 
+@pytest.mark.parametrize(
+    ("provider", "status", "body", "gap_type", "reason"),
+    [
+        (alfred, 400, {"error_message": "Bad Request. The series does not exist."}, "no_data", alfred.NO_SERIES),
+        (alfred, 400, {"error_message": "Bad Request. The value for api_key is not registered."}, *KEY),
+        (alfred, 400, {"error_message": "Bad Request. Variable limit is not 1."}, "upstream_error", "HTTP 400"),
+        (alfred, 400, ["Bad Request."], "upstream_error", "HTTP 400"),
+        (perplexity, 400, {}, "upstream_error", perplexity.QUESTION_REFUSED),
+        (perplexity, 422, {}, "upstream_error", perplexity.QUESTION_REFUSED),
+        (perplexity, 401, "<html>401</html>", *KEY),
+        (perplexity, 403, {}, "upstream_error", "HTTP 403"),
+    ],
+)
+def test_a_refusal_says_whether_the_key_or_the_question_was_refused(provider, status, body, gap_type, reason):
+    content = body if isinstance(body, str) else json.dumps(body)
+    verdict = provider.PROVIDER.judge(captured(provider.PROVIDER, ASK, content.encode(), status=status))
+    assert verdict == refused(gap_type, reason)
+
+
 @pytest.mark.parametrize("contact", ["", "nobody in particular"])
 def test_a_contact_without_an_address_is_refused_by_its_variable(monkeypatch, tmp_path, contact):
     monkeypatch.chdir(tmp_path)
@@ -122,22 +142,6 @@ def test_where_something_is_asked_for_holds_only_what_names_it():
     assert provider.location(remaining) == "https://toy.example/bars?symbol=QAU"
 
 
-@pytest.mark.parametrize(
-    ("provider", "answer", "reason"),
-    [
-        (alpha_vantage, {"Information": "the parameter apikey is invalid or missing."}, "the key is not accepted"),
-        (alpha_vantage, {"Error Message": "Your API key was not found."}, "the key is not accepted"),
-        (alpha_vantage, {"Error Message": "Invalid API call."}, "the source does not know the symbol or the call"),
-        (alpha_vantage, {"Information": "Nothing to say."}, "refused without a known reason"),
-        (polygon, {"status": "NOT_AUTHORIZED", "message": "You are not entitled."}, "not included in the plan"),
-        (polygon, {"status": "ERROR", "error": "It is broken."}, "the source refused the request"),
-    ],
-)
-def test_a_refusal_is_named_by_what_the_provider_means_with_it(provider, answer, reason):
-    remaining = captured(provider.PROVIDER, ASK, json.dumps(answer).encode())
-    assert provider.PROVIDER.judge(remaining) == refused("upstream_error", reason)
-
-
 def test_lines_are_read_until_one_is_broken():
     def read(text):
         result = []
@@ -166,10 +170,12 @@ def test_a_run_s_facts_come_back_and_are_the_same_bytes_in_any_order(store):
         store.run("r", "other")
 
 
-@pytest.mark.parametrize("harm", [[], None, 5, "x", {}, {"sha256": 5}, {"sha256": None}])
+@pytest.mark.parametrize(
+    "harm", [b"[]", b"null", b"5", b'"x"', b"{}", b'{"sha256": 5}', b'{"sha256": null}', b"", b'{"sha256": "a', b"\xff"]
+)
 def test_an_answer_s_file_of_another_shape_is_damaged(store, harm):
     store.put(captured(TOY, ASK, b"{}"))
-    next((store.root / "answers").rglob("*.json")).write_text(json.dumps(harm))
+    next((store.root / "answers").rglob("*.json")).write_bytes(harm)
     with pytest.raises(CaptureDamaged):
         list(store.newest_first("toy", ASK.key("toy")))
 

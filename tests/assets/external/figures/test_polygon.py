@@ -40,6 +40,14 @@ def test_an_amount_stated_as_paid_keeps_its_date_whatever_splits_follow(answers,
     assert older.available_at > row.available_at
 
 
+@pytest.mark.parametrize("kinds", [("CD", "SC"), ("SC", "CD")])
+def test_dividends_of_one_day_and_amount_are_named_in_the_order_of_their_ids(answers, kinds):
+    first, second = (dividend(id=name, dividend_type=kind) for name, kind in zip("ab", kinds, strict=True))
+    for results in ([first, second], [second, first]):
+        rows = answers("polygon_dividends", tickers=("QAU",)).rows({"results": results})
+        assert {row.values["dividend_id"]: row.values["ordinal"] for row in rows} == {"a": 0, "b": 1}
+
+
 def test_a_version_selects_the_list(answers):
     paths = []
 

@@ -156,11 +156,14 @@ def test_reports_that_restate_no_number_of_shares_prove_that_there_was_no_split(
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
 
 
-@pytest.mark.parametrize(("ratio", "shares"), [(4, 4.0), (0.25, 4.0), (5, None)])
-def test_filings_that_state_another_ratio_make_a_split_uncertain(made, ratio, shares):
+@pytest.mark.parametrize(
+    ("ratio", "day", "shares"),
+    [(4, SPLIT, 4.0), (0.25, SPLIT, 4.0), (5, SPLIT, None), (4, "2020-08-12", None)],
+)
+def test_filings_that_state_another_ratio_or_day_make_a_split_uncertain(made, ratio, day, shares):
     stage(made.lake, "names", [tickers("0000000001", "AAA")])
     stage(made.lake, "sec_facts", [fact(RATIO, ratio, "2020-08-28", "2020-10-30", "2020-08-28", "pure")])
-    made.poll_splits(split())
+    made.poll_splits(split(day=day))
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
 
 
