@@ -218,6 +218,9 @@ def test_an_index_in_another_format_goes(lake):
     signed_cache.sign(old)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
     assert not old.exists()
+    for _ in range(2):  # The second time there is none.
+        hash_index.forget(lake._store)
+    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
 
 
 HELD = st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6)
