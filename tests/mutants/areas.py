@@ -152,6 +152,6 @@ AREAS = {
             "tests/agents/test_gate.py", "tests/agents/test_guard*.py", "tests/agents/test_places.py",
             "tests/agents/test_answer.py",
         ),
-        {f"{_HOOKS}/{name}.py": ANY for name in ("pit_call", "pit_gate", "pit_guard")},
+        {f"{_HOOKS}/{name}.py": ANY for name in ("pit_call", "pit_gate", "pit_guard", "pit_places")},
     ),
 }  # fmt: skip
