@@ -1,5 +1,5 @@
-"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most a quarter of a unit
-and the exemplars, `make long` runs all others.
+"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most 0.4 of a unit and
+the exemplars, `make long` runs all others.
 
 `make timings` measures every test and writes `slow.json`, which decides. A unit is the CPU time of `reference()`, about
 a second, so that fast and slow machines agree. A test's cost is its own, child processes included, and an equal share
@@ -27,7 +27,7 @@ import psutil
 import pytest
 from _pytest.nodeid import NodeId
 
-LIMIT = 0.25
+LIMIT = 0.4
 FIXTURE_LIMIT = 5.0
 DEAR = 1.0
 """The CPU seconds of a test from which a run names it."""

@@ -16,8 +16,8 @@ def ran(test, cost, *fixtures):
 
 def test_a_test_above_the_limit_is_slow(tmp_path):
     limit = 2 * lanes.LIMIT
-    folder = written(tmp_path, ran("a.py::one", limit), ran("a.py::two", limit + 1.3), ran("b.py::three", 9.0))
-    assert lanes.record(folder) == {"a.py::two": lanes.LIMIT + 0.65, "b.py": 4.5}
+    folder = written(tmp_path, ran("a.py::one", limit), ran("a.py::two", limit + 1.2), ran("b.py::three", 9.0))
+    assert lanes.record(folder) == {"a.py::two": lanes.LIMIT + 0.6, "b.py": 4.5}
 
 
 def test_a_fixture_is_shared_out_among_the_fast_tests_that_use_it(tmp_path):
