@@ -150,6 +150,17 @@ def test_articles_that_share_their_ids_are_noticed(lake, shared, how):
     assert noticed(kind.run(lake, [*articles, *others], OBSERVED + timedelta(days=1))) == how
 
 
+@pytest.mark.parametrize(("companies", "how"), [(3, "refused by drift"), (2, "warned by drift")])
+def test_bars_of_other_days_are_refused_and_those_of_two_companies_warn(lake, companies, how):
+    [kind] = [kind for kind in FEED_KINDS if kind.name == "av_daily_bars"]
+    numbers = [number for number in range(240) if number % 12 < companies]
+    for day, later in enumerate((0, 1200)):
+        bars = [kind.make(number + later, random.Random(number)) for number in numbers]
+        report = kind.run(lake, bars, OBSERVED + timedelta(days=day))
+    assert noticed(report) == how
+    assert "replaced" in drift_of(report).facts
+
+
 @pytest.mark.parametrize(
     ("kind", "records"),
     [
