@@ -106,13 +106,6 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds count from 1970.
-_RELATIVE = re.compile(
-    r"\b(?:ago|yesterday|today|tomorrow|now|moments?|recently|tonight|vor|heute|gestern|morgen|hier|aujourd|il y a"
-    r"|demain|hace|ayer|hoy|manana|fa|oggi|ieri|domani|ha \d+|atras|hoje|ontem|geleden|vandaag|gisteren|siden|sedan"
-    r"|i dag|temu|wczoraj|pred|dnes|sitten|tanaan|bugun|назад|сегодня|вчера)\b|[刚昨今]|(?<!午)前"
-    r"|\b(?:last|this|past|next|earlier)\s+(?:\w+\s+)?(?:night|week|month|year|hour|day|morning|evening|minutes?)\b",
-    re.IGNORECASE,
-)
 
 
 def is_unset(text: str) -> bool:
@@ -120,15 +113,10 @@ def is_unset(text: str) -> bool:
     return text.strip().lower() in _UNSET or text.startswith(("9999-", "99991231")) or not text.strip("0-/:.TZ +")
 
 
-def is_relative(text: str) -> bool:
-    """Return whether a short text names a time relative to the day of the request."""
-    return len(text) <= LONGEST_TIME // 2 and bool(_RELATIVE.search(plain(text)))
-
-
 def is_duration_or_zone(text: str) -> bool:
     """Return whether a text is a duration, a frequency, a time of day or a time zone."""
     text = plain(text).strip()
-    if len(text) > LONGEST_TIME or is_relative(text):
+    if len(text) > LONGEST_TIME:
         return False
     if text.lower().replace(" ", "-").replace("_", "-") in _FREQUENCIES or _DURATION.fullmatch(text):
         return not (text.isdecimal() and len(text) > LONGEST_COUNT_OF_A_DURATION) and not _LONG_COUNT.search(text)

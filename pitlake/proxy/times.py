@@ -15,7 +15,7 @@ from typing import Any
 
 from pitlake.clock import EPOCH, NEW_YORK
 from pitlake.errors import Unreadable
-from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_relative, is_unset, kind_of_name, names_change
+from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_unset, kind_of_name, names_change
 from pitlake.proxy.spellings import (
     LONGEST_TIME,
     bare_days,
@@ -248,7 +248,7 @@ class _Strays:
             return True
         if len(text) <= LONGEST_COUNT and (whole := _COUNT.fullmatch(text)):
             return self._number(int(whole[1]) if whole[1].lstrip("-").isdecimal() else float(whole[1]), kind, whole[1])
-        return is_duration_or_zone(text) or (kind == WEAK and not is_relative(text))
+        return kind == WEAK or is_duration_or_zone(text)
 
     def _json(self, text: str, kind: int) -> bool:
         """Read one document, or one in each line."""

@@ -105,7 +105,7 @@ AREAS = {
             "assets/external/sec_edgar/universe_events.py", "pitlake/questions/tickers.py",
         ),
         (
-            "tests/derived/test_names.py", "tests/derived/test_tickers.py",
+            "tests/derived/test_assets.py", "tests/derived/test_names.py", "tests/derived/test_tickers.py",
             "tests/assets/external/test_universe_events.py",
             "tests/assets/external/test_earningscall.py", "tests/assets/external/test_benzinga.py",
             "tests/assets/external/test_feeds.py", "tests/assets/external/test_changed_past.py",
