@@ -241,6 +241,13 @@ def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(of_before)
     assert rows_by_version(Lake(lake.root)).items() >= reply.items()
 
 
+def test_a_vacuum_writes_the_blocks_that_are_due(lake):
+    untended(lake, 5)
+    assert blocks(lake) == []
+    lake.vacuum(timedelta(days=1), dry_run=False)
+    assert len(blocks(lake)) == 1
+
+
 def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_before):
     lake = of_before
     reply = rows_by_version(lake)
