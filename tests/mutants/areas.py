@@ -133,7 +133,14 @@ AREAS = {
     ),
     "tracking": Area(
         ("forge/tracking/**/*.py",),
-        ("tests/forge/test_*.py",),
+        tuple(
+            f"tests/forge/test_{name}.py"
+            for name in (
+                "account", "alerts", "analytics", "book", "commands", "currencies", "halts", "held", "holes", "judging",
+                "ledger", "limits", "partial_fills", "paths", "quotes", "rebuild", "risk", "scores", "settlement",
+                "terms", "untaken", "walk",
+            )
+        ),
     ),
     "capture": Area(
         ("resources/http/**/*.py",),
