@@ -74,6 +74,14 @@ def test_a_damaged_entry_is_an_error_and_no_version(store, content):
         LakeLog(store).head()
 
 
+def test_an_entry_that_is_gone_is_an_error_and_no_version(store, log):
+    for number in range(2):
+        log.append(log.head(), {"toys": number}, **FACTS)
+    store.delete(f"{LOG}/{1:020d}.json")
+    with pytest.raises(LakeError, match="missing"):
+        LakeLog(store).entry(1)
+
+
 @pytest.mark.parametrize(
     "reply", [False, LakeError("no answer came"), OSError("no answer came")], ids=["taken", "lake", "os"]
 )
