@@ -84,3 +84,10 @@ def test_texts_are_in_the_order_of_their_bytes_and_null_is_last():
     expected = sorted(zip(texts, numbers[::-1], strict=True), key=lambda row: (row[0] is None, row[0] or "", row[1]))
     assert list(zip(*ordered.to_pydict().values(), strict=True)) == expected
     assert not compacted.Form(rows.schema, ("text",)).positions(rows.slice(0, 0))
+
+
+def test_a_form_without_a_column_neither_has_it_nor_is_in_its_order():
+    form = compacted.Form(SCHEMA, ("name", "id", "newer")).without(frozenset({"name", "newer"}))
+    assert (form.schema.names, form.order) == (["id", "moods", "hash", "available_at"], ("id",))
+    rows = pa.table({"id": ["b", "a"]}, schema=pa.schema([SCHEMA.field("id")]))
+    assert form.arranged(rows)["id"].to_pylist() == ["a", "b"]

@@ -79,7 +79,7 @@ def test_an_entry_that_is_gone_is_an_error_and_no_version(store, log):
         log.append(log.head(), {"toys": number}, **FACTS)
     store.delete(f"{LOG}/{1:020d}.json")
     with pytest.raises(LakeError, match="missing"):
-        LakeLog(store).entry(1)
+        log.entry(1)
 
 
 @pytest.mark.parametrize(
