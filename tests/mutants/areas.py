@@ -63,7 +63,7 @@ AREAS = {
             "tests/wall/test_wall.py",
         ),
         {f"{_SEAL}/{name}.py": f"{_SEAL}/process.py" for name in ("child", "protocol", "sandbox", "zygote")}
-        | {f"pitlake/session/sql/{name}.py": f"{_SEAL}/process.py" for name in ("arrow_fidelity", "engine")},
+        | {f"pitlake/session/sql/{name}.py": f"{_SEAL}/process.py" for name in ("arrow_fidelity", "engine", "reading")},
     ),
     "session": Area(
         ("pitlake/session/[!bsv]*.py", "pitlake/session/session.py"),
