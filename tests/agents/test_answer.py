@@ -76,12 +76,12 @@ def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
     assert stop("prose", env)["reason"].endswith("try 1 of 2.")
 
 
-@pytest.mark.parametrize(("stated", "allowed"), [(0, 0), (1, 1), (3, 2), (-1, 2), ("1", 2), (None, 2)])
-def test_a_number_of_tries_that_is_not_from_zero_to_two_is_two(monkeypatch, tmp_path, stated, allowed):
+@pytest.mark.parametrize(("setting", "tries"), [(0, 0), (1, 1), (3, 2), (-1, 2), ("1", 2), (None, 2)])
+def test_a_number_of_tries_that_is_not_from_zero_to_two_is_two(monkeypatch, tmp_path, setting, tries):
     (tmp_path / ".claude/filters").mkdir(parents=True)
-    (tmp_path / ".claude/filters/rules.json").write_text(json.dumps({"max_retries": stated}))
+    (tmp_path / ".claude/filters/rules.json").write_text(json.dumps({"max_retries": setting}))
     monkeypatch.setattr("pit_call.PROJECT", str(tmp_path))
-    assert pit_answer.max_retries() == allowed
+    assert pit_answer.max_retries() == tries
 
 
 def test_the_cut_off_of_a_prompt_holds_for_what_is_handed_back(env):

@@ -70,9 +70,9 @@ def test_bars_after_the_last_statement_of_a_ticker_are_read_with_hindsight(lake,
     assert oldest["age_days"] == (utc(as_of).date() - date(2020, 1, 2)).days
 
 
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("has_name", [True, False])
 @pytest.mark.parametrize("asked_for", ["ABC-B", "abc.b"])
-def test_rows_of_a_share_class_are_looked_for_in_both_spellings(lake, put, named, asked_for):
-    put("names", *[ticker(CIK, ["ABC-B"], utc("2020-01-02T00:00:00Z"))] * named)
+def test_rows_of_a_share_class_are_looked_for_in_both_spellings(lake, put, has_name, asked_for):
+    put("names", *[ticker(CIK, ["ABC-B"], utc("2020-01-02T00:00:00Z"))] * has_name)
     company = Tickers(lake.snapshot()).resolve(asked_for, BEFORE)
     assert {part.partition("/")[0] for part in company.company.split()} - {CIK} == {"ABC-B", "ABC.B"}

@@ -99,8 +99,8 @@ def test_a_book_s_returns_are_those_of_its_weights_on_the_days_that_all_of_it_ha
     }
     sizes = {"QAU": 60.0, "QBG": -20.0, "QCU": 5.0, "QDE": 5.0}
     positions = tuple(Position(expression=ticker, notional=notional) for ticker, notional in sizes.items())
-    known = SimpleNamespace(rows=lambda ticker, gaps: rows.get(ticker, []))
-    returns = book_returns(replace(BOOK, positions=positions), (), known, [], without="QCU")
+    market = SimpleNamespace(rows=lambda ticker, gaps: rows.get(ticker, []))
+    returns = book_returns(replace(BOOK, positions=positions), (), market, [], without="QCU")
     assert returns == {DAYS[1]: pytest.approx(60 * 0.1 + 20 * 0.02), DAYS[3]: pytest.approx(0.0)}
 
 

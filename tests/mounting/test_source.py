@@ -69,16 +69,7 @@ def test_a_password_that_splits_a_url_is_to_be_escaped(url):
 
 def test_a_mount_is_told_as_json(tmp_path, capfd):
     pq.write_table(estimates(), tmp_path / "e.parquet")
-    command = [
-        "mount",
-        str(tmp_path / "e.parquet"),
-        "--name",
-        "estimates",
-        "--key",
-        "ticker,period",
-        "--format",
-        "json",
-    ]
-    assert cli.invoke([*command, "--lake", str(tmp_path / "lake")]) == 0
+    own = ["--name", "estimates", "--key", "ticker,period", "--lake", str(tmp_path / "lake")]
+    assert cli.invoke(["mount", str(tmp_path / "e.parquet"), *own, "--format", "json"]) == 0
     [mounted] = json.loads(capfd.readouterr().out)
     assert (mounted["name"], mounted["rows"], mounted["published"]) == ("estimates", 3, 3)

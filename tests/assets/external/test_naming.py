@@ -13,19 +13,19 @@ NAMING = first_dated(("ticker",), "day", moved_at_most=timedelta(days=10), step=
 NOON = instant("2024-06-01T16:00:00Z")
 
 
-def names_of(days, *stated):
+def names_of(days, *first_days):
     """Return the names of records of these days in March, where the lake has some of (first stated, day)."""
     outcomes = [(Row({"ticker": "QBG", "day": date(2024, 3, day)}, NOON, f"{day}"), None) for day in days]
     statements = [
-        {"ticker": "QBG", "first_stated": date(2024, 3, first), "day": date(2024, 3, day)} for first, day in stated
+        {"ticker": "QBG", "first_stated": date(2024, 3, first), "day": date(2024, 3, day)} for first, day in first_days
     ]
     run = SimpleNamespace(statements=lambda *_: statements)
-    named = name_rows(NAMING, SimpleNamespace(entity="ticker"), outcomes, run)
-    return [outcome.values["first_stated"].day for outcome, _ in named]
+    results = name_rows(NAMING, SimpleNamespace(entity="ticker"), outcomes, run)
+    return [outcome.values["first_stated"].day for outcome, _ in results]
 
 
 @pytest.mark.parametrize(
-    ("days", "stated", "names"),
+    ("days", "statements", "names"),
     [
         ([5, 9], [], [5, 9]),
         ([5, 9], [(4, 5)], [4, 9]),
@@ -37,5 +37,5 @@ def names_of(days, *stated):
         ([6, 6], [], [6, 6]),  # stated twice
     ],
 )
-def test_a_record_bears_the_name_of_the_nearest_statement_up_to_ten_days_away(days, stated, names):
-    assert names_of(days, *stated) == names
+def test_a_record_bears_the_name_of_the_nearest_statement_up_to_ten_days_away(days, statements, names):
+    assert names_of(days, *statements) == names
