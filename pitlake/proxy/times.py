@@ -45,9 +45,11 @@ _LEAST_DATE = 10_000  # Smaller numbers are durations, times of day or years.
 _TIME_OF_DAY = re.compile(r"(?:1?\d|2[0-3])[0-5]\d[0-5]\d")  # 93015 is 09:30:15
 _TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each
 _SECONDS = {"seconds", "_seconds", "epochSecond", "epochSeconds"}
+_FRACTIONS = {"nanos", "nanoseconds", "_nanoseconds", "nano"}
 _YEARS = range(1900, 2200)
 LONGEST_COUNT, _LONGEST_NAME, _HIGHEST_COUNT = 40, 40, 10**20
 _LONGEST_PART = 12  # of a day: `September`
+_PARTS = {"month": "month", "monthvalue": "month", "periodname": "month", "dayofmonth": "day"}
 # A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16), Timestamp("…", tz="UTC").
 _CODE = re.compile(r"/?(?:new )?([A-Za-z_][\w.]*)\(\s*['\"]?([^()]{1,60}?)['\"]?\s*(?:,\s*\w+=.{1,60})?\)/?")
 _ZONE_OF_CALL = re.compile(r",\s*tz(?:info)?=[\w.]{1,40}(?:\((?:[^()]|\([^()]{0,60}\)){0,80}\))?")
@@ -127,6 +129,17 @@ def stray_instants(
     return strays.instants
 
 
+@lru_cache(maxsize=512)
+def _traits(names: tuple[str, ...]) -> tuple[bool, bool, tuple[str, ...], frozenset[str]]:
+    """Return what an object's names say of it: whether it has a month, whether it counts from 1970, which of them name
+    the other members, and which contain digits. The items of an answer mostly share their names.
+    """
+    has_month = any(_PARTS.get(name.lower()) == "month" for name in names)
+    is_count = bool(_FRACTIONS.intersection(names)) or _SECONDS.issuperset(names)
+    naming = tuple(name for name in NAMING if name in names)
+    return has_month, is_count, naming, frozenset(filter(_DIGIT.search, names))
+
+
 class _Strays:
     """Collects the times of an item. `read` says whether it could read a value as a time or as no time at all."""
 
@@ -153,21 +166,21 @@ class _Strays:
         return is_readable
 
     def _object(self, members: dict[str, Any], kind: int) -> bool:
-        if self._parts(members):
+        has_month, is_count, naming, names_with_digits = _traits(tuple(members))
+        if has_month and self._parts(members):
             return True
         if members.keys() == {"low", "high", "unsigned"}:  # a whole number of 64 bits in JavaScript
             low, high = members["low"], members["high"]
             if type(low) is type(high) is int:
                 return self._number((high << 32) + (low & 0xFFFFFFFF), max(kind, WEAK))
-        is_count = members.keys() & {"nanos", "nanoseconds", "_nanoseconds", "nano"} or members.keys() <= _SECONDS
-        is_named = any(isinstance(members.get(name), str) and kind_of_name(members[name]) for name in NAMING)
+        is_named = naming and any(isinstance(members[name], str) and kind_of_name(members[name]) for name in naming)
         inherited = STRONG if is_count else max(kind, WEAK if is_named else NO)
-        heads = heads_of(members) if any(isinstance(member, list) for member in members.values()) else []
+        heads = heads_of(members) if list in map(type, members.values()) else []
         readable = []
         for name, member in members.items():
             if name in self._ignored:
                 continue
-            if _DIGIT.search(name):
+            if name in names_with_digits:
                 self._text(name, WEAK if len(name) in (10, 13) else NO)
             readable.append(self.read(name, member, inherited))
             if heads and isinstance(member, list):
@@ -182,9 +195,8 @@ class _Strays:
                     self.read("", cell, min(kind, WEAK))
 
     def _parts(self, members: dict[str, Any]) -> bool:
-        names = {"monthvalue": "month", "periodname": "month", "dayofmonth": "day"}
-        parts = {names.get(name.lower(), name.lower()): member for name, member in members.items()}
-        return "month" in parts and self._day(parts.get("year"), parts["month"], parts.get("day"))
+        parts = {_PARTS.get(name.lower(), name.lower()): member for name, member in members.items()}
+        return self._day(parts.get("year"), parts["month"], parts.get("day"))
 
     def _list(self, name: str, members: list[Any], kind: int) -> bool:
         if kind != NO and self._day(*members[:3]):
