@@ -333,6 +333,15 @@ def test_a_partial_table_may_state_an_older_row_of_a_key_later(lake):
     assert rows(lake, EARLY, "eps", "estimates_revisions") == [(1.0,), (2.0,)]
 
 
+def test_a_row_still_to_come_does_not_date_an_older_row_of_its_key_in_a_partial_table(lake):
+    """Otherwise rows after T would decide what T sees."""
+    of_a_key = {"ticker": ["A"] * 3, "period": ["q1"] * 3}
+    mounted(lake, estimates(**of_a_key, published_at=["2100-01-01", LATE, LATE]).slice(0, 2), partial=True)
+    lake.mount(estimates(**of_a_key).slice(0, 2), "estimates")
+    shown = rows(lake, EARLY, "available_at_basis, eps", "estimates_revisions")
+    assert shown == [("source_date", 1.0), ("source_date", 2.0)]
+
+
 def test_a_large_table_again_publishes_only_what_changed(lake, monkeypatch):
     """A large table is compared with whole files of the lake, and an index of them is not made."""
     monkeypatch.setattr(hash_index, "MANY", 0)

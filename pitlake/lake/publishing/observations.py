@@ -232,9 +232,13 @@ class EarlierObservations:
         if not (files := self._gaps.like(LOCATOR, name_hashes)):
             return None
         day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
+        dataset, same = self._dataset, f"{named('g.locator')} = s.name"
+        if dataset.newer_by and {*dataset.newer_by} <= {*dataset.thing}:
+            # A record's date is part of it, so one that was still to come at a poll is not one from before that poll.
+            same += " AND (g.gap_type <> 'pit_excluded' OR s.available_at IS NULL OR s.available_at > g.observed_at)"
         return f"""SELECT s._position, g.observed_at, g.observed_at AS available_at, {day} AS day, '' AS entity
-            FROM (SELECT _position, unnest([{", ".join(names(self._dataset))}]) AS name FROM staged) s
-            JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
+            FROM (SELECT _position, available_at, unnest([{", ".join(names(dataset))}]) AS name FROM staged) s
+            JOIN {reading(files)} g ON {same}"""
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
         """Record, for each of these rows, the last poll that saw its record.
@@ -270,7 +274,7 @@ class EarlierObservations:
         if not len(positions):
             return
         dataset, rows = self._dataset, self._staged.rows
-        needed = (*dataset.identity, *dataset.columns_of_gap_names, "evidence", dataset.entity, *more)
+        needed = (*dataset.identity, *dataset.columns_of_gap_names, "evidence", "available_at", dataset.entity, *more)
         table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
         parameters = {"observed": self._observed} if "$observed" in query else {}
         with calculator(staged=table.take(pa.array(positions)), **tables) as sql:
