@@ -30,7 +30,7 @@ class Model:
 
     name: str
     trained_to: date | None = None
-    reason: str = "no page of its maker is known that states its cut-off; `model_registry` takes one"
+    reason: str = "no page of its maker with its cut-off is known; add one to `model_registry`"
     is_stated: bool = False
     must_be_clean: bool = False
 

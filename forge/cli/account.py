@@ -67,7 +67,7 @@ def list_() -> None:
 def void(name: str, reason: str) -> None:
     """Undo a wrong fill.
 
-    The fill stays in the record. The account counts without it, from its day on. Code does not execute its Expression
+    The fill stays in the record. The account leaves it out, from its day on. Code does not execute its Expression
     again: import the right fill.
     """
     from forge.desk.commands import undo_fill
@@ -80,7 +80,7 @@ def void(name: str, reason: str) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="The reason, which is stored with the fill.")
 def restore(name: str, reason: str) -> None:
-    """Book a fill again that is void. The account counts with it, from its day on."""
+    """Book a fill again that is void. The account counts it, from its day on."""
     from forge.desk.commands import undo_fill
 
     own = own_desk()
@@ -91,7 +91,7 @@ def restore(name: str, reason: str) -> None:
 @click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest", "borrow", "loss"]))
 @click.argument("amount", type=float)
 @click.option("--on", "day", type=DAY, help="Day from which it counts [default: today].")
-@click.option("--ticker", default="", help="Of a borrow or a loss: its position.")
+@click.option("--ticker", default="", help="Position of a borrow or a loss.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
     """Book a deposit, withdrawal, fee, interest, borrow or loss.

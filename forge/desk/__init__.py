@@ -150,7 +150,7 @@ class Desk:
         last_day = settings.control_trained_to
         day = date.fromisoformat(last_day) if last_day else named_model(settings.control, lake).trained_to
         if day is None:
-            problem = f"it is not stated when the training of {settings.control} ended"
+            problem = f"nothing states when the training of {settings.control} ended"
             raise BadInput(
                 "model.control_trained_to", problem, f'write control_trained_to = "2013-12-31" to {self.settings}'
             )

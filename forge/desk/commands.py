@@ -91,8 +91,8 @@ def undo_fill(
 ) -> tuple[str, list[str]]:
     """Void a fill or book it again, and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
     fill = void_fill(memory, name, reason, status)
-    text = f"{name} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is {status}; the book counts"
-    since = f"{'without' if status == 'void' else 'with'} it from {new_york_day(fill.filled_at)} on"
+    text = f"{name} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is {status}; the book"
+    since = f"{'leaves it out' if status == 'void' else 'counts it'} from {new_york_day(fill.filled_at)} on"
     return f"{text} {since}", _update_book(own, memory, lake)
 
 

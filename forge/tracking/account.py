@@ -267,7 +267,8 @@ def _fill(
         price, quantity = cast("float", path.price), -exiting * min(left / unsold, 1.0)
         currency, multiplier, filled_at = own[0].currency, own[0].multiplier, hours.close
     if not quantity:
-        return f"{expression.id} is not executed: its notional buys no whole {'contract' if multiplier else 'share'}"
+        unit = "contract" if multiplier else "share"
+        return f"{expression.id} is not executed: its notional is too small for a whole {unit}"
     fees = round(abs(quantity) * price * (multiplier or 1.0) * settings.costs_bp * BASIS_POINT, 6)
     return Fill(
         id=NEW, instrument=expression.instrument, quantity=quantity, price=price, filled_at=filled_at, fees=fees,

@@ -40,8 +40,8 @@ def value_account(remembered: Remembered, at: At, capital: float | None = None) 
     """Return the account of a memory as of an instant. capital: that of the settings. Raises LakeNotFound, BadInput."""
     entries = cash(remembered)
     notes = [
-        f"{fill.id} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is void: {fill.reason}; the account counts "
-        f"without it from {new_york_day(fill.filled_at)} on"
+        f"{fill.id} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is void: {fill.reason}; the account leaves "
+        f"it out from {new_york_day(fill.filled_at)} on"
         for fill in all_fills(remembered)
         if fill.status == "void"
     ]

@@ -21,8 +21,8 @@ OWN_SECONDS = 90.0  # The time to start, publish and query the lake on a busy ma
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
-    "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data, a gap bad_input.",
-    "known-by": "Use the lake as it was at this instant; nothing is fetched then. Default: the lake as it is now.",
+    "pit": "The cut-off instant, with its offset; an unreadable one returns a gap bad_input [default: open mode].",
+    "known-by": "Use the lake as it was at this instant, and fetch nothing [default: the lake as it is now].",
     "op": "Operation: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
     "symbol": "Ticker, or series of ALFRED.",
     "tickers": "Comma list.",
@@ -45,8 +45,8 @@ FLAGS = {
     "search-mode": "web, academic or sec.",
     "search-context-size": "low, medium or high.",
     "response-format": "A JSON schema for the text of a chat answer, which stays prose.",
-    "max-tokens": "Of a chat answer.",
-    "max-tokens-per-page": "Of a search.",
+    "max-tokens": "Maximum number of tokens of a chat answer.",
+    "max-tokens-per-page": "Maximum number of tokens of a page in a search.",
     "quarters": "Fiscal quarters of transcripts and slides, such as 2024Q1,2024Q2.",
     "forms": "EDGAR forms to limit a full-text search to, separated by commas.",
     "ciks": "Companies to limit it to, separated by commas.",

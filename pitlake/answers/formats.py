@@ -38,7 +38,9 @@ def cell_text(value: object) -> str:
 def _json(table: pa.Table) -> bytes:
     names = table.column_names
     if len(set(names)) != len(names):
-        raise BadInput("SQL", "two columns have the same name", "name them apart with AS, or use --format csv")
+        raise BadInput(
+            "SQL", "two columns have the same name", "give them different names with AS, or use --format csv"
+        )
     return indented([dict(zip(names, row, strict=True)) for row in rows(table)])
 
 

@@ -105,7 +105,7 @@ def members(
             results.append(session.sql(sql, day))
             memberships += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
     if not memberships:
-        raise BadInput(spelled, f"{table} has no member at these instants", "give later ones, or look at the table")
+        raise BadInput(spelled, f"{table} has no member at these instants", "give later ones, or check the table")
     return frozenset(memberships), results
 
 

@@ -116,7 +116,7 @@ def restated(table: Table, session: "Session") -> list[Finding]:
     late = (first - pd.to_datetime(_end(stamp), unit="us", utc=True)).dt.total_seconds().fillna(0)
     words = (
         f"restated values under first dates, {MARK}",
-        f"Filings in the lake state these values only later; by {stamp.name} another value of the figure was public.",
+        f"Filings in the lake state these values only later; at {stamp.name} another value was public.",
         "Give each value the stamp of the filing that stated it; a session as of the row's time has the value then.",
     )
     names = [period.name, stamp.name, *table.figures[:2], "first stated", "value then"]
@@ -143,7 +143,7 @@ def later_tickers(table: Table, session: "Session") -> list[Finding]:
     with_former = table.rows.assign(**{"ticker then": names.map(changes["ticker_then"])})
     words = (
         f"today's tickers on old rows, {MARK}",
-        "The lake states these tickers only later, and the company under another one at the row's time.",
+        "The lake has these tickers only later, and another ticker of the company at the row's time.",
         "Key rows by CIK, or by the ticker of their day.",
     )
     age = (since - used.day).dt.days.fillna(0)

@@ -31,7 +31,7 @@ def period_end(table: Table) -> list[Finding]:
     if used is None:
         words = (
             f"{period.name} is the only date",
-            "No row says when it became public. Who joins by the end of the period uses figures weeks before anybody.",
+            "No row says when it became public. A join by the end of the period uses figures weeks too early.",
             "Add the instant at which each figure became public, such as the acceptance of its filing.",
         )
         return finding_of(table, "period_end", words, period.day.notna(), np.ones(len(period.day)), [period.name])
@@ -80,7 +80,7 @@ def _steps(table: Table) -> list[Finding]:
     used = required(table.row_time, "dates")
     names = _fundamentals(table)
     if not names:
-        raise NotChecked("no column of period ends, nor of figures of companies")
+        raise NotChecked("no column of period ends or of company figures")
     entities = table.values("key")
     frame = table.rows[names].assign(_day=used.day, _key="" if entities is None else entities.astype(str))
     frame = frame.dropna(subset=["_day"]).sort_values(["_key", "_day"], kind="stable")

@@ -59,7 +59,7 @@ def same_day(table: Table) -> list[Finding]:
     same = (stamp.day == used.day) & ~used.has_clock
     words = (
         f"{stamp.name} is a day, and the row uses it on that day",
-        "A day does not say when. Most results come after the close, so the row's price was made without them.",
+        "A day has no time. Most results come after the close, so the row's price does not reflect them.",
         f"Use values from the session after {stamp.name}, or store the instant at which they became public.",
     )
     return finding_of(table, "same_day", words, same.fillna(value=False), np.ones(len(same)), [used.name, stamp.name])
@@ -69,7 +69,7 @@ def _midnights(table: Table) -> list[Finding]:
     """Timestamps that are days: a program that compares them counts each from its first second."""
     stamp = required(table.time("available_at"), "stamps that say when values became known")
     if not stamp.is_timestamp:
-        raise NotChecked(f"{stamp.name} has days, which say nothing wrong by themselves; count each at its end")
+        raise NotChecked(f"{stamp.name} has days, which are not wrong by themselves; count each at its end")
     if stamp.has_clock.any():
         return []
     words = (
@@ -92,7 +92,7 @@ def filing_day(table: Table) -> list[Finding]:
     early = (accepted.start > filed.start) & ~filed.has_clock & accepted.has_clock
     words = (
         f"{stamp.name} is used although {accepted.name} is later",
-        "A filing's date says nothing of its hour; EDGAR accepts filings until 22:00, most after the close.",
+        "A filing's date does not state the hour; EDGAR accepts filings until 22:00, most after the close.",
         f"Date the rows by {accepted.name}.",
     )
     size = (accepted.start - filed.start) / DAY
@@ -117,7 +117,7 @@ def restated(table: Table) -> list[Finding]:
     several = frame.dropna().groupby(keys)["content"].transform("nunique").reindex(frame.index, fill_value=1) > 1
     words = (
         f"several values of one figure under one {stamp.name}",
-        "A restated value stands under the stamp of the first one, so the past shows what was stated only later.",
+        "A restated value has the stamp of the first one, so the past shows a value that was stated only later.",
         "Give each value the stamp of the filing that stated it.",
     )
     return finding_of(table, "restated", words, several, np.ones(len(several)), [period.name, stamp.name])
@@ -132,7 +132,7 @@ def loaded_late(table: Table) -> list[Finding]:
     late = (loaded.start - stamp.start) / DAY
     words = (
         f"{loaded.name} is more than {LATE_LOAD} days after {stamp.name}",
-        "The row was not in the table at the time it is dated. Its value may be a later reading of its source.",
+        "The row was not in the table at its own date. Its value may be a later reading of its source.",
         f"Use {loaded.name} where the source can't prove the earlier date.",
     )
     return finding_of(
@@ -190,7 +190,7 @@ def adjusted_bars(table: Table) -> list[Finding]:
         bad |= _broken_cents(group).reindex(bad.index, fill_value=False)
     words = (
         "prices adjusted for later splits",
-        "A price from before a split is in the terms after it, so its level reveals the split.",
+        "A price from before a split is adjusted for it, so its level reveals the split.",
         "Store prices as traded and the splits beside them, each with its day.",
     )
     age = (used.day.max() - used.day).dt.days.fillna(0)
@@ -238,7 +238,7 @@ def survivors(table: Table) -> list[Finding]:
         return []
     words = (
         "only survivors",
-        f"Of {len(frame)} companies none left, where about {expected:.0f} would: the list was made at the end.",
+        f"None of {len(frame)} companies left, but about {expected:.0f} should have: the list was made at the end.",
         "Take the members of the index or market as of each day, with those that were delisted.",
     )
     every = np.ones(len(table.rows), bool)
@@ -259,7 +259,7 @@ def closed_days(table: Table) -> list[Finding]:
     closed |= in_hours & (used.start > days.map(_early_close).reindex(used.day.index))
     words = (
         "prices of times at which the exchange was closed",
-        "No trade made them: they are carried from other days, or stamped with the wrong time.",
+        "No trades took place then: the prices are carried over from other days, or have the wrong time.",
         "Leave out weekends and holidays, and stamp bars of half days with their early close.",
     )
     return finding_of(table, "closed_days", words, closed, np.ones(len(closed)), [used.name])

@@ -56,8 +56,8 @@ def command(
 ) -> None:  # fmt: skip
     """Find hindsight in your own table, with or without a lake.
 
-    TABLE is what `pitlake mount` takes. The meaning of its columns is guessed from their names; options correct a
-    guess. Exits with code 1 if something is found. An audit that finds nothing is not a proof.
+    TABLE is anything that `pitlake mount` takes. The meaning of its columns is guessed from their names; options
+    correct a guess. Exits with code 1 if something is found. An audit that finds nothing is not a proof.
 
     \b
     pitlake audit fundamentals.csv

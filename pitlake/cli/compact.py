@@ -14,8 +14,8 @@ from pitlake.cli.sessions import working
 def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> None:
     """Merge finished months and years into one file each.
 
-    Sessions read these files directly. Without a DATASET all datasets are compacted. If texts that searches compare by
-    words were merged, this machine also gets their index, which the first search would make.
+    Sessions read these files directly. Without a DATASET all datasets are compacted. If texts for
+    searches by words were merged, their index is built on this machine too, which the first search would otherwise do.
     """
     from pitlake.lake.lake import Lake
     from pitlake.session import index_searches

@@ -28,7 +28,7 @@ LISTED = f"SELECT dataset, gap_type, reason, locator, available_at {CHOSEN} ORDE
 def command(
     dataset: str | None, record_id: str | None, each: bool, form: str, output: Path | None, viewpoint: "Viewpoint"
 ) -> None:
-    """Count what could not become a row, and why.
+    """Count the records that could not become rows, by reason.
 
     `pitlake describe DATASET` says which gaps a dataset can have.
     """

@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """Serve agents over the Model Context Protocol.
 
-    No call can see beyond --as-of, nor beyond --known-by. Over HTTP clients must send the bearer token of
+    No call can see beyond --as-of or --known-by. Over HTTP clients must send the bearer token of
     $PITLAKE_MCP_TOKEN, if it is set.
 
     \b

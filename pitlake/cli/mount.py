@@ -41,7 +41,7 @@ OPTIONS = frozenset({
     help="Columns of times before which a row was not known either, such as an end or an edit, separated by commas.",
 )
 @click.option("--valid-at", metavar="COLUMN", help="Column with the business date of a row.")
-@click.option("--until", metavar="COLUMN", help="Column with the end of a row, which is shown only from that end on.")
+@click.option("--until", metavar="COLUMN", help="Column with the end of a row; the end is shown only from then on.")
 @click.option(
     "--time-format",
     metavar="FORMAT",
@@ -51,7 +51,7 @@ OPTIONS = frozenset({
 @click.option(
     "--midnights",
     type=click.Choice(MIDNIGHTS),
-    help="Whether midnights are days, which count at their end, if the column has other clock times too.",
+    help="Whether midnights, in a column that also has other clock times, are days (counted at their end) or instants.",
 )
 @click.option(
     "--timezone",
@@ -63,7 +63,7 @@ OPTIONS = frozenset({
     "--trust-dates",
     is_flag=True,
     default=None,
-    help="A row that a later mount finds counts from --available-at [default: from that mount].",
+    help="Rows that appear in a later mount count from --available-at [default: from that mount].",
 )
 @click.option(
     "--partial",
@@ -221,19 +221,19 @@ def _sentences(done: "Mounted") -> list[str]:
     for column, rows in done.later.items():
         if column == done.mount.valid_at:
             continue  # A business date may lie ahead.
-        of = f"{rows:,} of {render.count(done.rows, 'row')} {'names' if rows == 1 else 'name'} a later day"
-        question = "a plan, or hindsight?"
+        of = f"{rows:,} of {render.count(done.rows, 'row')} {'has' if rows == 1 else 'have'}"
+        question = "a plan or hindsight?"
         if done.is_new and done.mount.available_at and types[column] not in ("json", "strings"):
-            question += f" --not-before {column} counts a row from then on"
-        ends = "shown from that end on" if column == done.mount.until else question
-        lines.append(f"{column}: {of} than it became known: {ends}")
+            question += f" --not-before {column} counts such a row from that day on"
+        ends = "shown only from then on" if column == done.mount.until else question
+        lines.append(f"{column}: {of} a day after the row became known: {ends}")
     if done.deleted:
         deleted = render.count(done.deleted, "row")
         lines.append(f"{deleted} removed from the table since an earlier mount: kept in the lake, and recorded as gaps")
     if done.left_out:
         lines.append(f"left out, since the contract does not list them: {', '.join(done.left_out)}")
     if done.is_new and (column := done.mount.available_at):
-        lines.append(f"{column} is believed: dates requested of an endpoint, or of effect, look the same")
+        lines.append(f"{column} is trusted; a first mount can't tell it from requested or effective dates")
     if done.is_new:
         lines.append(f"the contract is _lake/mounts/{name}.toml in the lake; edit titles, meanings and units there")
     return lines

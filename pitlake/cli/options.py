@@ -49,7 +49,7 @@ def model_options(command: Decorated) -> Decorated:
             type=click.Choice(("clean",)),
             help="Refuse if the model may have been trained after the instant [default: answer, and say so].",
         ),
-        click.option("--for-model", metavar="NAME", help="The model that asks; receipts state if it is clean."),
+        click.option("--for-model", metavar="NAME", help="Model that asks; receipts state whether it is clean."),
     ):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""`pitlake panel`: what was known of companies at many instants, a row per company and instant, a column per field."""
+"""`pitlake panel`: figures known about companies at many instants, one row per company and instant."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 @click.option(
     "--universe",
     metavar="TABLE",
-    help="In place of --tickers: a table mounted with --until, of which each row's instant has the members known then.",
+    help="In place of --tickers: a table mounted with --until. Each instant has the members known at that time.",
 )
 @click.option(
     "--fields",
@@ -73,7 +73,7 @@ def command(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Write what was known of companies at many instants.
+    """Write a table of the figures known about companies at many instants.
 
     Each value is as it was known at the row's own instant; a later restatement never changes an earlier row.
 

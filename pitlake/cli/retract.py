@@ -14,7 +14,7 @@ from pitlake.cli.sessions import working
 @click.option(
     "--repeats",
     type=click.Choice(("withdraw", "keep")),
-    help="Whether its rows are wrong in later mounts of the same table, too, if they are there.",
+    help="Withdraw the same rows from later mounts of the table too, or keep them there.",
 )
 @click.option("--dry-run", is_flag=True, help="Only list what the run published.")
 @format_option(("table", "json"))

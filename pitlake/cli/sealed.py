@@ -34,15 +34,15 @@ def command(
 ) -> None:
     """Run untrusted SQL over your files, sealed.
 
-    A file is a table of its own name, or of NAME. SQL can read these tables and nothing else: no file, no network, no
-    extension. Nothing is stored.
+    Each file becomes a table with its own name, or with NAME. SQL can read these tables and nothing else: no file, no
+    network, no extension. Nothing is stored.
 
     \b
     pitlake sealed orders.parquet users.csv --sql "SELECT count(*) FROM orders"
     pitlake sealed orders.parquet users.csv --mcp
     """
     if mcp == (sql is not None):
-        raise BadInput("--mcp", "given with --sql, or neither is", "give one of them")
+        raise BadInput("--mcp", "missing, or given together with --sql", "give either --mcp or --sql")
     from pitlake.session.limits import GIB, Limits
     from pitlake.session.sealing import read, sealed
 

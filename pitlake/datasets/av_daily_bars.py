@@ -13,8 +13,8 @@ DATASET = Dataset(
     title="Daily bars of Alpha Vantage",
     summary=(
         "Raw daily bars as traded. They are never adjusted, because adjusted prices reflect later splits and "
-        "dividends. Only "
-        "New York listings. Named queries use a bar from here if neither `prices` nor `own_bars` has one for the day."
+        "dividends. Only New York listings are included. Named queries use a bar from here if neither `prices` nor "
+        "`own_bars` has one for the day."
     ),
     availability=(
         "The close of New York's exchange on the bar's day, early closes included. A bar fetched before that is not a "

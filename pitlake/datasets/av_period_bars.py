@@ -18,7 +18,7 @@ DATASET = Dataset(
     title="Weekly and monthly bars of Alpha Vantage",
     summary=(
         "Raw weekly and monthly bars as traded, never adjusted; a bar with a split inside mixes prices from before "
-        "and after it. Only New York listings."
+        "and after it. Only New York listings are included."
     ),
     availability=(
         "The close of the period's last session at New York's exchange, including early closes. If a later session of "

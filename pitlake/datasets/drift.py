@@ -9,8 +9,8 @@ DATASET = Dataset(
     name="drift",
     title="How providers rewrite the past",
     summary=(
-        "How many values per field of earlier captured records differ today from the first capture. Questions as of "
-        "an instant still show the first-seen values."
+        "The number of values, per field of earlier captured records, that differ today from the first capture. "
+        "Questions as of an instant still show the first-seen values."
     ),
     availability="When it was measured.",
     columns=(

@@ -26,7 +26,7 @@ DATASET = Dataset(
         "zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in New York, "
         "so its times of day are not trusted. This is at most two days late. If a complete list of the company's "
         "filings proves that the day is wrong, the statement is a gap. A figure counts from the fetch unless polls of "
-        "the company's splits prove that none followed, because the source restates its history at every split."
+        "the company's splits prove that no split followed, because the source restates its history at every split."
     ),
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),

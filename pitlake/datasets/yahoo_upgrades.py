@@ -16,7 +16,7 @@ DATASET = Dataset(
     availability=(
         "The END, in New York, of the rating's day in UTC or in New York, whichever is later, because the source's "
         "times of day are not proven. This is at most two days late. A price target counts from the fetch "
-        "unless polls of the company's splits prove that none followed."
+        "unless polls of the company's splits prove that no split followed."
     ),
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),

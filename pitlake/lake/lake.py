@@ -241,7 +241,7 @@ class Lake:
             available_at: The column that says when a row became known (default: none; rows are known from now on).
             not_before: Columns of times before which a row was not known either, such as an end or an edit.
             valid_at: The column with the business date of a row.
-            until: The column with the end of a row, which is shown only from that end on.
+            until: The column with the end of a row, which is shown only from then on.
             time_format: A format of `strptime`, "epoch", "epoch_ms", "epoch_us" or "epoch_ns" (default: ISO-8601).
             midnights: "end" if midnights beside other clock times are days, or "instants" (default: they are refused).
             timezone: The zone of dates and of times without one (default: New York; times without one are refused).

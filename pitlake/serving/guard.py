@@ -65,4 +65,6 @@ def is_own(origin: str, host: str) -> bool:
 def check_reach(host: str, hosts: Collection[str]) -> None:
     """Raise BadInput if other machines could reach an address and no host name is given."""
     if host not in OWN_HOSTS and not hosts:
-        raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
+        raise BadInput(
+            "--host", "reachable from other machines", "give the host name that clients use: --allow-host NAME"
+        )

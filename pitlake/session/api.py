@@ -95,7 +95,11 @@ def by_model(
 ) -> Viewpoint:
     """Return a viewpoint for the model that asks. Raises BadInput if it may know later events and must be clean."""
     if require not in (None, CLEAN) or (require and not model):
-        raise BadInput(field("require"), f"{require!r} without a model, or not {CLEAN!r}", f"give {field('model')} too")
+        raise BadInput(
+            field("require"),
+            f"{require!r} is not {CLEAN!r}, or there is no model",
+            f"give {CLEAN!r} and {field('model')}",
+        )
     if model is None:
         return viewpoint
     found_model = replace(named_model(model, viewpoint.lake), must_be_clean=bool(require))

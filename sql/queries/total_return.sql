@@ -8,7 +8,7 @@
 -- param end_date day optional | Last trading day; default: the newest.
 -- column date
 -- column close [unit] | Last price, divided by the number of shares that one share of the day has become; null where the basis in bars_adjusted is unproven.
--- column dividend [unit] | Cash per share of the dividends that went ex since the previous bar, divided likewise; null if it is unknown.
+-- column dividend [unit] | Cash per share of the dividends that went ex since the previous bar, divided in the same way; null if it is unknown.
 -- column unit | Unit of close and dividend.
 -- column price_return [ratio] | What one dollar at the previous bar has become, without dividends: 1 for no change; null on the first day.
 -- column total_return [ratio] | The same including dividends; null if the dividend is unknown.

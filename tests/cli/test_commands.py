@@ -291,8 +291,8 @@ def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, li
 
 
 SEALED = [
-    (("a.csv",), "--mcp: given with --sql, or neither is"),
-    (("a.csv", "--mcp", "--sql", "SELECT 1"), "--mcp: given with --sql, or neither is"),
+    (("a.csv",), "--mcp: missing, or given together with --sql"),
+    (("a.csv", "--mcp", "--sql", "SELECT 1"), "--mcp: missing, or given together with --sql"),
     (("2024-a.csv", "--sql", "SELECT 1"), "FILE: '2024-a' can't name a table; write a name before it, such as mine="),
     (("a.csv", "b/a.csv", "--sql", "SELECT 1"), "FILE: two files are called a; name one of them, such as mine=b/a.csv"),
     (("mine=none.csv", "--sql", "SELECT 1"), "none.csv"),

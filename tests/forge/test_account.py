@@ -174,7 +174,9 @@ def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, l
 def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
     approved_expression(memory, lake, target="110", stop="90", notional=0.01, max_loss_pct=0.01)
     now = at(memory, lake, DAYS[5])
-    assert advance_account(memory, now, SETTINGS) == ["E-001 is not executed: its notional buys no whole share"]
+    assert advance_account(memory, now, SETTINGS) == [
+        "E-001 is not executed: its notional is too small for a whole share"
+    ]
     (outcome,), _ = close_exits(memory, now)
     assert (outcome.pnl, fills(whole_memory(memory, now.as_of))) == (0.0, [])
 
@@ -353,12 +355,10 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
     assert command(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
     before = booked(capsys)["nav"]
     code, out, err = command(capsys, "fills", "void", "F-002", "--reason", "not ours")
-    assert (code, out) == (0, f"F-002 (10 QBG at 54) is void; the book counts without it from {DAYS[5]} on\n"), err
+    assert (code, out) == (0, f"F-002 (10 QBG at 54) is void; the book leaves it out from {DAYS[5]} on\n"), err
     account = booked(capsys)
     assert (before - 100_399, account["nav"]) == (-1, 100_399)
-    assert account["notes"] == [
-        f"F-002 (10 QBG at 54) is void: not ours; the account counts without it from {DAYS[5]} on"
-    ]
+    assert account["notes"] == [f"F-002 (10 QBG at 54) is void: not ours; the account leaves it out from {DAYS[5]} on"]
     again = "F-002 is void: not ours; to book it again: pitlake forge fills restore F-002\n"
     _, out, err = command(capsys, "fills", "import", "fills.csv")
     assert (out, err.startswith(again)) == ("0 new fills\n", True)
@@ -371,7 +371,7 @@ def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys)
         texts = execute("SELECT content FROM forge_journal WHERE path = '/portfolio/fills/F-002.md' ORDER BY seq")
     assert ["status: void" in text for (text,) in texts] == [False, True]
     code, out, err = command(capsys, "fills", "restore", "F-002", "--reason", "it is ours after all")
-    assert (code, out) == (0, f"F-002 (10 QBG at 54) is booked; the book counts with it from {DAYS[5]} on\n"), err
+    assert (code, out) == (0, f"F-002 (10 QBG at 54) is booked; the book counts it from {DAYS[5]} on\n"), err
     assert (booked(capsys)["nav"], booked(capsys)["notes"]) == (before, [])
     _, out, err = command(capsys, "fills", "import", "fills.csv")
     assert (out, "void" in err) == ("0 new fills\n", False)

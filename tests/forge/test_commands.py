@@ -124,7 +124,7 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
         "/desk/halt": "<li>trading is halted</li>",
         "/desk/release": "<li>trading is released</li>",
         "/desk/fills": "<li>2 new fills</li>",
-        "/desk/void": "<li>F-002 (-50 fx:EURUSD at 1.08) is void; the book counts without it from 2024-02-15 on</li>",
+        "/desk/void": "<li>F-002 (-50 fx:EURUSD at 1.08) is void; the book leaves it out from 2024-02-15 on</li>",
         "/desk/cash": "<li>C-003 deposit 250.00 USD on 2024-03-01</li>",
     }
     before = memory.journal.head()

@@ -105,7 +105,7 @@ def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
     assert message[12] == "Growth slows: V-001.\n"
     assert message[13:16] == [
         "1 new fill\n",
-        "F-001 (100 QBRY at 720.5) is void; the book counts without it from 2024-02-15 on\n",
+        "F-001 (100 QBRY at 720.5) is void; the book leaves it out from 2024-02-15 on\n",
         "C-003 deposit 250,000.00 USD on 2024-03-01\n",
     ]
     assert "net asset value       1,248,800.00 USD" in message[17]

@@ -61,7 +61,7 @@ def test_two_commands_from_a_file_to_an_answer_as_of_an_instant(tmp_path, monkey
     ]
     assert "3 rows read, 3 new" in err
     assert "_lake/mounts/estimates.toml" in err
-    assert "published_at is believed: dates requested of an endpoint" in err
+    assert "published_at is trusted; a first mount can't tell it from requested" in err
     assert cli.invoke(["query", "--as-of", EARLY, "--format", "json", "SELECT eps FROM estimates ORDER BY eps"]) == 0
     assert [row["eps"] for row in json.loads(capfd.readouterr().out)] == [1.0, 2.0]
 

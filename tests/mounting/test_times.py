@@ -118,7 +118,7 @@ def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
     pq.write_table(MEMBERS, tmp_path / "own.parquet")
     command = f"mount {tmp_path}/own.parquet --name others --key k --available-at seen --lake {lake.location}"
     assert cli.invoke(command.split()) == 0
-    question = "to: 1 of 3 rows names a later day than it became known: a plan, or hindsight? --not-before to"
+    question = "to: 1 of 3 rows has a day after the row became known: a plan or hindsight? --not-before to"
     assert question in capfd.readouterr().err
     assert cli.invoke([*command.replace("others", "thirds").split(), "--not-before", "to"]) == 0
     printed = capfd.readouterr()
@@ -142,7 +142,7 @@ CALLS = pa.table({
 
 
 def test_a_row_that_is_dated_by_its_start_counts_from_its_end(lake):
-    with pytest.raises(BadInput, match="not_before: seen can't delay rows; name other columns of times"):
+    with pytest.raises(BadInput, match="not_before: seen can't delay rows; name columns of times other than"):
         mounted(lake, CALLS, not_before="seen")
     done = mounted(lake, CALLS, not_before=["ends"])
     assert (done.later, done.mount.dataset.availability.partition(";")[0]) == ({}, "The latest of `seen` and `ends`")

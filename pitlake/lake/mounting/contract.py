@@ -55,7 +55,7 @@ _LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
 _EDIT = "edit the file, or remove it and mount the table again"
 HEAD = """\
 # The contract of a mounted table. You may edit titles, meanings, units and limits, and add columns of the table. Do not
-# remove columns, nor change available_at, not_before, until, key, named_by, time_format, timezone, lag: they date and
+# remove columns or change available_at, not_before, until, key, named_by, time_format, timezone, lag: they date and
 # identify the rows."""
 
 
@@ -126,10 +126,10 @@ class Mount:
         if not self.key:
             raise BadInput("key", "names no column", "name the columns that identify the subject of a row")
         if self.until and (not self.available_at or self.until in (self.available_at, *self.key)):
-            next_step = "name the column with a row's end, beside --available-at with its start"
+            next_step = "name a column with the end of each row; --available-at is its start"
             raise BadInput("until", f"{self.until} can't be the end of rows", next_step)
         if self.not_before and (not self.available_at or {self.available_at, self.until} & {*self.not_before}):
-            next_step = "name other columns of times, beside --available-at"
+            next_step = "name columns of times other than --available-at"
             raise BadInput("not_before", f"{', '.join(self.not_before)} can't delay rows", next_step)
         if self.midnights not in ("", *MIDNIGHTS):
             raise BadInput("midnights", f"there is no choice {self.midnights!r}", f"choose {' or '.join(MIDNIGHTS)}")

@@ -179,5 +179,5 @@ def _connect(url: str) -> Iterator[Any]:
                 cursor.execute("SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_digits = 1")
             yield database
     except psycopg2.Error as error:
-        next_step = "see that the server runs, and give the password in the URL, PGPASSWORD or ~/.pgpass"
+        next_step = "check that the server runs, and give the password in the URL, PGPASSWORD or ~/.pgpass"
         raise BadInput("the table", f"can't be read from Postgres: {first_line(error, options)}", next_step) from None

@@ -105,7 +105,7 @@ class MountReading:
         for mounted in of_mount:
             survey = self._survey(mounted)
             if mounted.column.type == "date" and survey.has_clock:
-                problem = f"{mounted.source} was mounted as days, and has {survey.clock_times:,} other clock times now"
+                problem = f"{mounted.source} was mounted as days and now also has {survey.clock_times:,} clock times"
                 raise BadInput("available_at", problem, "mount the table under another name")
             try:
                 answers.append(are_days(survey.midnights, survey.clock_times, self.mount.midnights))
