@@ -12,7 +12,7 @@ import socket
 import sys
 import sysconfig
 import time as time_module
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
@@ -36,6 +36,8 @@ _DATA = re.compile(
 """Files that are data even in the folder of a library."""
 _PROCESSES = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"})
 _EVENTS = frozenset({"open", "socket.connect", "socket.getaddrinfo", "sqlite3.connect"})
+_LISTS = frozenset({"datasets", "views", "unions", "contracts", "newest", "__dict__"})
+"""What a session tells about all of its datasets."""
 _CONSTANTS, _LONG_TEXT = 50, 2_000
 """A module with a literal of so many constants, or a text so long, holds data."""
 _OURS = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -89,7 +91,7 @@ class Watch:
             self._note("session", f"as of {iso(as_of)}")
 
     def _wrap_queries(self) -> None:
-        ask, advance, watch = Session.ask, Session.advance, self
+        ask, advance, watch = self._noting_failures(Session.ask), Session.advance, self
 
         @wraps(ask)
         def noting(session: Session, question: Any, *arguments: Any, **options: Any) -> Any:
@@ -108,8 +110,29 @@ class Watch:
             if session.as_of is not None:
                 watch._note_later(session.as_of)
 
+        def looking(session: Session, name: str) -> Any:
+            if name in _LISTS and not str(sys._getframe(1).f_globals.get("__name__")).startswith("pitlake."):  # noqa: SLF001
+                watch.datasets = None
+            return object.__getattribute__(session, name)
+
         Session.ask = noting  # type: ignore[method-assign,assignment]
         Session.advance = moving  # type: ignore[method-assign,assignment]
+        Session.__getattribute__ = looking  # type: ignore[assignment]
+        for name in ("__getattr__", "__getitem__"):
+            setattr(Session, name, self._noting_failures(getattr(Session, name)))
+
+    def _noting_failures(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method, after whose failures it is unknown which datasets the function needs."""
+
+        @wraps(method)
+        def noting(*arguments: Any, **options: Any) -> Any:
+            try:
+                return method(*arguments, **options)
+            except Exception:
+                self.datasets = None
+                raise
+
+        return noting
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._inside or (event not in _EVENTS and event not in _PROCESSES):

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT
-from pitlake.lake.storage.files import ceil_millis, floor_millis, write_parquet
+from pitlake.lake.storage.files import ceil_millis, floor_millis
 from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.tombstones import superseded_table_name
 
 BEFORE, AFTER, MONTH = timedelta(days=120), timedelta(days=400), timedelta(days=31)
-"""How far around the instant rows are delayed and altered; later rows are left out."""
+"""How long before the instant rows are delayed, and how long after it altered; later rows are left out."""
 DELAYED = 0.2  # the share of the rows shortly before the instant that are published after it
 _SYSTEM = frozenset({AVAILABLE_AT, OBSERVED_AT, "available_at_source", "evidence", "content_hash", "basis"})
 
@@ -54,17 +54,18 @@ class Worlds:
         return self._changed(of or self.full, names, cut)
 
     def altered(self, at: datetime, seed: int, until: datetime) -> Snapshot:
-        """Return a world that is the same up to an instant, with its rows in another order, and different afterwards.
+        """Return a world that is the same up to an instant, and different afterwards, with those rows in another order.
 
-        Numbers are changed; texts are permuted, so that each remains a valid value. It ends at `until`, or with the
-        month after `at` if that is later.
+        Files without later rows are the lake's own, so that sessions reuse what they cut from them. Numbers are
+        changed; texts are permuted, so that each remains a valid value. It ends at `until`, or with the month after
+        `at` if that is later.
         """
         end = min(at + AFTER, max(until, at + MONTH))
         rng = np.random.default_rng(seed)
         bound = _scalar(at)
 
         def alter(file: DataFile) -> list[DataFile]:
-            if file.hi < at - BEFORE:
+            if file.hi <= at:
                 return [file]
             if file.lo > end:
                 return []
@@ -142,7 +143,7 @@ class Worlds:
     def _written(self, rows: pa.Table, month: str) -> DataFile:
         path = self.folder / f"available_month={month}" / f"{uuid4().hex}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_parquet(rows, path)
+        pq.write_table(rows, path, use_dictionary=False)  # The lake's format takes three times as long to write.
         bounds = pc.min_max(rows[AVAILABLE_AT]).as_py()
         size = path.stat().st_size
         return DataFile(str(path), len(rows), size, floor_millis(bounds["min"]), ceil_millis(bounds["max"]))

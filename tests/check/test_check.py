@@ -148,14 +148,42 @@ def test_a_text_that_changes_is_named_though_it_names_the_row():
     assert (difference.column, difference.left, difference.right) == ("ticker", "META", "FB")
 
 
-def test_only_the_first_run_binds_every_dataset(lake, monkeypatch):
-    children, tasks = runners.Runners(2), []
-    run = children.run
+def tasks_of(children, monkeypatch):
+    """The tasks of the checks from now on, as they are given to these processes."""
+    tasks, run = [], children.run
     monkeypatch.setattr(children, "run", lambda part: tasks.extend(part) or run(part))
+    return tasks
+
+
+def test_the_first_run_binds_what_the_file_names_and_the_others_what_it_read(lake, monkeypatch):
+    tasks = tasks_of(runners.Runners(2), monkeypatch)
     report = check(f"{HERE / 'honest.py'}::pandas_momentum_dropna", "2024-02-15", "2024-05-31", trials=1, lake=lake)
     assert report.findings == []
-    assert [task.datasets for task in tasks[:1]] == [None]
+    assert [{*task.datasets} for task in tasks[:1]] == [{"prices", "news", "xbrl_facts"}]
     assert {task.datasets for task in tasks[1:]} == {("prices",)}
+
+
+UNNAMED = {
+    "computed": "try:\n        rows = session.sql('FROM pri' + 'ces').df()\n    except Exception:\n        rows = none",
+    "item": "try:\n        rows = session['pri' + 'ces'].df()\n    except KeyError:\n        rows = none",
+    "attribute": "rows = getattr(session, 'pri' + 'ces', None)\n    rows = none if rows is None else rows.df()",
+    "listed": "found = [name for name in session.datasets if name.startswith('pri')]\n"
+    "    rows = session[found[0]].df() if found else none",
+}
+
+
+@pytest.mark.parametrize("line", UNNAMED.values(), ids=UNNAMED)
+def test_a_dataset_that_the_file_does_not_name_is_bound(line, lake, tmp_path, monkeypatch):
+    file = tmp_path / "unnamed.py"
+    rows = "rows.sort_values(['symbol', 'date'])[['date', 'symbol', 'close']]"
+    none = "import pandas as pd\n\nnone = pd.DataFrame({'date': [], 'symbol': [], 'close': []})  # not from news\n"
+    next_close = "rows.assign(close=rows.groupby('symbol')['close'].shift(-1))"
+    file.write_text(f"{none}\n\ndef panel(session):\n    {line}\n    rows = {rows}\n    return {next_close}\n")
+    tasks = tasks_of(runners.Runners(2), monkeypatch)
+    report = check(f"{file}::panel", "2024-02-15", "2024-05-31", trials=1, lake=lake)
+    assert {finding.kind for finding in report.findings} == {"future"}
+    assert tasks[0].datasets == ("news",)
+    assert [task for task in tasks[1:] if task.datasets is not None and "prices" not in task.datasets] == []
 
 
 def test_one_process_imports_the_libraries_for_all():
