@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from forge.tracking.valuation import Valued
 
 NAME_WIDTH, DECIMALS = 9, 6
+AMOUNTS = {"open_pnl": "open", "closed_pnl": "closed", "dividends": "income"}
+COLUMNS = ("quantity", "cost", "price", "margin", "exposure", "value", *AMOUNTS)
 
 
 @click.group()
@@ -61,30 +63,24 @@ def list_() -> None:
         )
 
 
-@fills.command()
-@click.argument("name", metavar="ID")
-@click.option("--reason", required=True, help="The reason, which is stored with the fill.")
-def void(name: str, reason: str) -> None:
-    """Undo a wrong fill.
+def _undo_command(name: str, status: Literal["void", "booked"], text: str) -> None:
+    @fills.command(name, help=text)
+    @click.argument("fill", metavar="ID")
+    @click.option("--reason", required=True, help="The reason, which is stored with the fill.")
+    def command(fill: str, reason: str) -> None:
+        from forge.desk.commands import undo_fill
 
-    The fill stays in the record. The account counts without it, from its day on. Code does not execute its Expression
-    again: import the right fill.
-    """
-    from forge.desk.commands import undo_fill
-
-    own = own_desk()
-    _tell(*undo_fill(own, own.memory(), name, reason, _market_lake(None)))
+        own = own_desk()
+        _tell(*undo_fill(own, own.memory(), fill, reason, _market_lake(None), status))
 
 
-@fills.command()
-@click.argument("name", metavar="ID")
-@click.option("--reason", required=True, help="The reason, which is stored with the fill.")
-def restore(name: str, reason: str) -> None:
-    """Book a fill again that is void. The account counts with it, from its day on."""
-    from forge.desk.commands import undo_fill
+VOID = """Undo a wrong fill.
 
-    own = own_desk()
-    _tell(*undo_fill(own, own.memory(), name, reason, _market_lake(None), "booked"))
+The fill stays in the record. The account counts without it, from its day on. Code does not execute its Expression
+again: import the right fill.
+"""
+_undo_command("void", "void", VOID)
+_undo_command("restore", "booked", "Book a fill again that is void. The account counts with it, from its day on.")
 
 
 @click.command()
@@ -167,7 +163,7 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
         ("closed P&L", sums["closed_pnl"]),
         ("open P&L", sums["open_pnl"]),
         ("dividends", sums["dividends"]),
-        ("fees", -sums["fees"]),
+        ("fees", 0.0 - sums["fees"]),
         ("financing", sums["financing"]),
         *([("margin used", sums["margin"])] if sums["margin"] else []),
     ]
@@ -194,31 +190,15 @@ def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[st
     from pitlake.clock import iso
 
     positions = [
-        {
-            "ticker": holding.instrument,
-            "expression": holding.expression or None,
-            "quantity": round(holding.quantity, DECIMALS),
-            "cost": round(holding.cost, DECIMALS),
-            "price": round(holding.price, DECIMALS),
-            "currency": holding.currency or USD,
-            "multiplier": holding.multiplier,
-            "margin": round(holding.margin, DECIMALS),
-            "exposure": round(holding.exposure, DECIMALS),
-            "value": round(holding.value, DECIMALS),
-            "open_pnl": round(holding.open, DECIMALS),
-            "closed_pnl": round(holding.closed, DECIMALS),
-            "dividends": round(holding.income, DECIMALS),
-        }
+        {"ticker": holding.instrument, "expression": holding.expression or None, "currency": holding.currency or USD}
+        | {"multiplier": holding.multiplier}
+        | {name: round(getattr(holding, AMOUNTS.get(name, name)), DECIMALS) for name in COLUMNS}
         for holding in valued.account.positions
     ]
-    account = {
-        "as_of": iso(at),
-        "nav": round(valued.account.nav, DECIMALS),
-        "cash": round(valued.account.cash, DECIMALS),
-    }
+    account = {name: round(getattr(valued.account, name), DECIMALS) for name in ("nav", "cash")}
     sums = {name: round(number, DECIMALS) for name, number in valued.account.sums().items()}
     gaps = {"gaps": list(valued.gaps), "notes": list(valued.notes)}
-    return account | sums | {"halted": halted, "positions": positions} | gaps
+    return {"as_of": iso(at)} | account | sums | {"halted": halted, "positions": positions} | gaps
 
 
 def _tell(done: str, gaps: list[str]) -> None:

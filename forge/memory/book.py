@@ -43,11 +43,9 @@ def position_of(expression: Expression) -> Position:
     sign = -1 if expression.direction == "short" else 1
     notional = sign * abs(expression.notional or 0.0)
     return Position(
-        expression=expression.id,
-        notional=notional,
-        factor_exposures=dict(expression.factor_exposures or {}),
+        expression=expression.id, notional=notional, factor_exposures=dict(expression.factor_exposures or {}),
         duration=expression.duration_impact or 0.0,
-    )
+    )  # fmt: skip
 
 
 def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) -> Portfolio | None:

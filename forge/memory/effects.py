@@ -78,13 +78,9 @@ class Writer:
         """
         notes = list[str]()
         call = WriteCall(
-            actor=self._actor,
-            session=self._remembered.session,
-            call_id=call_id,
-            event=self._remembered.event,
-            request_hash=digest(path, content),
-            after=clock.micros(self._remembered.as_of),
-        )
+            actor=self._actor, session=self._remembered.session, call_id=call_id, event=self._remembered.event,
+            request_hash=digest(path, content), after=clock.micros(self._remembered.as_of),
+        )  # fmt: skip
         if path.startswith("/session/"):
             rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
         else:
@@ -172,30 +168,18 @@ class Writer:
     def _outcome(self, closed: Expression) -> Outcome:
         pnl = "pending" if closed.pnl is None else f"{closed.pnl:g}"
         return Outcome(
-            id=NEW,
-            view=closed.view_id,
-            expression=closed.id,
-            category=closed.category,
-            status=closed.exit_reason or "closed",
-            closed_at=self._remembered.as_of,
-            updated=self._remembered.as_of,
-            pnl=closed.pnl,
-            version=closed.version,
-            answer=closed.answer,
+            id=NEW, view=closed.view_id, expression=closed.id, category=closed.category,
+            status=closed.exit_reason or "closed", closed_at=self._remembered.as_of, updated=self._remembered.as_of,
+            pnl=closed.pnl, version=closed.version, answer=closed.answer,
             body=f"Entry: {closed.entry_details or 'N/A'}\nExit: {closed.exit_details or 'N/A'}\nPnL: {pnl}",
-        )
+        )  # fmt: skip
 
     def _counterfactual(self, rejected: Expression) -> Counterfactual:
         return Counterfactual(
-            id=NEW,
-            decision_type="rejected_expression",
-            expression=rejected.id,
-            view=rejected.view_id,
-            status="tracking",
-            reference_date=self._remembered.as_of,
-            updated=self._remembered.as_of,
+            id=NEW, decision_type="rejected_expression", expression=rejected.id, view=rejected.view_id,
+            status="tracking", reference_date=self._remembered.as_of, updated=self._remembered.as_of,
             reason=rejected.rejection_reason or "PM rejected",
-        )
+        )  # fmt: skip
 
     def _allowed(self, path: str) -> Kind:
         kind = kind_of_path(path)

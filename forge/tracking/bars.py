@@ -82,13 +82,10 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
     dividends, gaps = _dividends([row for row in paid if row["ex_dividend_date"]], since, today)
     closes = {_day(row["date"]): row["close"] for row in priced if row["close"]}
     return Traded(
-        bars,
-        Prices(closes, dict(splits), dividends),
-        digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())),
-        at.version,
-        _unproven(adjusted),
+        bars, Prices(closes, dict(splits), dividends),
+        digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())), at.version, _unproven(adjusted),
         gaps,
-    )
+    )  # fmt: skip
 
 
 def adjusted_bars(ticker: str, since: date, at: At) -> list[Mapping[str, Any]]:

@@ -109,15 +109,10 @@ def follow_trade(
     path = follow(trade, prices.bars, prices.prices, held_days, prices.unproven)
     seen = [(day, prices.bars[day].close) for day in path.holes if day in prices.bars]
     return FollowedTrade(
-        path,
-        expression.instrument,
-        prices.answer,
-        prices.version,
-        tuple(day for day in path.holes if day not in prices.bars),
-        seen[-1] if seen else None,
-        prices.gaps,
+        path, expression.instrument, prices.answer, prices.version,
+        tuple(day for day in path.holes if day not in prices.bars), seen[-1] if seen else None, prices.gaps,
         prices.currency,
-    )
+    )  # fmt: skip
 
 
 def _session_by(day: date, since: date) -> date:
