@@ -146,15 +146,11 @@ def _decide(
         if not reason:
             _check(candidate, sha256, confirmed)
         approval = Approval(
-            id="new",
-            subject=row.path,
-            sha256=candidate.sha256,
-            decision="rejected" if reason else _decision(candidate, by, approvers),
-            decided_by=by,
-            reason=reason,
+            id="new", subject=row.path, sha256=candidate.sha256,
+            decision="rejected" if reason else _decision(candidate, by, approvers), decided_by=by, reason=reason,
             claimed=() if reason else tuple(figure.rule for figure in candidate.claims),
             body="" if reason else "\n".join(map(str, candidate.figures)),
-        )
+        )  # fmt: skip
         decisions.append(approval.decision)
         if reason:
             return approval, (replace(expression, status="rejected", rejection_reason=reason),)
@@ -289,9 +285,6 @@ def _pending(
     review = max(reviews, key=lambda pair: pair[0])[1] if reviews else None
     firsts = (record for _, record in fitting if isinstance(record, Approval) and record.decision == "first_approved")
     problems = [f"guardrail {violation}" for violation in violations]
-    unbounded = guardrails.totals(portfolio, trades, expression.adjusts or expression.id).unbounded
-    step = "give it a stop, or state its loss with `pitlake forge cash loss`, or in the column loss of positions.csv"
-    problems += [f"nothing bounds the loss of {name}: {step}" for name in unbounded]
     if review is None:
         problems.append("no review of exactly this content")
     elif review.verdict not in APPROVING:

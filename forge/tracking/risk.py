@@ -13,7 +13,7 @@ from forge.core.config import Limits
 from forge.core.currencies import USD, read_currency
 from forge.memory.book import held_in, remembered_book
 from forge.memory.cash import cash
-from forge.memory.guardrails import Exposure, Guardrails, claimed, trade_of
+from forge.memory.guardrails import Exposure, Guardrails, claimed, set_apart, trade_of
 from forge.memory.instruments import FUTURE
 from forge.memory.plausible import SIDES, level_price
 from forge.memory.remembered import Remembered
@@ -123,14 +123,11 @@ class Market:
             durations.append(None if years is None else signed / PERCENT * years)
         volumes = [self._days_of_volume(leg, nav) for leg in legs]
         return Exposure(
-            names=names,
-            loss=self._loss(legs, gaps),
-            duration=None if None in durations else sum(cast("list[float]", durations)),
-            factors=factors,
+            names=names, loss=self._loss(legs, gaps),
+            duration=None if None in durations else sum(cast("list[float]", durations)), factors=factors,
             days_of_volume=max((days for days in volumes if days is not None), default=None),
-            margin=self.margin(legs, gaps),
-            gaps=tuple(dict.fromkeys(gaps)),
-        )
+            margin=self.margin(legs, gaps), gaps=tuple(dict.fromkeys(gaps)),
+        )  # fmt: skip
 
     def beta(self, ticker: str) -> float | None:
         """Return the beta to the index, None with too few common returns."""
@@ -227,7 +224,7 @@ def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = ()) -> Guardrai
 
 def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     """Return the risk of a trade as of an instant, with the book of that memory."""
-    market, book = Market(at, cash(remembered)), remembered_book(remembered)
+    market, book = Market(at, cash(remembered)), set_apart(remembered_book(remembered), expression)
     nav = book.nav if book else None
     exposure = market.compute(expression, nav)
     rows, side = market.rows(expression.instrument, []), SIDES.get(expression.direction)
