@@ -66,12 +66,10 @@ def brief(own: Desk, memory: Memory, market: At) -> Brief:
     first = morning(remembered, market, own.config)
     overnight_records, limits = records_since(remembered, first.overnight), own.guardrails(market, memory)
     return Brief(
-        market.as_of,
-        first,
-        alerts(remembered, market, own.config, limits),
+        market.as_of, first, alerts(remembered, market, own.config, limits),
         [item.expression.id for item in pending(memory, limits, market.as_of)],
         [(moment, record.id, getattr(record, "status", "")) for moment, record in overnight_records],
-    )
+    )  # fmt: skip
 
 
 def send(title: str, lines: Iterable[str]) -> None:
@@ -104,8 +102,7 @@ def _figures(first: Morning) -> Iterator[str]:
             yield name
             name = ""
         yield f"{name:<21}{amounts}{levels[0]:>10}{levels[1]:>11}"
-    if not first.positions:
-        yield "none"
+    yield from filter(None, ("" if first.positions else "none", first.own))
     yield "\nrisk, percent of capital"
     for name, number in first.risk.figures():
         yield f"{name:<29}{UNKNOWN if number is None else f'{number:.2f}':>14}"

@@ -37,6 +37,7 @@ DAY, LOOKBACK = timedelta(days=1), timedelta(days=14)
 RATES_UP, EQUITIES, NAME = 1.0, -10.0, -20.0
 """The scenarios: percentage points of rates, percent of all shares, percent of one name."""
 OTHER = "fees and interest"
+OWN = "Code closes no position of your own. An alert says when one lost more than you stated: pitlake forge cash loss"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,11 @@ class Morning:
     scenarios: tuple[Scenario, ...]
     gaps: tuple[str, ...]
 
+    @property
+    def own(self) -> str:
+        """What code does not do for the PM's own positions, "" if there are none."""
+        return "" if all(line.expression for line in self.positions) else OWN
+
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
         valued = {} if isinstance(self.account, str) else {"nav": self.account.account.nav}
@@ -188,16 +194,11 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     totals = limits.totals(book, trades, "")
     hours = session(last)
     return Morning(
-        account,
-        hours.close if hours and hours.close <= at.as_of else at.as_of - DAY,
-        ticker,
-        periods,
-        results,
+        account, hours.close if hours and hours.close <= at.as_of else at.as_of - DAY, ticker, periods, results,
         tuple(_positions(remembered, at, account, days)),
         _risk(totals, volatility(book_returns(book, trades, market, gaps)), account),
-        scenarios(totals, book.nav if book else None),
-        tuple(dict.fromkeys(gaps)),
-    )
+        scenarios(totals, book.nav if book else None), tuple(dict.fromkeys(gaps)),
+    )  # fmt: skip
 
 
 def records_since(remembered: Remembered, since: datetime) -> list[tuple[datetime, Record]]:

@@ -2,13 +2,17 @@
 
 import pytest
 
-from forge.core.config import Limits
+from forge.core.config import Config, Limits
 from forge.core.errors import GuardrailsBroken
 from forge.memory.approvals import pending
 from forge.memory.cash import Entry, book_cash
 from forge.memory.guardrails import Guardrails
 from forge.tracking.account import advance_account, book_guardrails
+from forge.tracking.morning import OWN, morning
+from forge.tracking.settlement import whole_memory
+from forge.tracking.work import settle_due
 from tests.forge.test_account import SETTINGS, approved_expression, imported, line
+from tests.forge.test_alerts import alert_texts, of
 from tests.forge.test_untaken import DAYS, at, lake, memory, proposed, standing
 
 __all__ = ["lake", "memory"]
@@ -64,3 +68,23 @@ def test_fills_of_a_proposal_count_once_in_its_limits(memory, lake, tmp_path, qu
     assert figures[other]["max_gross_exposure"] == pytest.approx(before + 10, abs=1e-4)
     (gross, *_) = next(each.book for each in pending(memory, limits) if each.expression.id == name)
     assert (gross.before, gross.after) == pytest.approx((before, size + 40 * 0.0505), abs=1e-4)
+
+
+@pytest.mark.parametrize(("quantity", "percent", "day", "lost"), [(-1, 5, 6, 6.93), (-1, 7, 6, 0), (1, 0.5, 2, 0.99)])
+def test_an_own_position_that_loses_more_than_was_stated_is_an_alert(
+    memory, lake, tmp_path, quantity, percent, day, lost
+):
+    own_fills(memory, lake, tmp_path, DAYS[1], line(DAYS[1], quantity, 101))
+    own_loss(memory, percent)
+    now = at(memory, lake, DAYS[day])
+    advance_account(memory, now, SETTINGS)
+    text = f"lost {lost} % since {DAYS[1]}, more than the {percent} % that you stated; code does not close it"
+    assert of("loss passed", alert_texts(memory, now)) == ([("QBG", text)] if lost else [])
+    assert morning(whole_memory(memory, now.as_of), now, Config()).own == OWN
+
+
+def test_what_code_bought_is_told_by_the_work_that_bought_it(memory, lake):
+    approved_expression(memory, lake, target="110", stop="90")
+    now = at(memory, lake, DAYS[2])
+    assert settle_due(memory, now, lambda _: (), Config(account=SETTINGS)) == (["F-001 E-001 200 QBG at 50"], [])
+    assert settle_due(memory, now, lambda _: (), Config(account=SETTINGS)) == ([], [])
