@@ -167,7 +167,7 @@ def _account_lines(valued: "Valued", at: datetime) -> list[str]:
         ("closed P&L", sums["closed_pnl"]),
         ("open P&L", sums["open_pnl"]),
         ("dividends", sums["dividends"]),
-        ("fees", -sums["fees"]),
+        ("fees", 0.0 - sums["fees"]),
         ("financing", sums["financing"]),
         *([("margin used", sums["margin"])] if sums["margin"] else []),
     ]

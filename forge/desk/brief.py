@@ -104,8 +104,7 @@ def _figures(first: Morning) -> Iterator[str]:
             yield name
             name = ""
         yield f"{name:<21}{amounts}{levels[0]:>10}{levels[1]:>11}"
-    if not first.positions:
-        yield "none"
+    yield from filter(None, ("" if first.positions else "none", first.own))
     yield "\nrisk, percent of capital"
     for name, number in first.risk.figures():
         yield f"{name:<29}{UNKNOWN if number is None else f'{number:.2f}':>14}"

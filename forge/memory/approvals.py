@@ -289,9 +289,6 @@ def _pending(
     review = max(reviews, key=lambda pair: pair[0])[1] if reviews else None
     firsts = (record for _, record in fitting if isinstance(record, Approval) and record.decision == "first_approved")
     problems = [f"guardrail {violation}" for violation in violations]
-    unbounded = guardrails.totals(portfolio, trades, expression.adjusts or expression.id).unbounded
-    step = "give it a stop, or state its loss with `pitlake forge cash loss`, or in the column loss of positions.csv"
-    problems += [f"nothing bounds the loss of {name}: {step}" for name in unbounded]
     if review is None:
         problems.append("no review of exactly this content")
     elif review.verdict not in APPROVING:

@@ -6,7 +6,7 @@ computed nor claimed is a violation, because an unknown value is not within a li
 blocked.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import floor, isfinite
@@ -48,13 +48,15 @@ Compute = Callable[[Expression, float | None], Exposure]
 class Figure:
     """A figure and its limit. The larger of what is claimed and what code computes counts.
 
-    claimed, computed: None if the record does not state it, or code can't compute it; infinite if it is unlimited.
+    claimed, computed: None if the record does not state it, or code can't compute it; infinite if it is unlimited. why:
+    what of the book is missing, and who has to state it.
     """
 
     rule: str
     limit: float
     claimed: float | None = None
     computed: float | None = None
+    why: str = ""
 
     @property
     def actual(self) -> float | None:
@@ -74,7 +76,7 @@ class Figure:
     def __str__(self) -> str:
         numbers = (("claimed", self.claimed), ("computed", self.computed))
         text = ", ".join(f"{name} {number:g}" for name, number in numbers if number is not None)
-        return f"{self.rule}: {text or MISSING} of {self.limit:g}"
+        return f"{self.rule}: {text or MISSING} of {self.limit:g}{self.why and f'; {self.why}'}"
 
 
 class Violation(NamedTuple):
@@ -84,10 +86,11 @@ class Violation(NamedTuple):
     actual: Number
     limit: float
     severity: str = "hard"
+    why: str = ""
 
     def __str__(self) -> str:
         actual = self.actual if isinstance(self.actual, str) else f"{self.actual:g}"
-        return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g})"
+        return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g}){self.why and f'; {self.why}'}"
 
 
 class BookLine(NamedTuple):
@@ -162,7 +165,7 @@ class Guardrails:
             return ()
         figures = self.figures(expression, portfolio, constraints, trades)
         return tuple(
-            Violation(figure.rule, MISSING if figure.actual is None else figure.actual, figure.limit)
+            Violation(figure.rule, MISSING if figure.actual is None else figure.actual, figure.limit, why=figure.why)
             for figure in figures
             if not figure.within
         )
@@ -175,6 +178,7 @@ class Guardrails:
         trades: Iterable[Expression] = (),
     ) -> tuple[Figure, ...]:
         """Return the figure of every limit for an Expression, whatever its status."""
+        portfolio = set_apart(portfolio, expression)
         rest = self.totals(portfolio, trades, expression.adjusts or expression.id)
         expression = _largest_size(expression, portfolio)
         claims, computed = claimed(expression), self._compute(expression, portfolio.nav if portfolio else None)
@@ -190,7 +194,7 @@ class Guardrails:
         if names:
             figures.append(("max_single_name", "max_single_name", lambda own: _largest(rest.names, own.names, names)))
             figures.append(("max_net_exposure", "max_net", lambda own: _plus(rest.net, _net(own.names))))
-        if claims.loss is not None or computed.loss is not None:
+        if rest.unbounded or claims.loss is not None or computed.loss is not None:
             figures.append(("max_total_loss", "max_total_loss", lambda own: _plus(rest.loss, own.loss)))
         if computed.days_of_volume is not None:
             figures.append(("max_days_of_volume", "max_days_of_volume", lambda own: own.days_of_volume))
@@ -198,7 +202,11 @@ class Guardrails:
             figures.append(("max_margin", "max_margin", lambda own: _plus(rest.margin, own.margin or None)))
         return tuple(
             Figure(
-                rule=rule, limit=self.limit(name, constraints), claimed=_size(of(claims)), computed=_size(of(computed))
+                rule=rule,
+                limit=self.limit(name, constraints),
+                claimed=_size(of(claims)),
+                computed=_size(of(computed)),
+                why=_unbounded_text(rest.unbounded) if name == "max_total_loss" else "",
             )
             for rule, name, of in figures
         )
@@ -226,7 +234,8 @@ class Guardrails:
     ) -> tuple[BookLine, ...]:
         """Return the book's totals before and after an Expression's approval."""
         trades = list(trades)
-        before, after = (self.totals(portfolio, trades, name) for name in ("", expression.adjusts or expression.id))
+        before, portfolio = self.totals(portfolio, trades, ""), set_apart(portfolio, expression)
+        after = self.totals(portfolio, trades, expression.adjusts or expression.id)
         if portfolio is None or expression.exit_reason:
             return before.compare(after) if portfolio else ()
         own = self.counted(_largest_size(expression, portfolio), portfolio.nav)
@@ -337,6 +346,32 @@ def trade_of(position: Position, expression: Expression | None) -> Expression:
     )  # fmt: skip
 
 
+def set_apart(portfolio: Portfolio | None, trade: Expression) -> Portfolio | None:
+    """Return a book in which the fills of a trade that is not held are a position of its own, which checks replace."""
+    instruments, positions = {trade.instrument, *(leg.instrument for leg in trade.legs)}, list[Position]()
+    for whole in portfolio.positions if portfolio else ():
+        share = whole.parts.get(trade.id, 0.0) if whole.expression in instruments else 0.0
+        rest = _at_size(whole, round(whole.notional - share, 5))
+        positions += [rest, replace(_at_size(whole, share), expression=trade.id)] if share else [whole]
+    if portfolio is None or len(positions) == len(portfolio.positions):
+        return portfolio
+    before, after = (sum(abs(each.notional) for each in some) for some in (portfolio.positions, positions))
+    return replace(portfolio, positions=tuple(positions), gross=_plus(portfolio.gross, after - before))
+
+
+def _at_size(position: Position, notional: float) -> Position:
+    """Return a part of a position, which may be larger than the rest or of the other side."""
+    scale = notional / position.notional if position.notional else 0.0
+    return replace(
+        position,
+        notional=notional,
+        duration=position.duration * scale,
+        parts={},
+        factor_exposures={name: share * scale for name, share in position.factor_exposures.items()},
+        loss=position.loss and position.loss * abs(scale),
+    )
+
+
 def _largest_size(trade: Expression, portfolio: Portfolio | None) -> Expression:
     """Return a trade at its size in the book, if fills or prices have made it larger than its notional."""
     own = [each for each in portfolio.positions if each.expression == (trade.adjusts or trade.id)] if portfolio else []
@@ -359,6 +394,13 @@ def sized(trade: Expression, scale: float) -> Expression:
         factor_exposures=None if trade.factor_exposures is None else factors,
         legs=tuple(replace(leg, notional=leg.notional * scale) for leg in trade.legs),
     )
+
+
+def _unbounded_text(names: Sequence[str]) -> str:
+    """Return why the loss of a book is missing and what the PM does about it, "" if it is bounded."""
+    step = "the PM has to give it a stop, or to state its loss in the column loss of positions.csv or with"
+    command = "pitlake forge cash loss PERCENT --ticker"
+    return "; ".join(f"nothing bounds the loss of {name}: {step} `{command} {name}`" for name in names)
 
 
 def _added(first: Mapping[str, float], other: Mapping[str, float], sign: int = 1) -> dict[str, float]:

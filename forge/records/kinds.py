@@ -60,7 +60,8 @@ class Invalidation:
 @model
 class Position:
     """A position in the book, as it counts in the totals. notional, factor_exposures: in percent of capital. duration:
-    in years. loss: the most that the PM expects to lose, in percent of capital.
+    in years. loss: the most that the PM expects to lose, in percent of capital. parts: of the notional, by Expression,
+    the fills of those that are not held.
     """
 
     expression: str
@@ -68,6 +69,7 @@ class Position:
     factor_exposures: Exposures = field(default_factory=dict)
     duration: float = 0.0
     loss: Positive | None = None
+    parts: Exposures = field(default_factory=dict)
 
 
 @model

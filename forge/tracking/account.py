@@ -6,6 +6,7 @@ day closes it. If one of the PM's own fills names an Expression, or one of its f
 Code closes what is left of what it opened, unless its own fill is void.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -132,11 +133,12 @@ def book_of(
     by_id, nav = {expression.id: expression for expression in expressions}, account.nav
     if nav <= 0:
         return Portfolio(id="state", body="The net asset value is not above 0, so percentages of it have no meaning.")
-    notionals = dict[str, float]()
+    notionals, parts = dict[str, float](), defaultdict[str, dict[str, float]](dict)
     for holding in account.positions:
         trade, share = by_id.get(holding.expression), holding.exposure / nav * PERCENT
         if trade is None or _is_beside(holding, trade, account):
             name = holding.instrument
+            parts[name] |= {holding.expression: round(share, 6)} if holding.expression and trade is None else {}
         else:
             name, share = trade.id, _notional_of(share, trade)
         notionals[name] = notionals.get(name, 0.0) + share
@@ -145,7 +147,7 @@ def book_of(
     exposures, positions, durations = dict[str, float](), list[Position](), list[float | None]()
     for name, notional in sorted(notionals.items()):
         loss = round(abs(notional) * account.losses.get(name, 0.0) / PERCENT, 6) or None
-        position = Position(expression=name, notional=round(notional, 6), loss=loss)
+        position = Position(expression=name, notional=round(notional, 6), loss=loss, parts=parts[name])
         counted = market.counted(trade_of(position, by_id.get(name)), nav)
         factors = {factor: round(share, 6) for factor, share in (counted.factors or {}).items()}
         for factor, share in factors.items():

@@ -1,7 +1,7 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-Trading is halted, the book is over a limit, a stop is near, a position is not followed, a View's question is due, or
-data that a position or a View needs is late.
+Trading is halted, the book is over a limit, a stop is near, an own position lost more than the PM stated, a position is
+not followed, a View's question is due, or data that a position or a View needs is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -11,6 +11,7 @@ from typing import Literal, cast
 
 from forge.core import config
 from forge.memory.book import held_in, remembered_book
+from forge.memory.cash import cash
 from forge.memory.effects import CONSTRAINTS
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import halted, halted_spans
@@ -36,7 +37,7 @@ LOOKBACK = timedelta(days=14)
 class Alert:
     """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
-    kind: Literal["halted", "over limit", "stop near", "unfollowed", "View due", "data late"]
+    kind: Literal["halted", "over limit", "stop near", "loss passed", "unfollowed", "View due", "data late"]
     subject: str
     text: str
 
@@ -64,6 +65,7 @@ def alerts(
         *([Alert("halted", "trading", f"stopped by {halt.by}: {halt.reason}")] if halt else []),
         *_over(remembered, limits or book_guardrails(settings.guardrails, remembered, market)),
         *positions,
+        *_losses(remembered, market),
         *_due(due, remembered, market.as_of, thresholds.view_due_days),
         *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
     ]
@@ -96,6 +98,24 @@ def _positions(remembered: Remembered, market: At, near: float, due: date | None
             yield Alert("unfollowed", expression.id, _unfollowed_text(trade, since, SIDES[expression.direction]))
         elif trade and (text := _stop_text(trade, near)):
             yield Alert("stop near", expression.id, text)
+
+
+def _losses(remembered: Remembered, market: At) -> Iterator[Alert]:
+    """Yield the PM's own positions that moved against him, since he stated their loss, by more than that."""
+    book, stated = remembered_book(remembered), {each.ticker: each for each in cash(remembered) if each.entry == "loss"}
+    for position in book.positions if book else ():
+        if entry := stated.get(position.expression):
+            try:
+                rows = adjusted_bars(entry.ticker, entry.booked_on - LOOKBACK, market)
+            except (BadInput, LakeNotFound, NotFollowable):
+                continue  # The desk lists it as late.
+            closes = {row["date"]: row["close"] for row in rows if row["close"]}
+            before = [day for day in closes if day <= entry.booked_on] or [*closes][:1]
+            moves = [(closes[max(closes)] / closes[day] - 1) * PERCENT for day in before[-1:]]
+            lost = max((move if position.notional < 0 else -move for move in moves), default=0.0)
+            if lost > entry.amount:
+                text = f"lost {lost:.2f} % since {before[-1]}, more than the {entry.amount:g} % that you stated"
+                yield Alert("loss passed", entry.ticker, f"{text}; code does not close it")
 
 
 def _unfollowed_text(trade: FollowedTrade, since: date, side: int) -> str:

@@ -37,6 +37,7 @@ DAY, LOOKBACK = timedelta(days=1), timedelta(days=14)
 RATES_UP, EQUITIES, NAME = 1.0, -10.0, -20.0
 """The scenarios: percentage points of rates, percent of all shares, percent of one name."""
 OTHER = "fees and interest"
+OWN = "Code closes no position of your own. An alert says when one lost more than you stated: pitlake forge cash loss"
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,11 @@ class Morning:
     risk: BookRisk
     scenarios: tuple[Scenario, ...]
     gaps: tuple[str, ...]
+
+    @property
+    def own(self) -> str:
+        """What code does not do for the PM's own positions, "" if there are none."""
+        return "" if all(line.expression for line in self.positions) else OWN
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""

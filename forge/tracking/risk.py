@@ -13,7 +13,7 @@ from forge.core.config import Limits
 from forge.core.currencies import USD, read_currency
 from forge.memory.book import held_in, remembered_book
 from forge.memory.cash import cash
-from forge.memory.guardrails import Exposure, Guardrails, claimed, trade_of
+from forge.memory.guardrails import Exposure, Guardrails, claimed, set_apart, trade_of
 from forge.memory.instruments import FUTURE
 from forge.memory.plausible import SIDES, level_price
 from forge.memory.remembered import Remembered
@@ -227,7 +227,7 @@ def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = ()) -> Guardrai
 
 def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     """Return the risk of a trade as of an instant, with the book of that memory."""
-    market, book = Market(at, cash(remembered)), remembered_book(remembered)
+    market, book = Market(at, cash(remembered)), set_apart(remembered_book(remembered), expression)
     nav = book.nav if book else None
     exposure = market.compute(expression, nav)
     rows, side = market.rows(expression.instrument, []), SIDES.get(expression.direction)

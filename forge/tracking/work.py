@@ -2,10 +2,11 @@
 
 from forge.core import config
 from forge.memory import Memory
+from forge.memory.fills import fills
 from forge.providers.base import At
 from forge.records import Calibration
 from forge.tracking.account import advance_account
-from forge.tracking.settlement import CutOffs, settle
+from forge.tracking.settlement import CutOffs, settle, whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.untaken import track_untaken
 
@@ -18,13 +19,18 @@ def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Confi
     Raises LakeNotFound, and BadInput for a memory that is read-only.
     """
     memory.journal.require_writable()
+    before = {fill.id for fill in fills(whole_memory(memory, at.as_of))}
     gaps = advance_account(memory, at, settings.account)
+    executed = [fill for fill in fills(whole_memory(memory, at.as_of)) if fill.id not in before]
     settled = settle(memory, at, cut_offs)
     closed, unfollowed = close_exits(memory, at)
     tracked, missing = track_untaken(memory, at, settings.counterfactuals)
     changes = [
         f"{answer.id} {answer.view} {answer.status.replace('_', ' ')} {answer.value or answer.reason}"
         for answer in settled
+    ]
+    changes += [
+        f"{each.id} {each.expression} {each.quantity:g} {each.instrument} at {each.price:g}" for each in executed
     ]
     changes += [f"{outcome.id} {outcome.expression} closed by its {outcome.status}" for outcome in closed]
     changes += [f"{trade.id} {trade.expression or trade.view} {trade.status}" for trade in tracked]

@@ -297,6 +297,7 @@ def booked(capsys, *arguments):
 
 def test_the_settings_capital_opens_the_account_once_and_later_money_is_dated(opened_desk, capsys):
     assert booked(capsys)["nav"] == 100_000
+    assert "-0.00" not in command(capsys, "book")[1]
     for arguments, text in (
         (("deposit", "5000", "--on", "2024-03-08"), "C-003 deposit 5,000.00 USD on 2024-03-08\n"),
         (("withdrawal", "1000", "--on", "2024-03-11"), "C-004 withdrawal 1,000.00 USD on 2024-03-11\n"),

@@ -59,7 +59,9 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     for name in ("one", "two"):
         wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
     import_book("")
-    assert "problem: nothing bounds the loss of E-010: give it a stop, or state" in run_forge(capsys, "approvals")[1]
+    assert (
+        "problem: nothing bounds the loss of E-010: the PM has to give it a stop" in run_forge(capsys, "approvals")[1]
+    )
     import_book("10")
     listing = run_forge(capsys, "approvals")[1]
     assert "problem: no review of exactly this content" in listing

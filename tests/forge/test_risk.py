@@ -172,7 +172,7 @@ def test_the_loss_of_what_is_held_without_a_stop_is_its_notional_confirmed_or_mi
     held = replace(held, notional=20.0)
     question = trade(id="E-002", instrument="SPY", notional=5.0, stop=f"{INDEX[59] * 0.9:.2f}", factor_exposures={})
     figure = next(each for each in limits.book(book, None, [held]) if each.rule == "max_total_loss")
-    broken = [str(each) for each in limits.check(question, book, None, [held])]
+    broken = "; ".join(map(str, limits.check(question, book, None, [held])))
     assert (figure.actual, "[hard] max_total_loss: missing (limit: 100)" in broken) == (total, total is None)
 
 
