@@ -17,7 +17,7 @@ from pitlake import clock
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from pitlake.proxy.cutting import PASSED, Unusable, cut_answer, document_of
-from pitlake.proxy.names import NO, kind_of_name
+from pitlake.proxy.names import COUNT, kind_of_name
 from pitlake.proxy.policy import JSON, JSON_BLOCKS, OWN_NAMES, VALUE, ToolPolicy, from_members
 from pitlake.proxy.times import Undated, is_up_to, names_later_day, published, stray_instants
 from pitlake.times import EPOCH_UNITS, FORMATS
@@ -287,7 +287,7 @@ def _dates(items: list[Any]) -> dict[str, str]:
     shown_texts = items[:_SHOWN]
     places = list(dict.fromkeys(place for item in shown_texts for place in _places(item)))
     forms = {place: _form([_at(item, place) for item in shown_texts]) for place in places}
-    names = {place: form for place, form in forms.items() if form and kind_of_name(place.rpartition(".")[2]) != NO}
+    names = {place: form for place, form in forms.items() if form and kind_of_name(place.rpartition(".")[2]) > COUNT}
     others = {place: form for place, form in forms.items() if form and form not in EPOCH_UNITS}
     return dict(sorted((names or others).items(), key=lambda entry: entry[0].count(".")))
 

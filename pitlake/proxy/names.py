@@ -14,7 +14,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _UNITS = _words(
     """utc gmt local ms millis milliseconds millisecond us micros microseconds ns nanos sec secs seconds second s unix
     epoch iso str string text raw fmt formatted display human value est edt et long short display
-    parsed"""
+    parsed i ticks"""
 )
 _STRONG = _words(
     """date dates datetime datetimes timestamp timestamps time times day updated modified created published edited
@@ -41,10 +41,22 @@ _TAKEN = _words(
 _VALID, _PER = _words("valid effective available active"), _words("per volume average avg turnover")
 _OF_DAYS = _words("trading business calendar filing publication publish report market session event settlement")
 _JOINED = re.compile(
+    "(?:last)?"
     "(?:pub|publish|published|publication|post|posted|update|updated|create|created|creation|mod|modified|modification"
     "|last|file|filed|filing|release|released|accepted|acceptance|edit|edited|change|changed|entry|report|unix|utc"
     "|local|event|effective|announcement|start|end|as)(?:date|time|at|on|datetime|timestamp|ts|stamp)|asof"
 )
+_JOINED_BEFORE = re.compile("(last|date|time)([a-z]+ed|update|edit|check|seen|login|activity|refresh)")
+_OTHER_WORDS = _words(
+    """candidate mandate validate invalidate consolidate liquidate accommodate uptime downtime runtime lifetime overtime
+    playtime realtime sometime used unused shared cached buffered allocated adjusted diluted weighted retained"""
+)
+_EVENTS = _words(
+    """sent paid sold bought made read held lost won begun written taken given drawn built met left born withdrawn
+    broken shown heard done gone expiry expiration deadline due eta exp nbf birth death launch arrival departure debut
+    week month hour minute now today latest earliest oldest newest sort e x labels categories"""
+)
+_ORDER = _words("first last latest previous next due")
 _FOREIGN = re.compile(
     "时间|時間|日期|更新|日時|发布|發布|発表|날짜|시간|дата|время|fecha|datum|zeitstempel|horodat|tidspunkt|tarih|paivamaara"
     "|(?:^|[^a-z])data[_ ]?(?:d[aei][_ ])?(?:pub+lica[cz]|aggiornam|atualiz|modifica|criac|creaz|emiss|lancam|registro)"
@@ -52,18 +64,21 @@ _FOREIGN = re.compile(
     "|ultima[_ ]?(?:act|at|mod|agg)|derniere[_ ]?(?:mod|mise|maj)|^(?:actualiza|atualiza|aggiorna|bijgewerkt)",
     re.IGNORECASE,
 )
-STRONG, WEAK, NO = 2, 1, 0
+# COUNT: of an event, such as `sold`, so that a count since 1970 is a time. Other numbers may be amounts.
+STRONG, WEAK, COUNT, NO = 3, 2, 1, 0
 
 
 @lru_cache(maxsize=8192)
 def kind_of_name(name: str) -> int:
-    """Return how a member's name says that it is a time: STRONG, WEAK (it may be something else too) or NO."""
+    """Return how a member's name says that it is a time: STRONG, WEAK (it may be something else too), COUNT or NO."""
     words = [word.lower() for word in _WORD.findall(plain(name))]
     is_clock = bool(words) and words[-1] in ("epoch", "unix", "utc")
     while len(words) > 1 and (words[-1] in _UNITS or words[-1].isdigit()):
         words.pop()
     if not words:
         return NO
+    if joined := _JOINED_BEFORE.fullmatch(words[-1]):
+        words[-1:] = joined.groups()
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last == "time" and before in _SPANS:
         return NO
@@ -79,7 +94,12 @@ def kind_of_name(name: str) -> int:
     if _JOINED.fullmatch("".join(words)) or _JOINED.fullmatch(last) or _FOREIGN.search(plain(name)):
         return STRONG
     is_weak = last in _LAST_EVENTS if before in ("last", "latest") else last in ("from", "to") and before in _VALID
-    return WEAK if is_weak or is_clock or last in _WEAK or words == ["time", "period"] else NO
+    is_weak |= last.endswith("date") and last not in _OTHER_WORDS
+    if is_weak or is_clock or last in _WEAK or words == ["time", "period"]:
+        return WEAK
+    is_event = last in _EVENTS or (last.endswith("ed") and not last.endswith("eed")) or words == ["due", "by"]
+    is_event &= len(words) == 1 or before in _ORDER  # not `bytes_sent`
+    return COUNT if (is_event or last.endswith("time")) and last not in _OTHER_WORDS else NO
 
 
 def names_change(name: str) -> bool:

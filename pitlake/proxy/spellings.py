@@ -24,6 +24,7 @@ Pattern = tuple[re.Pattern[str], Orders]
 """A pattern of a day, with the orders in which its groups may be read."""
 DAY = timedelta(days=1)
 LONGEST_TIME, LONGEST_PERIOD = 100, 10
+_EASTERN_YEARS, _FIRST_ISLAMIC_YEAR, _BUDDHIST_YEARS = range(1300, 1500), 1420, range(2443, 2643)
 T = TypeVar("T")
 _AROUND = " \t\r\n'\"()[]*`|~#>"
 _ZEROS = str.maketrans("123456789", "000000000")
@@ -115,12 +116,10 @@ _OFFSET = re.compile(
 )
 _IANA = re.compile(r"[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?")
 _FIRST_WORD, _HAS_DIGITS = re.compile(r"([^\W\d_]{2,})(?![/_])"), re.compile(r"\d{4}|\d\D+\d\d|'\d\d")
-_HAS_LETTER = re.compile(r"[A-Za-z]")
-_HAS_WORD = re.compile(r"[^\W\d_]{3}")
+_HAS_LETTER, _HAS_WORD = re.compile(r"[A-Za-z]"), re.compile(r"[^\W\d_]{3}")
 _YEAR_BEFORE_CLOCK = re.compile(r"(?<=[/-]\d{4}):(?=\d\d:\d\d)")
 _AFTERNOON = re.compile(r"(?:午後|下午|오후)\s*(\d{1,2})(?:[:時时点點]|시\s?)(\d\d)?(?:[分분])?")
-_ERA = re.compile(r"令和\s?(\d{1,2}|元)\s?年")
-_TOKEN = re.compile(r"\d+|[^\W\d_]+|[^\s]")
+_ERA, _TOKEN = re.compile(r"令和\s?(\d{1,2}|元)\s?年"), re.compile(r"\d+|[^\W\d_]+|[^\s]")
 _HOURS_OF_ZONES = {
     "utc": 0, "gmt": 0, "z": 0, "ut": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8,
     "pdt": -7, "akst": -9, "akdt": -8, "hst": -10, "ast": -4, "adt": -3, "nst": -3.5, "brt": -3, "art": -3, "wet": 0,
@@ -163,7 +162,7 @@ def plain(text: str) -> str:
     text = text.replace("\\/", "/")
     if text.isascii():
         return text
-    text = without_accents(text).translate(_SIGNS)
+    text = without_accents(text).translate(_SIGNS).replace("พ.ศ.", "")
     text = _ERA.sub(lambda era: f"{2018 + (1 if era[1] == '元' else int(era[1]))}年", text)
     return _AFTERNOON.sub(r" \1:\2 pm ", text) if _AFTERNOON.search(text) else text
 
@@ -246,12 +245,12 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
     has_short_year = bool(_HAS_SHORT_YEAR.search(text))
     if not years and not has_short_year:
         return
-    if not has_short_year and not _LONG_GAP.search(text):
+    if has_short_year:
+        yield from _read(text, _SHORT_DAYS, first_of_month=True)
+    elif not _LONG_GAP.search(text):
         text = _around(text, years)
     if years:
         yield from _read(text, (*_NUMBERED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
-    if has_short_year:
-        yield from _read(text, _SHORT_DAYS, first_of_month=True)
     yield from _read(text, _NAMED_DAYS, first_of_month=True)
 
 
@@ -417,6 +416,7 @@ def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
     """Return the day that the parts of a date name; of a period its last day, or its first."""
     spelled_year = parts["y"].lstrip("'")
     year = int(spelled_year) + (2000 if len(spelled_year) <= 2 else 0)
+    year -= 543 if year in _BUDDHIST_YEARS else 0
     with suppress(ValueError, OverflowError):
         if "k" in parts:
             return date.fromisocalendar(year, int(parts["w"]), int(parts["k"] or (1 if first_of_month else 7)))
@@ -426,8 +426,20 @@ def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
         spelled = parts.get("m", "").lower()
         last_month = 3 * int(parts["q"]) if "q" in parts else 6 * int(parts["h"]) if "h" in parts else 12
         month = MONTHS.get(spelled) or int(spelled or last_month)
+        if year in _EASTERN_YEARS and month in MONTHS.values():
+            return _eastern(year, month, int(parts.get("d") or 31))
         return date(year, month, int(parts.get("d") or (1 if first_of_month else monthrange(year, month)[1])))
     return None
+
+
+def _eastern(year: int, month: int, day: int) -> date:
+    """Return a day of the Persian calendar, or from 1420 (as a Persian year, 2041) the day after one of the Islamic."""
+    if year < _FIRST_ISLAMIC_YEAR:
+        cycles, rest = divmod(year + 1595, 33)
+        before = 12_053 * cycles + 365 * rest + (rest + 3) // 4 + 31 * (month - 1) - max(0, month - 7) - 356_033
+    else:
+        before = 354 * (year - 1) + (3 + 11 * year) // 30 - (-59 * (month - 1) // 2) + 227_015
+    return date.fromordinal(before + day)
 
 
 def _clock(hour: Any, minute: Any, second: Any, fraction: Any, half: Any) -> time | None:

@@ -1,7 +1,7 @@
 """Finds the rows of tables: in a text (CSV, Markdown, HTML, columns of blanks), and in lists beside names of columns.
 
-It also finds the values in a text whose name is beside them: elements and attributes of XML, and lines such as
-`Last updated: …`.
+It also finds the values in a text whose name is beside them: elements and attributes of XML, members of JSON, and lines
+such as `Last updated: …`, `updated: …`, a byline, or the dateline of a release.
 """
 
 import csv
@@ -11,19 +11,42 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
+from pitlake.proxy.vocabulary import PUBLICATION, without_accents
+
 NAMING = ("name", "key", "label", "field", "property", "Name", "Key", "k", "id")
 _HEADS = ("columns", "fields", "headers", "header", "column_names", "columnNames", "cols", "rowType")
 _ROW_ENDS, _CELL_ENDS = re.compile(r"</tr\s*>", re.IGNORECASE), re.compile(r"</t[dh]\s*>", re.IGNORECASE)
 _TAG, _BLANKS = re.compile(r"<[^<>]{1,300}>"), re.compile(r"\t|[ \xa0]{2,}")
-_ELEMENT = re.compile(r"<([\w:.-]{1,40})(?:\s[^<>]{0,300})?>\s*(?:<!\[CDATA\[)?([^<>]{4,100}?)(?:\]\]>)?\s*</\1\s*>")
-_ATTRIBUTE = re.compile(r"\s([\w:.-]{2,40})=[\"']([^\"'<>]{4,100})[\"'](?=[^<>]{0,300}>)")
-_CHANGE_LINE = re.compile(
-    r"^\W{0,4}(?:last[ _-])?(?:updated|modified|edited|changed|revised|amended|corrected|dtstamp)(?: on| at)?\s*:?\s*"
-    r"(\S[^\n]{5,80})$",
-    re.IGNORECASE | re.MULTILINE,
+_ELEMENT = re.compile(r"<([\w:.-]{1,40})(?:\s[^<>]{0,300})?>\s*(?:<!\[CDATA\[)?([^<>]{4,100}+)>?\s*</\1\s*>")
+_LABEL = f"(?:{'|'.join(PUBLICATION)})"
+_TERM = re.compile(
+    rf">\s*({_LABEL})\s?:?\s*</(?:dt|b|strong)>[\s:]*(?:<[^<>]{{1,99}}>\s*)?([^<>]{{6,60}})", re.IGNORECASE
 )
-_INSTANTS = (range(946_684_800_000, 4_102_444_800_000), range(946_684_800_000_000, 4_102_444_800_000_000))
+_OF_CLASS = re.compile(r"=[\"']([\w :.-]{2,60})[\"'][^<>]{0,200}?(?:\scontent=[\"']|>\s*)([^\"'<>]{4,100})")
+_VALUE = re.compile(r"[:=>]\s?(?:[\"']([^\"'<>\n]{4,100})[\"']|(\d[^\s\"',;<>}]{5,40}))")
+_NAME_BEFORE = re.compile(r"(?<![\w?&/.])([^\W\d][\w:.@-]{0,40})[\"']?\s?$")
+_NAMED_LINE = re.compile(
+    r"[\s>#|*+:-]*['\"*_`]{0,3}([^\W\d][\w.@-]{0,40})['\"*_`]{0,3}\s?[:=：]['\"*_\s]*(\S[^#]{4,80}?)\s*(?:#.*)?"
+)
+_PRECISE = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d")
+_AGENCY, _DAY = r"(?:\([A-Z][\w .&]+\)|/ ?[A-Z]\w+ ?/)", r"((?:[A-Z][a-z]+\.? \d\d?,?|\d\d? [A-Z][a-z]+) \d{4})"
+_LINES_OF_CHANGE = (
+    re.compile(
+        r"(?:[^|•·]*[|•·])?\W*(?:(?:last|first|date|originally|zuletzt|mise?)[ _-](?:a )?)?"
+        rf"{_LABEL}(?: (?:on|at|am|le|el|il|op|om))?[^\w([]+(.*)",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\W*(?:By|Von|Par|Por)\s\D{3,60}?(?:[|•·–—,]| -)\s*((?:[^\W\d]+[.,]*\s){0,3}\d.*)", re.IGNORECASE),
+    re.compile(rf"\s*[A-Z]\D{{1,60}}?(?:{_DAY}\s*{_AGENCY}\s?[–—-]|{_AGENCY}[\s–—-]*{_DAY}\s*[/–—-])"),
+    re.compile(r"(?:<\d+>\d? ?)?\W?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s\]]*)"),
+    re.compile(r".{0,60}?\[(\d\d/\w{3}/\d{4}(?::\d\d){3} [+-]\d{4})\]"),
+)
+_HAS_DAY = re.compile(r"\d(?:\d{3}|\d?[/.-]\d\d?[/.-]\d\d)")
+_PART_OF_LINE = re.compile(r"(?:^|[|•·])\s*(.+?)\s*(?=[|•·]|\b(?:by|in)\b|$)")
+_LONGEST_LINE, _LOG_STARTS = 120, "0123456789<[("
+_INSTANTS = tuple(range(946_684_800 * unit, 4_102_444_800 * unit) for unit in (10**3, 10**6, 10**9))
 _SECONDS = range(946_684_800, 2_600_000_000)
+_DIGITS_OF_CLOCKS = range(1990_0101_000000, 2100_0101_000000)
 
 
 def tables_in(text: str) -> Iterator[list[list[str]]]:
@@ -46,12 +69,28 @@ def tables_in(text: str) -> Iterator[list[list[str]]]:
 
 
 def named_values(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values that a text states as XML, and as lines about its last change."""
-    if "</" in text or "/>" in text:
-        for shape in (*_ELEMENT.finditer(text), *_ATTRIBUTE.finditer(text)):
-            yield shape[1], shape[2].strip()
-    for line in _CHANGE_LINE.finditer(text) if "\n" in text else ():
-        yield "updated", line[1].strip()
+    """Yield the names and values that a text states: in XML, in JSON, and in its lines."""
+    for pattern in (_ELEMENT, _OF_CLASS, _TERM) if "</" in text or "/>" in text else ():
+        for shape in pattern.finditer(text):
+            yield shape[1], shape[2].strip().removesuffix("]]")
+    for shape in _VALUE.finditer(text) if "=" in text or '":' in text or "<" in text else ():
+        if name := _NAME_BEFORE.search(text, max(0, shape.start() - 44), shape.start()):
+            yield name[1], shape[shape.lastindex or 0]
+    before = ""
+    for number, line in enumerate(text.splitlines()):
+        if (not number or len(line) <= _LONGEST_LINE or line[0] in _LOG_STARTS) and _HAS_DAY.search(line):
+            byline = f"{before} | " if before[:3] == "By " else ""
+            yield from _named_in_line(without_accents(byline + line)[:_LONGEST_LINE])
+        before = line
+
+
+def _named_in_line(line: str) -> Iterator[tuple[str, str]]:
+    pair = _NAMED_LINE.fullmatch(line)
+    if pair and (not pair[1][0].isupper() or _PRECISE.search(pair[2])):  # `Date: March 7, 2024` is an event's.
+        yield pair[1], pair[2]
+    for shape in filter(None, (pattern.match(line) for pattern in _LINES_OF_CHANGE)):
+        for part in _PART_OF_LINE.finditer(shape[shape.lastindex or 0]):
+            yield "updated", part[1]
 
 
 def heads_of(members: Mapping[str, Any]) -> list[str]:
@@ -74,6 +113,12 @@ def cells_of(row: Any) -> list[Any]:
     return row if isinstance(row, list) else []
 
 
+def seems_instant(value: Any) -> bool:
+    """Return whether a number, or a text that is one, may count from 1970, or be the digits of a day and a clock."""
+    count = _number_of(value)
+    return any(count in counts for counts in (_SECONDS, *_INSTANTS, _DIGITS_OF_CLOCKS))
+
+
 def begin_with_instants(rows: list[Any]) -> bool:
     """Return whether rows without named columns seem to begin with counts since 1970.
 
@@ -89,7 +134,7 @@ def begin_with_instants(rows: list[Any]) -> bool:
 
 def _number_of(count: Any) -> int:
     with suppress(ValueError, OverflowError):
-        return int(count) if type(count) in (int, float) or (type(count) is str and len(count) < 20) else 0
+        return int(float(count)) if type(count) in (int, float) or (type(count) is str and len(count) < 25) else 0
     return 0
 
 

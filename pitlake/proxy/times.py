@@ -15,7 +15,7 @@ from typing import Any
 
 from pitlake.clock import EPOCH, NEW_YORK
 from pitlake.errors import Unreadable
-from pitlake.proxy.names import NO, STRONG, WEAK, is_duration_or_zone, is_unset, kind_of_name, names_change
+from pitlake.proxy.names import COUNT, NO, STRONG, WEAK, is_duration_or_zone, is_unset, kind_of_name, names_change
 from pitlake.proxy.spellings import (
     LONGEST_TIME,
     bare_days,
@@ -24,7 +24,7 @@ from pitlake.proxy.spellings import (
     instants_of,
     plain,
 )
-from pitlake.proxy.tables import NAMING, begin_with_instants, cells_of, heads_of, named_values, tables_in
+from pitlake.proxy.tables import NAMING, begin_with_instants, cells_of, heads_of, named_values, seems_instant, tables_in
 from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
 
 # Sources write 1970-01-01 or an earlier date if they have no date.
@@ -55,9 +55,9 @@ _CODE = re.compile(r"/?(?:new )?([A-Za-z_][\w.]*)\(\s*['\"]?([^()]{1,60}?)['\"]?
 _ZONE_OF_CALL = re.compile(r",\s*tz(?:info)?=[\w.]{1,40}(?:\((?:[^()]|\([^()]{0,60}\)){0,80}\))?")
 _CALL = re.compile(r"\b[A-Za-z_][\w.]{0,40}\([^()]{1,120}\)")
 _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
-_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d(?!\d|.* [A-Za-z])")
+_ISO_DAY = re.compile(r"(?:1[89]|2[01])\d\d-?\d\d-?\d\d(?!\d|.* [A-Za-z])")
 _DIGIT = re.compile(r"\d")
-_COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?(?:[eE]\+?\d\d?)?)(?:[+-]\d{4})?")
+_COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?(?:[eE]\+?\d\d?)?)(?:[+-]\d{4}| \d{1,4})?")
 # JSON, also after `data: ` or in a call such as `callback(…)`.
 _DOCUMENT = re.compile(r"[^{\[\n]{0,40}([{\[].*[}\]])[)\";\s]*", re.DOTALL)
 
@@ -151,6 +151,8 @@ class _Strays:
         """Read a member. inherited: how much the names around it say that it is a time."""
         own = kind_of_name(name) if name else NO
         kind = max(own, inherited)
+        if kind == COUNT and not isinstance(value, list | dict):
+            kind = WEAK if seems_instant(value) else NO
         if isinstance(value, str):
             is_readable = self._text(value, kind)
         elif isinstance(value, dict):
@@ -173,8 +175,9 @@ class _Strays:
             low, high = members["low"], members["high"]
             if type(low) is type(high) is int:
                 return self._number((high << 32) + (low & 0xFFFFFFFF), max(kind, WEAK))
-        is_named = naming and any(isinstance(members[name], str) and kind_of_name(members[name]) for name in naming)
-        inherited = STRONG if is_count else max(kind, WEAK if is_named else NO)
+        named_kind = max([NO, *(kind_of_name(members[name]) for name in naming if isinstance(members[name], str))])
+        own = NO if kind == COUNT and len(members) > 1 else kind  # `sold: {"at": …, "shares": …}`
+        inherited = STRONG if is_count else max(own, min(named_kind, WEAK))
         heads = heads_of(members) if list in map(type, members.values()) else []
         readable = []
         for name, member in members.items():
@@ -187,23 +190,31 @@ class _Strays:
                 self._rows(["time"] if name == "index" else heads, member)
         return not readable or any(readable)
 
-    def _rows(self, heads: list[str], rows: list[Any]) -> None:
+    def _rows(self, heads: list[str], rows: list[Any], most: int = WEAK) -> None:
         """Read the rows of a table by the names of its columns."""
         for row in rows:
             for head, cell in zip(heads, cells_of(row) or [row], strict=False):
                 if (kind := kind_of_name(head)) != NO:
-                    self.read("", cell, min(kind, WEAK))
+                    self.read("", cell, min(kind, most))
 
     def _parts(self, members: dict[str, Any]) -> bool:
         parts = {_PARTS.get(name.lower(), name.lower()): member for name, member in members.items()}
         return self._day(parts.get("year"), parts["month"], parts.get("day"))
 
     def _list(self, name: str, members: list[Any], kind: int) -> bool:
-        if kind != NO and self._day(*members[:3]):
+        if kind > COUNT and self._day(*members[:3]):
             return True
-        if kind == NO and begin_with_instants(members):
-            self._rows(["time"], members)
-        if len(members) == 2 and isinstance(members[0], str) and len(members[0]) <= _LONGEST_NAME:
+        first = members[0] if members else None
+        if kind <= COUNT and isinstance(first, list):
+            pairs = [row[::-1] for row in members if isinstance(row, list) and len(row) == 2]
+            is_last = len(pairs) == len(members) and not any(isinstance(pair[1], str) for pair in pairs)
+            for rows in (members, pairs) if is_last else (members,):
+                self._rows(["time"], rows if begin_with_instants(rows) else [])
+            if len(members) > 1 and all(isinstance(cell, str) for cell in first):
+                self._rows(first, members[1:], STRONG)
+        if len(members) == 2 and isinstance(members[1], str) and type(first) in (int, float) and seems_instant(first):
+            self._rows(["time"], [members] if _COUNT.fullmatch(members[1]) else [])  # a sample of Prometheus
+        if len(members) == 2 and isinstance(first, str) and len(first) <= _LONGEST_NAME:
             self._rows(members[:1], members[1:])
         readable = [self.read(name, member, kind) for member in members]  # Each may state a time.
         return all(readable)
@@ -251,9 +262,13 @@ class _Strays:
         text = spelled.strip()
         if ("{" in text or "[" in text) and self._json(text, kind):
             return True
-        if "\n" in text or "</" in text or "/>" in text:
+        has_digits = len(text) > LONGEST_TIME or _DIGIT.search(text) is not None
+        if has_digits and (
+            ("\n" in text or "<" in text or ")" in text or "/ " in text or "|" in text or '":' in text)
+            or ("=" in text and "://" not in text)
+        ):
             self._tables(text)
-        if stated_times := self.stated(text, kind):
+        if has_digits and (stated_times := self.stated(text, kind)):
             self.instants += [moment for moment in stated_times if moment >= EARLIEST]
             return True
         if kind == NO or is_unset(text):
@@ -276,12 +291,12 @@ class _Strays:
             self.read("", [heads, *rows], NO)
             self._rows(heads, rows)
         for name, spelled in named_values(text):
-            if kind_of_name(name) != NO:
-                self.read("", spelled, WEAK)
+            if (kind := kind_of_name(name)) != NO and spelled != text:
+                self.read("", spelled, min(kind, WEAK))
 
     def stated(self, text: str, kind: int) -> Sequence[datetime]:
         """Return the instants that a text as a whole states."""
-        if len(text) > LONGEST_TIME or not _DIGIT.search(text):
+        if len(text) > LONGEST_TIME:
             return []
         if self._form not in EPOCH_UNITS and (self._form != ISO or _ISO_DAY.match(text)):
             for zone in (self._zone, NEW_YORK):

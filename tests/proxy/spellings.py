@@ -64,6 +64,7 @@ _MONTHS = {
     "lt": "sausio vasario kovo balandžio gegužės birželio liepos rugpjūčio rugsėjo spalio lapkričio gruodžio",
     "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
     "he": "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
+    "th": "มกราคม กุมภาพันธ์ มีนาคม เมษายน พฤษภาคม มิถุนายน กรกฎาคม สิงหาคม กันยายน ตุลาคม พฤศจิกายน ธันวาคม",
     "vi": "1 2 3 4 5 6 7 8 9 10 11 12",
     "fi": "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta"
     " marraskuuta joulukuuta",
@@ -94,6 +95,7 @@ _FOREIGN = {
     **dict.fromkeys(("bg", "ar", "he"), ("{d} {m} {y}",)),
     **dict.fromkeys(("sk", "et"), ("{d}. {m} {y}",)),
     "lt": ("{y} m. {m} {d} d.",),
+    "th": ("{d} {m} {b}", "{d} {m} พ.ศ. {b}", "{b}-{n:02}-{d:02} BE"),
     "vi": ("{d} tháng {m}, {y}", "Ngày {d} tháng {m} năm {y}"),
 }
 # Names under which texts and numbers are times.
@@ -106,7 +108,8 @@ def true_values(moment):
     texts += [label.format(moment.strftime(form)) for label in _LABELLED[:6] for form in _LABELLED_FORMS]
     for language, forms in _FOREIGN.items():
         month = _MONTHS[language].split()[moment.month - 1]
-        texts += [form.format(d=moment.day, m=month, y=moment.year) for form in forms]
+        parts = {"d": moment.day, "m": month, "n": moment.month, "y": moment.year, "b": moment.year + 543}
+        texts += [form.format(**parts) for form in forms]
     texts += [f"{moment:%Y-%m-%d}/{moment:%Y-%m-%d}", f"{moment:%b %d, %Y} - {moment:%b %d, %Y}"]
     pairs = [(("note", "x", "fresh", "v1")[number % 4], text) for number, text in enumerate(texts)]
     seconds = int(moment.timestamp())
@@ -162,7 +165,34 @@ def true_values(moment):
     pairs += [(name, value) for name in ("updated", "edited_at") for value in objects]
     pairs += [("data", value) for value in objects[:5] + objects[16:20]]
     pairs += [("history", {text: 1}) for text in texts[:20]]
-    return pairs
+    names = ("reported", "sold", "last_paid", "expiry", "due_by", "lastupdate", "lastmodifieddate", "created_at_i")
+    pairs += [(name, count) for name in names for count in (*counts[:7], {"N": str(seconds)})]
+    pairs += [
+        ("SQLDATE", counts[8]), ("touched", counts[9]), ("value", [seconds + 0.5, "1"]), ("sent", [seconds, seconds]),
+        ("points", [[1.5, seconds - 9], [2, seconds]]), ("grid", [["Date", "v"], [days + 0.5, 2]]),
+        ("log", f"level=info ts={iso} v=1"), ("updated", f"{seconds}.000000000 1440"),
+    ]  # fmt: skip
+    return pairs + [("body", text) for text in _texts(moment, f"{moment:%B} {moment.day}, {moment.year}")]
+
+
+def _texts(moment, day):
+    """Texts that state when they were published or changed."""
+    iso, mail = moment.isoformat(), f"{moment:%a, %d %b %Y %H:%M:%S +0000}"
+    lines = [
+        f"Published: {day} at 8:05 a.m. ET", f"Published {day} 8:05 AM | Updated {day} 9:05 AM", f"Posted {day} by Jo",
+        f"First published on {day}", f"By Jane Doe | {day} 8:05 AM ET", f"By Jane Doe\n{day}", f"**Published:** {day}",
+        f"Veröffentlicht am {moment:%Y-%m-%d}", f"公開日：{moment:%Y年%m月%d日}", f"发布时间：{moment:%Y-%m-%d}",
+        f"Date: {mail}", f"- title: x\n  updated: {moment:%Y-%m-%d}  # by Jo", f"{iso} INFO x",
+        f"Last-Modified: {mail}", f"---\ntitle: x\ndate: {moment:%Y-%m-%d}\n---",
+        f"a:\n    b:\n      - edited_at: '{iso}'",
+        f"+++\ndate = {iso}\n+++", f"1.2.3.4 - - [{moment:%d/%b/%Y:%H:%M:%S +0000}] GET",
+    ]  # fmt: skip
+    return [f"Northwind falls\n{line}\nShares fell." for line in lines] + [
+        f"NEW YORK, {day} (Reuters) - Northwind falls", f"Bonn, {moment:%d %B %Y} /PRNewswire/ -- Northwind falls",
+        f"SEATTLE--(BUSINESS WIRE)--{day}--Northwind falls", f"ROME / ACCESSWIRE / {day} / Northwind falls",
+        f'<head><meta property="article:published_time" content="{iso}"></head>', f'<p class="date">{day}</p>',
+        f'<script>{{"@type": "A", "dateModified": "{iso}"}}</script>', f"<dt>Published</dt><dd>{day}</dd>",
+    ]  # fmt: skip
 
 
 NO_TIMES = _listed("""

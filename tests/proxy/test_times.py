@@ -227,6 +227,11 @@ def test_a_zone_of_america_may_be_written_by_its_name(zone, hour):
         ("totalTime", 14_400_000), ("lead_time_seconds", 864_000), ("volume_per_day", 30_678_901), ("last_day", 56_789),
         ("averageVolume10Day", 30_678_901), ("time", "iso8601"), ("time", "Before Market"), ("time", "Semi-Annual"),
         ("valid_to_date", "infinity"), ("updated", "never"), ("time", "7-10 business days"), ("time", "1 minute read"),
+        ("reportedRevenue", 1_750_000_000), ("bytes_sent", "1750000000"), ("shares_issued", 1_750_000_000),
+        ("received", 12_345), ("paid", 1999.5), ("sold", "202403"), ("reported", "2024"), ("shipped", 28_467_840),
+        ("speed", 1_750_000_000), ("used", 1_750_000_000), ("uptime", 1_750_000_000), ("candidate", "2024-05"),
+        ("issued", {"shares": 1_750_000_000, "par": 1}), ("quote", [1_750_000_000, "USD"]), ("note", "1402"),
+        ("caps", [[5, 1_708_070_400]]), ("n", 2567), ("film_num", "25850707"), ("last", 1_750_000_000),
         ("time", "< 1 min"), ("date", "TTM"), ("time", "9:30 - 16:00"), ("time", "09:30–16:00 ET"),
     ],
 )  # fmt: skip
@@ -255,6 +260,18 @@ def test_values_in_the_form_of_a_time_that_state_none(value):
     assert stray_instants({"x": value, "t": value}, None) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [
+        ("2567-02-29", "2024-03-01"), ("1402-11-27", "2024-02-17"), ("۱۴۰۲/۱۱/۲۷", "2024-02-17"),
+        (14_021_127, "2024-02-17"), ("1399/12/30", "2021-03-21"), ("27 بهمن ۱۴۰۲", "2024-02-17"),
+        ("1402-02-31", "2023-05-22"), ("1445-08-06", "2024-02-18"), ("27/06/1445 هـ", "2024-01-11"),
+    ],
+)  # fmt: skip
+def test_days_of_other_calendars_are_read_and_an_islamic_one_as_the_day_after_it(value, day):
+    assert [f"{moment:%Y-%m-%d}" for moment in stray_instants({"updated": value}, None)] == [day]
+
+
 def test_a_week_ends_on_its_sunday():
     assert list(map(iso, stray_instants({"week": "2024-W07"}, None))) == ["2024-02-19T05:00:00Z"]
 
@@ -269,6 +286,11 @@ def test_prose_in_other_members_is_not_judged():
     call = "The company will hold its call on 22 February 2024 at 17:00 ET."
     invitation = "Date:   Thursday, February 22, 2024\nTime:   5:00 p.m. ET\nUpdated guidance for March 5, 2024"
     assert stray_instants({"body": call, "note": "It was updated on March 5, 2024.", "text": invitation}, None) == []
+    lines = """Record date: March 15, 2024\nDate: March 7, 2024\nBy March 15, 2024 holders must act
+        Effective March 5, 2024\nPosted a loss in 2024\nNEW YORK, March 1 (Reuters) - It reports on March 7, 2024.
+        The firm (NYSE: NW) holds its call on March 7, 2024 (Thursday).\n<b>Record date:</b> March 15, 2024</li>
+        https://e.org/?ts=1718202441&x=1\nUpdated guidance for March 5, 2024\nCreated jobs: 2024""".splitlines()
+    assert [line for line in lines if stray_instants({"text": f"{line}\nx"}, None)] == []
 
 
 def test_a_time_of_the_same_day_is_read_to_the_minute():
