@@ -21,12 +21,12 @@ from bench.figures import figure, met
         ({"value": 4.0, "ratio": 9.0, "aim": "≤ 5 ms"}, True),
     ],
 )
-def test_an_aim_is_the_ratio_s_or_the_value_s_where_it_has_a_unit(reply, expected):
+def test_an_aim_is_compared_with_the_ratio_unless_it_has_a_unit(reply, expected):
     value = reply.pop("value")
     assert met(figure("what", value, "ms", **reply)) is expected
 
 
-def test_figures_are_kept_part_by_part(tmp_path, monkeypatch, capsys):
+def test_the_bench_saves_figures_by_part_and_reports_missed_aims(tmp_path, monkeypatch, capsys):
     parts = {"gate": [figure("alone", 1.0, "s", aim="≤ 0.5")], "open": [figure("new T", 2.0, "ms")]}
     for name, figures in parts.items():
         monkeypatch.setattr(f"bench.{name}.run", lambda figures=figures, **_: figures)
@@ -36,6 +36,6 @@ def test_figures_are_kept_part_by_part(tmp_path, monkeypatch, capsys):
     assert "0 of 1 aims met\nmissed: alone (≤ 0.5)" in capsys.readouterr().out
 
 
-def test_a_part_that_is_not_there_is_one_line(capsys):
+def test_an_unknown_part_is_refused_in_one_line(capsys):
     assert bench.main(["nowhere"]) == 2
     assert capsys.readouterr().err.startswith("part: there is no nowhere; choose from ")

@@ -73,7 +73,7 @@ def test_every_chart_is_well_formed_and_lies_within_its_size(charts):
             assert [c for c in corners if not (0 <= float(c[0]) <= width and 0 <= float(c[1]) <= height)] == []
 
 
-def test_nothing_is_drawn_of_nothing():
+def test_charts_of_too_few_values_are_empty():
     assert not sparkline([1.0], "one value")
     assert not any(line_chart([], T, FULL_WIDTH, "none"))
     assert not any(vintage_chart([], T.date(), T, LONG_LABELS))
@@ -81,7 +81,7 @@ def test_nothing_is_drawn_of_nothing():
     assert not list(drawn(bar_chart([], "none")))
 
 
-def test_a_line_ends_at_its_instant_and_says_its_values():
+def test_a_line_chart_ends_at_its_as_of_and_its_label_states_the_values():
     wide, narrow = line_chart(DAYS, T, FULL_WIDTH, "Closes", levels=[Level("stop", 40.0, "bad")])
     assert positions(wide, "k-t") == [FULL_WIDTH[0].width - FULL_WIDTH[0].right]
     assert drawn(wide).get("aria-label") == (
@@ -100,14 +100,14 @@ def test_steps_hold_a_value_until_the_next_one_and_the_last_until_t():
     assert y3 < y1
 
 
-def test_a_vintage_that_repeats_a_value_is_hollow():
+def test_a_vintage_that_repeats_the_previous_value_has_a_hollow_dot():
     day = date(2024, 3, 31)
     rows = [(day, T - timedelta(days=9 - number), value) for number, value in enumerate((5.0, 5.0, 6.0))]
     dots = [dot.get("class") for dot in drawn(vintage_chart(rows, day, T, LONG_LABELS)[0]).iter("circle")]
     assert dots == ["k-dot t", "k-dot hollow", "k-dot t"]
 
 
-def test_days_after_t_are_dashed_with_hollow_dots_and_t_is_where_it_is():
+def test_days_after_t_are_dashed_with_hollow_dots_beyond_the_line_at_t():
     ahead = [(T.date() + timedelta(days=days), 7.0 + days) for days in (30, 60)]
     chart = line_chart([*DAYS, *ahead], T, FULL_WIDTH, "Estimates")[0]
     assert [line.get("class") for line in drawn(chart).iter("polyline")] == ["k-line", "k-line alt"]
@@ -120,21 +120,21 @@ def test_days_after_t_are_dashed_with_hollow_dots_and_t_is_where_it_is():
     assert positions(whole, "k-t") == [FULL_WIDTH[0].with_room_for([30.0]).x(0)]
 
 
-def test_new_values_stand_beside_their_dots_unless_they_would_overlap():
+def test_new_values_are_labelled_beside_their_dots_unless_they_would_overlap():
     day = date(2024, 3, 31)
     rows = [(day, T - timedelta(days=days), value) for days, value in ((90, 5.0), (60, 5.0), (30, 6.0), (29, 7.0))]
     texts = [text.text for text in drawn(vintage_chart(rows, day, T, LONG_LABELS)[1]).iter("text")]
     assert [text for text in texts if text in "567"] == ["7", "5"]
 
 
-def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():
+def test_slider_marks_do_not_change_with_events_after_t():
     year = date(2024, 1, 1), date(2024, 12, 31)
     marks = slider_marks(*year, T, [T - timedelta(days=9), T])
     assert marks == slider_marks(*year, T, [T - timedelta(days=9), T, T + timedelta(days=1)])
     assert marks.count("k-mark") == 2
 
 
-def test_the_parts_of_a_bar_stand_on_each_other():
+def test_the_parts_of_a_bar_are_stacked():
     chart = bar_chart([Bar("2024-01", (("rows", 30), ("revisions", 10))), Bar("<2>", (("rows", 20),))], "Rows & more")
     rects = [(r.get("class"), float(r.get("y")), float(r.get("height"))) for r in drawn(chart).iter("rect")]
     assert rects == [("rows", 25, 75), ("revisions", 0, 25), ("rows", 50, 50)]
@@ -145,7 +145,7 @@ def test_the_parts_of_a_bar_stand_on_each_other():
     ("low", "high"),
     [(105.0, 105.0), (0.0, 0.0), (-3.0, 2.0), (1e9, 1.1e12), (0.01, 0.02), (-5.0, -5.0), (0, 4e-9), (0, 40), (0, 39.9)],
 )
-def test_a_scale_reaches_from_below_to_above_and_has_room(low, high):
+def test_axis_ticks_enclose_the_values_and_stay_few(low, high):
     marks = ticks(low, high)
     assert marks[0] <= low
     assert marks[-1] >= high
@@ -160,7 +160,7 @@ def test_a_long_value_has_room_beside_its_chart():
         assert [value for x, value in values if float(x) < 6 * len(value)] == []
 
 
-def test_numbers_and_days_are_as_people_read_them():
+def test_numbers_and_days_are_formatted_for_people():
     texts = [number_text(value) for value in (26_044e6, 1.5, 1234.56789, 3, True, None)]
     assert texts == ["26,044 m", "1.50", "1,234.5679", "3", "True", "None"]
     assert (day_text(date(2024, 3, 4)), day_text(None)) == ("4 Mar 2024", "")

@@ -42,7 +42,7 @@ def test_an_instant_survives_being_written_and_read(moment):
         (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00Z"),
     ],
 )
-def test_there_is_one_spelling(moment, text):
+def test_an_instant_is_written_in_utc_with_a_z(moment, text):
     assert clock.iso(moment) == text
 
 
@@ -57,7 +57,7 @@ def test_there_is_one_spelling(moment, text):
         ("2024-11-03 02:00 America/New_York", "2024-11-03T07:00:00Z"),
     ],
 )
-def test_a_local_time_has_its_zone_s_name(text, utc):
+def test_a_local_time_with_a_zone_name_is_converted_to_utc(text, utc):
     assert clock.iso(clock.instant(text)) == utc
 
 
@@ -80,19 +80,19 @@ def test_a_local_time_has_its_zone_s_name(text, utc):
         ("0001-01-01T04:56:01.999999Z", "out_of_range"), (datetime.min.replace(tzinfo=UTC), "out_of_range"),
     ],
 )  # fmt: skip
-def test_what_is_no_instant_is_refused_by_the_name_of_its_fault(bad, fault):
+def test_an_invalid_instant_is_refused_and_the_error_names_the_fault(bad, fault):
     assert fault in FAULTS
     assert fault_of(lambda: clock.instant(bad)) == fault
 
 
-def test_every_instant_that_is_taken_has_a_day_in_new_york():
+def test_every_accepted_instant_has_a_new_york_day():
     first = clock.instant("0001-01-01T04:56:02Z")
     assert clock.new_york_day(first) == date.min
     with pytest.raises(BadInput, match=r"^pit: before the year 1"):
         clock.instant(clock.iso(first - timedelta(microseconds=1)), "pit")
 
 
-def test_a_refusal_names_the_field_and_what_to_type_and_no_value():
+def test_an_error_names_the_field_and_what_to_type_but_shows_no_value():
     with pytest.raises(BadInput, match=r"^observed_at: a date without .*; give an ISO-8601 instant such as ") as caught:
         clock.instant("1987-10-19", "observed_at")
     assert "1987" not in str(caught.value)
@@ -100,11 +100,11 @@ def test_a_refusal_names_the_field_and_what_to_type_and_no_value():
 
 
 @pytest.mark.parametrize("use", [clock.iso, clock.micros, clock.new_york_day, clock.new_york_month])
-def test_nothing_takes_a_naive_datetime_for_local_time(use):
+def test_a_naive_datetime_is_never_taken_as_local_time(use):
     assert fault_of(lambda: use(datetime.fromisoformat("2024-02-15T16:00:00"))) == "naive"
 
 
-def test_a_time_zone_that_knows_no_offset_is_none():
+def test_a_datetime_whose_zone_has_no_offset_is_naive():
     class Lost(tzinfo):
         def utcoffset(self, moment):
             return None
@@ -125,7 +125,7 @@ def test_a_pandas_timestamp_becomes_a_plain_datetime():
     assert clock.iso(read) == "2024-02-15T21:00:00.000001Z"
 
 
-def test_the_edges_of_time_are_refused_not_crossed():
+def test_conversions_beyond_the_calendar_are_refused():
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     assert fault_of(lambda: clock.new_york_day(first)) == "out_of_range"
     assert clock.new_york_day(last) == date.max
@@ -136,7 +136,7 @@ def test_the_edges_of_time_are_refused_not_crossed():
 @given(st.dates(date(1, 1, 2), date(9999, 12, 30)))
 @example(SPRING)
 @example(AUTUMN)
-def test_a_new_york_day_holds_its_first_microsecond_and_not_its_end(day):
+def test_a_new_york_day_includes_its_start_and_excludes_its_end(day):
     start, end = clock.start_of_new_york_day(day), clock.end_of_new_york_day(day)
     tick = timedelta(microseconds=1)
     assert clock.new_york_day(start) == day == clock.new_york_day(end - tick)
@@ -145,7 +145,7 @@ def test_a_new_york_day_holds_its_first_microsecond_and_not_its_end(day):
 
 
 @pytest.mark.parametrize(("day", "hours"), [(SPRING, 23), (AUTUMN, 25), (date(2024, 7, 4), 24)])
-def test_days_on_which_the_clocks_change_are_as_long_as_they_were(day, hours):
+def test_days_of_clock_changes_last_23_or_25_hours(day, hours):
     assert clock.end_of_new_york_day(day) - clock.start_of_new_york_day(day) == timedelta(hours=hours)
 
 
@@ -159,25 +159,25 @@ def test_the_hours_around_both_clock_changes_are_read_in_order():
     assert [clock.new_york_day(moment) for moment in moments] == [SPRING, SPRING, AUTUMN, AUTUMN, AUTUMN]
 
 
-def test_an_ambiguous_wall_clock_is_told_apart_by_its_fold():
+def test_an_ambiguous_wall_clock_time_is_resolved_by_its_fold():
     first, second = (datetime(2024, 11, 3, 1, 30, tzinfo=clock.NEW_YORK, fold=fold) for fold in (0, 1))
     assert clock.instant(second) - clock.instant(first) == timedelta(hours=1)
 
 
-def test_the_month_is_new_yorks():
+def test_the_month_is_that_of_new_york_time():
     assert clock.new_york_month(clock.instant("2024-03-01T04:59:59Z")) == "2024-02"
     assert clock.new_york_month(clock.instant("2024-03-01T05:00:00Z")) == "2024-03"
     assert clock.new_york_month(clock.instant("0101-03-02T05:00:00Z")) == "0101-03"
 
 
-def test_now_is_aware_and_goes_on():
+def test_now_is_in_utc_and_never_goes_back():
     readings = [clock.now() for _ in range(3)]
     assert every(later >= earlier for earlier, later in pairwise(readings))
     assert {reading.tzinfo for reading in readings} == {UTC}
 
 
 @pytest.mark.parametrize("spelled", [str, clock.instant], ids=["text", "datetime"])
-def test_what_a_door_is_asked_as_of_has_passed(monkeypatch, spelled):
+def test_an_as_of_after_now_is_refused(monkeypatch, spelled):
     at = "2024-05-29T21:00:00.000001Z"
     monkeypatch.setattr(clock, "now", lambda: clock.instant(at))
     assert clock.past(spelled(at)) == clock.instant(at)

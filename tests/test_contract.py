@@ -61,17 +61,17 @@ def test_a_contract_that_contradicts_itself_is_refused(changes, problem):
 
 
 @pytest.mark.parametrize(("group", "partitioned"), [("graph", True), ("external", False), ("drops", False)])
-def test_only_datasets_of_the_graph_cover_days_by_default(group, partitioned):
+def test_only_graph_datasets_are_partitioned_by_default(group, partitioned):
     assert replace(PLAYS, group=group, partitioned=None).partitioned is partitioned
     assert replace(PLAYS, group=group, partitioned=not partitioned).partitioned is not partitioned
 
 
 @pytest.mark.parametrize("column", ["", "available_at", "updated"])
-def test_a_source_may_date_its_changes(column):
+def test_revised_at_may_be_empty_or_name_an_instant_column(column):
     assert replace(PLAYS, revised_at=column).revised_at == column
 
 
-def test_what_follows_from_a_contract_is_in_order():
+def test_derived_columns_and_schema_are_in_the_documented_order():
     assert PLAYS.identity == PLAYS.key
     assert PLAYS.arrow_schema.names == [
         "song",
@@ -94,7 +94,7 @@ def test_what_follows_from_a_contract_is_in_order():
     assert [field.nullable for field in PLAYS.arrow_schema][:2] == [False, True]
 
 
-def test_a_column_that_proves_an_instant_is_shown_and_is_no_content():
+def test_a_proof_column_is_shown_to_agents_but_is_not_content():
     proven = replace(PLAYS, **with_column(name="rule", proof=True))
     assert "rule" in proven.agent_columns
     assert proven.content_columns == PLAYS.content_columns
@@ -109,12 +109,12 @@ def test_every_column_that_says_how_an_instant_was_proven_is_marked_as_proof():
             assert column.proof or not PROVES.fullmatch(column.name), (dataset.name, column.name)
 
 
-def test_agents_never_get_the_lakes_own_clock_or_hash():
+def test_agents_never_see_the_lakes_clock_or_hash():
     for dataset in all_datasets().values():
         assert not {"observed_at", "content_hash"} & set(dataset.agent_columns)
 
 
-def test_what_is_named_by_hindsight_is_hindsight_and_so_is_its_evidence():
+def test_evidence_is_hindsight_when_a_key_column_is():
     names = replace(PLAYS, knowable={"song": "hindsight", "credits": "lake"})
     assert names.hindsight == {"song", "evidence"}
     assert replace(PLAYS, knowable={"credits": "hindsight"}).hindsight == {"credits"}
@@ -126,13 +126,13 @@ STATED_BY_THE_FILING = {"universe_events"}
 NAMES = re.compile("tickers?|symbols?|company_name|entities|exchange|transcript_id")
 
 
-def test_every_name_in_every_contract_is_borne_then_or_said_to_be_hindsight():
+def test_every_name_column_is_of_its_time_or_marked_as_hindsight():
     for dataset in all_datasets().values():
         names = {column.name for column in dataset.columns if NAMES.fullmatch(column.name)}
         assert names <= dataset.hindsight or dataset.name in DATED_BY_A_LOOK | STATED_BY_THE_FILING, dataset.name
 
 
-def test_the_dictionary_says_of_each_dataset_what_evidence_and_the_source_tag_hold():
+def test_the_dictionary_explains_evidence_and_source_tag_of_each_dataset():
     for dataset in all_datasets().values():
         columns = {column.name: column.meaning for column in dictionary.agent_columns(dataset)}
         assert ("graph label and id" in columns["evidence"]) == (dataset.group == "graph")

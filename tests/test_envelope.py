@@ -58,7 +58,7 @@ def refusal_of(rows, gaps=(), as_of=AS_OF):
     ],
     ids=repr,
 )  # fmt: skip
-def test_a_value_is_said_in_strict_json(value, expected):
+def test_values_are_written_as_strict_json(value, expected):
     assert item(value=value)["value"] == expected
     assert json.loads(json.dumps(expected, allow_nan=False)) == expected
 
@@ -68,7 +68,7 @@ def test_a_value_is_said_in_strict_json(value, expected):
     [object(), {1: 1, "1": 2}, {None: 1}, {(1,): 1}, "\ud800", {"\udfff": 1}, 1 << 5000, {1, 2}, iter([]), 1j],
     ids=lambda value: type(value).__name__,
 )
-def test_what_json_cannot_say_is_refused_by_the_name_of_its_column(value):
+def test_a_value_json_cannot_express_is_refused_and_its_column_named(value):
     with pytest.raises(BadInput, match=r"^rows: .*secret_column|^rows: a name"):
         item(secret_column=value)
 
@@ -100,12 +100,12 @@ def test_every_envelope_is_one_strict_json_text(value):
     assert to_json(json.loads(text)) == text
 
 
-def test_equal_envelopes_give_equal_bytes_whatever_the_order_of_their_keys():
+def test_the_order_of_keys_does_not_change_an_envelopes_bytes():
     backwards = dict(reversed((ROW | {"ticker": "QBG"}).items()))
     assert to_json(envelope([ROW | {"ticker": "QBG"}], [], AS_OF)) == to_json(envelope([backwards], [], AS_OF))
 
 
-def test_a_row_public_at_the_very_as_of_leaves_and_a_later_one_does_not():
+def test_a_row_public_exactly_at_the_as_of_is_returned_and_a_later_row_refused():
     assert item()["available_at"] == iso(AS_OF)
     refused = refusal_of([ROW, ROW | {"available_at": AS_OF + TICK}])
     assert (refused.code, refused.detail.split()[0]) == ("PIT_VIOLATION_GT_CUTOFF", "data[1]")
@@ -124,7 +124,7 @@ def test_a_row_public_at_the_very_as_of_leaves_and_a_later_one_does_not():
         (ROW | {"nested": [{"session_sector": None}]}, "PIT_FORBIDDEN_FIELD"),
     ],
 )
-def test_one_bad_row_keeps_the_whole_answer_back(row, code):
+def test_a_single_bad_row_withholds_the_whole_answer(row, code):
     assert code in CODES
     refused = refusal_of([ROW, row])
     assert refused.code == code
@@ -132,12 +132,12 @@ def test_one_bad_row_keeps_the_whole_answer_back(row, code):
 
 
 @pytest.mark.parametrize("as_of", [None, datetime.fromisoformat("2024-02-15"), "2024-02-15", ""])
-def test_an_envelope_needs_the_instant_it_is_judged_by(as_of):
+def test_an_envelope_requires_a_valid_as_of(as_of):
     with pytest.raises(BadInstant):
         envelope([], [], as_of)
 
 
-def test_open_mode_is_asked_for_by_name_and_judged_by_no_instant():
+def test_an_open_mode_envelope_is_not_checked_against_an_as_of():
     payload = open_envelope([{"daily_stock": 1.5, "available_at": AS_OF + TICK}], [GAP])
     assert payload == {"data": [{"daily_stock": 1.5, "available_at": "2024-02-15T21:00:00.000001Z"}], "gaps": [GAP]}
 
@@ -160,7 +160,7 @@ def test_a_gap_of_no_known_type_or_without_a_reason_is_refused(kind, reason):
 @pytest.mark.parametrize(
     "gap", [{}, {"type": "no_data"}, {"type": "no_data", "reason": 5}, GAP | {"gap_type": "no_data"}]
 )
-def test_a_gap_that_is_none_is_refused(gap):
+def test_a_malformed_gap_is_refused(gap):
     with pytest.raises(BadInput, match=r"^gaps: "):
         envelope([], [gap], AS_OF)
 
@@ -171,7 +171,7 @@ def test_a_row_of_the_gaps_view_is_a_gap():
     assert gap == {"dataset": "news", "type": "unverifiable", "reason": "no timestamp", "available_at": iso(AS_OF)}
 
 
-def test_a_gap_that_tells_of_the_future_keeps_the_answer_back():
+def test_a_gap_from_after_the_as_of_or_with_a_forbidden_field_withholds_the_answer():
     assert refusal_of([], [GAP | {"available_at": AS_OF + TICK}]).code == "PIT_VIOLATION_GT_CUTOFF"
     assert refusal_of([], [GAP | {"hourly_macro": 1}]).code == "PIT_FORBIDDEN_FIELD"
 
@@ -180,18 +180,18 @@ def items(rows, newest, *, proven=True):
     return [Provenance(proven, newest).item(row) for row in rows]
 
 
-def test_a_computed_row_bears_the_newest_instant_and_no_proof():
+def test_a_computed_row_has_the_newest_input_instant_and_no_provenance():
     rows = [{"mean": 1.5}, {"mean": 2} | ROW | {"Evidence": "e"}, {"mean": 3, "Computed": False}]
     display = envelope(items(rows, AS_OF, proven=False), [], AS_OF)["data"]
     assert display == [{"mean": mean, "computed": True, "newest_input_at": iso(AS_OF)} for mean in (1.5, 2, 3)]
 
 
-def test_a_row_of_a_view_without_its_clock_is_a_computed_one():
+def test_a_row_without_an_available_at_counts_as_computed():
     row = {"title": "x", "available_at": None, "available_at_source": None}
     assert items([row], AS_OF) == [{"title": "x", "computed": True, "newest_input_at": AS_OF}]
 
 
-def test_a_row_with_a_clock_of_its_own_keeps_it():
+def test_a_row_with_its_own_available_at_and_source_is_unchanged():
     own = ROW | {"available_at": AS_OF - timedelta(days=1), "evidence": "e"}
     assert items([own], AS_OF) == [own]
     refused = refusal_of(items([{"available_at": AS_OF}], AS_OF))
@@ -201,7 +201,7 @@ def test_a_row_with_a_clock_of_its_own_keeps_it():
 @pytest.mark.parametrize(
     ("newest", "code"), [(None, "PIT_MISSING_AVAILABLE_AT"), (AS_OF + TICK, "PIT_VIOLATION_GT_CUTOFF")]
 )
-def test_a_newest_instant_that_proves_nothing_lets_nothing_out(newest, code):
+def test_a_missing_or_later_newest_input_instant_withholds_the_answer(newest, code):
     assert refusal_of(items([{"n": 1}], newest)).code == code
 
 
@@ -232,7 +232,7 @@ def test_the_gate_judges_a_computed_item_by_its_newest_input(item, code):
     assert (verdict and verdict.code) == code
 
 
-def test_what_duckdb_answers_leaves_as_strict_json():
+def test_duckdb_values_of_every_type_become_strict_json():
     table = duckdb.sql("""
         SELECT TIMESTAMPTZ '2024-02-15 16:00:00-05' AS available_at, 'edgar_accepted' AS available_at_source,
           'nan'::DOUBLE AS nan, sum(5)::HUGEINT AS huge, 1.10::DECIMAL(9, 2) AS price, DATE '2024-01-31' AS day,
@@ -251,7 +251,7 @@ def test_what_duckdb_answers_leaves_as_strict_json():
 
 
 @pytest.mark.parametrize("sql", ["MAP {'daily_stock': 1}", "{'Daily_Stock': 1}", "[MAP {'a': {'hourly_macro': 1}}]"])
-def test_a_forbidden_key_of_a_map_or_struct_does_not_pass_for_a_value(sql):
+def test_a_forbidden_key_inside_a_map_or_struct_is_refused(sql):
     table = duckdb.sql(f"SELECT {sql} AS x").to_arrow_table()
     assert refusal_of(items(rows_of(table), AS_OF)).code == "PIT_FORBIDDEN_FIELD"
 

@@ -23,7 +23,7 @@ def drawn():
             yield branch[2], above[depth - 1] if depth else "Exception"
 
 
-def test_the_docstring_draws_the_tree_as_it_is():
+def test_the_docstring_draws_the_actual_error_tree():
     assert dict(drawn()) == {kind.__name__: kind.__base__.__name__ for kind in TREE}
 
 
@@ -44,7 +44,7 @@ def made(kind):
 
 @pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy], ids=["pickle", "copy"])
-def test_an_error_keeps_its_class_message_and_fields_on_the_way(kind, way):
+def test_an_error_keeps_its_class_message_and_fields_when_pickled_or_copied(kind, way):
     error = made(kind)
     arrived = way(error)
     assert type(arrived) is kind

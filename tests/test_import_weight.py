@@ -79,7 +79,7 @@ PYTHONS = dict(pythons())
 
 
 @pytest.mark.parametrize("python", PYTHONS.values(), ids=PYTHONS)
-def test_the_rules_run_without_anything_installed_and_judge_alike_in_every_python(python):
+def test_the_gate_rules_need_no_packages_and_agree_in_every_python(python):
     answer = run(python, "-S")
     assert tuple(answer["version"]) >= OLDEST
     expected = [rules.check_text(json.dumps(call), PIT) for call in CALLS]
@@ -87,13 +87,13 @@ def test_the_rules_run_without_anything_installed_and_judge_alike_in_every_pytho
     assert len({verdict and verdict.code for verdict in expected}) > 6
 
 
-def test_importing_the_rules_loads_nothing_heavy_where_everything_is_installed():
+def test_importing_the_rules_loads_no_heavy_module():
     modules = run(sys.executable)["modules"]
     assert not HEAVY & {name.partition(".")[0] for name in modules}
     assert [name for name in modules if name.startswith("pitlake")] == ["pitlake", "pitlake.gate", "pitlake.gate.rules"]
 
 
-def test_a_copy_of_the_rules_file_alone_is_the_whole_gate(tmp_path):
+def test_the_rules_file_works_as_a_standalone_copy(tmp_path):
     copy = shutil.copy(rules.__file__, tmp_path / "gate_rules.py")
     program = "import gate_rules; print(gate_rules.check_text('{}', '2024-02-15').code)"
     environment = {"PYTHONPATH": str(Path(copy).parent), "PATH": os.environ["PATH"]}
@@ -103,7 +103,7 @@ def test_a_copy_of_the_rules_file_alone_is_the_whole_gate(tmp_path):
     assert outcome.stdout == "PIT_INVALID_PIT\n"
 
 
-def test_the_public_names_are_these():
+def test_pitlake_exports_exactly_its_public_names():
     assert pitlake.__all__ == [
         "Lake",
         "PitlakeError",
@@ -120,6 +120,6 @@ def test_the_public_names_are_these():
     assert every(getattr(pitlake, name).__module__.startswith("pitlake.") for name in pitlake.__all__)
 
 
-def test_a_name_that_is_not_public_is_not_there():
+def test_a_name_that_is_not_public_raises_attribute_error():
     with pytest.raises(AttributeError, match="session_secret"):
         _ = pitlake.session_secret

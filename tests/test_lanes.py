@@ -20,7 +20,7 @@ def test_a_test_above_the_limit_is_slow(tmp_path):
     assert lanes.record(folder) == {"a.py::two": lanes.LIMIT + 0.6, "b.py": 4.5}
 
 
-def test_a_fixture_is_shared_out_among_the_fast_tests_that_use_it(tmp_path):
+def test_a_fixtures_cost_is_divided_among_the_fast_tests_that_use_it(tmp_path):
     fixture = {"fixture": "lake", "cost": 6.0}
     few = written(tmp_path, fixture, ran("a.py::one", 0.1, "lake"), ran("a.py::two", 0.1))
     assert lanes.record(few) == {"a.py::one": 3.0}
@@ -28,7 +28,7 @@ def test_a_fixture_is_shared_out_among_the_fast_tests_that_use_it(tmp_path):
     assert lanes.record(many) == {}
 
 
-def test_what_needs_a_costly_fixture_is_slow_however_many_share_it(tmp_path):
+def test_tests_of_a_costly_fixture_are_slow_however_many_share_it(tmp_path):
     fixture = {"fixture": "world", "cost": 2.1 * lanes.FIXTURE_LIMIT}
     folder = written(tmp_path, fixture, *(ran(f"a.py::{number}", 0.1, "world") for number in range(90)))
     assert set(lanes.record(folder)) == {"a.py"}

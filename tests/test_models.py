@@ -31,7 +31,7 @@ def lake(tmp_path_factory):
     return small(tmp_path_factory.mktemp("models") / "lake")
 
 
-def test_each_statement_has_a_day_and_a_page_of_its_maker():
+def test_each_training_statement_has_a_date_and_a_page_of_the_models_maker():
     hosts = {"github.com", "huggingface.co", "ai.azure.com", "platform.claude.com"}
     for row in ROWS:
         assert re.compile(row["family"])
@@ -58,11 +58,11 @@ def test_each_statement_has_a_day_and_a_page_of_its_maker():
         ("claude-of-others", None),
     ],
 )
-def test_a_model_is_found_by_its_maker_s_names_alone(name, day):
+def test_a_model_is_found_only_by_its_makers_names(name, day):
     assert (published(name).trained_to or None) == (day and date.fromisoformat(day))
 
 
-def test_a_knowledge_cut_off_is_not_the_end_of_the_training_data_so_the_release_counts():
+def test_a_knowledge_cut_off_is_not_the_end_of_training_so_the_release_date_counts():
     opus = published("claude-opus-5")
     assert (opus.trained_to, opus.is_stated) == (date(2026, 7, 24), False)
     verdict, reason = opus.judge(datetime(2026, 7, 1, tzinfo=timezone.utc))
@@ -86,7 +86,7 @@ def test_without_a_model_a_receipt_has_no_verdict(lake):
     assert (question.model, question.exposure) == (None, None)
 
 
-def test_what_is_required_to_be_clean_is_refused_at_each_instant_it_is_asked_for(lake):
+def test_require_clean_refuses_a_model_that_is_exposed_or_unknown(lake):
     early = "2023-06-01T00:00:00Z"
     with pytest.raises(
         BadInput, match=r"was trained after 2023-06-01: its maker states that its pretraining data ends"
@@ -103,7 +103,7 @@ def test_what_is_required_to_be_clean_is_refused_at_each_instant_it_is_asked_for
         pitlake.connect(LATER, lake=lake, model=LLAMA, require="partial")
 
 
-def test_the_command_line_says_the_verdict_and_refuses(lake, capfd):
+def test_the_command_line_states_the_verdict_and_refuses_an_exposed_model(lake, capfd):
     question = ["query", SQL, "--lake", lake.location, "--for-model", LLAMA, "--isolation", "in_process"]
     assert invoke([*question, "--as-of", LATER]) == 0
     assert f"clean: {LLAMA} was not trained after 2024-05-01" in capfd.readouterr().err
@@ -133,7 +133,7 @@ def test_an_mcp_answer_has_the_verdict_and_an_earlier_pit_is_refused(lake):
     assert "was trained after 2023-06-01" in refused.content[0].text
 
 
-def test_the_registry_of_the_lake_goes_before_what_makers_publish(tmp_path):
+def test_the_lakes_model_registry_takes_precedence_over_published_dates(tmp_path):
     own = small(tmp_path / "lake")
     row = {"source": "https://x.example/card", "available_at": datetime(2024, 3, 1, tzinfo=timezone.utc)}
     publish(own, "model_registry", [row | {"model": "my-model", "knowledge_cutoff": date(2024, 2, 29)},

@@ -243,15 +243,14 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
     """Yield every day since a year that a text names, in any usual spelling, and the first day of every such month."""
     years = [year for year in _YEAR.finditer(text) if int(year[0]) >= first_year]
     has_short_year = bool(_HAS_SHORT_YEAR.search(text))
-    if not years and not has_short_year:
-        return
     if has_short_year:
         yield from _read(text, _SHORT_DAYS, first_of_month=True)
-    elif not _LONG_GAP.search(text):
+    elif years and not _LONG_GAP.search(text):
         text = _around(text, years)
     if years:
         yield from _read(text, (*_NUMBERED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
-    yield from _read(text, _NAMED_DAYS, first_of_month=True)
+    if years or has_short_year:
+        yield from _read(text, _NAMED_DAYS, first_of_month=True)
 
 
 def _around(text: str, years: list[re.Match[str]]) -> str:

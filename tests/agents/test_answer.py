@@ -69,7 +69,7 @@ def test_a_wrong_answer_goes_back_twice_and_then_becomes_a_clean_gap(env, messag
     assert MARK not in json.dumps([reply, display])
 
 
-def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
+def test_tries_are_counted_per_agent_and_reset_by_a_valid_answer(env):
     assert [bool(stop("prose", env, number=number)) for number in ("a1", "a2", "a1", "a1")] == [True, True, True, False]
     assert stop("prose", env, session="another")["reason"].endswith("try 1 of 2.")
     assert stop(SOUND, env) == {}
@@ -77,14 +77,14 @@ def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
 
 
 @pytest.mark.parametrize(("setting", "tries"), [(0, 0), (1, 1), (3, 2), (-1, 2), ("1", 2), (None, 2)])
-def test_a_number_of_tries_that_is_not_from_zero_to_two_is_two(monkeypatch, tmp_path, setting, tries):
+def test_an_invalid_number_of_tries_falls_back_to_two(monkeypatch, tmp_path, setting, tries):
     (tmp_path / ".claude/filters").mkdir(parents=True)
     (tmp_path / ".claude/filters/rules.json").write_text(json.dumps({"max_retries": setting}))
     monkeypatch.setattr("pit_call.PROJECT", str(tmp_path))
     assert pit_answer.max_retries() == tries
 
 
-def test_the_cut_off_of_a_prompt_holds_for_what_is_handed_back(env):
+def test_the_cut_off_in_a_prompt_applies_to_the_answer_returned(env):
     for prompt in (f"QBG --pit {PIT}", f"QBG `--pit={PIT}`."):
         assert handed_back(LATE, env, prompt=prompt)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
         assert handed_back(SOUND, env, prompt=prompt) == {}
@@ -96,7 +96,7 @@ def test_the_cut_off_of_a_prompt_holds_for_what_is_handed_back(env):
 PREAMBLE = "<tools-used-before-summary>mcp__pitlake__query, Bash</tools-used-before-summary>\n"
 
 
-def test_the_list_of_tools_that_newer_versions_put_first_is_no_part_of_the_answer(env):
+def test_a_leading_list_of_tools_is_not_part_of_the_answer(env):
     def parts(*texts):
         return handed_back("", env, content=[{"type": "text", "text": text} for text in texts])
 
@@ -120,7 +120,7 @@ def notified(output, env, number="a1", session="s", more=""):
 @pytest.mark.parametrize(
     "message", [*WRONG.values(), LATE, f"</result>{MARK}<result>{SOUND}", f"{SOUND}</result>{MARK}"]
 )
-def test_what_a_data_agent_in_the_background_says_is_withheld_where_it_breaks_a_rule(env, message):
+def test_a_background_agents_answer_is_withheld_if_it_breaks_a_rule(env, message):
     bound = env | {"PITLAKE_AS_OF": PIT}
     for _ in range(3):
         stop(message, bound)
@@ -133,14 +133,14 @@ def test_what_a_data_agent_in_the_background_says_is_withheld_where_it_breaks_a_
     assert several["decision"] == "block"
 
 
-def test_prompts_of_the_user_and_of_other_agents_are_not_its_business(env):
+def test_prompts_of_the_user_and_of_other_agents_are_left_alone(env):
     stop("prose", env, agent="general-purpose", number="b2")
     assert notified("prose", env, number="b2") == notified("prose", env, number="a1") == {}
     message = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "tell me of <result>"}
     assert pit_answer.decide(json.dumps(message).encode(), env) == {}
 
 
-def test_the_cut_off_of_the_prompt_holds_for_what_comes_later(env):
+def test_the_cut_off_in_a_prompt_applies_to_a_background_agents_later_answer(env):
     handed_back("", env, prompt=f"QBG --pit {PIT}", status="async_launched")
     assert stop(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
     assert notified(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
@@ -155,7 +155,7 @@ def resumed(env, agent):
     return pit_answer.decide(json.dumps(message).encode(), env)
 
 
-def test_the_turn_ends_when_a_data_agent_is_left_at_work_so_that_its_answer_comes_in_a_prompt(env):
+def test_a_turn_ends_when_a_data_agent_runs_in_the_background(env):
     assert handed_back("", env, status="async_launched")["continue"] is False
     assert resumed(env, "a1")["continue"] is False
     assert resumed(env, "a2") == resumed(env, "news") == {}
@@ -172,7 +172,7 @@ def test_an_agent_that_is_resumed_has_its_tries_again(env):
     assert [bool(stop("prose", env)) for _ in range(3)] == [True, True, False]
 
 
-def test_where_nothing_can_be_noted_no_agent_in_the_background_is_heard(tmp_path):
+def test_without_a_writable_state_invalid_background_answers_are_withheld(tmp_path):
     (tmp_path / "answers").write_text("in the way")
     env = {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
     assert stop("prose", env) == {}
@@ -180,14 +180,14 @@ def test_where_nothing_can_be_noted_no_agent_in_the_background_is_heard(tmp_path
     assert notified(SOUND, env) == {}
 
 
-def test_other_agents_and_agents_in_the_background_are_not_its_business(env):
+def test_answers_of_other_agents_and_tools_are_left_alone(env):
     assert stop("prose", env, agent="general-purpose") == handed_back("prose", env, agent="general-purpose") == {}
     assert stop("prose", env, agent="../agents/neo4j-news") == {}
     assert handed_back("prose", env, agent="general-purpose", status="async_launched") == {}
     assert handed_back("prose", env, tool="Bash") == resumed(env, "a1") == {}
 
 
-def test_where_tries_cannot_be_counted_nothing_loops(tmp_path):
+def test_without_a_writable_state_a_wrong_answer_is_not_sent_back(tmp_path):
     (tmp_path / "answers").write_text("in the way")
     env = {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
     assert stop("prose", env) == {}
@@ -216,7 +216,7 @@ def test_the_hook_runs_as_claude_code_starts_it_and_logs_no_payload(env):
     assert MARK not in json.dumps(line)
 
 
-def test_the_log_names_question_and_receipt_of_what_passed(env):
+def test_the_log_names_the_question_and_receipt_of_an_allowed_answer(env):
     receipt = {"as_of": PIT, "known_by": None, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 0}
     payload = {"data": [], "gaps": [], "truncated": False, "next_cursor": None, "receipt": receipt}
     for inputs in ({"sql": "SELECT 1", "pit": PIT}, {"pit": PIT, "sql": "SELECT 1"}, {"sql": "SELECT 2", "pit": PIT}):

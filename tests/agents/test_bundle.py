@@ -29,24 +29,24 @@ def lane(*items, gaps=()):
     return {"data": list(items), "gaps": list(gaps)}
 
 
-def test_one_revision_seen_by_two_lanes_is_one_item_with_the_fields_of_both():
+def test_a_revision_in_two_lanes_is_merged_with_the_fields_of_both():
     reply = merge({"news": lane(item(title="x")), "wire": lane(item(at="2024-05-29T21:00:00Z", url="y"))}, PIT)
     assert [(each["lanes"], each["title"], each["url"]) for each in reply["data"]] == [(["news", "wire"], "x", "y")]
 
 
-def test_another_revision_and_what_contradicts_stay_apart():
+def test_other_revisions_and_contradicting_items_are_not_merged():
     reply = merge({"a": lane(item(title="x"), item(at=EARLIER, title="w")), "b": lane(item(title="other"))}, PIT)
     assert sorted(each["title"] for each in reply["data"]) == ["other", "w", "x"]
     assert reply["data"][-1]["title"] == "w"
 
 
-def test_items_without_evidence_are_one_only_where_they_say_the_same():
+def test_items_without_evidence_are_merged_only_if_equal():
     plain = {"available_at": PIT, "available_at_source": "neo4j_created"}
     reply = merge({"a": lane(plain | {"x": 1}, plain | {"x": 2}), "b": lane(plain | {"x": 1})}, PIT)
     assert [(each["x"], each["lanes"]) for each in reply["data"]] == [(1, ["a", "b"]), (2, ["a"])]
 
 
-def test_every_gap_is_kept_with_its_lane():
+def test_every_gap_is_merged_with_the_name_of_its_lane():
     gap = {"type": "no_data", "reason": "nothing was filed"}
     reply = merge({"a": lane(gaps=[gap, gap]), "b": lane(gaps=[gap]), "c": None, "d": "prose"}, PIT)
     assert [(gap["lane"], gap["type"]) for gap in reply["gaps"]] == [
@@ -65,7 +65,7 @@ def test_a_lane_with_a_gap_of_an_unknown_type_is_left_out(pit, kind):
 @pytest.mark.parametrize(
     "answer", [lane(item(at=LATER, x=MARK)), {"data": [item()], "note": MARK}, {"gaps": []}, [], {}]
 )
-def test_a_lane_that_does_not_hold_is_left_out_whole_and_named(answer):
+def test_an_invalid_lane_is_left_out_whole_and_named_in_a_gap(answer):
     reply = merge({"late": answer, "sound": lane(item())}, PIT)
     assert [each["lanes"] for each in reply["data"]] == [["sound"]]
     assert [gap["lane"] for gap in reply["gaps"]] == ["late"]
@@ -84,7 +84,7 @@ LANES = st.dictionaries(
 
 
 @given(LANES, st.randoms())
-def test_the_order_of_lanes_changes_nothing_and_the_whole_still_holds(lanes, random):
+def test_the_order_of_lanes_does_not_change_a_valid_merge(lanes, random):
     names = list(lanes)
     random.shuffle(names)
     reply = merge(lanes, PIT)
@@ -94,7 +94,7 @@ def test_the_order_of_lanes_changes_nothing_and_the_whole_still_holds(lanes, ran
     assert {(each["evidence"], each["x"]) for each in reply["data"]} == inputs
 
 
-def test_the_command_merges_a_file_and_a_bound_session_binds_it(tmp_path, env, bound):
+def test_the_merge_command_cuts_off_at_a_bound_sessions_instant(tmp_path, env, bound):
     (tmp_path / "answers.json").write_text(json.dumps({"a": lane(item(at=LATER, x=MARK)), "b": lane(item())}))
     command = [sys.executable, str(MERGE), str(tmp_path / "answers.json")]
     whole = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
@@ -120,13 +120,13 @@ def fetched(monkeypatch, reply, code=0):
 SOUND = json.dumps(lane(item())).encode()
 
 
-def test_the_door_passes_on_what_holds(monkeypatch, env):
+def test_pit_fetch_passes_on_a_valid_envelope(monkeypatch, env):
     question = fetched(monkeypatch, SOUND)
     assert pit_fetch.answer(["--source", "yahoo", "--pit", PIT], env) == lane(item())
     assert question == ["--source", "yahoo", "--pit", PIT]
 
 
-def test_the_door_adds_a_bound_session_s_cut_off_and_refuses_a_later_one(monkeypatch, bound):
+def test_pit_fetch_adds_a_bound_sessions_cut_off_and_refuses_a_later_cut_off(monkeypatch, bound):
     question = fetched(monkeypatch, SOUND)
     assert pit_fetch.answer(["--source", "yahoo"], bound)["data"]
     assert question == ["--source", "yahoo", "--pit", PIT]
@@ -137,7 +137,7 @@ def test_the_door_adds_a_bound_session_s_cut_off_and_refuses_a_later_one(monkeyp
 
 
 @pytest.mark.parametrize("inputs", [[], ["--known-by", LATER], [f"--known-by={LATER}"]], ids=["none", "later", "glued"])
-def test_the_door_adds_by_which_lake_a_session_is_bound_after_all_that_is_given(monkeypatch, env, inputs):
+def test_pit_fetch_appends_a_bound_sessions_known_by_after_other_arguments(monkeypatch, env, inputs):
     question = fetched(monkeypatch, SOUND)
     pit_fetch.answer(["--source", "yahoo", "--pit", PIT, *inputs], {**env, "PITLAKE_KNOWN_BY": EARLIER})
     assert question[-2:] == ["--known-by", EARLIER]
@@ -152,7 +152,7 @@ def test_the_door_adds_by_which_lake_a_session_is_bound_after_all_that_is_given(
         (MARK.encode(), 0, "upstream_error"), (b"", 0, "upstream_error"), (SOUND, 1, "upstream_error"),
     ],
 )  # fmt: skip
-def test_the_door_shows_nothing_that_does_not_hold(monkeypatch, env, reply, code, kind):
+def test_pit_fetch_shows_nothing_of_an_invalid_envelope(monkeypatch, env, reply, code, kind):
     fetched(monkeypatch, reply, code)
     display = pit_fetch.answer(["--pit", PIT], env)
     assert (display["data"], [gap["type"] for gap in display["gaps"]]) == ([], [kind])

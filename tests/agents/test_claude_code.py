@@ -12,7 +12,7 @@ NEWEST = house.versions()[-1:]
 
 
 @pytest.mark.parametrize("version", NEWEST)
-def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path, version):
+def test_no_tool_of_claude_code_leaks_anything_from_after_the_cut_off(tmp_path, version):
     seen = campaign.run(tmp_path / "house", version, bound=True, script=attempts.few)
     assert seen.leaks == []
     assert seen.canary == 0
@@ -23,6 +23,6 @@ def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path, versi
 
 @pytest.mark.parametrize("version", NEWEST)
 @pytest.mark.parametrize("variant", ["forgotten", "contaminated"])
-def test_a_data_agent_in_the_background_or_resumed_says_nothing_later(tmp_path, version, variant):
+def test_a_background_or_resumed_data_agent_leaks_nothing_after_the_cut_off(tmp_path, version, variant):
     played = cells.play(tmp_path / "house", variant, ["neo4j-news"], version=version, background=True, calls=slice(2))
     assert [(cell.agent, cell.faults) for cell in played] == [("neo4j-news", []), ("the session", [])]

@@ -66,7 +66,7 @@ def plant(project, name, old, new):
     page.write_text(text.replace(old, new, 1))
 
 
-def test_the_linter_accepts_the_wiring_s_own_files(project):
+def test_the_linter_accepts_the_direct_wirings_own_files(project):
     assert found(project) == []
 
 
@@ -101,7 +101,7 @@ def test_a_planted_fault_is_found(project, rule, name, old, new):
     ("created", "verdict"),
     [("2024-05-29T17:00:00-04:00", None), ("2024-05-29T17:00:01-04:00", "PIT_VIOLATION_GT_CUTOFF")],
 )
-def test_what_the_graph_s_server_answers_is_held_to_the_pit_among_the_values(env, created, verdict):
+def test_a_graph_servers_answer_is_checked_against_the_pit_parameter(env, created, verdict):
     item = {"available_at": created, "available_at_source": "neo4j_created", "id": "bzNews_1"}
     records = json.dumps([{"data": [item], "gaps": []}])
     inputs = {"query": "MATCH (n:News) …", "params": {"ticker": "QBG", "pit": "2024-05-29T17:00:00-04:00"}}
@@ -109,7 +109,7 @@ def test_what_the_graph_s_server_answers_is_held_to_the_pit_among_the_values(env
     assert code(answer) == verdict
 
 
-def test_an_agent_of_the_direct_wiring_among_the_lake_s_does_not_excuse_the_others(tmp_path):
+def test_a_direct_agent_does_not_exempt_the_other_agents_from_the_rules(tmp_path):
     shutil.copytree(CLAUDE, tmp_path / ".claude", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "sql", tmp_path / "sql")
     (tmp_path / ".claude/agents/neo4j-news.md").write_text(SEED)

@@ -74,7 +74,7 @@ def said_by_model(finish, **message):
     [EXAMPLES[0], *(pytest.param(path, marks=pytest.mark.long) for path in EXAMPLES[1:])],
     ids=lambda path: path.stem,
 )
-def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, marked_lake, tmp_path):
+def test_an_example_agent_has_the_lakes_tools_and_reads_nothing_later(path, model, marked_lake, tmp_path):
     output = run_example(path, model, marked_lake, tmp_path)
     assert (output.returncode, output.stdout) == (0, "Done.\n"), output.stderr
     bodies = [body.decode() for _, _, _, body in model.asked]
@@ -89,7 +89,7 @@ def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, mark
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_a_model_that_repeats_a_mistake_is_told_of_it_and_answers(path, model, marked_lake, tmp_path):
+def test_a_model_that_repeats_a_mistake_gets_the_error_and_still_answers(path, model, marked_lake, tmp_path):
     model.plays(COMPLETIONS, *calls_by_model([MISTAKE] * 2), said_by_model("stop", content="Done."))
     output = run_example(path, model, marked_lake, tmp_path)
     assert (output.returncode, output.stdout) == (0, "Done.\n"), output.stderr

@@ -59,7 +59,7 @@ WRAPPERS = {
 
 
 @given(st.integers(), st.sampled_from(sorted(WRAPPERS)), st.sampled_from([PIT, EARLIER, LATER]))
-def test_the_verdict_on_any_envelope_in_any_wrapper_is_the_kernel_s(tmp_path_factory, seed, wrapper, pit):
+def test_the_gate_judges_any_envelope_in_any_wrapper_as_the_rules_do(tmp_path_factory, seed, wrapper, pit):
     payload = messages.envelope(random.Random(seed))
     if not isinstance(payload, dict) or "data" not in payload:
         return
@@ -110,20 +110,20 @@ BAD_RESPONSES = {
 
 
 @pytest.mark.parametrize("response", BAD_RESPONSES.values(), ids=BAD_RESPONSES)
-def test_what_cannot_be_judged_as_one_envelope_is_blocked(env, response):
+def test_a_response_that_is_not_a_single_envelope_is_blocked(env, response):
     answer = ask(call(response, pit=PIT), env)
     assert code(answer) in rules.CODES
     assert MARK not in json.dumps(answer)
 
 
-def test_the_marks_of_a_page_pass(env):
+def test_paging_fields_and_receipts_pass(env):
     for known_by in (None, "2026-03-01T14:23:44Z", "2026-03-01T14:23:44.906014Z"):
         receipt = RECEIPT | {"known_by": known_by}
         page = SOUND | {"truncated": True, "next_cursor": messages.CURSOR, "receipt": receipt}
         assert ask(call(parts(page), pit=PIT), env) == {}
 
 
-def test_what_a_receipt_says_of_a_ticker_passes(env, tmp_path):
+def test_a_receipts_notes_about_tickers_pass(env, tmp_path):
     lake = Lake(tmp_path / "lake")
     tickers = [("1", ["META"], 2026), ("2", ["META"], 2020), ("3", ["FB", "BRK-B"], 2020), ("3", ["NEW"], 2026)]
     statements = [
@@ -149,7 +149,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize("inputs", PLACES, ids=lambda inputs: json.dumps(inputs)[:40])
-def test_the_cut_off_is_found_wherever_a_tool_takes_it(env, inputs):
+def test_the_cut_off_is_found_wherever_a_tool_accepts_a_pit(env, inputs):
     assert ask(call(SOUND, **inputs), env) == {}
     assert code(ask(call(LATE, **inputs), env)) == "PIT_VIOLATION_GT_CUTOFF"
 
@@ -162,11 +162,11 @@ BAD_PITS = [
 
 
 @pytest.mark.parametrize("inputs", BAD_PITS, ids=lambda inputs: json.dumps(inputs)[-40:])
-def test_a_cut_off_that_is_none_or_disagrees_blocks(env, inputs):
+def test_an_invalid_or_contradictory_cut_off_blocks(env, inputs):
     assert code(ask(call(SOUND, **inputs), env)) == "PIT_INVALID_PIT"
 
 
-def test_one_instant_in_two_spellings_agrees(env):
+def test_two_spellings_of_the_same_instant_agree(env):
     assert ask(call(SOUND, pit=PIT, params={"pit": "2024-05-29T21:00:00Z"}), env) == {}
 
 
@@ -174,7 +174,7 @@ def test_without_a_cut_off_everything_passes(env):
     assert ask(call(LATE), env) == ask(call(MARK, pit=None), env) == {}
 
 
-def test_a_bound_session_is_neither_forgotten_nor_widened_but_may_be_narrowed(bound):
+def test_a_bound_sessions_cut_off_always_applies_and_can_only_be_narrowed(bound):
     assert ask(call(SOUND), bound) == {}
     assert code(ask(call(LATE), bound)) == "PIT_VIOLATION_GT_CUTOFF"
     assert code(ask(call(LATE, pit=LATER), bound)) == "PIT_INVALID_PIT"
@@ -182,40 +182,40 @@ def test_a_bound_session_is_neither_forgotten_nor_widened_but_may_be_narrowed(bo
 
 
 @pytest.mark.parametrize("instant", ["", "2024-05", "now"])
-def test_a_session_bound_by_what_is_no_instant_gets_nothing(env, instant):
+def test_a_session_bound_to_an_invalid_instant_gets_nothing(env, instant):
     assert code(ask(call(SOUND), env | {"PITLAKE_AS_OF": instant})) == "PIT_INVALID_PIT"
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"5", b"{", b'{"tool_name": 5}', b'{"tool_name": "x", "tool_input": []}',
                                   b'{"a": 1, "a": 1}', b"\xff\xfe", b"[" * 100_000, b" " * (9 << 20)])  # fmt: skip
-def test_a_message_that_is_no_call_is_blocked(env, text):
+def test_a_malformed_message_is_blocked(env, text):
     answer = pit_gate.decide(text, env)
     assert code(answer) == "PIT_PARSE_ERROR"
 
 
-def test_a_blocked_command_s_answer_looks_like_one_that_ended_well(bound):
+def test_a_blocked_commands_output_looks_like_that_of_a_successful_command(bound):
     display = ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound)["hookSpecificOutput"]["updatedToolOutput"]
     assert display.pop("stdout").startswith('{"data": [], "gaps": ')
     assert display == {"stderr": "", "interrupted": False, "isImage": False}
 
 
-def test_with_wrapper_other_shell_commands_are_none_of_its_business(bound):
+def test_with_wrapper_only_the_wrappers_shell_commands_are_judged(bound):
     assert ask(call({"stdout": MARK}, tool="Bash", command="ls"), bound, "--wrapper") == {}
     assert code(ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound, "--wrapper")) == "PIT_INVALID_JSON"
 
 
 @pytest.mark.parametrize("result", [MARK, "", 5, "5", None, "null", [], {}, "[]", True])
-def test_a_result_that_is_none_of_the_lake_s_answers_is_a_missing_envelope(bound, result):
+def test_a_result_without_an_envelope_is_blocked_as_a_missing_envelope(bound, result):
     assert code(ask(call({"result": result}), bound)) == "PIT_MISSING_ENVELOPE"
     assert code(ask(call(json.dumps({"result": result})), bound)) == "PIT_MISSING_ENVELOPE"
 
 
 @pytest.mark.parametrize("kind", ["banana", "config", None, ["no_data"]])
-def test_a_gap_of_a_type_there_is_none_of_is_blocked(bound, kind):
+def test_a_gap_of_an_unknown_type_is_blocked(bound, kind):
     assert code(ask(call(SOUND | {"gaps": [{"type": kind, "reason": MARK}]}), bound)) == "PIT_INVALID_ITEM_TYPE"
 
 
-def test_the_log_has_a_line_a_decision_and_no_payload_and_does_not_grow_beyond_its_size(env, tmp_path, monkeypatch):
+def test_the_log_has_decisions_without_payloads_and_stays_within_its_size(env, tmp_path, monkeypatch):
     monkeypatch.setattr("pit_call.LOG_BYTES", 2000)
     for _ in range(40):
         ask(call(LATE, pit=PIT) | {"agent_type": "neo4j-news", "session_id": f"{MARK} not a name"}, env)
@@ -236,7 +236,7 @@ OLDEST = min(PYTHONS, key=lambda name: int(name.partition(".")[2] or 99))
 
 @pytest.mark.parametrize("python", sorted({PYTHONS[OLDEST], PYTHONS["this"]}), ids=lambda path: path.rpartition("/")[2])
 @pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
-def test_a_hook_runs_by_itself_and_ends_well(env, python, script):
+def test_a_hook_runs_standalone_and_always_exits_with_code_0(env, python, script):
     for text in (json.dumps(call(SOUND, pit=PIT)).encode(), json.dumps(call(LATE, pit=PIT)).encode(), b"", b"{" * 5000):
         done = subprocess.run(
             [python, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=False
@@ -258,7 +258,7 @@ def test_a_hook_that_cannot_answer_blocks_by_its_exit_code(env, script, response
 
 
 @pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
-def test_a_hook_that_is_told_nothing_blocks(env, script):
+def test_a_hook_without_any_input_blocks(env, script):
     command = ["sh", "-c", 'exec "$0" -IS "$1" <&-', sys.executable, str(HOOKS / script)]
     done = subprocess.run(command, env=env, capture_output=True, check=False)
     assert (done.returncode, code(json.loads(done.stdout))) == (0, "PIT_PARSE_ERROR")

@@ -76,12 +76,12 @@ RAW = [
 
 
 @pytest.mark.parametrize("tool", RAW)
-def test_a_raw_tool_is_denied_while_the_session_is_bound_alone(env, bound, tool):
+def test_a_raw_tool_is_denied_only_while_the_session_is_bound(env, bound, tool):
     assert ask(env, tool, query="x") == {}
     assert code(ask(bound, tool, query="x")) == "GUARD_RAW_TOOL"
 
 
-def test_the_lake_s_tools_are_those_its_server_offers():
+def test_the_hooks_tool_list_equals_the_servers_tools():
     pit_tools = importlib.import_module("pit_tools")
     assert {
         f"mcp__pitlake__{tool.name}" for tool in tools(QueryService(viewpoint=Viewpoint(as_of=None)))
@@ -89,7 +89,7 @@ def test_the_lake_s_tools_are_those_its_server_offers():
 
 
 @pytest.mark.parametrize("tool", LAKE_TOOLS)
-def test_the_lake_s_tools_run_up_to_the_session_s_cut_off(env, bound, tool):
+def test_the_lakes_tools_accept_a_pit_up_to_the_sessions_cut_off(env, bound, tool):
     assert ask(bound, tool) == ask(bound, tool, pit=EARLIER) == ask(env, tool, pit=LATER) == {}
     assert code(ask(bound, tool, pit=LATER)) == "PIT_INVALID_PIT"
     assert code(ask(env, tool, pit="yesterday")) == "PIT_INVALID_PIT"
@@ -120,7 +120,7 @@ SHELLS = {
 @pytest.mark.parametrize(
     ("expected", "command"), [(code, each) for code, listing in SHELLS.items() for each in listing]
 )
-def test_a_shell_that_leads_to_the_lake_or_out_is_denied_while_bound(env, bound, expected, command):
+def test_a_shell_command_that_reaches_the_lake_or_the_network_is_denied_while_bound(env, bound, expected, command):
     reply = bound | {"PITLAKE_LAKE": "/srv/lake"}
     assert code(ask(reply, "Bash", command=command)) == expected
     assert ask(env, "Bash", command=command) == {}
@@ -135,18 +135,18 @@ def test_the_wrapper_the_merge_and_plain_readers_run_while_bound(bound, command)
     assert ask(bound, "Bash", command=command) == {}
 
 
-def test_the_wrapper_is_not_widened_and_not_run_in_the_background(bound):
+def test_the_wrapper_accepts_no_later_pit_and_does_not_run_in_the_background(bound):
     assert code(ask(bound, "Bash", command=f"{FETCH} --pit {LATER}")) == "PIT_INVALID_PIT"
     assert code(ask(bound, "Bash", command=FETCH, run_in_background=True)) == "GUARD_SHELL"
 
 
-def test_an_unbound_shell_may_speak_of_cut_offs(env):
+def test_an_unbound_shell_command_may_mention_pit_in_its_text(env):
     assert ask(env, "Bash", command='git commit -m "Say what --pit is."') == {}
     assert code(ask(env, "Bash", command=f"{FETCH} --pit yesterday")) == "PIT_INVALID_PIT"
 
 
 @pytest.mark.parametrize("command", ["ls", MERGE, f"{FETCH}; ls", f"cd /tmp && {FETCH}"])
-def test_an_agent_s_shell_runs_the_wrapper_and_nothing_else(env, command):
+def test_an_agents_shell_runs_only_the_wrapper(env, command):
     assert code(ask(env, "Bash", ["--wrapper"], command=command)) == "GUARD_SHELL"
     assert ask(env, "Bash", ["--wrapper"], command=FETCH) == {}
 
@@ -155,7 +155,7 @@ PLANNING = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "Re
             "TaskCreate", "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch")  # fmt: skip
 
 
-def test_tools_that_plan_and_that_are_judged_by_their_paths_are_these():
+def test_the_lists_of_planning_and_file_tools_are_complete():
     assert {*PLANNING} == pit_guard.PLANNING
     assert {"Edit", "Glob", "Grep", "MultiEdit", "Read", "Write"} == pit_guard.FILE_TOOLS.keys()
 
@@ -170,7 +170,7 @@ RESUMED = {"to": "a1b2-c3", "summary": "narrower", "message": "a narrower window
            "recipient": "a1b2-c3", "content": "a narrower window"}  # fmt: skip
 
 
-def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
+def test_subagents_and_the_projects_skills_run_while_bound(bound):
     assert ask(bound, "Agent", **AGENT | {"subagent_type": "general-purpose"}, run_in_background=True) == {}
     assert ask(bound, "SendMessage", to="a1b2-c3", message="a narrower window", summary="narrower") == {}
     assert ask(bound, "SendMessage", **RESUMED) == ask(bound, "SendMessage", **RESUMED, recipient_kind="agent") == {}
@@ -179,7 +179,7 @@ def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
 
 @pytest.mark.parametrize("tool", ["Agent", "Task"])
 @pytest.mark.parametrize("more", [{}, {"run_in_background": True}, {"name": "news"}])
-def test_a_data_agent_runs_in_the_foreground_where_its_answer_passes_the_gate(env, bound, tool, more):
+def test_a_data_agent_is_forced_to_run_in_the_foreground(env, bound, tool, more):
     for session in (env, bound):
         reply = ask(session, tool, **AGENT | more)["hookSpecificOutput"]
         assert reply == {"hookEventName": "PreToolUse", "updatedInput": AGENT | more | {"run_in_background": False}}
@@ -202,14 +202,14 @@ def test_a_data_agent_runs_in_the_foreground_where_its_answer_passes_the_gate(en
         *(("Skill", {"skill": "news-queries", "args": args}) for args in ("@/srv/x", "!`cat /srv/x`", "a @.env")),
     ],
 )  # fmt: skip
-def test_sub_agents_elsewhere_and_what_would_be_expanded_are_denied_while_bound(env, bound, tool, inputs):
+def test_subagents_elsewhere_and_file_references_in_prompts_are_denied_while_bound(env, bound, tool, inputs):
     assert code(ask(bound, tool, **inputs)) == ("GUARD_SKILL" if tool == "Skill" else "GUARD_AGENT")
     assert "decision" not in ask(env, tool, **inputs)
 
 
 @pytest.mark.parametrize("inputs", [{"file_path": 5}, {"file_path": None}, {"path": ["."]}, {"path": 5, "pattern": 5}])
 @pytest.mark.parametrize("tool", sorted(pit_guard.FILE_TOOLS))
-def test_a_file_tool_whose_paths_are_none_is_denied_while_bound(bound, tool, inputs):
+def test_a_file_tool_with_an_invalid_path_is_denied_while_bound(bound, tool, inputs):
     assert code(ask(bound, tool, **inputs)) in ("GUARD_LAKE_FILES", "GUARD_WRITE")
 
 
@@ -224,5 +224,5 @@ def test_the_settings_send_every_tool_through_the_guard():
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b"{}", b'{"tool_name": "Bash", "tool_input": [1]}', b"[" * 100_000])
-def test_a_message_that_is_no_call_is_denied(env, text):
+def test_a_malformed_message_is_denied(env, text):
     assert code(pit_guard.decide(text, env)) == "PIT_PARSE_ERROR"

@@ -17,12 +17,12 @@ LIKE_OURS = [
 
 
 @pytest.mark.parametrize("tool", LIKE_OURS)
-def test_a_tool_whose_name_is_like_one_of_ours_is_another_tool(bound, tool):
+def test_a_tool_with_a_name_similar_to_the_lakes_is_denied_while_bound(bound, tool):
     assert code(ask(bound, tool, query="x")) is not None
 
 
 @pytest.mark.parametrize("command", ["echo delete and create the set", "git commit -m 'Remove what nobody merges'"])
-def test_words_of_cypher_in_an_unbound_shell_are_only_words(env, command):
+def test_cypher_words_in_an_unbound_shell_command_are_ignored(env, command):
     assert ask(env, "Bash", command=command) == {}
 
 
@@ -37,7 +37,7 @@ def test_words_of_cypher_in_an_unbound_shell_are_only_words(env, command):
         ("/tmp/python3", False),
     ],
 )
-def test_the_wrapper_runs_by_python_and_by_nothing_else(bound, interpreter, runs):
+def test_the_wrapper_runs_only_with_python(bound, interpreter, runs):
     answer = code(ask(bound, "Bash", command=FETCH.replace("python3", interpreter, 1)))
     assert (answer is None) == runs
 
@@ -48,27 +48,27 @@ def test_other_shells_than_bash_run_nothing_while_bound(bound, tool):
 
 
 @pytest.mark.parametrize("pattern", ["../lake/*.parquet", "*/../../lake/x", "docs/../.pitlake/**"])
-def test_a_search_does_not_climb_out_of_its_folder_while_bound(bound, tmp_path, pattern):
+def test_a_search_outside_its_folder_is_denied_while_bound(bound, tmp_path, pattern):
     (tmp_path / "lake").mkdir()
     (tmp_path / "docs").mkdir()
     reply = bound | {"PITLAKE_LAKE": str(tmp_path / "lake")}
     assert code(ask(reply, "Glob", pattern=pattern, path=str(tmp_path / "docs"))) == "GUARD_LAKE_FILES"
 
 
-def test_the_lake_of_the_folder_that_a_call_is_made_in_is_out_of_bounds(bound, tmp_path):
+def test_the_lake_in_a_calls_working_folder_cannot_be_read(bound, tmp_path):
     question = {"file_path": ".pitlake/lake/x"}
     message = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": question, "cwd": str(tmp_path)}
     assert code(pit_guard.decide(json.dumps(message).encode(), bound)) == "GUARD_LAKE_FILES"
 
 
 @pytest.mark.parametrize("command", ["python3", "'a;b' c", "ls 'a|b'"])
-def test_one_word_and_quoted_operators_are_read_as_what_they_are(bound, command):
+def test_quoted_shell_operators_are_read_as_plain_text(bound, command):
     denied = command == "python3" or command.startswith("'")
     assert code(ask(bound, "Bash", command=command)) == ("GUARD_SHELL" if denied else None)
 
 
 @pytest.mark.parametrize("quoted", ["grep 'two words' README.md", 'head -2 "README.md"', "echo 'a  b' | wc -l"])
-def test_quoted_words_are_one_word(bound, quoted):
+def test_quoted_text_with_spaces_is_a_single_word(bound, quoted):
     assert ask(bound, "Bash", command=quoted) == {}
 
 
@@ -81,7 +81,7 @@ def test_quoted_words_are_one_word(bound, quoted):
         "staleReadFileStateHint",
     ],
 )  # fmt: skip
-def test_what_may_stand_beside_an_answer_is_let_stand_while_it_says_nothing(beside):
+def test_known_extra_fields_of_an_answer_are_allowed_only_if_empty(beside):
     assert pit_gate._held({"stdout": "x", beside: ""}) == [("stdout", "x")]
     if beside != "durationMs":
         with pytest.raises(pit_gate.Refused):

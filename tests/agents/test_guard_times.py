@@ -50,7 +50,7 @@ def cpu():
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_is_too_large_to_judge_is_denied_at_once(folder, tool, inputs, code):
+def test_an_oversized_call_is_denied_within_the_time_limit(folder, tool, inputs, code):
     """On a busy machine the deadline may come first; what the process computed is bounded all the same."""
     before = cpu()
     _, denial = guard_times.judged(json.dumps({"tool_name": tool, "tool_input": inputs}).encode(), folder, seconds=5)
@@ -89,7 +89,7 @@ def test_a_hook_that_waits_for_a_file_denies_before_claude_code_stops_waiting(tm
     assert MARK not in done.stdout.decode()
 
 
-def test_a_hook_is_not_held_up_by_who_does_not_close_its_message(folder):
+def test_a_hook_answers_even_if_its_input_is_never_closed(folder):
     reader, writer = os.pipe()
     command = [sys.executable, "-IS", str(HOOKS / "pit_guard.py")]
     done = subprocess.run(command, stdin=reader, capture_output=True, check=True, timeout=20, env={})
@@ -97,7 +97,7 @@ def test_a_hook_is_not_held_up_by_who_does_not_close_its_message(folder):
     assert json.loads(done.stdout)["reason"].startswith("GUARD_TOO_LARGE")
 
 
-def test_the_deadline_holds_inside_one_regular_expression():
+def test_the_deadline_interrupts_a_slow_regular_expression():
     with pytest.raises(TimeoutError):
         pit_call.in_time(lambda: re.match("(a+)+$", "a" * 64 + "b"), time.perf_counter() + 0.1)
     assert pit_call.in_time(lambda: {"a": 1}, time.perf_counter() + 20) == b'{"a": 1}'
@@ -105,7 +105,7 @@ def test_the_deadline_holds_inside_one_regular_expression():
         pit_call.in_time(lambda: 1 / 0, time.perf_counter() + 20)
 
 
-def test_the_guard_s_own_deadline_is_far_below_claude_code_s():
+def test_the_guards_deadline_is_far_below_that_of_claude_code():
     settings = json.loads((HOOKS.parent / "settings.json").read_text())
     hooks = [hook for entries in settings["hooks"].values() for entry in entries for hook in entry["hooks"]]
     assert min(hook["timeout"] for hook in hooks) >= 30

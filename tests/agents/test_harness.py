@@ -13,13 +13,13 @@ from tests.every import every
 
 
 @pytest.mark.parametrize("agent", sorted(linter.PIT_DONE))
-def test_an_agent_reads_what_it_may_and_nothing_of_the_future(stage, agent):
+def test_an_agent_reads_nothing_of_the_future_in_any_variant(stage, agent):
     wrong = {variant: faults(variant, stage.play(agent, variant, calls=slice(1))) for variant in VARIANTS}
     assert every(not each for each in wrong.values()), wrong
 
 
 @pytest.mark.parametrize("agent", ["bz-news-api"])
-def test_what_pit_fetch_answers_holds_nothing_of_the_future(stage, agent):
+def test_pit_fetch_returns_nothing_of_the_future(stage, agent):
     player = Player(agent, stage.bound)
     seen = player.play(at(player.calls[-1], None), shell(stage.bound))
     assert (seen.ran, seen.blocked) == (True, False)
@@ -27,7 +27,7 @@ def test_what_pit_fetch_answers_holds_nothing_of_the_future(stage, agent):
     assert json.loads(json.loads(seen.text)["stdout"]).keys() == {"data", "gaps"}
 
 
-def test_every_way_to_lie_is_seen_through(stage):
+def test_every_lying_server_is_blocked(stage):
     player = Player("neo4j-news", stage.free)
     for turn in range(5):
         seen = player.play(at(player.calls[0], world.PIT), harness.lying(stage.open_server, turn))
@@ -52,7 +52,7 @@ def test_a_server_that_is_open_in_a_bound_session_is_blocked(stage):
         ("mcp__pitlake__query", {"sql": "SELECT 1", "pit": "2030-01-01T00:00:00Z"}),
     ],
 )
-def test_what_must_not_run_in_a_bound_session_does_not_run(stage, tool, inputs):
+def test_forbidden_tools_do_not_run_in_a_bound_session(stage, tool, inputs):
     def run(_):
         raise AssertionError("the tool ran")
 
@@ -64,7 +64,7 @@ def answered(*items):
     return {"content": [{"type": "text", "text": json.dumps({"data": items, "gaps": []})}], "structuredContent": None}
 
 
-def test_perplexity_is_clean_or_a_gap(stage):
+def test_undated_perplexity_answers_are_blocked_and_dated_answers_pass(stage):
     """The plan's second minimal test: what Perplexity's own tools answer is dated items, or a clean gap."""
     player = Player("perplexity-ask", stage.free)
     for tool in ("search", "ask", "reason", "research"):

@@ -37,7 +37,7 @@ def tree(project):
     return {path.relative_to(project).as_posix(): path.read_bytes() for path in project.rglob("*") if path.is_file()}
 
 
-def test_what_is_put_in_works_and_is_gone_again(project):
+def test_an_installed_kit_works_and_uninstalls_completely(project):
     kit.install(project)
     assert kit.check(project) == []
     assert (project / RULES).read_bytes() == Path(rules.__file__).read_bytes()
@@ -52,7 +52,7 @@ def test_what_is_put_in_works_and_is_gone_again(project):
     assert list(project.iterdir()) == []
 
 
-def test_settings_of_the_project_are_added_to_and_given_back(project):
+def test_installing_extends_the_projects_settings_and_uninstalling_restores_them(project):
     own(project, SETTINGS, OWN)
     own(project, ".mcp.json", {"mcpServers": {"mine": {"command": "x"}}})
     own(project, ".claude/agents/mine.md", "mine")
@@ -79,7 +79,7 @@ def test_settings_of_the_project_are_added_to_and_given_back(project):
         (SETTINGS, "[]", "is not a JSON object"),
     ],
 )
-def test_what_the_project_has_of_its_own_is_named_and_nothing_is_written(project, name, text, reply):
+def test_a_conflict_with_the_projects_files_is_named_and_nothing_is_written(project, name, text, reply):
     own(project, name, text)
     before = tree(project)
     with pytest.raises(BadInput) as refused:
@@ -88,7 +88,7 @@ def test_what_the_project_has_of_its_own_is_named_and_nothing_is_written(project
     assert tree(project) == before
 
 
-def test_what_the_user_changed_is_neither_brought_up_to_date_nor_taken_out(project):
+def test_files_changed_by_the_user_are_neither_updated_nor_removed(project):
     kit.install(project)
     changed = project / ".claude/agents/neo4j-news.md"
     changed.write_text("mine now")
@@ -111,7 +111,7 @@ def test_an_older_kit_is_brought_up_to_date(project, monkeypatch):
     assert not (project / ".claude/agents/gone.md").exists()
 
 
-def test_an_install_that_was_cut_off_can_be_undone(project, monkeypatch):
+def test_an_interrupted_install_can_be_undone(project, monkeypatch):
     def cut_off(path, text):
         if path.name == "lake-server":
             raise OSError("no space")
@@ -148,7 +148,7 @@ def test_check_says_what_does_not_work(project, monkeypatch, tmp_path):
         assert reply in text
 
 
-def test_where_there_is_no_kit_or_no_project_it_is_said(project, tmp_path):
+def test_a_missing_kit_or_project_is_refused_with_the_reason(project, tmp_path):
     for do in (kit.check, kit.uninstall):
         with pytest.raises(BadInput, match="no agent kit was installed"):
             do(project)
@@ -161,7 +161,7 @@ def test_where_there_is_no_kit_or_no_project_it_is_said(project, tmp_path):
         kit.uninstall(project)
 
 
-def test_joining_and_parting_are_each_others_reverse():
+def test_part_reverses_join_and_conflicts_are_refused():
     own_ones = {"a": [1, 2], "b": {"c": 1}}
     whole, added = join(own_ones, {"a": [2, 3], "b": {"d": {"e": [1]}}, "f": True})
     assert whole == {"a": [1, 2, 3], "b": {"c": 1, "d": {"e": [1]}}, "f": True}

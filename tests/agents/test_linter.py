@@ -34,7 +34,7 @@ def plant(project, path, old, new):
     page.write_text(text.replace(old, new, 1))
 
 
-def test_the_catalogue_passes_and_says_so():
+def test_the_linter_passes_the_projects_own_agents():
     done = subprocess.run([sys.executable, LINTER], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.startswith("PASS: 0 errors, 0 warnings; checked alphavantage-earnings, bz-news-api")
@@ -75,7 +75,7 @@ def test_a_planted_fault_is_found_by_its_rule(project, rule, path, old, new):
     assert rule in {finding.rule for finding in linter.lint(project)}
 
 
-def test_a_missing_agent_is_found_and_the_exit_code_tells(project):
+def test_a_missing_agent_is_reported_and_gives_exit_code_1(project):
     (project / ".claude" / "agents" / "perplexity-sec.md").unlink()
     command = [sys.executable, LINTER, "--root", project]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -99,7 +99,7 @@ def test_a_page_without_frontmatter_is_refused(text):
         ("^Note", "NotebookEdit", True), ("*", "x", True), ("", "x", True), (None, "x", True),
     ],
 )  # fmt: skip
-def test_a_matcher_is_read_as_claude_code_reads_it(matcher, tool, expected):
+def test_matchers_match_tools_as_claude_code_does(matcher, tool, expected):
     assert linter.matches(matcher, tool) is expected
 
 
@@ -124,7 +124,7 @@ def test_an_agent_loads_at_most_20_kb_of_skills(agent):
     assert sum((ROOT / ".claude" / "skills" / name / "SKILL.md").stat().st_size for name in skills) <= 20_000
 
 
-def test_the_page_about_agents_names_what_is_there():
+def test_paths_and_targets_on_the_agents_page_exist():
     page = (ROOT / "docs" / "agents.md").read_text()
     assert [path for path in linter._PATH.findall(page) if not (ROOT / path).exists()] == []
     assert every(
@@ -134,7 +134,7 @@ def test_the_page_about_agents_names_what_is_there():
     assert linter.PIT_DONE.keys() <= names
 
 
-def test_every_documented_call_is_one_the_lake_answers(marked_lake):
+def test_the_lake_answers_every_documented_call(marked_lake):
     assert linter.made(ROOT, str(marked_lake)) == []
 
 

@@ -164,7 +164,7 @@ def writes(path: str):
         yield "Bash", {"command": command}
 
 
-def test_each_place_is_out_of_bounds_by_its_plain_path(settings, world):
+def test_every_protected_place_is_denied_by_its_plain_path(settings, world):
     places = [str(world / place) for place in UNREADABLE.values()]
     assert {judged(settings, world, "Read", file_path=path) for path in places} == {"GUARD_LAKE_FILES"}
     places += [str(world / place) for place in UNWRITABLE.values()]
@@ -173,7 +173,7 @@ def test_each_place_is_out_of_bounds_by_its_plain_path(settings, world):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_is_out_of_bounds_is_not_read_by_any_tool_in_any_spelling(settings, world, place):
+def test_no_tool_reads_a_protected_place_in_any_spelling(settings, world, place):
     passed = [
         (tool, given)
         for spelling in spellings(world, place)
@@ -185,7 +185,7 @@ def test_what_is_out_of_bounds_is_not_read_by_any_tool_in_any_spelling(settings,
 
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("place", {**UNREADABLE, **UNWRITABLE}.values(), ids={**UNREADABLE, **UNWRITABLE})
-def test_what_is_not_the_session_s_own_data_is_not_written_by_any_tool_in_any_spelling(settings, world, place):
+def test_no_tool_writes_outside_the_sessions_own_data_in_any_spelling(settings, world, place):
     passed = [
         (tool, given)
         for spelling in spellings(world, place)
@@ -200,7 +200,7 @@ def test_what_is_not_the_session_s_own_data_is_not_written_by_any_tool_in_any_sp
 @pytest.mark.parametrize("spelled", [".PITLAKE/lake/_LAKE/log/1.json", "DATA/CAPTURES/a.json", "Sample/data/news.json",
                                      ".Env", "data/elsewhere/_Lake/log/1.json",
                                      f"Scratch/{OTHER}/answers.json"])  # fmt: skip
-def test_a_file_system_that_does_not_tell_cases_apart_changes_nothing(settings, world, spelled):
+def test_a_protected_place_is_denied_in_any_letter_case(settings, world, spelled):
     """The folders are there under both spellings, as they would be on such a file system."""
     path = world / "project" / spelled
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,7 @@ def test_a_file_system_that_does_not_tell_cases_apart_changes_nothing(settings, 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "/", "~", "/proc/self/environ", "/proc/self/cwd/.env", "/dev/stdin",
                                   "docs\n/etc/passwd", "docs\x00x", "../project/.env"])  # fmt: skip
-def test_odd_paths_are_not_searched_and_not_written(settings, world, path):
+def test_searching_or_writing_an_odd_path_is_denied(settings, world, path):
     assert judged(settings, world, "Grep", pattern="x", path=path) is not None
     assert judged(settings, world, "Glob", pattern="**/*", path=path) is not None
     assert judged(settings, world, "Write", file_path=path, content="x") == "GUARD_WRITE"
@@ -222,13 +222,13 @@ def test_a_search_without_a_path_begins_in_the_working_folder(settings, world):
     assert judged(settings, world, "Glob", pattern="docs/*") is None
 
 
-def test_a_pattern_from_the_root_searches_the_root_and_one_that_ends_in_a_slash_does_not(settings, world):
+def test_a_glob_that_begins_with_a_slash_is_denied_but_a_trailing_slash_is_allowed(settings, world):
     assert judged(settings, world, "Glob", pattern="/*", path="docs") == "GUARD_LAKE_FILES"
     assert judged(settings, world, "Glob", pattern="*/", path="docs") is None
 
 
 @pytest.mark.parametrize("file", [".mcp.json", ".claude/settings.json", ".claude/settings.local.json"])
-def test_whatever_settings_name_as_a_place_of_data_is_not_read(settings, world, file):
+def test_data_places_named_in_the_settings_cannot_be_read(settings, world, file):
     names = ("PITLAKE_LAKE", "PITLAKE_CAPTURES", "PITLAKE_CACHE", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT",
              "PITLAKE_HOOK_LOG", "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR")  # fmt: skip
     for folder in ("docs", f"file://{world}/project/docs"):
@@ -246,7 +246,7 @@ def test_settings_that_name_no_place_change_nothing(settings, world):
     assert judged(settings, world, "Bash", command="echo ''") is None
 
 
-def test_a_search_of_more_names_than_can_be_looked_through_is_denied(settings, world, monkeypatch):
+def test_a_search_of_too_many_names_is_denied(settings, world, monkeypatch):
     monkeypatch.setattr("pit_places.MOST_NAMES", 3)
     for number in range(4):
         (world / "project" / "docs" / f"{number}.md").write_text("x")
@@ -256,7 +256,7 @@ def test_a_search_of_more_names_than_can_be_looked_through_is_denied(settings, w
 @pytest.mark.parametrize("path", ["docs/page.md", "./docs/../docs/page.md", ".claude/skills/lake-schema/SKILL.md",
                                   ".claude/agents/neo4j-news.md", f"scratch/{SESSION}/answers.json",
                                   "pipelines/commands/fetch.py"])  # fmt: skip
-def test_the_project_s_own_pages_are_read(settings, world, path):
+def test_the_projects_own_pages_can_be_read(settings, world, path):
     for spelled in (path, str(world / "project" / path)):
         assert judged(settings, world, "Read", file_path=spelled) is None
         assert judged(settings, world, "Grep", pattern="x", path=spelled) is None
@@ -264,7 +264,7 @@ def test_the_project_s_own_pages_are_read(settings, world, path):
 
 
 @pytest.mark.parametrize("path", ["answers.json", "made/notes.txt", "made/deeper/table.csv"])
-def test_plain_data_is_written_to_the_session_s_own_folder(settings, world, path):
+def test_plain_data_can_be_written_to_the_sessions_own_folder(settings, world, path):
     own = f"scratch/{SESSION}"
     assert judged(settings, world, "Bash", command=f"mkdir -p {own}/made/deeper") is None
     for spelled in (f"{own}/{path}", str(world / "project" / own / path)):
@@ -274,7 +274,7 @@ def test_plain_data_is_written_to_the_session_s_own_folder(settings, world, path
     assert judged(settings, world, "Bash", command=f"python3 {MERGE} {own}/answers.json") is None
 
 
-def test_without_a_session_id_or_through_a_link_nothing_is_written(settings, world):
+def test_writing_without_a_session_id_or_through_a_link_is_denied(settings, world):
     message = {"tool_name": "Write", "tool_input": {"file_path": "scratch/x.json"}, "cwd": str(world / "project")}
     for session in ({}, {"session_id": "../docs"}, {"session_id": ""}, {"session_id": 5}):
         assert pit_guard.decide(json.dumps(message | session).encode(), settings) != {}
@@ -293,7 +293,7 @@ def test_the_denial_names_the_place_to_write(settings, world):
 PLANTED = "import pathlib, os; pathlib.Path(os.environ['CANARY']).write_text('ran')\nraise SystemExit(3)\n"
 
 
-def test_code_that_was_planted_is_neither_written_nor_run_by_the_wrapper(settings, world, tmp_path):
+def test_planted_code_can_be_neither_written_nor_run_by_the_wrapper(settings, world, tmp_path):
     """The chain of three steps: write code that the wrapper runs, run the wrapper, read what it found."""
     canary = tmp_path / "canary"
     planted = [world / "project" / name for name in ("pitlake/__init__.py", "assets/__init__.py", "sitecustomize.py",
@@ -314,7 +314,7 @@ def test_code_that_was_planted_is_neither_written_nor_run_by_the_wrapper(setting
 
 @pytest.mark.parametrize("question", [["--lake", "x"], ["--lake=x"], ["--input-file", "x"], ["--input-file=x"],
                                    ["input_file=x"], ["earnings", "input_file=x"]])  # fmt: skip
-def test_a_bound_wrapper_takes_neither_another_lake_nor_a_file_for_a_source(settings, world, question):
+def test_a_bound_wrapper_refuses_another_lake_or_an_input_file(settings, world, question):
     outcome = world / "project" / "scratch" / SESSION / "answers.json"
     question = [each.replace("=x", f"={outcome}") if each != "x" else str(outcome) for each in question]
     command = [sys.executable, "-I", str(ROOT / FETCH), "--source", "yahoo", "--symbol", "QACB", *question]

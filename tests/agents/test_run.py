@@ -57,7 +57,7 @@ def places(tmp_path, marked_lake):
     return lake, own
 
 
-def test_nothing_that_a_program_tries_reads_the_lake(places):
+def test_no_attempt_of_a_confined_program_reads_the_lake(places):
     lake, own = places
     tried = ATTEMPTS.format(lake=lake, own=own, above=lake.parent, cache=lake.parent / "cache", root=ROOT)
     done = run(lake, own, "sh", "-c", tried)
@@ -68,7 +68,7 @@ def test_nothing_that_a_program_tries_reads_the_lake(places):
     assert (lake / "_lake" / "canary.json").read_text() == world.MARK
 
 
-def test_the_server_outside_answers_as_of_the_instant_alone(places):
+def test_the_server_outside_answers_only_as_of_the_instant(places):
     lake, own = places
     text = "".join(json.dumps({"jsonrpc": "2.0"} | each) + "\n" for each in ASK)
     (own / "asked").write_text(text)
@@ -80,14 +80,14 @@ def test_the_server_outside_answers_as_of_the_instant_alone(places):
     assert not world.marked(json.dumps(reply))
 
 
-def test_a_program_that_stands_in_the_lake_is_not_run(places):
+def test_a_program_whose_working_directory_is_in_the_lake_is_not_run(places):
     lake, _ = places
     done = run(lake, lake / "_lake", "true")
     assert done.returncode == 2
     assert "the working directory is in" in done.stderr
 
 
-def test_its_exit_code_is_the_program_s_and_one_that_is_not_there_is_said(places):
+def test_agents_run_returns_the_programs_exit_code_and_reports_a_missing_program(places):
     lake, own = places
     assert run(lake, own, "sh", "-c", "exit 7").returncode == 7
     done = run(lake, own, "no-such-program")

@@ -51,14 +51,14 @@ def case(found):
     return next(case for case in for_agents(found) if case.id == CASES[0])
 
 
-def test_an_agent_that_asks_as_of_t_is_right_and_its_tape_shows_nothing_later(tmp_path, found, case):
+def test_an_agent_that_queries_as_of_t_is_right_and_its_tape_shows_nothing_later(tmp_path, found, case):
     _, tape = taped(tmp_path, case, RIGHT, calls(case, as_of=case.ask.as_of))
     [graded] = grade(tape, found)
     assert (graded.verdict, graded.calls, graded.shown, graded.beyond) == ("caught", 1, [], [])
     assert {line.get("from") for line in tape} == {"client", "server", None}
 
 
-def test_an_agent_that_asks_for_a_later_instant_leaks_though_its_store_is_right(tmp_path, found, case, capsys):
+def test_an_agent_that_queries_a_later_instant_leaks_even_from_a_right_store(tmp_path, found, case, capsys):
     _, tape = taped(tmp_path, case, RIGHT, calls(case, as_of=case.later.as_of))
     [graded] = grade(tape, found)
     assert (graded.verdict, graded.shown, graded.beyond) == ("leak", ["records"], ["records"])
@@ -68,7 +68,7 @@ def test_an_agent_that_asks_for_a_later_instant_leaks_though_its_store_is_right(
     assert "1 tool calls: 1 showed what came after T, 1 asked for it" in output.err
 
 
-def test_an_agent_that_hides_what_it_saw_is_found_by_its_tape(tmp_path, found, case):
+def test_an_agent_that_hides_a_leaked_answer_is_exposed_by_its_tape(tmp_path, found, case):
     async def ask(session):
         await session.call_tool("records", {"entity": case.ask.entity, "as_of": case.later.as_of})
         return json.dumps(case.truth)
@@ -78,7 +78,7 @@ def test_an_agent_that_hides_what_it_saw_is_found_by_its_tape(tmp_path, found, c
     assert (graded.verdict, graded.why) == ("leak", "canary in what records returned")
 
 
-def test_a_pinned_tool_has_no_instant_and_shows_the_future_only_if_its_store_does(tmp_path, found, case):
+def test_a_pinned_tool_has_no_instant_and_leaks_only_if_its_store_does(tmp_path, found, case):
     arguments, tape = taped(tmp_path, case, RIGHT, calls(case), "--pinned")
     assert set(arguments) == {"entity"}
     assert [graded.verdict for graded in grade(tape, found)] == ["caught"]
@@ -97,12 +97,12 @@ def test_a_pinned_tool_has_no_instant_and_shows_the_future_only_if_its_store_doe
         ('{"headline": 1}', "leak", "tells 1 that were not so"),
     ],
 )
-def test_an_answer_is_compared_with_what_was_public(found, case, answer, verdict, why):
+def test_an_agents_answer_is_graded_against_what_was_public(found, case, answer, verdict, why):
     [graded] = grade([{"case": case.id, "answer": answer}], found)
     assert (graded.verdict, graded.why) == (verdict, why)
 
 
-def test_no_line_of_a_tape_hides_another(found, case):
+def test_no_line_of_a_tape_hides_a_leak_in_another_line(found, case):
     canary = next(each.text for each in case.canaries if each.public > case.ask.as_of)
     hidden = {"id": 1, "method": "tools/call", "params": {"name": "x"}, "result": canary}
     right = json.dumps(case.truth)
@@ -121,7 +121,7 @@ def test_the_summary_states_how_many_cases_the_tape_leaves_out(found, case, tmp_
     assert f"1 of {len(for_agents(found))} cases: 1 caught" in capsys.readouterr().err
 
 
-def test_a_later_date_in_an_argument_counts_and_t_itself_and_what_is_no_date_do_not(found, case):
+def test_only_a_date_after_t_in_an_argument_counts_as_a_later_request(found, case):
     def graded(**arguments):
         params = {"name": "search", "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -152,7 +152,7 @@ def test_tasks_state_the_prompt_the_instant_and_the_rows_of_both_worlds(tmp_path
         (["grade", "texts.jsonl"], "texts.jsonl: line 1 is not a JSON object with a case"),
     ],
 )
-def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_path, monkeypatch):
+def test_bad_arguments_and_tapes_are_refused_in_one_line(arguments, problem, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("other.jsonl").write_text('{"case": "a/b/1", "answer": ""}\n')
     Path("broken.jsonl").write_text("[]\n")
@@ -162,7 +162,7 @@ def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_pat
     assert problem in reply
 
 
-def test_the_commands_of_the_page_run(tmp_path, found, case, monkeypatch, capsys):
+def test_the_agent_commands_on_the_page_run(tmp_path, found, case, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/asofbench.md").read_text()
     tasks, grading = (

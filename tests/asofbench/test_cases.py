@@ -12,11 +12,11 @@ from asofbench.model import DATA, DOORS, NEVER, Question, read
 from tests.every import every
 
 
-def test_what_is_scored_is_what_was_frozen():
+def test_the_scored_cases_are_the_frozen_cases():
     assert generate.differences() == []
 
 
-def test_other_cases_and_other_graders_are_told_from_the_frozen_ones(monkeypatch, tmp_path):
+def test_changed_cases_and_graders_are_reported_as_differences(monkeypatch, tmp_path):
     assert "seed is other, frozen is 2026-11-23" in generate.differences("other")
     assert len(generate.differences("other")) == 2 + len(generate.CLASSES)
     for name in generate.GRADERS:
@@ -37,7 +37,7 @@ def test_the_files_have_the_published_hashes(tmp_path):
     assert Question.of(first["ask"]).as_json() == first["ask"]
 
 
-def test_there_are_8_fillings_of_each_of_38_classes_and_64_histories(found):
+def test_there_are_8_cases_of_each_of_38_classes_and_64_histories(found):
     assert Counter(case.kind for case in found) == dict.fromkeys(generate.CLASSES, 8) | {"random_history": 64}
     assert len(generate.CLASSES) == 38
     assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 360
@@ -52,7 +52,7 @@ def test_a_class_is_spread_evenly_over_its_sources(found, name):
     assert len(set(mine.values())) == 1
 
 
-def test_nothing_of_a_canary_lies_in_what_is_public(found):
+def test_no_canary_appears_in_public_rows_or_answers(found):
     for case in found:
         at, secret = read(case.ask.as_of), [canary for canary in case.canaries if canary.public != NEVER]
         assert secret or case.kind == "event_time_join"
@@ -62,7 +62,7 @@ def test_nothing_of_a_canary_lies_in_what_is_public(found):
         assert [canary.text for canary in case.canaries if canary.text in json.dumps(case.truth)] == []
 
 
-def test_one_instant_later_is_the_very_instant_of_the_plant(found):
+def test_the_later_question_is_as_of_the_plants_own_instant(found):
     """What becomes public at T is public at T: equality is no leak, and withholding it is a fault."""
     for case in found:
         assert read(case.later.as_of) > read(case.ask.as_of) or case.kind == "event_time_join"
@@ -75,7 +75,7 @@ def test_the_future_begins_a_microsecond_to_a_day_after_t(found):
     assert apart == set(generate.GAPS)
 
 
-def test_today_s_list_and_today_s_ticker_show_nothing_but_figures_that_were_public(found):
+def test_todays_universe_and_identifier_leak_only_by_choice_of_public_figures(found):
     """What leaks is the choice: no number that is right tomorrow is a canary."""
     for case in found:
         if case.kind in ("todays_universe", "todays_identifier"):
@@ -85,12 +85,12 @@ def test_today_s_list_and_today_s_ticker_show_nothing_but_figures_that_were_publ
             assert case.truth != case.later_truth
 
 
-def test_half_of_the_lists_and_of_the_tickers_are_not_there_yet_at_t(found):
+def test_half_of_the_universe_and_identifier_cases_are_empty_at_t(found):
     for name in ("todays_universe", "todays_identifier"):
         assert Counter(bool(case.truth) for case in found if case.kind == name) == {True: 4, False: 4}
 
 
-def test_a_caller_forgets_in_questions_that_state_no_event_s_time_and_no_statement(found):
+def test_forgotten_cutoff_and_missing_time_questions_state_no_time(found):
     forgotten = [case.ask for case in found if case.ask.kind == "forgotten"]
     missing = [case.ask for case in found if case.ask.kind == "missing"]
     assert len(forgotten) == len(missing) == 8
@@ -98,12 +98,12 @@ def test_a_caller_forgets_in_questions_that_state_no_event_s_time_and_no_stateme
     assert every(at == "" for ask in missing for _, _, at in ask.spine)
 
 
-def test_two_bounds_lie_on_both_sides_of_t(found):
+def test_two_bounds_cases_lie_equally_on_both_sides_of_t(found):
     sides = Counter(case.ask.loaded_by > case.ask.as_of for case in found if case.kind == "two_bounds")
     assert sides == {True: 4, False: 4}
 
 
-def test_histories_have_archives_older_vintages_and_restatements_and_no_two_are_alike(found):
+def test_histories_differ_and_include_archives_stated_before_loading(found):
     histories = [case for case in found if case.kind == "random_history"]
     shapes = {
         tuple((row.item, row.stated < row.loaded_at, read(row.loaded_at) - read(case.ask.as_of)) for row in case.rows)
@@ -115,7 +115,7 @@ def test_histories_have_archives_older_vintages_and_restatements_and_no_two_are_
     assert every(read(row.stated) < read(row.loaded_at) for row in archives)
 
 
-def test_a_wrong_delivery_has_an_instant_of_its_own_and_is_an_archive_in_half_of_the_cases(found):
+def test_a_retraction_has_its_own_instant_and_is_an_archive_in_half_of_the_cases(found):
     mine = [case for case in found if case.kind == "retraction"]
     deliveries = [row.loaded_at for case in found for row in case.rows]
     for case in mine:
@@ -124,7 +124,7 @@ def test_a_wrong_delivery_has_an_instant_of_its_own_and_is_an_archive_in_half_of
     assert Counter(case.ask.statement > case.ask.as_of for case in mine) == {True: 4, False: 4}
 
 
-def test_half_of_the_figures_meet_a_split_that_was_learned_in_time(found):
+def test_half_of_the_late_split_cases_also_have_a_split_loaded_in_time(found):
     mine = [case for case in found if case.kind == "late_split"]
     known = [[row.item for row in case.rows if row.item.startswith("split")] for case in mine]
     assert Counter(map(len, known)) == {0: 4, 1: 4}
@@ -132,7 +132,7 @@ def test_half_of_the_figures_meet_a_split_that_was_learned_in_time(found):
         assert read(case.plant[0].stated) < read(case.ask.as_of) < read(case.plant[0].loaded_at)
 
 
-def test_a_thousand_instants_lie_on_both_sides_of_deliveries_of_100_000_rows():
+def test_the_large_case_has_1000_instants_around_deliveries_of_100_000_rows():
     large = Large(generate.SEED)
     questions = [question for question, _, _ in large.asked()]
     assert len({question.as_of for question in questions}) == 1000

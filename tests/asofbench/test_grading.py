@@ -18,23 +18,23 @@ ALWAYS = {
 
 
 @pytest.mark.parametrize(("name", "verdict"), ALWAYS.items())
-def test_a_control_scores_what_it_must(scored, name, verdict):
+def test_every_control_gets_its_expected_verdict(scored, name, verdict):
     verdicts = scored(name)
     assert {each.kind for each in verdicts} == {*CLASSES}
     assert [each for each in verdicts if each.verdict != verdict] == []
 
 
-def test_two_days_early_leaks_wherever_something_becomes_public(scored):
+def test_the_two_days_early_control_leaks_wherever_something_becomes_public(scored):
     early = [each for each in scored("control: two days early") if each.verdict != LEAK]
     assert {each.kind for each in early} <= {"event_time_join", "two_bounds", "replay", "erasure"}
 
 
-def test_every_control_has_a_score_here():
+def test_every_control_is_tested_here():
     others = {"control: two days early", "control: compares stamps", "control: compares stamps, read plainly"}
     assert {control.name for control in CONTROLS} == {*ALWAYS, *others}
 
 
-def test_what_a_loader_decides_is_what_a_store_of_stamps_fails_in_only_when_they_are_read_plainly(scored):
+def test_loader_classes_fail_only_if_stamps_are_read_plainly(scored):
     careful, plain = (
         {each.kind for each in scored(name) if each.verdict != CAUGHT}
         for name in ("control: compares stamps", "control: compares stamps, read plainly")
@@ -43,7 +43,7 @@ def test_what_a_loader_decides_is_what_a_store_of_stamps_fails_in_only_when_they
     assert careful == {"back_dated", "vendor_rewrite", "split_adjusted", "random_history", "row_counts"}
 
 
-def test_what_answers_nothing_passes_no_control(scored):
+def test_a_system_that_answers_nothing_passes_no_control(scored):
     assert every(not each.control for each in scored("control: answers nothing"))
     assert every(each.control for each in scored("control: knows all"))
 
@@ -59,24 +59,24 @@ def right(case):
     return {name: Reply(answer=answer) for name, answer in replies.items()}
 
 
-def test_the_right_answers_are_right(case, right):
+def test_right_answers_are_judged_as_caught(case, right):
     assert judge(case, **right).verdict == CAUGHT
 
 
 @pytest.mark.parametrize("place", ["answer", "error", "log"])
-def test_a_canary_is_a_leak_wherever_it_stands(case, right, place):
+def test_a_canary_is_a_leak_in_an_answer_error_or_log(case, right, place):
     reply = {"answer": case.truth, place: f"no row with {case.canaries[0].text.upper()}"}
     verdict = judge(case, **{**right, "asked": Reply(**reply)})
     assert (verdict.verdict, verdict.seen) == (LEAK, (place,))
 
 
-def test_the_right_number_with_a_text_of_later_is_a_leak(case, right):
+def test_the_right_number_with_a_later_text_is_a_leak(case, right):
     [(item, (number, _))] = case.truth.items()
     verdict = judge(case, **{**right, "asked": Reply(answer={item: [number, "another text"]})})
     assert verdict.verdict == LEAK
 
 
-def test_what_is_never_public_is_a_leak_one_instant_later_too(found):
+def test_a_never_public_canary_is_also_a_leak_at_the_later_instant(found):
     case = next(case for case in found if case.kind == "undated")
     never = next(canary.text for canary in case.canaries if canary.public == NEVER)
     right, later = Reply(answer=case.truth), Reply(answer=case.later_truth, log=f"left out: {never}")
@@ -88,14 +88,14 @@ def test_an_error_without_a_canary_is_no_leak(case, right):
     assert judge(case, **{**right, "asked": Reply(error="no such table")}).verdict == REFUSED
 
 
-def test_what_is_public_later_is_no_canary_then(case):
+def test_a_canary_does_not_count_once_public(case):
     canary = case.canaries[0]
     reply = Reply(answer=canary.text)
     assert where(reply, case.ask, [canary]) == ("answer",)
     assert where(reply, case.later, [canary]) == ()
 
 
-def test_a_number_is_found_however_it_is_written():
+def test_a_canary_number_is_found_in_any_spelling():
     canary = [Canary(text="954991266", public="2025-01-01T00:00:00.000000Z")]
     question = Question(kind="rows", as_of="2024-01-01T00:00:00.000000Z")
     for answer in ({"EPS": [954991266.0, "x"]}, [954991266], "max 954991266.0 of"):
@@ -112,11 +112,11 @@ def test_a_number_is_found_however_it_is_written():
         ("asked", {"Assets": [1.0, "told by nobody"]}, LEAK),
     ],
 )
-def test_less_is_withheld_and_more_is_a_leak(case, right, which, answer, verdict):
+def test_a_missing_row_is_withheld_and_an_extra_row_is_a_leak(case, right, which, answer, verdict):
     assert judge(case, **{**right, which: Reply(answer=answer)}).verdict == verdict
 
 
-def test_a_door_may_refuse_an_attack_but_not_the_question_after_it(found):
+def test_a_system_may_refuse_an_attack_but_not_the_next_question(found):
     attack = next(case for case in found if case.kind == "sql_escape")
     refused = Reply(error="Permission Error")
     later, control = Reply(answer=attack.later_truth), Reply(answer=attack.control_truth)
@@ -138,14 +138,14 @@ def test_counts_are_read_from_numbers_and_from_plans():
     assert counted([[58], [True], ["7 days"]]) == [58]
 
 
-def test_a_wrong_sum_that_the_future_did_not_move_is_withheld_not_leaked(found):
+def test_a_wrong_sum_unchanged_by_the_future_is_withheld_rather_than_a_leak(found):
     case = next(case for case in found if case.kind == "split_adjusted")
     replies = {"later": Reply(answer=case.later_truth), "control": Reply(answer=case.control_truth)}
     assert judge(case, Reply(answer=1.5), Reply(answer=1.5), **replies).verdict == WITHHELD
     assert judge(case, Reply(answer=1.5), Reply(answer=case.truth), **replies).verdict == LEAK
 
 
-def test_a_join_tells_none_rather_than_what_was_not_known():
+def test_a_join_that_returns_none_is_withheld_and_a_wrong_value_is_a_leak():
     assert compare("join", Reply(answer=[None]), [4.0])[0] == WITHHELD
     assert compare("join", Reply(answer=[5.0]), [4.0])[0] == LEAK
     assert compare("join", Reply(answer=[4.0]), [4.0])[0] == CAUGHT
@@ -155,11 +155,11 @@ def test_a_join_tells_none_rather_than_what_was_not_known():
     ("hits", "n", "low", "high"),
     [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1.0), (1, 100, 0.0018, 0.0545), (0, 0, 0.0, 1.0)],
 )
-def test_intervals_are_wilson_s(hits, n, low, high):
+def test_confidence_intervals_are_wilson_intervals(hits, n, low, high):
     assert wilson(hits, n) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_an_older_vintage_in_place_of_the_newest_is_withheld_and_a_row_loaded_after_the_bound_is_a_leak(found):
+def test_an_older_vintage_is_withheld_and_a_row_after_the_load_bound_is_a_leak(found):
     order = next(case for case in found if case.kind == "any_order")
     older = order.rows[1]
     reply, later = {older.item: [older.value, older.text]}, Reply(answer=order.later_truth)

@@ -25,6 +25,6 @@ def stamps():
 
 
 @pytest.mark.parametrize(("spelled", "stamp", "expected"), list(stamps()))
-def test_a_stamp_means_what_it_means_to_pitlake(spelled, stamp, expected):
+def test_asofbench_reads_a_stamp_as_pitlake_does(spelled, stamp, expected):
     assert careful({"stated": spelled, "stamp": stamp}) == instant(expected)
     assert careful({"stated": written(instant(expected))}) == instant(expected)

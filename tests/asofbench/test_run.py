@@ -48,7 +48,7 @@ def test_a_run_records_its_machine_its_limit_and_the_hashes_of_its_cases_and_ada
     assert {system["adapter"] for system in document["systems"]} == {hashlib.sha256(source).hexdigest()}
 
 
-def test_the_first_progress_is_told_before_anything_is_loaded_and_then_what_is_left(capsys, monkeypatch):
+def test_progress_is_shown_before_the_first_load_and_then_the_time_left(capsys, monkeypatch):
     now = iter([0.0, 0.0, 5.0, 5.5, 20.0])
     monkeypatch.setattr(run.time, "monotonic", lambda: next(now))
     progress = run.Progress(4)
@@ -61,7 +61,7 @@ def test_the_first_progress_is_told_before_anything_is_loaded_and_then_what_is_l
     ]
 
 
-def test_the_page_and_the_picture_are_whole(written):
+def test_the_result_page_is_self_contained_and_the_picture_shows_every_class(written):
     whole = (written / "results.html").read_text()
     assert "<title>AsOfBench: who sees the future?</title>" in whole
     assert not re.search(r"""(src|href)=["']|<script""", whole)
@@ -87,7 +87,7 @@ def told_classes(folder):
         (["needs.py:Store"], "can't be imported: ModuleNotFoundError: No module named 'nothing_such'"),
     ],
 )
-def test_what_can_not_be_run_is_one_sentence(arguments, problem, capsys, tmp_path, monkeypatch):
+def test_a_system_or_option_that_cannot_run_is_refused_in_one_line(arguments, problem, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     half = "from asofbench import Visible\n\nbroken = 1\n\nclass Half(Visible):\n    def visible(self, at): return []\n"
     Path("own.py").write_text(half)
@@ -123,7 +123,7 @@ def test_runs_of_other_classes_and_systems_are_merged(parts, tmp_path):
     assert (tmp_path / "results.md").read_text() == markdown(document)
 
 
-def test_a_later_run_replaces_the_classes_that_it_has_and_says_which(parts, tmp_path):
+def test_a_later_run_replaces_the_classes_it_ran_and_names_them(parts, tmp_path):
     again = json.loads(Path(parts[0]).read_text())
     [system] = again["systems"]
     failure = {"class": "undated", "verdict": "leak", "why": "", "cases": 1, "first": "undated/news/0"}
@@ -152,7 +152,7 @@ def test_a_merged_run_is_as_frozen_only_if_all_are(parts, tmp_path):
         assert (document["frozen"], "run.py" in document["differences"]) == (False, True)
 
 
-def test_what_can_not_be_merged_is_one_sentence(parts, tmp_path, capsys):
+def test_runs_that_cannot_be_merged_are_refused_in_one_line(parts, tmp_path, capsys):
     (tmp_path / "list.json").write_text("[]")
     other = tmp_path / "other.json"
     other.write_text(json.dumps(json.loads(Path(parts[1]).read_text()) | {"seed": "mine"}))
@@ -167,7 +167,7 @@ def test_what_can_not_be_merged_is_one_sentence(parts, tmp_path, capsys):
         assert problem in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_thousand_instants_are_measured_and_stand_in_the_table():
+def test_the_large_case_is_measured_and_appears_in_the_table():
     small = large.Large("seed", deliveries=4, entities=10)
     right, late, leaks = (large.measured(BY_NAME[f"control: {name}"], small) for name in LARGE)
     assert (right["rows"], right["instants"], right["verdicts"]) == (80, 80, {"caught": 80})
@@ -184,13 +184,13 @@ def test_an_entry_point_names_a_system(monkeypatch):
     assert systems.found("mine").adapter_class().__name__ == "Oracle"
 
 
-def test_a_badge_states_what_is_right_and_what_leaks(written):
+def test_a_badge_states_the_counts_of_right_classes_and_leaks(written):
     [late] = [system for system in json.loads((written / "results.json").read_text())["systems"] if system["withheld"]]
     drawn = ET.fromstring(badge(late | {"leak": ["undated"]}))
     assert re.fullmatch(r"AsOfBench: 0 of \d+ classes, 1 leak", drawn[0].text)
 
 
-def test_what_did_not_run_stands_in_both_with_its_reason(written):
+def test_systems_that_did_not_run_are_listed_with_the_reason(written):
     document = json.loads((written / "results.json").read_text()) | {
         "not_run": [{"name": "a <peer>", "why": "took  too long"}]
     }
@@ -213,7 +213,7 @@ def test_two_workers_of_a_family_install_its_environment_once(monkeypatch, tmp_p
         assert len({*pool.map(lambda _: run.environment("plugmem", tmp_path), range(2))}) == len(created) == 1
 
 
-def test_a_system_that_can_not_be_installed_is_told_and_scores_nothing(monkeypatch, tmp_path):
+def test_a_system_that_cannot_be_installed_is_listed_and_scores_nothing(monkeypatch, tmp_path):
     def fails(family, cache):
         raise run.Failed(f"no package {family}")
 
@@ -225,7 +225,7 @@ def test_a_system_that_can_not_be_installed_is_told_and_scores_nothing(monkeypat
     assert "- Feast, event: not installed: no package feast" in markdown(reply)
 
 
-def test_a_system_whose_worker_dies_is_told_and_scores_nothing(monkeypatch, tmp_path):
+def test_a_system_whose_worker_dies_is_reported_and_scores_nothing(monkeypatch, tmp_path):
     monkeypatch.setitem(run.ENVIRONMENTS, "arcticdb", ())
     monkeypatch.setattr(run, "environment", lambda family, cache: Path(run.sys.executable))
     [outcome] = run.run(
@@ -240,14 +240,14 @@ def recorded():
     return json.loads((HOME / "results.json").read_text())
 
 
-def test_what_is_recorded_is_a_run_of_what_is_frozen(recorded):
+def test_the_recorded_results_are_of_the_frozen_cases_and_graders(recorded):
     assert recorded["frozen"]
     assert differences(recorded["seed"]) == []
     assert recorded["graded_by"] == results([], recorded["seed"], [])["graded_by"]
     assert (HOME / "results.md").read_text() == markdown(recorded)
 
 
-def test_what_is_recorded_stands_in_alphabetical_order_and_every_class_separates_systems(recorded):
+def test_recorded_systems_are_alphabetical_and_every_class_separates_them(recorded):
     real = [system for system in recorded["systems"] if not system["control"]]
     assert [system["name"] for system in real] == sorted((system["name"] for system in real), key=str.casefold)
     assert every(0 < len(its["failed_by"]) < its["systems"] for its in recorded["classes"].values())

@@ -34,7 +34,7 @@ def cache():
     return installed[0]
 
 
-def test_without_maven_it_is_not_run_and_says_why(tmp_path, monkeypatch):
+def test_without_maven_xtdb_is_not_run_and_the_reason_is_recorded(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     plan = Plan(seed="seed", cache=tmp_path, scratch=tmp_path, worlds=["news"])
     [outcome] = run([BY_NAME["XTDB, live"]], plan)
@@ -45,7 +45,7 @@ CLASSES = ("restatement", "vendor_rewrite", "two_bounds", "retraction", "erasure
 
 
 @pytest.mark.long
-def test_no_configuration_shows_the_future(cache, tmp_path):
+def test_no_xtdb_configuration_shows_the_future(cache, tmp_path):
     arguments = ["--worlds", "bars", "--classes", *CLASSES, "--cache", str(cache), "--out", str(tmp_path)]
     assert main(["run", "XTDB", *arguments]) == 0
     systems = json.loads((tmp_path / "results.json").read_text())["systems"]
@@ -53,7 +53,7 @@ def test_no_configuration_shows_the_future(cache, tmp_path):
 
 
 @pytest.mark.long
-def test_its_process_ends_with_the_one_that_started_it(cache):
+def test_the_xtdb_process_ends_with_its_starter(cache):
     command = [sys.executable, "-c", STARTER, str(place_of("xtdb", cache) / "jars")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as starter:
         process = psutil.Process(int(starter.stdout.readline()))

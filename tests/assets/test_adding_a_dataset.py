@@ -52,7 +52,7 @@ def extractor(monkeypatch):
     return sys.modules["assets.graph.buybacks"].EXTRACTOR
 
 
-def test_the_dataset_it_adds_works_from_the_graph_to_an_answer(extractor, tmp_path):
+def test_the_documented_dataset_works_from_the_graph_to_an_answer(extractor, tmp_path):
     lake = Lake(tmp_path / "lake")
     days = between("2024-02-13", "2024-02-16")
     published = run_partitions(extractor, days, Programmes(extractor), lake, run_id="one", observed_at=OBSERVED)
@@ -63,7 +63,7 @@ def test_the_dataset_it_adds_works_from_the_graph_to_an_answer(extractor, tmp_pa
         assert session.sql("SELECT programme, ticker, amount FROM buybacks").rows() == [("b1", "QBG", 1000.0)]
 
 
-def test_its_asset_is_an_asset_like_the_others(extractor):
+def test_the_documented_dataset_has_an_asset_with_the_usual_checks(extractor):
     asset = graph_asset(extractor, DAYS)
     assert asset.key.path == ["buybacks"]
     assert {spec.name for spec in asset.check_specs} >= {"gate", "conservation", "expectations"}

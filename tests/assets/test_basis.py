@@ -56,13 +56,13 @@ def judged(splits, loaded):
     return sum(factor is not None for factor in result.values()) / len(result)
 
 
-def test_every_load_of_the_whole_series_is_read_right():
+def test_bars_loaded_all_at_once_are_converted_back_to_traded_prices():
     shares = [judged(splits, {day: max(day, load) for day in DAYS}) for splits in subsets() for load in DAYS]
     assert len(shares) == 232 * 12
     assert min(shares) == 1.0
 
 
-def test_every_stretch_that_was_loaded_late_is_read_right():
+def test_bars_of_a_stretch_loaded_late_are_converted_back_to_traded_prices():
     shares = []
     for number, splits in enumerate(subsets()):
         for first, last in list(combinations(range(len(DAYS)), 2))[number % 5 :: 5]:
@@ -73,7 +73,7 @@ def test_every_stretch_that_was_loaded_late_is_read_right():
 
 
 @pytest.mark.parametrize("moves", [0.1, -0.15, 0.3, -0.4])
-def test_a_night_that_moves_much_makes_doubt_and_no_mistake(moves, monkeypatch):
+def test_a_large_overnight_move_may_leave_bars_unproven_but_never_wrong(moves, monkeypatch):
     for night in range(1, len(DAYS)):
         changed = (*MOVES[:night], 2 * moves / (2 - moves), *MOVES[night + 1 :])
         monkeypatch.setattr(f"{__name__}.MOVES", changed)
@@ -81,7 +81,7 @@ def test_a_night_that_moves_much_makes_doubt_and_no_mistake(moves, monkeypatch):
             judged(splits, {day: max(day, DAYS[7]) for day in DAYS[:4]} | {day: day for day in DAYS[4:]})
 
 
-def test_what_is_told_twice_within_a_week_is_one_split_and_two_ratios_of_a_day_are_none():
+def test_repeated_splits_within_a_week_merge_and_conflicting_ratios_are_unknown():
     monday, friday, later = DAYS[0], DAYS[4], DAYS[0] + timedelta(days=20)
     assert merged([(monday, 2.0), (friday, 2.0005), (later, 2.0)]) == (
         Split(monday, friday, 2.0005),
@@ -92,7 +92,7 @@ def test_what_is_told_twice_within_a_week_is_one_split_and_two_ratios_of_a_day_a
     assert merged([(monday, None), (monday, 2.0)]) == (Split(monday, monday, 2.0),)
 
 
-def test_what_a_share_becomes_counts_the_days_after_it():
+def test_the_split_ratio_between_two_days_counts_only_splits_after_the_first_day():
     splits = merged([(DAYS[2], 3.0), (DAYS[5], 2.0)])
     result = [between(splits, DAYS[first], DAYS[last]) for first, last in ((0, 1), (1, 2), (2, 4), (0, 9), (5, 9))]
     assert result == [1.0, 3.0, 1.0, 6.0, 1.0]
@@ -120,7 +120,9 @@ def test_what_a_share_becomes_counts_the_days_after_it():
         (100.0, 99.0, 1.0, True), (100.0, 33.0, 3.0, True), (100.0, 33.0, 1.0, False), (100.0, 99.0, 3.0, False),
      (100.0, 67.0, 1.5, True), (100.0, 99.0, 1.5, False), (100.0, 96.0, 1.047, True), (100.0, 2000.0, 0.05, True))],
 )  # fmt: skip
-def test_a_night_s_move_is_the_market_s_where_record_or_volume_says_so(close, opening, shares, volumes, expected):
+def test_an_overnight_move_is_plausible_if_a_recorded_split_or_the_volume_explains_it(
+    close, opening, shares, volumes, expected
+):
     assert plausible(close, opening, shares, volumes) is expected
     before, after = (None if volume is None else float(volume) for volume in volumes)
     question = "SELECT goes_on(ln($o * $s / $c), ln($s), ln(nullif($a, 0) / nullif($b, 0)) - ln($s))"
@@ -132,28 +134,28 @@ def test_a_night_s_move_is_the_market_s_where_record_or_volume_says_so(close, op
     assert result == (expected,)
 
 
-def test_a_split_recorded_on_another_day_proves_nothing_before_it():
+def test_a_split_recorded_on_the_wrong_day_leaves_earlier_bars_unproven():
     bars, _ = stored([Split(DAYS[6], DAYS[6], 10.0)], {day: day for day in DAYS})
     result = factors(bars, [Split(DAYS[5], DAYS[5], 10.0)], {})
     assert [result[day] for day in DAYS[:5]] == [None] * 5
 
 
 @pytest.mark.parametrize(("move", "factor"), [(0.0, 1.0), (0.22, 1.0), (-0.22, 1.0), (0.24, None), (-0.24, None)])
-def test_a_reading_is_proven_where_every_other_one_asks_for_twice_the_move(move, factor):
+def test_a_factor_is_proven_only_if_every_other_reading_needs_twice_the_move(move, factor):
     """The readings of a 2:1 split are 0.693 apart, of which a third is 0.231."""
     bars = [Bar(DAYS[0], 100.0, 100.0), Bar(DAYS[1], 50.0 * exp(move), 50.0)]
     assert factors(bars, [Split(DAYS[1], DAYS[1], 2.0)], {}) == {DAYS[0]: factor, DAYS[1]: 1.0}
 
 
 @pytest.mark.parametrize(("move", "factor"), [(0.0, 2.0), (0.3, 2.0), (-0.3, 2.0), (0.6, None), (-0.6, None)])
-def test_a_night_near_a_split_makes_doubt_only_if_it_moves_as_the_split_would(move, factor):
+def test_an_overnight_move_near_a_split_raises_doubt_only_if_it_resembles_the_split(move, factor):
     prices = (50.0, 50.0, 50.0, 50.0 * exp(move))
     bars = [Bar(day, price, price) for day, price in zip(DAYS, prices, strict=False)]
     result = factors(bars, [Split(DAYS[2], DAYS[2], 2.0)], {})
     assert result == {DAYS[0]: factor, DAYS[1]: factor, DAYS[2]: 1.0, DAYS[3]: 1.0}
 
 
-def test_a_split_of_unknown_ratio_leaves_what_was_seen_before_it():
+def test_before_a_split_of_unknown_ratio_only_bars_already_seen_are_proven():
     bars, _ = stored([], {day: day for day in DAYS})
     closes = {bar.day: bar.close for bar in bars[:2]}
     result = factors(bars, [Split(DAYS[6], DAYS[6], None)], closes)

@@ -60,7 +60,7 @@ def in_a_second(monkeypatch):
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("pump", PUMPS)
-def test_no_page_takes_longer_than_it_may(in_a_second, pump):
+def test_no_page_takes_longer_than_the_time_limit(in_a_second, pump):
     start = time.monotonic()
     (result,) = read(capture((pump * (SIZE * 4 // len(pump))).encode()), URL)
     assert time.monotonic() - start < 10
@@ -82,7 +82,7 @@ def test_a_page_that_takes_too_long_is_a_gap_and_its_neighbours_are_rows(monkeyp
     assert web_pages.NO_TEXT.reason in gap
 
 
-def test_a_pdf_whose_pages_share_a_stream_is_unreadable_in_time(in_a_second, monkeypatch):
+def test_a_pdf_whose_pages_share_a_huge_stream_is_unreadable_within_the_limit(in_a_second, monkeypatch):
     body = shared_stream(1000, 3000)
     assert len(body) < 1 << 20
     start = time.monotonic()
@@ -92,7 +92,7 @@ def test_a_pdf_whose_pages_share_a_stream_is_unreadable_in_time(in_a_second, mon
     assert of_pdf(capture(shared_stream(3, 3)))["pages"] == 3
 
 
-def test_more_text_than_anybody_reads_is_unreadable(monkeypatch):
+def test_text_beyond_the_size_limit_is_unreadable(monkeypatch):
     monkeypatch.setattr("assets.bounded.LARGEST_FILE", 10)
     monkeypatch.setattr("assets.drops.research_notes.LARGEST_FILE", 10)
     monkeypatch.setattr("assets.external.web._markup.LARGEST_FILE", 10)
@@ -100,7 +100,7 @@ def test_more_text_than_anybody_reads_is_unreadable(monkeypatch):
     assert of_html(capture(b"<p>Some text</p>")) == {"problem": research_notes.NO_TEXT.reason}
 
 
-def test_time_memory_and_a_broken_process_are_out_of_bounds(monkeypatch, tmp_path):
+def test_exceeding_time_or_memory_is_out_of_bounds_and_ends_the_process(monkeypatch, tmp_path):
     monkeypatch.setattr(bounded, "MEMORY", 256 << 20)
     with pytest.raises(OutOfBounds, match="bytes, or crashed"):
         bounded.bounded(bytearray, 1 << 30)
@@ -114,7 +114,7 @@ def test_time_memory_and_a_broken_process_are_out_of_bounds(monkeypatch, tmp_pat
     assert not psutil.pid_exists(int(pid_file.read_text()))
 
 
-def test_thoughts_without_an_end_are_cut_in_linear_time():
+def test_unclosed_thinking_blocks_are_stripped_in_linear_time():
     start = time.process_time()
     web_syntheses._THOUGHT.sub("", "<think " * 100_000)
     assert time.process_time() - start < 2

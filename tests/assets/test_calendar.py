@@ -45,7 +45,7 @@ def told_of(first, following, run):
 
 
 @pytest.mark.parametrize(("first", "following", "closings"), CLOSINGS.values(), ids=CLOSINGS)
-def test_the_plan_of_a_day_knows_no_closing_before_it_is_over(first, following, closings):
+def test_a_day_shows_no_unscheduled_closing_before_that_closing_is_over(first, following, closings):
     reply = told_of(first, following, RunFacts(observed_at=datetime(2032, 1, 1, tzinfo=timezone.utc)))
     assert [str(row.values["next_trading_date"]) for row in reply] == [*closings, following]
     assert [row.values["closed_through"] for row in reply] == [None, *map(date.fromisoformat, closings)]
@@ -60,7 +60,7 @@ def test_the_plan_of_a_day_knows_no_closing_before_it_is_over(first, following, 
     away=st.integers(1, 14),
     ahead=st.timedeltas(timedelta(0), timedelta(20)),
 )
-def test_what_a_day_tells_by_t_names_no_later_day_than_the_next_one_planned_that_t_has_not_outlived(first, away, ahead):
+def test_a_day_names_the_next_trading_day_as_planned_at_each_instant(first, away, ahead):
     following = first + timedelta(away)
     observed = datetime(2300, 1, 1, tzinfo=timezone.utc)
     rows = told_of(first.isoformat(), following.isoformat(), RunFacts(observed_at=observed))
@@ -73,11 +73,11 @@ def test_what_a_day_tells_by_t_names_no_later_day_than_the_next_one_planned_that
 
 
 @pytest.mark.parametrize("following", ["2024-07-03", "2024-07-02", "2024-07-18", "2099-01-01", "0001-01-01"])
-def test_a_trading_day_that_can_be_no_next_one_is_unreadable(run, following):
+def test_an_impossible_next_trading_day_is_unreadable(run, following):
     reply = list(CALENDAR.split(day(next_trading_date=following)))
     assert [CALENDAR.normalise(each, run).reason for each in reply] == ["next_trading_date is unreadable"]
 
 
-def test_a_day_without_a_next_one_is_told_once(run):
+def test_a_day_without_a_next_trading_day_is_a_single_row(run):
     (row,) = (CALENDAR.normalise(each, run) for each in CALENDAR.split(day(next_trading_date=None)))
     assert (row.values["next_trading_date"], row.values["closed_through"]) == (None, None)

@@ -26,11 +26,11 @@ def test_the_second_rank_then_the_greater_id_breaks_ties():
     assert settled([row("a", 1, "k", "x"), row("b", 1, "k", "y")]).losers == [0]
 
 
-def test_a_loser_that_says_the_same_is_a_repeat_of_the_winner():
+def test_a_loser_with_the_same_content_is_a_repeat_of_the_winner():
     assert settled([row("a", 1, "k", "same"), row("b", 2, "k", "same")]) == ([], {0: 1})
 
 
-def test_rows_of_the_winner_stay_together_and_what_only_a_loser_says_is_lost():
+def test_all_rows_of_the_winner_win_and_rows_that_only_a_loser_has_lose():
     rows = [row("a", 2, "1", "x"), row("a", 2, "2", "y"), row("b", 1, "1", "x"), row("b", 1, "3", "z")]
     for item in rows:
         item["call"] = "c"

@@ -34,7 +34,7 @@ def stored(connection, dataset, rows=()):
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", all_datasets())
-def test_a_view_has_the_contract_s_columns(name):
+def test_a_view_has_the_columns_of_its_contract(name):
     dataset = all_datasets()[name]
     with duckdb.connect() as connection:
         stored(connection, dataset)
@@ -51,7 +51,7 @@ def test_a_view_shows_the_newest_revision_of_each_key(name):
     assert f"ORDER BY {', '.join(f'{column} DESC' for column in newest_first(dataset)[:-1])}" in text
 
 
-def test_a_view_shows_the_newest_row_of_each_key_and_no_other():
+def test_a_view_shows_only_the_newest_row_of_each_key():
     """Of every order of what tells revisions apart; the oracle is Python's."""
     names = ("key", "place", "tie", "said")
     columns = tuple(Column(name=name, type="string", meaning="A.", required=True) for name in names)
@@ -80,7 +80,7 @@ def test_a_view_shows_the_newest_row_of_each_key_and_no_other():
     assert [row | {"available_at": row["available_at"].astimezone(timezone.utc)} for row in result_rows] == expected
 
 
-def test_a_file_stands_only_where_a_view_is_decided_otherwise():
+def test_a_view_has_an_sql_file_only_if_it_differs_from_its_contract():
     decided = {path.stem for path in sql_files("views")}
     assert decided == {name for name, ready in installed().items() if not ready.is_plain}
     for name in decided:
@@ -92,14 +92,14 @@ def test_a_file_stands_only_where_a_view_is_decided_otherwise():
 
 
 @pytest.mark.parametrize("name", GRAPH)
-def test_gap_reasons_are_told_apart(name):
+def test_gap_reasons_are_unique_and_include_a_single_pit_excluded(name):
     rules = all_datasets()[name].gap_rules
     assert len({rule.reason for rule in rules}) == len(rules)
     assert [rule.type for rule in rules].count("pit_excluded") == 1
 
 
 @pytest.mark.parametrize("name", GRAPH)
-def test_a_contest_s_loser_has_its_reason(name):
+def test_the_contest_reason_of_a_dataset_is_among_its_gap_reasons(name):
     contest = all_extractors()[name].contest
     assert contest is None or contest.reason in all_extractors()[name].gap_types
 
@@ -115,21 +115,21 @@ def parsers():
 @pytest.mark.parametrize(
     ("name", "column", "parser"), parsers(), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_every_field_that_can_be_unreadable_has_its_reason(name, column, parser):
+def test_every_field_that_can_be_unreadable_has_a_gap_reason(name, column, parser):
     located = {("news", "created"), ("news", "updated"), ("reports", "created"), ("calendar", "date")}
     if parser not in NEVER_REFUSES and (name, column) not in located:
         assert f"{column} is unreadable" in all_extractors()[name].gap_types
 
 
 @pytest.mark.parametrize("name", GRAPH)
-def test_queries_return_no_forbidden_return(name):
+def test_only_the_event_returns_queries_read_returns(name):
     cypher = " ".join((*all_extractors()[name].windows, *all_extractors()[name].sweeps))
     assert "daily_return" not in cypher
     assert ("properties(i)" in cypher) is (name == "event_returns")
 
 
 @pytest.mark.parametrize("name", GRAPH)
-def test_queries_speak_plain_cypher(name):
+def test_queries_use_plain_cypher_without_apoc_or_extra_parameters(name):
     for cypher in (*all_extractors()[name].windows, *all_extractors()[name].sweeps):
         assert not cypher.lstrip().upper().startswith("CYPHER")
         assert "apoc." not in cypher

@@ -80,18 +80,18 @@ def test_a_dividend_is_dated_by_a_later_split_whichever_is_loaded_first(lake, or
     ],
     ids=["by ticker", "by company", "another company", "no ratio", "on a Saturday", "earlier", "not executed yet"],
 )
-def test_a_split_of_the_company_or_of_its_ticker_that_was_executed_since(lake, split, since):
+def test_a_dividend_counts_from_a_later_split_of_its_company_or_ticker(lake, split, since):
     load(lake, Upstream([("QYRW", DECLARED)], [split]), [dividends.EXTRACTOR])
     assert available(lake) == {PAID: since or end_of_new_york_day(DECLARED)}
 
 
-def test_a_split_that_is_public_at_the_very_observation_counts(lake):
+def test_a_split_that_becomes_public_at_the_observation_itself_counts(lake):
     upstream = Upstream([("QYRW", DECLARED)], [("QYRW", EXECUTED)])
     run_partitions(dividends.EXTRACTOR, [DECLARED, EXECUTED], upstream, lake, run_id="close", observed_at=CLOSE)
     assert available(lake) == {PAID: CLOSE}
 
 
-def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_dated_by_the_load(lake):
+def test_a_dividend_loaded_before_a_split_keeps_its_date_and_is_restated_on_reload(lake):
     upstream = Upstream([("QYRW", DECLARED)], [])
     early = OBSERVED - timedelta(days=1)
     run_partitions(dividends.EXTRACTOR, DAYS, upstream, lake, run_id="early", observed_at=early)
@@ -107,7 +107,7 @@ def test_what_was_loaded_before_its_split_keeps_its_date_and_its_restatement_is_
     assert rows == {0.207: end_of_new_york_day(DECLARED), 0.069: OBSERVED + timedelta(days=1)}
 
 
-def test_day_by_day_makes_the_lake_that_all_days_at_once_make(tmp_path):
+def test_loading_day_by_day_gives_the_same_lake_as_loading_all_days_at_once(tmp_path):
     declared = [("QYRW", DECLARED - timedelta(days=n)) for n in range(4)] + [("QAU", DECLARED, (OTHER,))]
     upstream = Upstream(declared, [("QYRW", EXECUTED), ("QAU", EXECUTED + timedelta(days=2), (OTHER,))])
     whole, parts = Lake(tmp_path / "whole"), Lake(tmp_path / "parts")
@@ -124,7 +124,7 @@ def rows_at(lake, dataset, as_of):
 
 
 @pytest.mark.parametrize("dataset", [dividends, splits])
-def test_what_a_company_declared_under_its_former_ticker_is_stored_once(lake, dataset):
+def test_a_record_under_a_former_and_a_current_ticker_is_stored_once(lake, dataset):
     nodes = [("SQ", EXECUTED), ("XYZ", EXECUTED)]
     load(lake, Upstream(nodes, nodes), [dataset.EXTRACTOR])
     name = dataset.EXTRACTOR.dataset.name
@@ -133,7 +133,7 @@ def test_what_a_company_declared_under_its_former_ticker_is_stored_once(lake, da
 
 
 @pytest.mark.parametrize("dataset", [dividends, splits])
-def test_a_rename_in_the_graph_is_a_revision_of_what_was_declared(lake, dataset):
+def test_a_ticker_change_in_the_graph_is_a_revision_of_earlier_records(lake, dataset):
     upstream, name = Upstream([("SQ", EXECUTED)], [("SQ", EXECUTED)]), dataset.EXTRACTOR.dataset.name
     early, later = OBSERVED - timedelta(days=1), OBSERVED + timedelta(days=1)
     run_partitions(dataset.EXTRACTOR, DAYS, upstream, lake, run_id="early", observed_at=early)
@@ -154,7 +154,7 @@ def test_a_rename_in_the_graph_is_a_revision_of_what_was_declared(lake, dataset)
         (splits, [("SQ", EXECUTED, (CIK,), 2.0), ("XYZ", EXECUTED, (CIK,), 3.0)], "two ratios for one day"),
     ],
 )
-def test_nodes_of_one_company_that_differ_are_a_row_and_a_gap(lake, dataset, nodes, reason):
+def test_conflicting_nodes_of_the_same_company_are_a_row_and_a_gap(lake, dataset, nodes, reason):
     load(lake, Upstream(nodes, nodes), [dataset.EXTRACTOR])
     name = dataset.EXTRACTOR.dataset.name
     assert [row["ticker"] for row in stored(lake, name)] == ["XYZ"]
@@ -163,14 +163,14 @@ def test_nodes_of_one_company_that_differ_are_a_row_and_a_gap(lake, dataset, nod
 
 @pytest.mark.parametrize("companies", [(), (CIK, OTHER)], ids=["none", "two"])
 @pytest.mark.parametrize("dataset", [dividends, splits])
-def test_what_no_one_company_declared_is_stored_by_its_ticker(lake, dataset, companies):
+def test_a_record_linked_to_no_company_or_to_several_is_stored_by_its_ticker(lake, dataset, companies):
     nodes = [("SQ", EXECUTED, companies), ("XYZ", EXECUTED, companies)]
     load(lake, Upstream(nodes, nodes), [dataset.EXTRACTOR])
     rows = stored(lake, dataset.EXTRACTOR.dataset.name)
     assert sorted((row["ticker"], row["cik"]) for row in rows) == [("SQ", None), ("XYZ", None)]
 
 
-def test_a_dividend_follows_the_split_of_its_company_whatever_the_ticker(lake):
+def test_a_dividend_is_dated_by_a_split_of_its_company_under_another_ticker(lake):
     load(lake, Upstream([], [("SQ", EXECUTED)]), [splits.EXTRACTOR])
     unprepared = dividends.extractor({})
     run_partitions(unprepared, DAYS, Upstream([("XYZ", DECLARED)], []), lake, run_id="late", observed_at=OBSERVED)

@@ -73,7 +73,7 @@ def test_a_property_that_is_renamed_for_new_records_alone_is_refused(lake):
     assert drift_of(report).facts["title of new rows"] == "100 % of 40 rows are null, empty or 0, 0 % in the lake"
 
 
-def test_the_run_after_the_repair_gives_the_lake_of_a_source_that_was_never_disturbed(lake, tmp_path):
+def test_after_a_repair_the_lake_equals_that_of_an_undisturbed_source(lake, tmp_path):
     calm = Lake(tmp_path / "calm")
     item, two, three = (OBSERVED + timedelta(days=number) for number in range(3))
     grown = [*source(NEWS), *(NEWS.make(2000 + number, DAYS[-1]) for number in range(5))]
@@ -88,7 +88,7 @@ def test_the_run_after_the_repair_gives_the_lake_of_a_source_that_was_never_dist
     assert len(lake.polls("news")) == len(calm.polls("news"))
 
 
-def test_one_run_passes_with_a_reason_that_the_history_keeps(lake):
+def test_drift_is_allowed_for_a_single_run_with_a_reason_recorded_in_the_history(lake):
     attempt(lake, NEWS, source(NEWS))
     drifted, reason = changed(source(NEWS), title=None), "the vendor dropped titles, ticket 12"
     let_pass = Lake(lake.root, allow_drift=reason)
@@ -99,7 +99,7 @@ def test_one_run_passes_with_a_reason_that_the_history_keeps(lake):
     assert attempt(lake, NEWS, drifted, at=OBSERVED + timedelta(days=2)).outcome.total.unchanged == 100
 
 
-def test_a_retracted_run_is_no_measure_of_the_runs_after_it(lake):
+def test_a_retracted_run_is_no_baseline_for_later_runs(lake):
     attempt(lake, NEWS, source(NEWS), run_id="good")
     fewer, day = source(NEWS)[:50], timedelta(days=1)
     let_pass = Lake(lake.root, allow_drift="half of it was sold")
@@ -113,7 +113,7 @@ def test_a_retracted_run_is_no_measure_of_the_runs_after_it(lake):
 
 
 @pytest.mark.parametrize("factor", [1000, 0.001])
-def test_another_unit_is_refused(lake, factor):
+def test_prices_in_another_unit_are_refused(lake, factor):
     attempt(lake, BARS, source(BARS))
     prices = ("open", "high", "low", "close", "vwap")
     scaled = [record | {name: record[name] * factor for name in prices} for record in source(BARS)]
@@ -122,7 +122,7 @@ def test_another_unit_is_refused(lake, factor):
     assert drift_of(report).facts["close of revised rows"].startswith("the magnitude of 100 values is typically")
 
 
-def test_a_window_that_closed_long_ago_and_lost_records_is_refused_and_a_recent_one_warns(lake):
+def test_records_lost_from_a_closed_window_are_refused_and_from_a_recent_window_warn(lake):
     soon, late = (DAYS[-1] + timedelta(days=number) for number in (1, 30))
     at_noon = {day: OBSERVED.replace(year=2024, month=day.month, day=day.day, hour=12) for day in (soon, late)}
     attempt(lake, NEWS, source(NEWS), at=at_noon[soon])
@@ -136,13 +136,13 @@ def test_a_window_that_closed_long_ago_and_lost_records_is_refused_and_a_recent_
 
 
 @pytest.mark.parametrize(("left", "sizes"), [(50, [1.0]), (70, [windows.WARNS]), (95, []), (0, [1.0])])
-def test_a_feed_that_loses_half_of_a_company_s_records_is_refused_and_fewer_warn(left, sizes):
+def test_losing_half_of_a_companys_records_is_refused_and_losing_fewer_warns(left, sizes):
     before, now = ({"AAPL": windows.Count(number, number, "r")} for number in (100, left))
     assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
 
 
 @pytest.mark.parametrize(("shared", "how"), [(50, "refused by drift"), (15, "warned by drift"), (9, "")])
-def test_articles_that_share_their_ids_are_noticed(lake, shared, how):
+def test_articles_that_share_ids_are_refused_if_many_and_warned_about_if_some(lake, shared, how):
     [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]
     articles = [kind.make(number, random.Random(number)) for number in range(80)]
     kind.run(lake, articles, OBSERVED)
@@ -151,7 +151,7 @@ def test_articles_that_share_their_ids_are_noticed(lake, shared, how):
 
 
 @pytest.mark.parametrize(("companies", "how"), [(3, "refused by drift"), (2, "warned by drift")])
-def test_bars_of_other_days_are_refused_and_those_of_two_companies_warn(lake, companies, how):
+def test_bars_replaced_by_other_days_are_refused_for_three_companies_and_warn_for_two(lake, companies, how):
     [kind] = [kind for kind in FEED_KINDS if kind.name == "av_daily_bars"]
     numbers = [number for number in range(240) if number % 12 < companies]
     for day, later in enumerate((0, 1200)):
@@ -170,7 +170,7 @@ def test_bars_of_other_days_are_refused_and_those_of_two_companies_warn(lake, co
     ],
     ids=["a few rows", "edits", "a split restates every bar"],
 )  # fmt: skip
-def test_an_ordinary_day_passes(lake, kind, records):
+def test_ordinary_changes_pass_the_drift_check(lake, kind, records):
     attempt(lake, kind, source(kind))
     present = {record[field] for record in records for field in ("id", "entity_id") if field in record}
     rest = [r for r in source(kind) if not present & {r.get("id"), r.get("entity_id")}]
@@ -190,7 +190,7 @@ def test_a_republish_does_not_make_a_stale_dataset_fresh(lake):
         assert (freshness.passed, freshness.facts["newest record"]) == (False, "2024-03-10T16:00:00Z")
 
 
-def test_freshness_on_a_lake_with_a_simulated_clock_says_so(lake):
+def test_the_freshness_check_states_that_a_lake_has_a_simulated_clock(lake):
     lake.end_at(OBSERVED)
     report = attempt(lake, NEWS, source(NEWS), at=OBSERVED + timedelta(days=100))
     (freshness,) = [check for check in report.checks if check.name == "freshness"]

@@ -60,14 +60,14 @@ class Desk:
             return session.sql(f"SELECT gap_type, reason FROM gaps WHERE dataset = '{dataset}' ORDER BY ALL").rows()
 
 
-def test_a_quote_is_public_when_its_file_is_received_and_not_a_moment_before(desk):
+def test_a_quote_is_public_only_from_the_receipt_of_its_file(desk):
     desk.drop("2024-02-01.csv", HEAD + "curve,USD-SOFR,10Y,par_rate,3.9,percent,2024-02-01\n")
     desk.run("market_quotes", NOON)
     assert desk.ask("market_quotes", "value", NOON - timedelta(microseconds=1)) == []
     assert desk.ask("market_quotes", "value, available_at", NOON) == [(3.9, NOON)]
 
 
-def test_a_correction_counts_from_its_own_receipt_and_the_first_word_stays(desk):
+def test_a_corrected_quote_counts_from_its_own_receipt_and_the_first_remains(desk):
     for value, at in ((3.9, NOON), (4.1, NOON + DAY)):
         desk.drop("a.csv", HEAD + f"curve,USD-SOFR,10Y,par_rate,{value},percent,2024-02-01\n", at)
         desk.run("market_quotes", at)
@@ -75,7 +75,7 @@ def test_a_correction_counts_from_its_own_receipt_and_the_first_word_stays(desk)
     assert desk.ask("market_quotes", "value", NOON + DAY) == [(4.1,)]
 
 
-def test_the_like_in_another_file_is_no_news_and_a_run_without_files_changes_nothing(desk):
+def test_the_same_quote_in_another_file_or_a_run_without_files_changes_nothing(desk):
     desk.drop("a.csv", HEAD + "fx,EURUSD,spot,mid,1.08,,2024-02-01\n")
     desk.run("market_quotes", NOON)
     desk.drop("b.csv", HEAD + "fx,EURUSD,,mid,1.08,,2024-02-01\n", NOON + DAY)
@@ -86,7 +86,7 @@ def test_the_like_in_another_file_is_no_news_and_a_run_without_files_changes_not
     assert desk.ask("market_quotes", "available_at, tenor", NOON + 2 * DAY) == [(NOON, "spot")]
 
 
-def test_what_a_killed_run_received_is_published_by_the_next_at_its_own_instant(desk):
+def test_a_file_received_by_a_killed_run_is_published_later_as_of_its_receipt(desk):
     desk.drop("a.csv", HEAD + "fx,EURUSD,spot,mid,1.08,,2024-02-01\n")
     with desk._monkeypatch.context() as patched:
         patched.setattr(clock, "now", lambda: NOON)
@@ -108,13 +108,13 @@ def test_what_a_killed_run_received_is_published_by_the_next_at_its_own_instant(
         ("", ("no_data", "the answer is valid and empty")),
     ],
 )
-def test_a_line_that_proves_nothing_is_a_gap(desk, line, gap):
+def test_an_invalid_line_or_an_empty_file_is_a_gap(desk, line, gap):
     desk.drop("a.csv", HEAD + line)
     desk.run("market_quotes", NOON)
     assert (desk.ask("market_quotes", "value", NOON), desk.gaps("market_quotes", NOON)) == ([], [gap])
 
 
-def test_two_words_on_one_quote_in_one_file_leave_the_first_and_a_gap(desk):
+def test_conflicting_lines_for_a_quote_leave_the_first_and_a_gap(desk):
     line = "fx,EURUSD,spot,mid,{},,2024-03-01\n"
     desk.drop("a.csv", HEAD + line.format(1.08) + line.format(1.09))
     desk.run("market_quotes", NOON)
@@ -122,13 +122,13 @@ def test_two_words_on_one_quote_in_one_file_leave_the_first_and_a_gap(desk):
     assert desk.gaps("market_quotes", NOON) == [("unverifiable", "stated differently on another line")]
 
 
-def test_a_file_with_another_header_is_a_gap(desk):
+def test_a_file_with_an_unexpected_header_is_a_gap(desk):
     desk.drop("a.csv", "instrument,price\nEURUSD,1.08\n")
     desk.run("market_quotes", NOON)
     assert desk.gaps("market_quotes", NOON) == [("upstream_error", "the answer is unreadable")]
 
 
-def test_what_is_written_to_hidden_linked_or_of_another_kind_is_left_for_later(desk, tmp_path):
+def test_files_being_written_hidden_linked_or_of_another_type_are_not_received(desk, tmp_path):
     desk.drop("fresh.csv", HEAD, NOON + timedelta(seconds=58))
     desk.drop(".hidden.csv", HEAD)
     desk.drop("table.xlsx", HEAD)
@@ -137,7 +137,7 @@ def test_what_is_written_to_hidden_linked_or_of_another_kind_is_left_for_later(d
     assert desk.run("market_quotes", NOON)[0] == []
 
 
-def test_a_folder_that_is_none_is_refused(desk):
+def test_a_folder_that_does_not_exist_is_refused(desk):
     with pytest.raises(BadInput, match="folder"):
         receive(all_drops()["market_quotes"], desk.folder / "nowhere", desk.store)
 
@@ -188,13 +188,13 @@ def test_notes_of_every_format_become_text_dated_by_their_receipt(desk):
         (b"", ("upstream_error", "the file can't be read")),
     ],
 )
-def test_a_pdf_that_can_t_be_read_is_a_gap(desk, content, gap):
+def test_an_unreadable_or_empty_pdf_is_a_gap(desk, content, gap):
     desk.drop("a.pdf", content)
     desk.run("research_notes", NOON)
     assert desk.gaps("research_notes", NOON) == [gap]
 
 
-def test_a_model_s_cutoff_by_month_is_the_end_of_the_month_and_an_unstated_one_is_null(desk):
+def test_a_model_cutoff_by_month_is_the_end_of_the_month_and_a_missing_cutoff_is_null(desk):
     reply = "https://models.example/card"
     desk.drop(
         "models.csv",

@@ -59,7 +59,7 @@ def oracle(utc, local, form, filed):
     return utc if display == today else morning(display)
 
 
-def test_every_half_hour_of_two_years():
+def test_releases_match_the_oracle_at_every_half_hour_of_two_years():
     moved = 0
     for count in range((LAST - FIRST) // HALF_HOUR):
         accepted = FIRST + count * HALF_HOUR
@@ -111,7 +111,7 @@ def at(text):
         ("2024-06-14T22:00:01-04:00", "4", None, "2024-06-17T07:30:00-04:00"),
     ],
 )
-def test_evenings_holidays_and_the_days_that_offices_were_shut(accepted, form, filing_date, expected):
+def test_filings_on_evenings_holidays_and_closed_days_are_released_as_expected(accepted, form, filing_date, expected):
     filed = date.fromisoformat(filing_date) if filing_date else None
     assert released(at(accepted), form, filed).at == at(expected)
 
@@ -140,30 +140,30 @@ NOT_UNTIL_TEN = [
 
 
 @pytest.mark.parametrize("form", UNTIL_TEN)
-def test_some_forms_keep_their_day_until_ten(form):
+def test_forms_with_a_late_cut_off_are_released_until_ten_in_the_evening(form):
     evening = at("2024-12-19T21:59:59-05:00")
     assert released(evening, form, None).at == evening
 
 
 @pytest.mark.parametrize("form", NOT_UNTIL_TEN)
-def test_the_others_do_not(form):
+def test_other_forms_after_half_past_five_are_released_the_next_morning(form):
     assert released(at("2024-12-19T17:30:01-05:00"), form, None).at == at("2024-12-20T07:30:00-05:00")
 
 
 @pytest.mark.parametrize(("form", "since"), [("4", "2003-06-30"), ("144", "2023-03-20"), ("SC 13G/A", "2024-02-05")])
-def test_a_form_keeps_its_day_only_since_the_rule_says_so(form, since):
+def test_a_form_has_its_late_cut_off_only_since_its_rule_took_effect(form, since):
     first = date.fromisoformat(since)
     evening = datetime.combine(first, time(20), edgar.NEW_YORK)
     assert released(evening, form, None).at == evening
     assert released(evening - 3 * DAY, form, None).at > evening - 3 * DAY
 
 
-def test_the_literal_rule_takes_the_acceptance():
+def test_the_as_accepted_option_releases_a_filing_at_its_acceptance():
     evening = at("2024-05-24T21:00:00-04:00")
     assert released(evening, "8-K", date(2024, 5, 28), as_accepted=True) == (evening, "acceptance", evening)
 
 
-def test_how_far_back_a_day_must_look_is_never_too_short():
+def test_the_look_back_for_unreleased_filings_is_never_too_short():
     day = date(1993, 1, 4)
     while day < date(2035, 1, 1):
         evening = datetime.combine(day, time(21), edgar.NEW_YORK)
@@ -181,25 +181,25 @@ def test_how_far_back_a_day_must_look_is_never_too_short():
         "2025-12-26",
     ],
 )  # fmt: skip
-def test_the_offices_were_shut_by_order_on_these_days(day):
+def test_days_closed_by_order_are_not_business_days(day):
     assert not is_business_day(date.fromisoformat(day))
     assert len(SHUT_BY_ORDER) == 17
 
 
-def test_the_holidays_are_those_of_pandas():
+def test_federal_holidays_match_those_of_pandas():
     theirs = USFederalHolidayCalendar().holidays(date(edgar.FIRST_YEAR, 1, 1), date(edgar.LAST_YEAR, 12, 31))
     ours = set().union(*map(edgar._holidays, range(edgar.FIRST_YEAR, edgar.LAST_YEAR + 1)))
     assert {stamp.date() for stamp in theirs} == {day for day in ours if day.year <= edgar.LAST_YEAR}
 
 
-def test_orders_name_weekdays_that_are_no_holidays_anyway():
+def test_days_closed_by_order_are_weekdays_and_not_already_holidays():
     for day in SHUT_BY_ORDER:
         assert day.weekday() < 5
         assert not is_business_day(day)
         assert day not in edgar._holidays(day.year)
 
 
-def test_years_beyond_the_calendar_have_weekends_alone():
+def test_beyond_the_calendar_only_weekends_are_closed():
     assert is_business_day(date(2200, 12, 25))
     assert is_business_day(date(2300, 12, 25)) == (date(2300, 12, 25).weekday() < 5)
     assert released(at("9998-12-31T21:00:00-05:00"), "8-K", None).at.year == 9999

@@ -32,34 +32,34 @@ def reason_of(run, percent, *splits, **changes):
 
 
 @pytest.mark.parametrize("percent", [-67.56, -50.0, 100.0, 1900.0, -100.0])
-def test_a_return_as_large_as_a_split_s_is_not_proven_without_one(run, percent):
+def test_a_return_as_large_as_a_split_is_unproven_even_without_a_recorded_split(run, percent):
     assert reason_of(run, percent) == "return may be a split's"
 
 
 @pytest.mark.parametrize("day", [date(2024, 5, 2), date(2024, 5, 3)])
 @pytest.mark.parametrize(("ratio", "percent"), [(3.0, -67.0), (1.5, -33.3), (0.1, 890.0), (1.3, -23.0)])
-def test_a_return_that_is_that_of_a_split_in_its_window_is_not_proven(run, day, ratio, percent):
+def test_a_return_equal_to_that_of_a_split_in_its_window_is_unproven(run, day, ratio, percent):
     assert reason_of(run, percent, (day, ratio)) == "return may be a split's"
     assert reason_of(run, 5.06, (day, ratio)) is None
 
 
-def test_a_split_whose_ratio_is_uncertain_proves_no_return(run):
+def test_no_return_is_proven_across_a_split_of_uncertain_ratio(run):
     assert reason_of(run, 5.06, (date(2024, 5, 3), None)) == "return may be a split's"
 
 
 @pytest.mark.parametrize("day", [date(2024, 4, 24), date(2024, 5, 11)])
-def test_a_split_more_than_a_week_from_the_window_takes_no_return_away(run, day):
+def test_a_split_more_than_a_week_from_the_window_leaves_a_return_proven(run, day):
     assert reason_of(run, -33.3, (day, 1.5)) is None
 
 
 @pytest.mark.parametrize("day", [date(2024, 4, 25), date(2024, 5, 1), date(2024, 5, 4), date(2024, 5, 10)])
 @pytest.mark.parametrize(("ratio", "percent"), [(4 / 3, -25.0), (4 / 3, 33.3), (1.5, -33.3), (0.75, 30.0)])
-def test_a_return_as_large_as_that_of_a_split_within_a_week_of_the_window_is_not_proven(run, day, ratio, percent):
+def test_a_return_as_large_as_that_of_a_split_within_a_week_is_unproven(run, day, ratio, percent):
     assert reason_of(run, percent, (day, ratio)) == "return may be a split's"
     assert reason_of(run, 5.06, (day, ratio)) is None
 
 
-def test_returns_of_a_split_company_are_judged_by_what_the_graph_has_of_it(run, tmp_path):
+def test_returns_are_judged_by_the_splits_that_the_graph_records_for_the_company(run, tmp_path):
     class Graph:
         def stream(self, cypher, params, *, fetch_size):
             entity = {"label": "Company", "entity_id": "0000320193", "symbol": "AAPL"}

@@ -109,7 +109,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("name", "changes", "due"), ROWS, ids=[f"{name} {changes}"[:90] for name, changes, _ in ROWS])
-def test_a_record_is_a_row(run, name, changes, due):
+def test_a_readable_record_becomes_a_row_with_the_expected_values(run, name, changes, due):
     row = normalised(run, name, **changes)
     assert isinstance(row, Row), row
     facts = row.values | {"available_at": row.available_at, "evidence": row.evidence}
@@ -208,7 +208,7 @@ GAPS = [
 
 
 @pytest.mark.parametrize(("name", "changes", "due"), GAPS, ids=[f"{name} {changes}"[:90] for name, changes, _ in GAPS])
-def test_a_record_is_a_gap(run, name, changes, due):
+def test_an_unusable_record_becomes_a_gap_with_the_expected_reason(run, name, changes, due):
     gap = normalised(run, name, **changes)
     assert isinstance(gap, Gap), gap
     due = due if isinstance(due, dict) else {"reason": due}
@@ -223,7 +223,7 @@ LOST = dict.fromkeys((*CONTENT, "xbrl_facts"), "no parent filing") | dict.fromke
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_a_part_without_its_whole_is_an_undated_gap(run, name):
+def test_a_part_without_its_filing_or_transcript_is_an_undated_gap(run, name):
     lost = {"node": "n1", "kind": "qa_exchange"} if name.startswith("embeddings") else {"node": "n1"}
     gap = all_extractors()[name.partition(" ")[0]].normalise(lost, run)
     assert (gap.reason, gap.day, gap.available_at) == (LOST[name], None, None)
@@ -240,14 +240,14 @@ def test_a_filing_without_facts_is_a_gap(run, status, expected):
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_what_was_said_in_a_call_counts_a_day_after_its_start_or_a_set_lag(run, name):
+def test_call_texts_count_a_day_after_the_start_or_after_the_configured_lag(run, name):
     assert normalised(run, name).available_at == START + timedelta(hours=24)
     lagging = replace(run, publication_lag=timedelta(hours=4))
     assert normalised(lagging, name).available_at == START + timedelta(hours=4)
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_a_lag_ends_within_the_days_a_partition_looks_back(run, name):
+def test_the_publication_lag_ends_within_the_look_back_of_a_partition(run, name):
     trail = all_extractors()[name.partition(" ")[0]].trail
     for day in ("2024-03-09", "2024-03-10", "2024-05-02", "2024-11-02", "2024-11-03"):
         for spelled in (f"{day}T{hour:02d}:30:00-05:00" for hour in range(24)):
@@ -256,11 +256,11 @@ def test_a_lag_ends_within_the_days_a_partition_looks_back(run, name):
             assert 0 <= (new_york_day(row.available_at) - new_york_day(start)).days <= trail
 
 
-def test_a_dividend_is_looked_for_on_the_days_before_it_counts():
+def test_dividends_look_back_a_single_day():
     assert all_extractors()["dividends"].trail == 1
 
 
-def test_the_id_of_an_exchange_s_vector_joins_the_text_s_own_dataset(run):
+def test_the_id_of_an_exchange_vector_joins_the_qa_exchanges_dataset(run):
     text = normalised(run, "qa_exchanges", sequence="3").values
     assert normalised(run, "embeddings of exchanges").values["id"] == f"{text['transcript_id']}_qa__{text['sequence']}"
 
@@ -269,23 +269,23 @@ def test_the_id_of_an_exchange_s_vector_joins_the_text_s_own_dataset(run):
     ("node", "shape"),
     [("ATEC_2025-07-31T16.30", 2), ("ATEC_2025-07-31T16:30:00-04:00", 1), ("ATEC_2025_2", 0), ("BRK.B_2025_3", 0)],
 )
-def test_id_shapes_are_told_apart(node, shape):
+def test_transcript_id_shapes_are_distinguished(node, shape):
     assert id_shape(node) == shape
 
 
-def test_more_exchanges_win_then_the_newer_id():
+def test_the_transcript_with_more_exchanges_wins_then_the_newer_id_shape():
     rank, call = RICHER_CALL.rank, record("transcripts")
     assert rank(call | {"exchange_count": 22, "call_node": "X_2025_2"}) > rank(call | {"exchange_count": 16})
     assert rank(call) > rank(call | {"call_node": "AAPL_2024_2"})
 
 
-def test_of_several_registrants_the_filing_s_own_wins():
+def test_the_registrant_named_by_the_filing_wins_over_other_filers():
     filers = [["0000000001", "A"], ["0000320193", "AAPL"]]
     assert company(report(filers=filers)) == ("0000320193", "AAPL")
     assert company(report(filers=filers, report_cik=None)) == ("0000000001", "A")
 
 
-def test_infinite_precision_beats_any_then_digits_count():
+def test_facts_rank_by_stated_precision_then_by_digits():
     stated = [("INF", "1"), ("2", "1.25"), ("-3", "1,234,000"), ("-3", "1,230,000")]
     facts = [*(fact(decimals=decimals, value=value) for decimals, value in stated), fact(decimals="null")]
     ranked = sorted(facts, key=precision, reverse=True)
@@ -297,6 +297,6 @@ def test_axes_are_named_without_cik_and_namespace():
 
 
 @pytest.mark.parametrize("value", [None, [], [None], [float("nan")], [float("inf"), 1.0], [1e39], [True], ["1"], {}])
-def test_what_is_no_vector_is_unreadable(value):
+def test_an_invalid_vector_is_unreadable(value):
     with pytest.raises(Unreadable):
         vector(value)

@@ -66,7 +66,7 @@ def text(**changes):
     return article(**{"created": "2024-05-01T12:00:00-04:00", "updated": "2024-05-01T12:00:00-04:00"} | changes)
 
 
-def test_a_gap_without_text_becomes_a_row_when_its_text_was_seen(lake):
+def test_an_article_without_text_becomes_a_row_when_its_text_is_first_seen(lake):
     look(lake, "news", text(title="", body=None), at=MAY)
     look(lake, "news", text(title="Written in August"), at=SEPTEMBER)
     assert rows_as_of(lake, "news", "SELECT title FROM news") == []
@@ -75,13 +75,13 @@ def test_a_gap_without_text_becomes_a_row_when_its_text_was_seen(lake):
     ]
 
 
-def test_a_text_that_claims_to_be_older_than_a_look_counts_when_it_was_seen(lake):
+def test_a_changed_text_that_claims_to_predate_the_last_look_counts_when_seen(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     look(lake, "news", text(title="As it is", updated="2024-05-01T13:00:00-04:00"), at=SEPTEMBER)
     assert rows_as_of(lake, "news", "SELECT title FROM news") == [("As it was",)]
 
 
-def test_an_unchanged_look_speaks_against_a_later_claim_too(lake):
+def test_an_unchanged_look_also_refutes_a_later_claim_of_an_earlier_update(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     assert not look(lake, "news", text(title="As it was"), at=SEPTEMBER).changed
     look(lake, "news", text(title="As it is", updated="2024-08-01T13:00:00-04:00"), at=OCTOBER, days=ALL_DAYS)
@@ -128,14 +128,14 @@ def test_a_blanked_article_is_a_gap_from_when_it_was_seen(lake):
     assert all_of(lake, "news", SEPTEMBER)[1][0][-1] == SEPTEMBER
 
 
-def test_another_gap_of_what_was_a_gap_counts_when_it_was_seen(lake):
+def test_a_later_version_of_a_blank_article_leaves_earlier_answers_unchanged(lake):
     look(lake, "news", text(title=None, body=None), at=MAY)
     before = all_of(lake, "news", JUNE)
     look(lake, "news", text(tags="[broken"), at=SEPTEMBER)
     assert all_of(lake, "news", JUNE) == before
 
 
-def test_what_was_not_public_yet_keeps_its_date_if_no_look_came_after_it(lake):
+def test_an_article_not_yet_public_at_a_look_keeps_its_date_if_the_next_look_has_it(lake):
     later = text(updated="2024-05-02T10:00:00-04:00")
     look(lake, "news", later, at=MAY)
     assert rows_as_of(lake, "news", "FROM news") == []
@@ -145,7 +145,7 @@ def test_what_was_not_public_yet_keeps_its_date_if_no_look_came_after_it(lake):
     ]
 
 
-def test_a_look_after_that_date_that_still_saw_a_gap_dates_it_by_the_next(lake):
+def test_an_article_still_blank_at_a_later_look_is_visible_only_from_the_next_look(lake):
     empty = {"title": "", "body": ""}
     later = text(updated="2024-05-02T10:00:00-04:00")
     look(lake, "news", later, at=MAY)
@@ -154,7 +154,7 @@ def test_a_look_after_that_date_that_still_saw_a_gap_dates_it_by_the_next(lake):
     assert rows_as_of(lake, "news", "FROM news", SEPTEMBER) == []
 
 
-def test_what_a_look_did_not_hold_at_all_keeps_its_date(lake):
+def test_a_record_missing_from_an_earlier_look_keeps_its_date(lake):
     look(lake, "news", text(), at=MAY)
     look(lake, "news", text(), text(id="bzNews_124", title="Late"), at=SEPTEMBER)
     assert len(rows_as_of(lake, "news", "FROM news")) == 2
@@ -188,7 +188,7 @@ REGULAR, EARLY = "2024-05-01 16:00:00-0400", "2024-05-01 13:00:00-0400"
         ("qa_exchanges", call("2024-04-30T17:00:00-04:00"), call("2024-04-29T17:00:00-04:00")),
     ],
 )
-def test_whatever_is_corrected_june_stays_as_it_was(lake, name, before, after):
+def test_a_later_correction_leaves_answers_as_of_june_unchanged(lake, name, before, after):
     look(lake, name, before, at=MAY)
     then = all_of(lake, name, JUNE)
     look(lake, name, after, at=SEPTEMBER)
@@ -204,14 +204,14 @@ def in_one_run(lake, record, at):
     look(lake, "embeddings", record, at=at)
 
 
-def test_a_vector_is_no_earlier_than_its_text(lake):
+def test_a_vector_is_available_no_earlier_than_its_text(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     in_one_run(lake, embedded(title="As it is"), SEPTEMBER)
     assert rows_as_of(lake, "embeddings", "FROM embeddings") == []
     assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]
 
 
-def test_a_vector_of_a_text_that_the_lake_has_not_is_a_gap_until_it_has(lake):
+def test_a_vector_is_a_gap_until_its_text_is_in_the_lake(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
     look(lake, "embeddings", embedded(title="As it is"), at=SEPTEMBER)
     assert rows_as_of(lake, "embeddings", "FROM embeddings", SEPTEMBER) == []
@@ -220,13 +220,13 @@ def test_a_vector_of_a_text_that_the_lake_has_not_is_a_gap_until_it_has(lake):
     assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", OCTOBER) == [(OCTOBER,)]
 
 
-def test_a_vector_of_the_text_as_it_always_was_is_dated_like_it(lake):
+def test_a_vector_of_an_unchanged_text_is_dated_like_the_text(lake):
     in_one_run(lake, embedded(), MAY)
     first_of_may = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
     assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings") == [(first_of_may,)]
 
 
-def test_the_vector_of_a_corrected_exchange_is_no_earlier_than_it(lake):
+def test_the_vector_of_a_corrected_exchange_is_no_earlier_than_the_correction(lake):
     before = call("2024-04-29T17:00:00-04:00")
     look(lake, "qa_exchanges", before, at=MAY)
     after = before | {"exchanges": '[{"said": "otherwise"}]', "vector": [1.0], "kind": "qa_exchange"}

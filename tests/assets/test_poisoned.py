@@ -24,7 +24,7 @@ def test_a_systemic_fault_publishes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("message", [b"bytes", 7, ["a list"], {"a": "map"}, "half a letter \ud800"], ids=repr)
-def test_a_value_that_its_column_cannot_hold_costs_its_record_alone(toy, lake, message):
+def test_a_value_its_column_cannot_hold_makes_only_its_own_record_a_gap(toy, lake, message):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00", message)
     count = attempt_partitions(TOY, DAY, toy, lake, run_id="r").outcome.total
@@ -33,7 +33,7 @@ def test_a_value_that_its_column_cannot_hold_costs_its_record_alone(toy, lake, m
     assert (count.extracted, count.published, count.gaps) == (2, 1, 1)
 
 
-def test_code_that_can_read_no_record_publishes_nothing(toy, lake):
+def test_an_extractor_that_can_read_no_record_publishes_nothing(toy, lake):
     for number in range(10):
         toy.write(f"n{number}", "2024-03-10T12:00:00-04:00")
     broken = replace(TOY, values=lambda record: record["a column that was renamed"])
@@ -42,7 +42,7 @@ def test_code_that_can_read_no_record_publishes_nothing(toy, lake):
     assert (outcome.check, lake.head()) == ("refused_share", 0)
 
 
-def test_a_record_that_nothing_locates_is_named_by_what_it_holds(toy, lake):
+def test_a_record_that_cannot_be_located_is_a_gap_named_by_its_content(toy, lake):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00")
 

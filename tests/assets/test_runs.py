@@ -62,7 +62,7 @@ def test_a_second_run_publishes_nothing(publish, toy):
     assert second.per_day["2024-03-10"].unchanged == 20
 
 
-def test_windows_are_widened_by_a_day_and_grow_while_little_comes(publish, toy):
+def test_query_windows_are_widened_by_a_day_and_grow_while_few_records_arrive(publish, toy):
     publish(between("2024-01-01", "2024-01-30"))
     assert toy.asked == [("2023-12-31", "2024-01-09"), ("2024-01-07", "2024-01-23"), ("2024-01-21", "2024-02-01")]
 
@@ -73,7 +73,7 @@ def test_windows_are_widened_by_a_day_and_grow_while_little_comes(publish, toy):
     offset=st.integers(-12, 14),
     seed=st.randoms(use_true_random=False),
 )
-def test_partitions_in_any_order_equal_all_at_once(tmp_path_factory, toy, seconds, offset, seed):
+def test_partitions_run_in_any_order_give_the_same_lake_as_all_at_once(tmp_path_factory, toy, seconds, offset, seed):
     toy.notes.clear()
     zone = timezone(timedelta(hours=offset))
     for number, second in enumerate(seconds):
@@ -88,7 +88,7 @@ def test_partitions_in_any_order_equal_all_at_once(tmp_path_factory, toy, second
     assert len(stored(whole)) == len(seconds)
 
 
-def test_a_changed_record_is_a_revision_when_observed(publish, toy, lake):
+def test_a_changed_record_is_a_revision_dated_when_observed(publish, toy, lake):
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"v":1}')
     publish(between("2024-03-10", "2024-03-10"))
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"v":2}')
@@ -97,7 +97,7 @@ def test_a_changed_record_is_a_revision_when_observed(publish, toy, lake):
     assert sorted((row["said"], row["available_at"]) for row in stored(lake))[1] == ('{"v":2}', later)
 
 
-def test_what_lies_in_the_future_is_a_gap(publish, toy, lake):
+def test_a_record_in_the_future_is_a_gap(publish, toy, lake):
     toy.write("a", "2026-01-02T12:00:00-04:00")
     publish(between("2026-01-02", "2026-01-02"))
     assert [(gap["gap_type"], gap["available_at"]) for gap in stored(lake, "gaps/notes")] == [
@@ -105,14 +105,14 @@ def test_what_lies_in_the_future_is_a_gap(publish, toy, lake):
     ]
 
 
-def test_by_the_wall_clock_nothing_is_dated_before_it_was_read(publish, toy, lake):
+def test_without_a_set_instant_records_are_observed_by_the_wall_clock(publish, toy, lake):
     before = datetime.now(timezone.utc)
     toy.write("a", "2024-03-10T12:00:00-04:00")
     publish(between("2024-03-10", "2024-03-10"), observed_at=None)
     assert stored(lake)[0]["observed_at"] >= before
 
 
-def test_days_before_the_first_are_refused(publish):
+def test_days_before_the_first_partition_are_refused(publish):
     with pytest.raises(BadInput, match="begins on 2023-01-01"):
         publish([date(2022, 12, 31)])
 
@@ -135,7 +135,7 @@ def lost(publish, lake, **changes):
     return sorted((gap["reason"], gap["locator"]) for gap in stored(lake, "gaps/notes"))
 
 
-def test_a_source_that_answers_what_was_not_asked_publishes_nothing(publish, toy, lake):
+def test_a_source_that_answers_outside_the_requested_window_publishes_nothing(publish, toy, lake):
     toy.obeys = False
     toy.write("a", "2024-03-10T12:00:00-04:00")
     toy.write("z", "2025-06-10T12:00:00-04:00")
@@ -143,7 +143,7 @@ def test_a_source_that_answers_what_was_not_asked_publishes_nothing(publish, toy
     assert (fault.check, fault.facts, fault.examples) == ("partition_window", {"outside": 1}, ("toy:z",))
 
 
-def test_a_record_filed_under_another_day_than_it_is_available_on_is_a_gap(publish, toy, lake):
+def test_a_record_filed_under_a_day_other_than_its_availability_is_a_gap(publish, toy, lake):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00")
 
@@ -154,7 +154,7 @@ def test_a_record_filed_under_another_day_than_it_is_available_on_is_a_gap(publi
     assert lost(publish, lake, extractor=replace(TOY, locate=late)) == [(OTHER_DAY, "toy:bad")]
 
 
-def test_a_forbidden_key_deep_inside_costs_its_record_alone(publish, toy, lake):
+def test_a_deeply_nested_forbidden_key_makes_only_its_own_record_a_gap(publish, toy, lake):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"a":[{"b":"{\\"Daily_Stock\\":1}"}]}')
     assert lost(publish, lake) == [("refused by the gate: PIT_FORBIDDEN_FIELD", "toy:bad")]
@@ -170,7 +170,7 @@ def test_a_naive_timestamp_publishes_nothing(publish, toy, lake):
     assert (fault.check, fault.facts) == ("gate", {"PIT_MISSING_TZ": 1})
 
 
-def test_two_contents_of_one_identity_are_gaps_and_the_others_published(publish, toy, lake):
+def test_records_with_the_same_key_and_different_content_are_gaps(publish, toy, lake):
     toy.write("good", "2024-03-10T11:00:00-04:00")
     toy.write("a", "2024-03-10T12:00:00-04:00", "1")
     toy.write("b", "2024-03-10T13:00:00-04:00", "2")
@@ -179,7 +179,7 @@ def test_two_contents_of_one_identity_are_gaps_and_the_others_published(publish,
     assert lost(publish, lake, extractor=same) == [(TWO_CONTENTS, "toy:a"), (TWO_CONTENTS, "toy:b")]
 
 
-def test_a_report_of_a_run_that_refused_records_shows_every_check_and_none_of_what_was_refused(toy, lake):
+def test_a_report_shows_every_check_but_no_content_of_refused_records(toy, lake):
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"daily_return":1}')
     report = attempt_partitions(TOY, DAY, toy, lake, run_id="r")
     assert (report.outcome.total.gaps, report.preview.num_rows) == (1, 0)
@@ -198,7 +198,7 @@ def test_too_many_refused_records_are_reported_and_nothing_is_published(toy, lak
     assert (lake.head(), report.preview.num_rows) == (0, 0)
 
 
-def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, lake):
+def test_a_contest_publishes_the_winner_and_counts_every_other_record(publish, toy, lake):
     for note, message in (("a1", '"x"'), ("a2", '"x"'), ("a3", '"y"'), ("b1", '"z"')):
         toy.write(note, "2024-03-10T12:00:00-04:00", message)
     contested = replace(
@@ -216,14 +216,14 @@ def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, lake):
     assert sorted(row["evidence"] for row in stored(lake)) == ["toy:a2", "toy:b1"]
 
 
-def test_memory_is_bounded_by_handing_over_early(publish, toy, lake):
+def test_500_records_over_three_days_are_all_published(publish, toy, lake):
     for number in range(500):
         toy.write(f"n{number:03}", f"2024-03-1{number % 3}T12:00:{number % 60:02}-04:00")
     published = publish(between("2024-03-10", "2024-03-12"))
     assert sum(count.published for count in published.per_day.values()) == len(stored(lake)) == 500
 
 
-def test_the_rows_of_a_span_become_arrow_at_once_and_stay_on_their_own_days(publish, toy, lake, monkeypatch):
+def test_rows_of_a_span_become_a_single_arrow_table_and_stay_on_their_own_days(publish, toy, lake, monkeypatch):
     days = between("2024-03-04", "2024-03-10")
     for day in days[::2]:
         toy.write(f"a{day}", f"{day}T12:00:00-04:00")
@@ -253,7 +253,7 @@ def test_a_snapshot_is_dated_when_it_was_read(publish, toy, lake):
 
 
 @given(st.sets(st.dates(date(2024, 1, 1), date(2024, 3, 1)), max_size=30), st.lists(st.integers(0, 200)))
-def test_spans_cover_the_days_exactly_whatever_came(wanted, came):
+def test_spans_cover_the_days_exactly_however_many_records_arrive(wanted, came):
     result, arrivals = [], iter(came)
     spans = Spans(random.sample(sorted(wanted), len(wanted)), batch=10)
     for span in spans:
@@ -262,7 +262,7 @@ def test_spans_cover_the_days_exactly_whatever_came(wanted, came):
     assert result == sorted(wanted)
 
 
-def test_spans_shrink_where_much_comes():
+def test_spans_shrink_when_many_records_arrive():
     lengths, spans = [], Spans(between("2024-01-01", "2024-02-20"), batch=10)
     for span, came in zip(spans, [0, 60, 101, 101, 101, 101, 0, 0], strict=False):
         lengths.append(len(span.days()))
@@ -271,7 +271,7 @@ def test_spans_shrink_where_much_comes():
 
 
 @pytest.mark.parametrize("step", ["assets.runs.warnings", "pitlake.lake.publishing.check_results.write"])
-def test_what_fails_after_the_commit_is_a_note_that_names_the_version(lake, toy, monkeypatch, caplog, step):
+def test_a_failure_after_the_commit_is_a_note_naming_the_published_version(lake, toy, monkeypatch, caplog, step):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -286,7 +286,7 @@ def test_what_fails_after_the_commit_is_a_note_that_names_the_version(lake, toy,
     assert len(stored(lake)) == 1
 
 
-def test_nothing_that_can_fail_follows_the_log_entry(lake, toy, monkeypatch):
+def test_no_store_access_that_can_fail_follows_the_log_entry(lake, toy, monkeypatch):
     toy.write("a", "2024-03-10T01:30:00-05:00")
     append, put = LakeLog.append, []
 
@@ -305,7 +305,7 @@ def test_nothing_that_can_fail_follows_the_log_entry(lake, toy, monkeypatch):
     assert (report.outcome.version, put[0].version) == (1, 1)
 
 
-def test_a_refused_run_is_judged_once(lake, toy):
+def test_a_refused_run_is_audited_only_once(lake, toy):
     """Great Expectations is such an audit, and takes its time."""
     toy.write("a", "2024-03-10T01:30:00-05:00")
     judged = []

@@ -48,14 +48,14 @@ def test_a_few_reversed_relations_are_counted_and_the_rest_is_published(graph_ad
     )
 
 
-def test_a_reversed_relation_is_refused(graph_admin, graph, lake):
+def test_a_graph_with_all_relations_reversed_is_refused(graph_admin, graph, lake):
     fill(graph_admin, 40, 40)
     report = attempt(graph, lake)
     assert isinstance(report.outcome, CheckFailed)
     assert unread(report).facts == {"INFLUENCES relations": "40 of 40 can't be reached"}
 
 
-def test_a_renamed_label_is_refused_though_no_day_was_polled_before(graph_admin, graph, lake):
+def test_a_renamed_label_is_refused_even_on_days_not_polled_before(graph_admin, graph, lake):
     fill(graph_admin, 40, 0)
     attempt(graph, lake)
     graph_admin.wipe()
@@ -66,7 +66,7 @@ def test_a_renamed_label_is_refused_though_no_day_was_polled_before(graph_admin,
     assert "News nodes" in str(outcome)
 
 
-def test_a_part_that_no_relation_leads_to_is_counted(graph_admin, graph):
+def test_a_node_that_no_relation_leads_to_is_counted(graph_admin, graph):
     graph_admin.write("CREATE (:Transcript {id: 't'})-[:HAS_FULL_TEXT]->(:FullTranscriptText {id: 'a', content: 'x'})")
     graph_admin.write("CREATE (:FullTranscriptText {id: 'b', content: 'y'})")
     assert survey(all_extractors()["transcripts"], graph).unread == {"FullTranscriptText nodes": 1}

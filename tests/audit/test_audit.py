@@ -28,7 +28,7 @@ STAMPS = {"future_stamps", "same_day"}
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", list(PLANTED))
-def test_planted_hindsight_is_found_and_nothing_else(name):
+def test_planted_hindsight_is_found_only_by_the_right_rule(name):
     rule, make = PLANTED[name]
     report = audit(make())
     rules = {finding.rule for finding in report.findings}
@@ -43,13 +43,13 @@ def test_an_honest_table_is_not_accused(name):
     assert report.clean
 
 
-def test_the_worst_rows_come_first_and_are_ten_at_most():
+def test_the_ten_worst_rows_are_listed_with_the_worst_first():
     (finding,) = audit(facts(loaded_at=lambda number, _, instant: instant + pd.Timedelta(days=30 + number))).findings
     assert (finding.count, finding.of, len(finding.worst)) == (36, 36, 10)
     assert finding.worst[0][0] == "CCC"
 
 
-def test_a_guess_can_be_corrected():
+def test_a_guessed_column_role_can_be_corrected():
     frame = facts().rename(columns={"available_at": "when_we_knew"})
     assert {each.rule for each in audit(frame).findings} == {"period_end"}
     assert audit(frame, available_at="when_we_knew").findings == ()
@@ -68,7 +68,7 @@ def test_a_guess_can_be_corrected():
     ],
     ids=["no times", "no rows", "no such column", "no time", "no zone", "no meaning", "two spellings"],
 )
-def test_bad_input_is_named(frame, options, field):
+def test_bad_input_is_refused_and_the_error_names_the_field(frame, options, field):
     with pytest.raises(BadInput) as error:
         audit(frame, **options)
     assert error.value.field == field

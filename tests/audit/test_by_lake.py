@@ -81,7 +81,7 @@ def test_a_value_without_evidence_of_both_times_is_not_accused(lake, frame):
     assert "lake_restated" not in found(frame, lake)
 
 
-def test_a_ticker_of_a_later_day_is_found_where_the_lake_has_the_one_of_then(lake):
+def test_a_later_ticker_on_an_old_row_is_found_by_the_lakes_names(lake):
     finding = found(HONEST.assign(ticker="META"), lake)["lake_tickers"]
     row = dict(zip(finding.columns, finding.worst[0], strict=True))
     assert (finding.count, row["ticker"], row["ticker then"]) == (1, "META", "FB")

@@ -117,7 +117,7 @@ def test_a_restatement_of_the_newest_period_is_taken_once_public(world):
     assert [row["value"] for row in result] == [10.0, 10.0, 11.0]
 
 
-def test_comparatives_in_one_filing_do_not_hide_the_period_it_is_about(world):
+def test_prior_period_comparatives_do_not_hide_a_filings_own_period(world):
     outcome = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(1, quarter=1, value=20)])
     result = outcome.run("facts_as_of_event", pairs=[("QBG", at(1))], concepts=["a:One"])
     assert [row["value"] for row in result] == [20.0]
@@ -169,7 +169,7 @@ CALENDARS = {
 LATE = "2024-06-01T00:00:00Z"
 
 
-def test_a_fiscal_period_of_any_length_is_the_newest_one(world):
+def test_the_newest_fiscal_period_is_found_for_every_length_and_calendar(world):
     facts = [
         period(0, *span, value, ticker=ticker, available_at=LATE)
         for ticker, (_, *spans) in CALENDARS.items()
@@ -190,7 +190,7 @@ def test_a_fiscal_period_of_any_length_is_the_newest_one(world):
         ]
 
 
-def test_a_period_of_calendar_months_has_as_many(world):
+def test_a_period_of_calendar_months_is_counted_in_whole_months(world):
     spans = {
         1: ("2023-01-01", "2023-01-31"),
         2: ("2023-01-01", "2023-02-28"),
@@ -221,7 +221,7 @@ IN_AMENDMENT = {"form_type": "10-K/A", "accession_no": "amended"}
         ("any", [("PRE 14A", 7.0), ("10-K", 10.0), ("PRE 14A", 9.0), ("10-K/A", 11.0)]),
     ],
 )
-def test_a_figure_of_a_periodic_report_stands_before_another_form_s(world, forms, expected):
+def test_a_periodic_reports_figure_takes_precedence_over_other_forms(world, forms, expected):
     outcome = world(
         xbrl_facts=[
             period(1, *YEAR, 7, **IN_PROXY),
@@ -238,7 +238,7 @@ def test_a_figure_of_a_periodic_report_stands_before_another_form_s(world, forms
     assert [(filings["a:One"]["form_type"], facts["a:One"]) for filings, facts in statement if facts] == expected
 
 
-def test_a_newer_period_of_another_form_is_told_until_a_periodic_report_states_it(world):
+def test_a_newer_period_of_another_form_counts_until_a_periodic_report_states_it(world):
     facts = [
         period(1, "2022-01-01", "2022-12-31", 5, **IN_10_K),
         period(2, *YEAR, 9, form_type="8-K"),
@@ -266,7 +266,7 @@ def test_a_proxy_statement_hides_no_figure_of_the_annual_report(world, query):
     )
 
 
-def test_forms_that_mean_nothing_are_refused(world):
+def test_an_unknown_forms_option_is_refused(world):
     with pytest.raises(BadInput, match="periodic_first, periodic, any"):
         world().run("panel", pairs=[("QBG", at(1))], forms="10-K")
 
@@ -279,7 +279,7 @@ def test_an_instant_after_the_as_of_is_refused(world, query):
         world(at(5)).run(query, pairs=[("QBG", at(5)), ("QBG", at(6))], **concepts)
 
 
-def test_a_panel_has_one_row_a_pair_with_what_was_known_then(world):
+def test_a_panel_has_a_row_per_pair_with_the_values_public_then(world):
     news = [
         {"id": f"bzNews_{number}", "tickers": ["QBG"], "available_at": at(hours)} for number, hours in ((1, 2), (2, 4))
     ]
@@ -321,7 +321,7 @@ def test_news_is_counted_over_the_days_asked_for(world):
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_of_statements_of_one_instant_a_panel_takes_the_one_the_views_show(world, backwards):
+def test_a_panel_breaks_ties_between_equal_instants_as_the_views_do(world, backwards):
     order = -1 if backwards else 1
     reply = [{"evidence": "e", "content_hash": bytes([number])} for number in (1, 2, 3)][::order]
     bars = [bar(3, 1, each["content_hash"][0]) | each for each in reply]
@@ -337,7 +337,7 @@ def unrecorded(ratio, hours=4, days=8):
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 @pytest.mark.parametrize("ratio", [3.0, 0.1])
-def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(world, query, ratio):
+def test_closes_after_an_unrecorded_split_have_no_split_index(world, query, ratio):
     outcome = world(prices=unrecorded(ratio))
     result = outcome.run(query, pairs=[("QBG", at(hours)) for hours in range(8)])
     assert [row["split_index"] for row in result] == [1.0] * 4 + [None] * 4
@@ -345,7 +345,7 @@ def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(wo
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
-def test_a_split_told_late_joins_closes_from_then_on(world, query):
+def test_a_split_published_late_adjusts_closes_from_then_on(world, query):
     reply = {
         "split_id": "N",
         "ticker": "QBG",
@@ -360,7 +360,7 @@ def test_a_split_told_late_joins_closes_from_then_on(world, query):
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
-def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world, query):
+def test_a_second_statement_of_a_split_is_cited_only_once_public(world, query):
     reply = {
         "split_id": "N",
         "ticker": "QBG",
@@ -376,7 +376,7 @@ def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
-def test_a_split_whose_price_never_moved_joins_nothing(world, query):
+def test_a_split_without_a_price_move_gives_no_split_index(world, query):
     reply = {
         "split_id": "N",
         "ticker": "QBG",

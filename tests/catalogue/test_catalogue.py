@@ -35,7 +35,7 @@ def some_values(query):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", catalogue.all_queries())
-def test_a_query_reads_the_datasets_it_declares_and_no_others(world, name):
+def test_a_query_runs_with_only_the_datasets_it_declares(world, name):
     query = catalogue.get(name)
     world(datasets=query.reads).connection.execute(query.sql, plain(query.bind(some_values(query))))
 
@@ -56,7 +56,7 @@ def test_a_query_has_the_columns_it_declares_with_evidence_ids_and_units(empty, 
 FACT = "accessionNo formType concept_qname concept_label value period_start period_end period_type"
 
 
-def test_the_columns_are_those_agents_were_promised():
+def test_queries_have_the_columns_promised_to_agents_in_order():
     promised = {
         "news_date_range": "id title teaser channels created",
         "news_by_channel": "id title channels created",
@@ -89,7 +89,7 @@ def test_the_columns_are_those_agents_were_promised():
         assert inputs == expected, name
 
 
-def test_the_promised_rows_at_most_are_the_defaults():
+def test_default_row_limits_are_those_promised():
     limits = {
         (query.name, parameter.name): parameter.default
         for query in catalogue.all_queries().values()
@@ -103,7 +103,7 @@ def test_the_promised_rows_at_most_are_the_defaults():
     assert {limits[(name, "limit")] for name in searches} == {20}
 
 
-def test_an_unknown_query_is_refused_with_the_names_there_are():
+def test_an_unknown_query_is_refused_and_the_error_lists_the_names():
     with pytest.raises(BadInput, match="news_latest"):
         catalogue.get("news_newest")
 
@@ -117,12 +117,12 @@ def test_an_unknown_query_is_refused_with_the_names_there_are():
         ("vector_news", {"embedding": [1.0], "seed_id": "bzNews_1"}, "exactly one"),
     ],
 )
-def test_values_that_do_not_fit_are_refused_by_name(name, values, complaint):
+def test_missing_unknown_or_conflicting_parameters_are_refused_by_name(name, values, complaint):
     with pytest.raises(BadInput, match=complaint):
         catalogue.get(name).bind(values)
 
 
-def test_every_parameter_is_bound_even_when_the_caller_gives_none():
+def test_unspecified_parameters_are_bound_to_their_defaults():
     assert catalogue.get("news_full_text").bind({"query": "x"}) == {
         "query": "x", "ticker": None, "limit": 20, "company": None,
     }  # fmt: skip
@@ -152,12 +152,12 @@ def test_a_header_that_disagrees_with_its_sql_is_refused(text, complaint):
         catalogue.parse("made_up", text)
 
 
-def test_a_dollar_inside_a_text_or_a_comment_is_no_parameter():
+def test_a_dollar_sign_in_a_string_or_comment_is_not_a_parameter():
     query = catalogue.parse("made_up", HEADER + "SELECT '$x' -- $y\n")
     assert query.parameters == ()
 
 
-def test_a_search_by_an_index_takes_the_same_values():
+def test_an_indexed_search_takes_the_same_parameters():
     searching = [query for query in catalogue.all_queries().values() if query.searches]
     assert {query.name for query in searching} >= {"news_full_text", "vector_news", "vector_qa", "vector_combined"}
     for query in searching:
@@ -176,7 +176,7 @@ def test_a_column_of_several_queries_is_described_once():
     assert [line for line in shared if headers.count(f"-- column {line.split(' ')[0]}") < 2] == []
 
 
-def test_a_column_without_a_meaning_must_be_one_of_the_described():
+def test_a_column_without_a_description_must_be_a_shared_column():
     assert (
         catalogue.parse("x", f"{HEADER}-- column accessionNo\nSELECT 1").columns[-1].meaning
         == "EDGAR accession number."

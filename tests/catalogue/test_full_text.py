@@ -86,13 +86,13 @@ def bm25(connection):
 
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6), query=QUERIES)
-def test_scores_are_those_of_the_formula(bm25, texts, query):
+def test_scores_equal_those_of_the_bm25_formula(bm25, texts, query):
     assert bm25(texts, query) == pytest.approx(slow_bm25(texts, query), abs=1e-5)
 
 
 @settings(max_examples=25, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=2, max_size=6, unique=True), query=QUERIES, seed=st.randoms())
-def test_scores_do_not_depend_on_how_rows_lie(bm25, texts, query, seed):
+def test_scores_do_not_depend_on_the_order_of_rows(bm25, texts, query, seed):
     shuffled = sorted(texts, key=lambda _: seed.random())
     by_text = {texts[number]: score for number, score in bm25(texts, query).items()}
     assert {shuffled[number]: score for number, score in bm25(shuffled, query).items()} == by_text
@@ -113,14 +113,14 @@ def test_scores_do_not_depend_on_how_rows_lie(bm25, texts, query, seed):
         ("marg", set()),
     ],
 )
-def test_a_query_means_what_its_description_says(bm25, query, result):
+def test_the_query_language_matches_as_described(bm25, query, result):
     texts = ["Gross margin rose", "margin of gain", "Guidance cut", "guidance; gross\nmargin"]
     assert set(bm25(texts, query)) == result
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=8), QUERIES)
-def test_texts_are_counted_alike_by_their_words(connection, texts, query):
+def test_counting_split_words_equals_counting_whole_texts(connection, texts, query):
     rows = list(enumerate([*texts, "a a a a", "rev enue rev rev", ""]))
     connection.execute("CREATE OR REPLACE TEMP TABLE texts AS SELECT unnest($1).a AS doc, unnest($1).b AS text",
                        [[{"a": doc, "b": text} for doc, text in rows]])  # fmt: skip
@@ -133,14 +133,14 @@ def test_texts_are_counted_alike_by_their_words(connection, texts, query):
     assert counted == by_words
 
 
-def test_words_are_summed_in_their_order_however_they_are_asked_for(connection):
+def test_query_terms_are_sorted_whatever_the_order_in_the_query(connection):
     query = 'oil "gas of oil" AND été OR 2 AND gas'
     assert connection.execute("SELECT terms FROM search_asked($query)", {"query": query}).fetchall() == [
         (["2", "gas", "of", "oil", "été"],)
     ]
 
 
-def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):
+def test_a_companys_articles_come_best_first_with_ties_newest_first(world):
     def article(number, day, title, **more):
         return {
             "id": f"bzNews_{number}",

@@ -156,7 +156,7 @@ def all_of(table):
         (A_FOREIGN_FILER, {"assets": 5000, "debt": 365, "selling_general_and_administrative": 90}),
     ],
 )
-def test_a_year_of_a_company_is_what_its_statements_say(table, expected):
+def test_line_items_of_a_year_equal_the_companys_statements(table, expected):
     rows = year_of(table)
     assert {item: rows[item]["value"] if item in rows else None for item in expected} == expected
 
@@ -173,7 +173,7 @@ dei:EntityCommonStockSharesOutstanding 8 day shares
 """
 
 
-def test_a_balance_of_an_earlier_day_is_not_of_something_else():
+def test_an_earlier_balance_does_not_fall_back_to_a_broader_concept():
     """An earlier day's cash with what is restricted is not its cash, nor equity with minorities its equity."""
     rows = [
         row for row in all_of(A_COMPANY_OF_MINORITIES) if row["item"] in ("cash", "equity", "total_equity", "shares")
@@ -188,13 +188,13 @@ def test_a_balance_of_an_earlier_day_is_not_of_something_else():
     }
 
 
-def test_a_filing_in_two_currencies_counts_in_its_own():
+def test_a_filing_in_two_currencies_counts_in_the_companys_own_currency():
     units = {row["unit"] for row in year_of(A_FOREIGN_FILER).values()}
     assert units == {"iso4217:TWD", "iso4217:TWDshares"}
 
 
 @pytest.mark.parametrize(("last", "expected"), [(1.0, 4.0), (0.8, None)])
-def test_twelve_months_a_share_end_at_a_split_of_five_for_four(last, expected):
+def test_trailing_earnings_per_share_are_null_across_a_split(last, expected):
     """No filing weighs its shares: net income and earnings a share tell how many there are."""
     quarters = [("01-01", "03-31"), ("04-01", "06-30"), ("07-01", "09-30"), ("10-01", "12-31")]
     facts = {"NetIncomeLoss": ("USD", []), "EarningsPerShareDiluted": ("USD/shares", [])}
@@ -263,7 +263,7 @@ RESTATED = """
 
 
 @pytest.mark.parametrize(("table", "last"), [(AFFIRMED, 22), (RESTATED, 25)])
-def test_a_quarter_is_left_of_the_year_that_fits(table, last):
+def test_the_fourth_quarter_is_derived_only_from_a_consistent_year(table, last):
     """A restated year counts where the nine months were stated again since; no twelve months mix old and new."""
     result = revenue_of(table, "quarter", "ttm")
     assert result["quarter", "2022-12-31"] == last
@@ -286,7 +286,7 @@ SPUN_OFF = """
     ("day", "quarter", "months"),
     [("2023-03-01", 25, 95), ("2023-11-01", None, None), ("2024-03-01", 20, 84), ("2025-03-01", 20, 84)],
 )
-def test_what_is_restated_alone_is_not_taken_together_with_what_is_not(day, quarter, months):
+def test_restated_and_unrestated_figures_are_never_combined(day, quarter, months):
     """A part of the company leaves: nine months are restated first, the year half a year later, and once more."""
     known = "\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day)
     result = revenue_of(known, "quarter", "ttm")
@@ -321,7 +321,7 @@ def figures_of(table, item, span):
     return {str(row["period_end"]): row["value"] for row in rows}
 
 
-def test_a_figure_stated_again_in_millions_is_not_restated():
+def test_a_figure_repeated_in_millions_is_not_a_restatement():
     """247,304 thousand and 247 million are one figure, so the year of 2015's first half can be computed."""
     assert figures_of(ROUNDED, "operating_cash_flow", "ttm")["2015-07-26"] == 905_656_000 + 409_000_000 - 247_000_000
     cash = 905_656_000 - 122_381_000 + 409_000_000 - 54_000_000 - (247_000_000 - 52_000_000)
@@ -356,6 +356,6 @@ LATER = "ShareBasedCompensation 2023-01-30 2023-04-30 735000000 10-Q 2024-05-29"
 @pytest.mark.parametrize(
     ("statement", "later", "expected"), [(842, "", 842), (842, LATER, 842), (900, "", 900), (900, LATER, 841)]
 )
-def test_a_stated_quarter_is_not_computed_from_two_concepts_or_within_rounding(statement, later, expected):
+def test_a_stated_quarter_is_overridden_only_beyond_rounding_and_within_a_concept(statement, later, expected):
     table = COMPENSATION.format(statement * 1_000_000) + later
     assert figures_of(table, "stock_compensation", "quarter")["2023-07-30"] == expected * 1_000_000

@@ -97,7 +97,7 @@ def filings(row):
     return sorted(part.split()[-1] for part in row["made_of"].split("|"))
 
 
-def test_quarters_years_and_twelve_months_are_those_of_an_independent_computation(made_companies_world):
+def test_quarters_years_and_trailing_months_equal_an_independent_computation(made_companies_world):
     compared = 0
     for cik in made_companies_world.answers:
         expected = made_companies_world.oracle(cik).periods(LATER)
@@ -114,7 +114,7 @@ def test_quarters_years_and_twelve_months_are_those_of_an_independent_computatio
     assert compared > 1500
 
 
-def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_instants(made_companies_world):
+def test_a_panels_line_items_equal_an_independent_computation_at_24_instants(made_companies_world):
     fields = ["revenue_ttm", "net_income", "eps_diluted", "eps_diluted_ttm", "free_cash_flow_year", "debt", "assets"]
     instants = [datetime(2015, 5, 1, 22, tzinfo=timezone.utc) + timedelta(days=73 * n) for n in range(24)]
     result = made_companies_world.at([(cik, at) for cik in made_companies_world.answers for at in instants], fields)
@@ -136,7 +136,7 @@ def test_line_items_of_a_panel_are_those_of_an_independent_computation_at_24_ins
     assert filled > 400
 
 
-def test_what_comes_later_changes_no_line_item_of_before(made_companies_world):
+def test_later_facts_change_no_earlier_line_item(made_companies_world):
     cut = datetime(2017, 3, 1, tzinfo=timezone.utc)
     pairs = [(cik, cut - timedelta(days=days)) for cik in made_companies_world.answers for days in (0, 200, 400)]
     fields = list(line_items.fields())
@@ -188,7 +188,7 @@ def test_a_proxy_statement_never_beats_the_annual_report():
     assert [(row["value"], row["form_type"], row["accession_no"]) for row in rows] == [(-41_800_000, "10-K", "a-1")]
 
 
-def test_a_quarter_that_cannot_be_made_is_not_the_one_before():
+def test_a_quarter_that_cannot_be_computed_is_absent_rather_than_older():
     facts = [
         ("2019-07-01", "2019-09-30", 3, "a-1", {"form": "10-Q", "filed": "2019-10-20"}),
         ("2019-01-01", "2019-12-31", 40, "a-2", {}),
@@ -198,7 +198,7 @@ def test_a_quarter_that_cannot_be_made_is_not_the_one_before():
     assert [(key[2], row["value"]) for key, row in result.items()] == [("revenue_ttm", 40)]
 
 
-def test_years_of_companies_of_half_years_are_bridged():
+def test_trailing_months_of_half_year_reporters_bridge_two_years():
     facts = [
         ("2018-01-01", "2018-06-30", 10, "a-1", {"filed": "2018-08-20", "form": "20-F"}),
         ("2018-01-01", "2018-12-31", 25, "a-2", {"filed": "2019-02-20", "form": "20-F"}),
@@ -219,12 +219,12 @@ def test_years_of_companies_of_half_years_are_bridged():
         ("line_items_as_of_event", {"pairs": [("A", "2020-01-01T00:00:00Z")], "fields": "revenu_ttm"}, "revenue_ttm"),
     ],
 )
-def test_an_unknown_name_is_refused_with_the_nearest(query, values, nearest):
+def test_an_unknown_name_is_refused_and_the_nearest_name_suggested(query, values, nearest):
     with pytest.raises(BadInput, match=f"did you mean {nearest}"):
         catalogue.get(query).bind(values)
 
 
-def test_the_mapping_is_read_as_it_is_written(made_companies_world):
+def test_the_mapping_in_python_equals_that_in_sql(made_companies_world):
     rows = made_companies_world.world.connection.execute(
         "FROM line_item_concepts() SELECT DISTINCT item, kind"
     ).fetchall()
@@ -241,7 +241,7 @@ def table(name):
         return list(csv.DictReader(lines))
 
 
-def test_known_figures_of_real_companies():
+def test_line_items_equal_published_figures_of_real_companies():
     """The facts are as EDGAR states them; the figures as the companies' reports and releases give them, or none."""
     answers = {}
     for row in table("real_facts.csv"):

@@ -46,7 +46,7 @@ def revisions(draw, name):
 @pytest.mark.parametrize("name", KEYS)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
-def test_reading_one_company_is_what_its_newest_revisions_hold(world, name, data):
+def test_macros_for_a_company_return_its_newest_revisions(world, name, data):
     outcome = world(datasets=[name, *OTHER_SOURCES.get(name, ())], **{name: data.draw(revisions(name))})
     dataset = get(name)
     columns, key = ", ".join(dataset.agent_columns), ", ".join(dataset.key)

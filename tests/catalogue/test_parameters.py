@@ -29,7 +29,7 @@ from pitlake.questions.parameters import spell
         ("vector", (1, 2), [1.0, 2.0]),
     ],
 )
-def test_a_value_is_bound_in_one_spelling(kind, inputs, bound):
+def test_every_accepted_spelling_is_bound_in_the_canonical_form(kind, inputs, bound):
     assert spell(kind, "field", inputs) == bound
 
 
@@ -63,12 +63,12 @@ def test_a_value_is_bound_in_one_spelling(kind, inputs, bound):
         ("pairs", [{"ticker": "QBG"}]),
     ],
 )
-def test_a_value_that_is_none_of_its_type_is_refused_by_name(kind, inputs):
+def test_a_value_of_the_wrong_type_is_refused_by_field_name(kind, inputs):
     with pytest.raises(BadInput, match=r"^field: "):
         spell(kind, "field", inputs)
 
 
-def test_pairs_become_json_with_instants_in_one_spelling():
+def test_pairs_become_json_with_instants_in_utc():
     bound = spell(
         "pairs", "pairs", [("qbg", "2024-02-15T16:00:00-05:00"), {"ticker": "A", "at": "2024-01-01T00:00:00Z"}]
     )

@@ -244,7 +244,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_query_answers(world, case):
+def test_every_query_returns_the_expected_rows(world, case):
     as_of, rows, questions = case
     outcome = world(as_of, **rows)
     for query, values, columns, due in questions:
@@ -260,7 +260,7 @@ def test_a_query_answers(world, case):
         ("report_search_exhibits", "exhibits", "exhibit_number"),
     ],
 )
-def test_text_of_filings_is_searched_and_shown_by_its_start(world, query, dataset, key):
+def test_filing_texts_are_searched_and_previewed_by_their_first_500_characters(world, query, dataset, key):
     parts = [
         {"accession_no": f"acc-{n}", "ticker": "QBG", key: f"part {n}", "content": text, "available_at": DAY.format(n)}
         for n, text in ((1, "hedge " * 200), (2, "drilling"), (4, "hedge"))
@@ -284,7 +284,7 @@ def snapshot(world, section, **rows):
     return {row["name"]: (row["value"], row["evidence_ids"]) for row in result if row["section"] == section}
 
 
-def test_a_snapshot_takes_one_bar_a_day_and_no_return_from_one_entity_to_another(world):
+def test_a_snapshot_takes_a_single_bar_per_day_and_no_return_across_entities(world):
     sector = {"entity": "9", "kind": "sector"}
     bars = [bar(day, close, evidence=f"industry {day}") for day, close in ((4, 4.0), (5, 5.0), (6, 6.0))]
     bars += [bar(day, 1000.0, evidence=f"sector {day}", **sector) for day in (4, 5, 6)]
@@ -294,7 +294,7 @@ def test_a_snapshot_takes_one_bar_a_day_and_no_return_from_one_entity_to_another
 
 
 @pytest.mark.parametrize("source", ["news", "benzinga_news"])
-def test_a_snapshot_counts_an_article_once_from_when_it_first_was_public_as_a_panel_does(world, source):
+def test_snapshots_and_panels_count_an_article_once_from_its_first_publication(world, source):
     stated = [
         (1, "2024-03-30T12:00:00Z", "b"), (1, "2024-03-30T12:00:00Z", "a"), (1, "2024-03-30T12:00:00Z", "a"),
         (1, "2024-03-31T12:00:00Z", "edit"), (2, "2024-03-01T12:00:00Z", "just too old"),

@@ -59,7 +59,7 @@ def best_bar(rows, hours, day=None):
 
 
 @pytest.mark.parametrize("company", [COMPANY, "ACME"])
-def test_bars_as_of_an_event_are_of_the_most_preferred_source_that_was_public(company):
+def test_bars_as_of_an_event_come_from_the_preferred_source_public_then(company):
     for seed in SEEDS:
         rows = random_bars(seed)
         outcome = World(LATER, by_dataset(rows))
@@ -71,7 +71,7 @@ def test_bars_as_of_an_event_are_of_the_most_preferred_source_that_was_public(co
 
 
 @pytest.mark.parametrize("name", ["bars_adjusted", "entity_price_series"])
-def test_a_series_has_one_bar_a_day_of_the_most_preferred_source_that_was_public(name):
+def test_a_series_has_a_bar_per_day_from_the_preferred_source_public_then(name):
     for seed in SEEDS:
         rows, hour = random_bars(seed), 3 + seed % 18
         answers = World(at(hour), by_dataset(rows)).run(name, ticker=COMPANY)
@@ -86,14 +86,14 @@ def test_a_series_has_one_bar_a_day_of_the_most_preferred_source_that_was_public
             }
 
 
-def test_bars_of_a_ticker_that_no_company_is_known_by_are_shown():
+def test_bars_of_a_ticker_without_a_company_are_shown():
     outcome = World(LATER, by_dataset([bar("av_daily_bars", 1, 0, 10.0), bar("own_bars", 1, 1, 11.0)]))
     rows = outcome.run("entity_price_series", ticker="ACME")
     assert [(row["close"], row["source"]) for row in rows] == [(11.0, "own_bars"), (10.0, "av_daily_bars")]
     assert [row["entity_id"] for row in rows] == ["ACME", "ACME"]
 
 
-def test_what_comes_later_changes_no_earlier_bar():
+def test_later_bars_change_no_earlier_bar():
     for seed in SEEDS:
         rows = random_bars(seed)
         altered = [(source, row | {"close": row["close"] + 7 * (row["available_at"] > at(10))}) for source, row in rows]
@@ -141,7 +141,7 @@ def last_statement(rows, hours, end=None):
 
 
 @pytest.mark.parametrize("name", ["facts_as_of_event", "panel"])
-def test_facts_as_of_an_event_are_the_graphs_or_where_it_states_none_edgars(name):
+def test_facts_as_of_an_event_are_the_graphs_or_else_edgars(name):
     for seed in SEEDS:
         rows = random_facts(seed)
         answers = at_instants(World(LATER, by_dataset(rows)), name, range(22), concepts=["us-gaap:Assets"])
@@ -154,7 +154,7 @@ def test_facts_as_of_an_event_are_the_graphs_or_where_it_states_none_edgars(name
             assert {instant: (row["value"], row["source"]) for instant, row in display.items()} == expected, seed
 
 
-def test_a_fact_is_shown_once_as_it_was_stated_last():
+def test_a_fact_is_shown_once_in_its_latest_statement():
     for seed in SEEDS:
         rows, hour = random_facts(seed), 3 + 4 * seed
         answers = World(at(hour), by_dataset(rows)).run("xbrl_all_metrics", ticker=COMPANY)
@@ -174,7 +174,7 @@ def test_units_of_edgar_are_spelled_as_the_graph_spells_them():
     assert sorted(row["unit"] for row in answers) == sorted(spelled.values())
 
 
-def test_a_filing_is_listed_once_as_the_graph_states_it():
+def test_a_filing_of_both_sources_is_listed_once_as_in_the_graph():
     edgar = {"form_type": "8-K", "cik": CIK, "items": ["2.02"], "accepted_at": at(1), "available_at": at(1)}
     rows = {
         "reports": [
@@ -191,7 +191,7 @@ def test_a_filing_is_listed_once_as_the_graph_states_it():
         assert {row["accessionNo"] for row in answers} == {"a-1", "a-2"}
 
 
-def test_a_filing_that_the_graph_corrects_to_another_company_is_no_longer_its():
+def test_a_filing_the_graph_reassigns_to_another_company_falls_back_to_edgar():
     edgar = {"form_type": "8-K", "cik": CIK, "accession_no": "a-1", "accepted_at": at(1), "available_at": at(1)}
     statement = edgar | {"role": "primary_filer", "tickers": ["ACME"], "created": at(1)}
     del statement["accepted_at"]

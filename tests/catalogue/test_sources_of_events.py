@@ -40,7 +40,7 @@ def article(source, number, hour):
         ("news_by_channel", {"start_date": at(0), "channel": "oil"}),
     ],
 )
-def test_an_article_is_shown_once_as_the_graph_has_it_or_else_benzinga(name, values):
+def test_an_article_is_shown_once_from_the_graph_or_else_benzinga(name, values):
     sources = ("news", "benzinga_news")
     for seed in SEEDS:
         statement = statements(sources, seed)
@@ -72,7 +72,7 @@ def call(source, number, hour):
     return source, statement | {"exchange": "NASDAQ", "call_start": start.isoformat()}
 
 
-def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
+def test_a_call_is_shown_once_from_the_graph_or_else_earningscall():
     sources = ("transcripts", "call_transcripts")
     for seed in SEEDS:
         statement = [(source, thing, hour) for source, thing, hour in statements(sources, seed) if thing < 4]
@@ -97,7 +97,7 @@ def test_a_call_is_shown_once_as_the_graph_has_it_or_else_earningscall():
         (4, None, False),
     ],
 )
-def test_two_calls_of_a_day_are_both_shown(hours, quarter, is_same):
+def test_only_calls_at_about_the_same_time_count_as_the_same_call(hours, quarter, is_same):
     """An earnings call is the graph's call that starts with it; another event of that day is another call."""
     source, statement = call("call_transcripts", 0, 0)
     other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
@@ -109,7 +109,7 @@ def test_two_calls_of_a_day_are_both_shown(hours, quarter, is_same):
 
 
 @pytest.mark.parametrize(("quarter", "sources"), [(1, 1), (2, 2), (None, 2)])
-def test_a_call_without_a_start_is_the_graphs_of_its_quarter(quarter, sources):
+def test_a_call_without_a_start_time_is_matched_by_its_quarter(quarter, sources):
     source, statement = call("call_transcripts", 0, 0)
     del statement["call_start"]
     other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
@@ -119,7 +119,7 @@ def test_a_call_without_a_start_is_the_graphs_of_its_quarter(quarter, sources):
     assert len(answers) == sources
 
 
-def test_a_call_without_a_start_is_placed_by_when_its_text_became_public():
+def test_a_call_without_a_start_time_is_ordered_by_its_publication():
     rows = [call("call_transcripts", number, 0) for number in range(3)]
     del rows[2][1]["call_start"]
     answers = World("2026-01-01T00:00:00Z", by_dataset(rows)).run("transcript_latest", ticker=COMPANY)
@@ -140,7 +140,7 @@ def action(source, number, hour):
     return source, names | {"frequency": "Quarterly" if source == "dividends" else 4, "cash_amount": 0.1}
 
 
-def test_a_dividend_is_shown_once_as_the_graph_has_it_or_else_polygon():
+def test_a_dividend_is_shown_once_from_the_graph_or_else_polygon():
     sources = ACTIONS["dividends"]
     for seed in SEEDS:
         statement = statements(sources, seed)
@@ -170,7 +170,7 @@ def test_a_split_is_shown_once_by_the_statement_that_was_public_first():
             assert len({row["date"] for row in answers}) == len(answers)
 
 
-def test_two_ratios_of_one_day_are_a_split_without_one():
+def test_contradictory_split_ratios_of_a_day_give_a_split_without_a_ratio():
     rows = [action("splits", 0, 1), action("polygon_splits", 0, 2)]
     rows[1][1]["split_to"] = 9.0
     for hour, ratio in ((1, 2.0), (3, None)):

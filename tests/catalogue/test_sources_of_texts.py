@@ -115,7 +115,7 @@ def test_a_call_is_searched_once_in_the_texts_of_its_preferred_source(company):
         ("vector_qa", {"qa_exchanges": "qa_exchange", "call_transcripts": "call_transcripts"}),
     ],
 )
-def test_the_nearest_texts_are_of_every_source_and_each_shown_once(company, query, kinds):
+def test_nearest_texts_come_from_every_source_and_are_shown_once_each(company, query, kinds):
     sources = tuple(kinds)
     for seed in SEEDS:
         statement = [(source, number, hour) for source, number, hour in statements(sources, seed) if number < 4]
@@ -150,7 +150,7 @@ def names_of(source, number):
     return [f"{stem}_qa__{n}" for n in range(len(call_texts(source, number)))]
 
 
-def test_an_article_is_not_near_to_itself_by_its_other_source():
+def test_an_article_is_not_its_own_neighbour_through_another_source():
     articles = [article("news", 1, 2), article("benzinga_news", 1, 1), article("benzinga_news", 2, 1)]
     vectors = [
         ("text_vectors", {name: row[name] for name in ("id", "ticker", "available_at")} | {"kind": source} | ALIKE)
@@ -160,7 +160,7 @@ def test_an_article_is_not_near_to_itself_by_its_other_source():
     assert [(row["source"], row["id"]) for row in answers] == [("benzinga_news", "2")]
 
 
-def test_calls_of_two_companies_at_one_time_are_two():
+def test_simultaneous_calls_of_two_companies_are_two_calls():
     other = [(source, row | {"ticker": "OTHER"}) for source, row in call("call_transcripts", 2, 1)]
     rows = by_dataset([*call("qa_exchanges", 2, 1), *other])
     answers = World(LATER, rows).run("transcript_search_qa", query=" ".join(WORDS))

@@ -42,7 +42,7 @@ def rows(world, as_of="2024-12-31T00:00:00Z", **tables):
     return world(as_of, own_bars=BARS, **tables).run("total_return", ticker="ACME")
 
 
-def test_dividends_and_splits_count_each_in_the_shares_of_the_as_of(world):
+def test_dividends_and_splits_are_adjusted_to_the_share_basis_of_the_as_of(world):
     returns = rows(world, dividends=[dividend(1, 2.0), dividend(3, 1.0)], splits=[split(2, 2)])
     assert [row["close"] for row in returns] == [50.0, 51.0, 51.0, 52.0]
     assert [row["dividend"] for row in returns] == [0, 1.0, 0, 1.0]
@@ -58,7 +58,7 @@ UNPOLLED = "no poll proves the dividends of these days"
 
 
 @pytest.mark.parametrize("source", [{}, {"ticker": "ACME", "dividend_type": "CD", "ordinal": 0}])
-def test_an_amount_stated_after_the_split_may_be_of_either_basis(world, source):
+def test_a_dividend_stated_after_a_split_has_no_certain_share_basis_and_no_return(world, source):
     table = "polygon_dividends" if source else "dividends"
     returns = rows(world, **{table: [dividend(1, 1.0, stated_on=3, **source)]}, splits=[split(2, 2)])
     assert [row["dividend"] for row in returns] == [0, None, 0, 0]
@@ -67,7 +67,7 @@ def test_an_amount_stated_after_the_split_may_be_of_either_basis(world, source):
     assert [row["note"] for row in returns] == [None, UNPROVEN, None, None]
 
 
-def test_what_polygon_stated_before_it_restated_an_amount_counts(world):
+def test_polygons_first_statement_of_an_amount_counts_rather_than_a_restatement(world):
     first = dividend(1, 2.0, ticker="ACME", dividend_type="CD", ordinal=0)
     again = first | {"cash_amount": 1.0, "available_at": f"{FIRST + timedelta(days=3)}T05:00:00Z", "evidence": "later"}
     returns = rows(world, polygon_dividends=[first, again], splits=[split(2, 2)])
@@ -92,7 +92,7 @@ def test_days_that_no_poll_of_dividends_covers_have_no_total_return(world, polle
     assert every(row["price_return"] for row in returns[1:])
 
 
-def test_an_amount_stated_after_its_ex_day_counts_where_polls_prove_that_no_split_followed(world):
+def test_a_dividend_stated_late_counts_only_if_polls_prove_no_split_followed(world):
     session = world("2024-12-31T00:00:00Z", own_bars=BARS[:2], dividends=[dividend(1, 1.0, stated_on=3)])
     assert session.run("total_return", ticker="ACME")[1]["dividend"] == 1.0
     session.polled = session.polled | {"splits": [("2024-01-01", "2024-01-04")]}
@@ -121,7 +121,7 @@ def test_a_dividend_on_two_neighbouring_ex_days_counts_once(world, apart, amount
         ("10-12B", [], -90, 78.0, True),
     ],
 )
-def test_a_loss_beside_a_disposal_is_noted(world, form, items, filed, close, noted):
+def test_a_large_loss_near_a_disposal_filing_is_noted(world, form, items, filed, close, noted):
     on = f"{FIRST + timedelta(days=filed)}T21:00:00Z"
     report = {"accession_no": "0000000001-24-000001", "form_type": form, "items": items, "created": on, "cik": "1",
               "available_at": on, "tickers": ["ACME"], "role": "primary_filer"}  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_loss_beside_a_disposal_is_noted(world, form, items, filed, close, not
     assert ("distribution in kind" in (returns[1]["note"] or "")) is noted
 
 
-def test_a_dividend_of_both_sources_counts_once_and_each_of_two_kinds(world):
+def test_a_dividend_in_both_sources_counts_once_and_two_kinds_count_separately(world):
     polygon = {"dividend_type": "CD", "ordinal": 0, "cash_amount_text": "2", "evidence": "polygon:1"}
     special = polygon | {"dividend_type": "SC", "ordinal": 1, "evidence": "polygon:2"}
     both = [dividend(1, 2.1, **polygon), dividend(1, 5.0, **special)]
@@ -142,7 +142,7 @@ def test_a_dividend_of_both_sources_counts_once_and_each_of_two_kinds(world):
     assert returns[1]["dividend"] == 1.05
 
 
-def test_a_dividend_in_another_currency_or_a_split_on_no_record_gives_no_return(world):
+def test_a_foreign_currency_dividend_or_unpolled_splits_give_no_return(world):
     returns = rows(world, dividends=[dividend(1, 2.0, currency="EUR")], splits=[split(2, 2)])
     assert [row["total_return_index"] for row in returns] == [1, None, None, None]
     returns = rows(world)

@@ -156,11 +156,11 @@ STATUS = {
 
 
 @pytest.mark.parametrize(("events", "days"), STATUS.values(), ids=STATUS)
-def test_a_company_is_what_its_filings_say_by_then(status, events, days):
+def test_a_companys_status_follows_from_its_filings_up_to_the_as_of(status, events, days):
     assert {day: status(day, *events) for day in days} == days
 
 
-def test_the_announcement_and_its_effect_are_two_columns(world):
+def test_a_delistings_announcement_and_effective_date_are_separate_columns(world):
     [row] = world("2024-05-02T00:00:00Z", universe_events=[LISTED, STRUCK]).run("universe")
     assert row["status"] == "listed"
     assert (row["delisting_filed_at"].isoformat(), str(row["delisting_effective_on"])) == (
@@ -171,21 +171,21 @@ def test_the_announcement_and_its_effect_are_two_columns(world):
     assert row["evidence_ids"] == ["made:0", "made:1"]
 
 
-def test_the_dead_are_left_out_unless_they_are_asked_for(status):
+def test_delisted_companies_are_left_out_unless_requested(status):
     living = ["listed", "registered", "uncertain"]
     assert status("2024-05-10", LISTED, STRUCK, statuses=living) == "listed"
     assert status("2024-05-11", LISTED, STRUCK, statuses=living) is None
     assert status("2024-05-11", LISTED, STRUCK, statuses=["delisted"]) == "delisted"
 
 
-def test_a_filing_that_two_lists_tell_of_counts_when_the_first_of_them_did(world):
+def test_a_filing_in_two_lists_counts_from_the_first_publication(world):
     again = LISTED | {"told_by": "submissions", "available_at": "2024-01-09T12:00:00Z", "company_name": None}
     [row] = world("2024-02-01T00:00:00Z", universe_events=[LISTED, again]).run("universe")
     assert row["listed_at"].isoformat() == "2024-01-09T12:00:00+00:00"
     assert (row["company_name"], len(row["evidence_ids"])) == ("Alpha Co", 2)
 
 
-def test_a_company_bears_the_newest_name_of_then(world):
+def test_a_company_has_the_newest_name_public_at_the_as_of(world):
     renamed = event(
         9, "2024-03-01", "renamed", "8-K", told_by="submissions", company_name="Omega Co", former_name="Alpha Co"
     )
@@ -196,7 +196,7 @@ def test_a_company_bears_the_newest_name_of_then(world):
     assert after["status"] == "listed"
 
 
-def test_what_came_after_changes_nothing_before(world):
+def test_later_events_change_no_earlier_answer(world):
     reply = [LISTED, REPORTED, event(1, "2024-01-10", "listed", "8-A12B", cik=BETA)]
     later = [
         STRUCK,
@@ -211,13 +211,13 @@ def test_what_came_after_changes_nothing_before(world):
     assert short.run("universe", statuses=ALL) == long.run("universe", statuses=ALL)
 
 
-def test_one_company_can_be_asked_for(world):
+def test_the_universe_can_be_filtered_by_cik(world):
     both = [LISTED, event(1, "2024-01-10", "listed", "8-A12B", cik=BETA)]
     assert [row["cik"] for row in world(universe_events=both).run("universe", ciks=[BETA])] == [BETA]
 
 
 @pytest.mark.parametrize("table", [MICROSOFT, STRUCK_OFF], ids=["Microsoft", "struck off"])
-def test_no_filing_changes_the_answer_before_it(world, table):
+def test_no_filing_changes_an_answer_as_of_an_earlier_instant(world, table):
     events = list(history(table))
     for day in (each["filing_date"] for each in events):
         moment = f"{day}T17:00:00Z"

@@ -22,24 +22,24 @@ def titles(outcome, **question):
     return [row["title"] for row in outcome.run("vector_news", **question)]
 
 
-def test_the_nearest_come_first_and_at_most_k(world):
+def test_the_nearest_vectors_come_first_and_at_most_k(world):
     outcome = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.2]), text(3, [1.0, 0.4]))
     assert titles(outcome, embedding=[1.0, 0.0]) == ["1", "2", "3"]
     assert titles(outcome, embedding=[1.0, 0.0], k=2) == ["1", "2"]
 
 
-def test_what_is_public_is_cut_before_it_is_ranked(world):
+def test_rows_are_cut_off_at_the_as_of_before_ranking(world):
     late = [text(number, [1.0, 0.0], day=9) for number in range(2, 9)]
     outcome = build(world, text(1, [1.0, 0.3]), *late, as_of="2024-03-08T00:00:00Z")
     assert titles(outcome, embedding=[1.0, 0.0]) == ["1"]
 
 
-def test_the_company_is_cut_before_it_is_ranked(world):
+def test_rows_are_filtered_by_company_before_ranking(world):
     others = [text(number, [1.0, 0.0], ticker="QZP") for number in range(2, 9)]
     assert titles(build(world, text(1, [1.0, 0.3]), *others), embedding=[1.0, 0.0], ticker="QBG") == ["1"]
 
 
-def test_below_080_counts_only_when_nothing_reaches_it_and_below_070_never(world):
+def test_scores_below_080_count_only_if_none_is_higher_and_below_070_never(world):
     near, fair, far = text(1, [1.0, 0.1]), text(2, [1.0, 0.9]), text(3, [1.0, 1.1])
     assert titles(build(world, near, fair), embedding=[1.0, 0.0]) == ["1"]
     assert titles(build(world, fair, far), embedding=[1.0, 0.0]) == ["2"]
@@ -50,7 +50,7 @@ def test_a_seed_is_not_in_its_own_answer(world):
     assert titles(build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.1])), seed_id="bzNews_1") == ["2"]
 
 
-def test_a_seed_that_is_not_public_yet_is_refused_like_one_that_never_is(world):
+def test_an_unpublished_seed_is_refused_with_the_same_error_as_a_missing_seed(world):
     outcome = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.0], day=9), as_of="2024-03-08T00:00:00Z")
     refusals = []
     for seed in ("bzNews_2", "bzNews_404"):
@@ -60,7 +60,7 @@ def test_a_seed_that_is_not_public_yet_is_refused_like_one_that_never_is(world):
     assert refusals[0] == refusals[1]
 
 
-def test_an_embedding_of_another_model_s_length_is_refused(world):
+def test_an_embedding_of_another_length_is_refused(world):
     with pytest.raises(duckdb.Error, match="as many numbers"):
         titles(build(world, text(1, [1.0, 0.0])), embedding=[1.0, 0.0, 0.0])
 
@@ -74,14 +74,14 @@ def test_a_revised_text_is_ranked_by_its_newest_vector(world):
     assert titles(outcome, embedding=[1.0, 0.0]) == ["2"]
 
 
-def test_a_vector_of_zeros_hides_no_other(world):
+def test_a_zero_vector_does_not_hide_other_vectors(world):
     outcome = build(world, text(1, [1.0, 0.9]), text(2, [0.0, 0.0]))
     assert titles(outcome, embedding=[1.0, 0.0]) == ["1"]
 
 
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("seed", range(20))
-def test_many_revised_vectors_are_ranked_as_one_by_one(world, seed):
+def test_many_revised_vectors_are_ranked_as_by_a_slow_computation(world, seed):
     rng = Random(seed)
     angle = [rng.choice((0.0, 1.0, 3.0)) for _ in range(4)]  # in some worlds nothing is near
     newest, inputs = {}, []

@@ -28,7 +28,7 @@ def three(session, first, second):
     return None
 
 
-def test_the_command_line_names_the_column_the_row_both_values_and_the_dataset(lake, capfd, monkeypatch):
+def test_check_reports_the_column_row_values_and_dataset_of_a_leak(lake, capfd, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     assert cli.invoke(["check", f"{LEAKS}::sql_lead", *RANGE, "--format", "json"]) == 1
     output = capfd.readouterr()
@@ -57,7 +57,7 @@ def test_the_fixture_fails_a_test_with_the_findings(lake, pitlake_check):
         (lambda session: 1, "not at the top level"),
     ],
 )
-def test_bad_input_is_one_line_with_a_next_step(function, message, lake):
+def test_a_function_that_cannot_be_checked_is_refused_with_a_clear_error(function, message, lake):
     with pytest.raises(BadInput, match=message):
         check(function, "2024-02-15", "2024-05-31", trials=1, lake=lake)
 
@@ -88,7 +88,7 @@ def test_a_function_that_ends_its_process_or_closes_its_pipe_is_an_error(line, m
         ({"datasets": ["novels"]}, "--dataset: the lake has no rows of novels"),
     ],
 )
-def test_a_wrong_option_is_named(options, message, lake):
+def test_the_error_for_an_invalid_option_names_the_option(options, message, lake):
     with pytest.raises(BadInput, match=message):
         check(f"{CLEAN}::change", **{"since": "2024-02-15", "until": "2024-05-31", "lake": lake} | options)
 
@@ -117,7 +117,7 @@ def test_frames_of_every_library_are_the_same_answer():
         answer_of(object())
 
 
-def test_a_position_is_no_identity():
+def test_row_positions_do_not_identify_rows():
     import pandas as pd
     import polars as pl
 
@@ -132,7 +132,7 @@ def test_a_position_is_no_identity():
     assert differences(answer_of([1.0, 2.0, 3.0]), answer_of([3.0, 1.0, 2.0])) == {}
 
 
-def test_an_identifier_of_each_row_does_not_hide_that_rows_are_dated():
+def test_a_unique_row_identifier_does_not_hide_the_date_column():
     days = [date(2024, 1, day) for day in range(1, 7)]
     rows = {"date": days, "symbol": ["A", "B"] * 3, "evidence": [f"neo4j:{day}" for day in days]}
     assert answer_of(rows).time_column(None) == "date"
@@ -141,7 +141,7 @@ def test_an_identifier_of_each_row_does_not_hide_that_rows_are_dated():
     assert answer_of([{"date": day, "bar": {"close": 1.0}} for day in days]).time_column(None) == "date"
 
 
-def test_a_text_that_changes_is_named_though_it_names_the_row():
+def test_a_changed_text_is_reported_even_if_the_text_identifies_the_row():
     left = answer_of([{"date": "2024-01-01", "ticker": "META", "close": 1.0}])
     right = answer_of([{"date": "2024-01-01", "ticker": "FB", "close": 1.0}])
     (difference,) = differences(left, right).values()
@@ -186,7 +186,7 @@ def test_a_dataset_that_the_file_does_not_name_is_bound(line, lake, tmp_path, mo
     assert [task for task in tasks[1:] if task.datasets is not None and "prices" not in task.datasets] == []
 
 
-def test_one_process_imports_the_libraries_for_all():
+def test_workers_are_forked_from_one_process_that_imports_the_libraries():
     children = type(runners.Runners(2))(3)
     main = children._process.pid
     forks = Path(f"/proc/{main}/task/{main}/children")

@@ -18,7 +18,9 @@ def filled(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("page", "codes"), [("check.md", [0, 1]), ("study.md", [0])])
-def test_a_page_does_what_it_says(page, codes, filled, tmp_path, monkeypatch, capfd):
+def test_the_examples_of_a_documentation_page_run_with_the_expected_result(
+    page, codes, filled, tmp_path, monkeypatch, capfd
+):
     shutil.copytree(filled, tmp_path / ".pitlake/lake")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PITLAKE_LAKE", raising=False)

@@ -34,7 +34,7 @@ def marked(names: list[str], sample: set[str]) -> list[object]:
     return [name if name in sample else pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
-def test_there_are_as_many_as_are_said():
+def test_there_are_enough_planted_leaks_and_clean_pipelines():
     assert len(LEAKS) >= 35
     assert len(CLEAN) >= 12
 

@@ -30,7 +30,7 @@ def functions(name: str, fast: set[str]) -> list[object]:
 HONEST, PEEKING = functions("honest.py", SAMPLE), functions("peeking.py", SAMPLE)
 
 
-def test_there_are_forty_of_each():
+def test_there_are_forty_honest_and_forty_peeking_functions():
     assert (len(HONEST), len(PEEKING)) == (40, 40)
 
 
@@ -89,12 +89,12 @@ def of_next_year(session):
         (of_next_year, SINCE, UNTIL, "no row of the answer is dated"),
     ],
 )
-def test_a_check_that_compared_nothing_has_no_verdict(function, since, until, reason, lake):
+def test_a_check_that_compared_nothing_is_an_error(function, since, until, reason, lake):
     with pytest.raises(BadInput, match=reason):
         check(function, since, until, trials=2, lake=lake)
 
 
-def test_a_history_that_begins_late_is_cut_after_its_beginning(lake):
+def test_the_cut_of_a_history_that_begins_late_lies_after_its_first_row(lake):
     """As of the first instant itself it has no rows, so only the two worlds of its one cut are compared."""
     report = check(of_the_end, SINCE, "2024-06-16", trials=1, lake=lake)
     assert (report.findings, report.compared) == ([], 2)

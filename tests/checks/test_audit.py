@@ -32,7 +32,7 @@ def test_a_run_measures_exactly_the_checks_that_are_declared(report):
     assert sorted(measured) == sorted(spec.name for spec in check_specs(NOTES))
 
 
-def test_a_check_that_has_nothing_to_look_at_is_not_shown_unless_it_fails():
+def test_checks_with_nothing_to_examine_are_shown_only_when_they_fail():
     assert cannot_fail(NOTES) == {"freshness", WARNED}
     assert cannot_fail(all_datasets()["sec_facts"]) >= {"partition_window", "unread"}
     display = [
@@ -42,7 +42,7 @@ def test_a_check_that_has_nothing_to_look_at_is_not_shown_unless_it_fails():
     assert display == [[], [False]]
 
 
-def test_what_blocks_in_the_kernel_blocks_in_dagster(report):
+def test_checks_block_in_dagster_exactly_when_they_block_in_the_kernel(report):
     blocking = {spec.name: spec.blocking for spec in check_specs(NOTES)}
     measured = {check.name: check.severity == "blocking" for check in report.checks}
     assert blocking.items() <= measured.items()
@@ -55,7 +55,7 @@ def test_every_warning_of_a_contract_is_declared_and_measured(name):
         assert warning in MEASURES
 
 
-def test_every_check_says_what_it_holds():
+def test_every_check_has_a_description():
     groups = ("external", "graph")
     changes = {"warnings": tuple(MEASURES), "frozen": ("id",), "freshness": timedelta(days=1)}
     datasets = [replace(NOTES, group=group, **changes) for group in groups]

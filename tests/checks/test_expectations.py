@@ -100,7 +100,7 @@ def broken(rows, rule):
 
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", all_datasets())
-def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
+def test_every_expectation_passes_on_clean_rows_and_fails_on_broken_rows(name):
     dataset = all_datasets()[name]
     listing, rows = rules(dataset, WINDOW), clean(dataset)
     assert validate(rows, listing) == {}
@@ -117,7 +117,7 @@ def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
 
 
 @pytest.mark.parametrize("name", all_datasets())
-def test_what_a_contract_states_is_expected(name):
+def test_every_statement_of_a_contract_becomes_an_expectation(name):
     dataset = all_datasets()[name]
     text = "\n".join(rule.name for rule in rules(dataset, WINDOW))
     for column in dataset.columns:
@@ -134,7 +134,7 @@ def test_an_expectation_carries_its_name_and_severity():
     assert levels["currency is like [A-Z]{3}"] == "warning"
 
 
-def test_a_window_is_the_days_of_the_run_as_far_as_they_are_over():
+def test_the_window_spans_the_days_of_a_run_up_to_the_observation():
     whole = window_of(("2024-03-08", "2024-03-09"), OBSERVED)
     assert whole == (clock.start_of_new_york_day(date(2024, 3, 8)),
                      clock.end_of_new_york_day(date(2024, 3, 9)) - timedelta(microseconds=1))  # fmt: skip
@@ -161,7 +161,7 @@ def attempt(tmp_path):
     return run
 
 
-def test_rows_that_break_a_strict_expectation_are_gaps_and_what_is_left_meets_it(attempt):
+def test_rows_that_break_a_strict_expectation_become_gaps(attempt):
     report, checks, lake = attempt(limited(values=("yes",), strict=True))
     assert (report.outcome.total.published, report.outcome.total.gaps) == (13, 7)
     assert {row["said"] for row in stored(lake)} == {"yes"}
@@ -171,7 +171,7 @@ def test_rows_that_break_a_strict_expectation_are_gaps_and_what_is_left_meets_it
     assert (checks[BLOCKING].passed, checks[BLOCKING].facts["rows"], checks[WARNING].passed) == (True, 13, True)
 
 
-def test_a_row_on_which_the_two_engines_differ_is_not_published(attempt, monkeypatch):
+def test_nothing_is_published_when_the_two_engines_disagree_on_a_row(attempt, monkeypatch):
     monkeypatch.setattr("pitlake.lake.publishing.refusal.row_tests", lambda dataset: row_tests(dataset)[:1])
     report, checks, lake = attempt(limited(values=("yes",), strict=True))
     assert isinstance(report.outcome, CheckFailed)
@@ -179,14 +179,14 @@ def test_a_row_on_which_the_two_engines_differ_is_not_published(attempt, monkeyp
     assert checks[BLOCKING].facts["said is one of yes"] == 7
 
 
-def test_a_broken_expectation_of_the_sources_values_warns_and_publishes(attempt):
+def test_a_broken_non_strict_expectation_warns_but_still_publishes(attempt):
     report, checks, lake = attempt(limited(pattern="y.*"))
     assert report.outcome.version == lake.head() == 1
     assert (checks[BLOCKING].passed, checks[WARNING].passed) == (True, False)
     assert checks[WARNING].facts["said is like y.*"] == 7
 
 
-def test_what_the_checks_found_is_kept_newest_first(attempt):
+def test_check_reports_are_returned_newest_first(attempt):
     attempt(limited(values=("yes",), strict=True))
     report, _, lake = attempt(limited(values=("yes", "no")))
     newest, before = lake.check_reports("notes")
@@ -194,7 +194,7 @@ def test_what_the_checks_found_is_kept_newest_first(attempt):
     assert [check.name for check in before.checks if not check.passed] == ["row_rules"]
 
 
-def test_a_record_staged_twice_is_expected_once(tmp_path):
+def test_a_record_staged_twice_is_validated_once(tmp_path):
     toy = ToyGraph()
     toy.write("a", "2024-03-10T12:00:00-04:00")
     doubled = replace(TOY, windows=("window", "window"))
@@ -242,7 +242,7 @@ BAR = {"open": 5.0, "high": 6.0, "low": 4.0, "close": 5.5, "volume": 100}
         ("drift", {"low": 0.9, "high": 0.1}, "low <= high"),
     ],
 )
-def test_what_is_impossible_is_refused_by_both_engines_and_what_is_real_by_none(name, change, rule):
+def test_both_engines_refuse_impossible_values_and_accept_possible_values(name, change, rule):
     dataset = all_datasets()[name]
     good = clean(dataset).to_pylist()[0]
     row = good | {key: value for key, value in BAR.items() if {*BAR} <= {*good}} | change
@@ -254,7 +254,7 @@ def test_what_is_impossible_is_refused_by_both_engines_and_what_is_real_by_none(
     assert blocking.intersection(validate(rows, rules(dataset, WINDOW))) == {*broken}
 
 
-def test_checkpoints_are_exported_opened_and_run_by_the_library_alone(tmp_path):
+def test_exported_checkpoints_run_in_great_expectations_alone(tmp_path):
     gx = library()
     assert main([str(tmp_path)]) == 0
     context = gx.get_context(mode="file", project_root_dir=tmp_path)

@@ -29,7 +29,7 @@ def lake(tmp_path):
     return lake
 
 
-def test_the_report_says_how_the_newest_rows_stand_to_every_expectation_without_values_or_network(lake, tmp_path):
+def test_the_report_lists_every_expectation_without_values_or_network_links(lake, tmp_path):
     site.write(site.read(lake, contracts={"notes": NOTES}, judge=standing), tmp_path / "site")
     page = (tmp_path / "site" / "notes.html").read_text()
     listing = rules(NOTES, (None, None))
@@ -40,7 +40,7 @@ def test_the_report_says_how_the_newest_rows_stand_to_every_expectation_without_
     assert document == {"rows": 1, "broken": {each.name: 0 for each in listing}}
 
 
-def test_what_newest_rows_break_is_counted(lake, tmp_path):
+def test_the_report_counts_newest_rows_that_break_an_expectation(lake, tmp_path):
     stricter = replace(
         NOTES,
         columns=tuple(replace(column, pattern="z+") if column.name == "id" else column for column in NOTES.columns),
@@ -51,7 +51,7 @@ def test_what_newest_rows_break_is_counted(lake, tmp_path):
     ]
 
 
-def test_the_command_writes_it_where_the_setting_says(lake, tmp_path, monkeypatch, capsys):
+def test_the_report_command_fails_when_there_is_no_lake(lake, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PITLAKE_REPORT", str(tmp_path / "site"))
     monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "none"))
     assert quality.main() == 1

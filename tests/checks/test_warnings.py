@@ -26,12 +26,12 @@ def test_only_a_later_update_is_an_edit():
 
 
 @pytest.mark.parametrize(("of_20", "passed"), [(10, True), (11, False)])
-def test_edits_of_most_articles_warn(of_20, passed):
+def test_a_warning_is_raised_when_most_articles_are_edited(of_20, passed):
     later = NOON + timedelta(seconds=1)
     assert edited(articles(*[later] * of_20, *[NOON] * (20 - of_20))).passed is passed
 
 
-def test_no_articles_are_no_edits():
+def test_a_table_without_articles_raises_no_edit_warning():
     assert edited(articles()).passed
 
 
@@ -39,7 +39,7 @@ def gaps(*result):
     return pa.Table.from_pylist([gap.as_row() for gap in result], GAP_STAGED_SCHEMA)
 
 
-def test_a_question_without_an_answer_is_counted_by_its_reason():
+def test_unanswered_requests_are_counted_by_reason():
     refused = [StagedGap("upstream_error", "HTTP 429", f"fred:{number}") for number in range(7)]
     result = answered(
         gaps(*refused, StagedGap("upstream_error", "HTTP 503", "fred:x"), StagedGap("no_data", "empty", "fred:y"))
@@ -49,7 +49,7 @@ def test_a_question_without_an_answer_is_counted_by_its_reason():
     assert answered(gaps(StagedGap("no_data", "empty", "fred:y"))).passed
 
 
-def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside_one_more():
+def test_external_datasets_have_their_contracts_warnings_and_answered():
     assert [result.name for result in warnings(get("news"), articles(), gaps())] == ["edited"]
     assert [result.name for result in warnings(get("prices"), articles(), gaps())] == ["basis_proven"]
     assert warnings(get("dividends"), articles(), gaps()) == ()
@@ -79,7 +79,7 @@ def test_bars_whose_basis_is_not_proven_are_counted_by_entity_and_day():
     assert basis_proven(bars, gaps(lost[-1])).passed
 
 
-def test_a_run_of_bars_before_a_split_too_small_to_be_seen_warns(tmp_path):
+def test_bars_before_a_split_too_small_to_detect_cause_a_warning(tmp_path):
     upstream = Upstream(s0610=1.047)
     reply = run_partitions_of(upstream, Lake(tmp_path / "lake"))
     assert (reply.passed, reply.facts["unproven"]) == (False, sum(day < date(2024, 6, 10) for day in DAYS))

@@ -48,7 +48,7 @@ def test_gaps_are_counted_by_reason(pitlake):
     assert message.out.splitlines()[1:] == ["news,unverifiable,created is missing or unreadable,1"]
 
 
-def test_each_gap_says_what_it_is_about(pitlake):
+def test_gaps_each_shows_the_locator_and_instant_of_a_gap(pitlake):
     [gap] = json.loads(pitlake("gaps", "--as-of", AFTER, "--each", "--dataset", "news", "--format", "json").out)
     assert (gap["locator"], gap["available_at"]) == ("neo4j:News:bzNews_9", "2024-02-14T21:30:00Z")
 
@@ -61,20 +61,20 @@ def test_a_gap_is_found_by_the_id_of_its_record(pitlake):
     assert nothing.err.startswith("no gap with 'bzNews_10' in its locator has a date up to ")
 
 
-def test_a_later_gap_is_not_found_by_its_id(pitlake):
+def test_a_later_gap_is_indistinguishable_from_an_unknown_id(pitlake):
     later, unknown = (pitlake("gaps", "--as-of", BEFORE, "--each", "--id", name) for name in ("bzNews_9", "bzNews_0"))
     assert later.out == unknown.out
     assert later.err.replace("bzNews_9", "bzNews_0") == unknown.err
 
 
-def test_gaps_tell_nothing_of_the_future(pitlake):
+def test_gaps_reveal_nothing_of_the_future(pitlake):
     message = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
     assert message.out == "dataset,gap_type,reason,gaps\n"
     assert message.err.startswith("no gap of news has a date up to ")
     assert pitlake("gaps", "--open", "--dataset", "names").err == "there is no gap of names\n"
 
 
-def test_doctor_finds_this_machine_fit(pitlake, lake):
+def test_doctor_passes_on_this_machine(pitlake, lake):
     message = pitlake("doctor", "--format", "json")
     verdicts = {result["check"]: result["verdict"] for result in json.loads(message.out)}
     assert message.code == 0, message.out
@@ -116,7 +116,7 @@ def cut_one_off(root):
     ],
     ids=["rows", "gaps", "tombstones", "cut off", "log entry"],
 )
-def test_doctor_names_what_a_lake_has_lost(pitlake, lake, tmp_path, fault, says, monkeypatch):
+def test_doctor_names_a_missing_or_damaged_file_of_a_lake(pitlake, lake, tmp_path, fault, says, monkeypatch):
     monkeypatch.setattr("pitlake.lake.upkeep.wholeness.PUBLISH_SECONDS", 0.0)
     broken = shutil.copytree(lake, tmp_path / "lake")
     fault(broken)
@@ -135,7 +135,7 @@ def test_doctor_waits_for_a_run_that_is_publishing(lake, tmp_path, monkeypatch):
     Lake(publishing).look_through()
 
 
-def test_doctor_names_an_object_store_s_lake_by_its_address(pitlake, monkeypatch, tmp_path):
+def test_doctor_names_a_lake_in_an_object_store_by_its_address(pitlake, monkeypatch, tmp_path):
     with object_store() as url:
         for name, value in (settings(url) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
             monkeypatch.setenv(name, value)
@@ -184,11 +184,11 @@ def test_every_command_explains_itself(pitlake, command):
     assert message.out.startswith(f"Usage: pitlake {command}")
 
 
-def test_the_version_is_the_packages(pitlake):
+def test_the_version_option_prints_the_package_version(pitlake):
     assert pitlake("--version").out.strip().endswith(__version__)
 
 
-def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
+def test_compact_merges_nothing_if_any_dataset_name_is_unknown(pitlake, tmp_path):
     lake = Lake(tmp_path / "lake")
     for number, days in enumerate((0, 1, 40)):
         publish(lake, "news", [article(number, "News", CREATED + timedelta(days=days))], f"run-{number}")
@@ -209,7 +209,7 @@ def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
         (10 << 30, 100, "ok", " MiB free"),
     ],
 )
-def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, capfd, free, files, verdict, message):
+def test_doctor_reports_a_full_or_nearly_full_disk(tmp_path, monkeypatch, capfd, free, files, verdict, message):
     monkeypatch.setattr("pitlake.machine.room", lambda _path: DiskSpace(free, 100 << 30, files))
     code = cli.invoke(["doctor", "--format", "json", "--lake", str(tmp_path)])
     output = {each["check"]: each for each in json.loads(capfd.readouterr().out)}
@@ -221,7 +221,7 @@ def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, ca
 
 @pytest.mark.parametrize("mib", [64, 200, 500, 1024])
 @pytest.mark.parametrize("door", ["pitlake.connect", "pitlake.Lake", "pitlake.session.connect", "pitlake.lake.Lake"])
-def test_python_is_told_of_too_few_addresses_before_any_library_dies_of_it(mib, door):
+def test_python_raises_a_clear_error_if_the_address_space_is_too_small(mib, door):
     code = (
         f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({mib << 20}, {mib << 20}))\n"
         f"import pitlake.lake, pitlake.session\ntry:\n    {door}\n"
@@ -232,7 +232,7 @@ def test_python_is_told_of_too_few_addresses_before_any_library_dies_of_it(mib, 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
+def test_the_command_exits_with_a_clear_error_if_the_address_space_is_too_small():
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
         "from pitlake.cli import main; main(['query', 'SELECT 1', '--as-of', '2024-01-01T00:00:00Z'])"
@@ -257,14 +257,14 @@ def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
         (("zebra", "--in", "calls"), "there was nothing to search, 0 texts of qa_exchanges and call_transcripts;"),
     ],
 )
-def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitlake, arguments, says):
+def test_a_search_without_matches_says_what_was_searched_and_what_to_try(pitlake, arguments, says):
     message = pitlake("search", *arguments, "--as-of", AFTER)
     assert message.code == 0
     assert says in message.err
     assert pitlake("search", *arguments, "--as-of", AFTER, "--format", "json").out == "[]\n"
 
 
-def test_a_command_of_the_platform_is_unknown_below_another(pitlake):
+def test_a_platform_command_is_unknown_within_another_command_group(pitlake):
     message = pitlake("forge", "fetch", "economic")
     assert (message.code, message.out) == (2, "")
     assert "there is no command 'pitlake forge fetch'" in message.err
@@ -281,7 +281,7 @@ UVX = "/home/u/.cache/uv/archive-v0/x"
         (UVX, "apprise", "forge desk", "run uvx --from 'pitlake[forge,alerts]' pitlake forge desk"),
     ],
 )
-def test_a_missing_library_names_what_brings_it(pitlake, monkeypatch, prefix, library, command, says):
+def test_a_missing_library_error_says_how_to_install_the_library(pitlake, monkeypatch, prefix, library, command, says):
     def missing(**_):
         raise ModuleNotFoundError(name=library)
 
@@ -302,14 +302,14 @@ SEALED = [
 
 
 @pytest.mark.parametrize(("arguments", "says"), SEALED)
-def test_sealed_tables_say_what_is_wrong(pitlake, tmp_path, arguments, says):
+def test_invalid_use_of_sealed_is_refused_with_the_reason(pitlake, tmp_path, arguments, says):
     (tmp_path / "mine.csv").write_text("a\n1\n")
     message = pitlake("sealed", *(text.replace("{csv}", str(tmp_path / "mine.csv")) for text in arguments))
     assert message.code in (1, 2)
     assert says in message.err
 
 
-def test_sealed_tables_are_asked_as_of_an_instant(pitlake, tmp_path):
+def test_sealed_tables_are_queried_as_of_an_instant(pitlake, tmp_path):
     (tmp_path / "mine.csv").write_text(f"a,seen\n1,{BEFORE}\n2,{AFTER}\n")
     times = ("--as-of", BETWEEN, "--available-at", "seen")
     message = pitlake("sealed", f"own={tmp_path / 'mine.csv'}", *times, "--sql", "SELECT a FROM own")

@@ -22,7 +22,7 @@ def test_sql_can_come_through_a_pipe(lake):
 
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
 @pytest.mark.parametrize("command", [("query", "-"), ("shell",)], ids=["query", "shell"])
-def test_bytes_that_are_no_text_are_one_clear_line(lake, monkeypatch, command, errors):
+def test_invalid_utf_8_on_stdin_gives_one_clear_line(lake, monkeypatch, command, errors):
     monkeypatch.setenv("PYTHONIOENCODING", f"utf-8:{errors}")
     question = (command[0], "--as-of", AFTER, *command[1:])
     with process(*question, lake=lake, stdin=subprocess.PIPE, text=False) as running:
@@ -42,7 +42,7 @@ def test_parquet_goes_through_a_pipe_byte_for_byte(lake, tmp_path):
     assert (tmp_path / "file").read_bytes() == piped
 
 
-def test_stdout_by_its_name_is_written_on_and_not_replaced(lake, tmp_path):
+def test_output_to_dev_stdout_appends_and_does_not_replace_the_file(lake, tmp_path):
     with (tmp_path / "log").open("w") as log:
         log.write("earlier\n")
         log.flush()
@@ -53,7 +53,7 @@ def test_stdout_by_its_name_is_written_on_and_not_replaced(lake, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
-def test_a_reader_that_leaves_early_is_no_traceback(lake):
+def test_a_closed_pipe_ends_the_command_without_a_traceback(lake):
     question = ("query", "--as-of", AFTER, "--format", "csv", "SELECT * FROM range(1000000)")
     with process(*question, lake=lake) as running:
         assert running.stdout.readline() == "range\n"
@@ -62,7 +62,7 @@ def test_a_reader_that_leaves_early_is_no_traceback(lake):
         assert (running.wait(240), complaint) == (READER_GONE, "")
 
 
-def test_an_interrupt_stops_a_query_and_leaves_nothing(lake):
+def test_an_interrupt_stops_a_query_and_leaves_no_processes(lake):
     endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE hash(a.range, b.range) = 1"
     with process(
         "query", "--as-of", AFTER, endless, lake=lake, start_new_session=True, bufsize=0, text=False

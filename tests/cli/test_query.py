@@ -22,33 +22,33 @@ def titles(pitlake, *arguments):
     return [row["title"] for row in json.loads(message.out)]
 
 
-def test_an_answer_holds_what_was_public_then(pitlake):
+def test_an_answer_has_only_rows_public_as_of_the_instant(pitlake):
     assert titles(pitlake, "--as-of", BEFORE) == []
     assert titles(pitlake, "--as-of", BETWEEN) == ["Draft [red]headline", "Other"]
     assert titles(pitlake, "--as-of", AFTER) == ["Final headline", "Other"]
 
 
-def test_the_instant_itself_is_included(pitlake):
+def test_rows_public_exactly_at_the_as_of_are_included(pitlake):
     assert len(titles(pitlake, "--as-of", "2024-02-14T16:30:00-05:00")) == 2
     assert titles(pitlake, "--as-of", "2024-02-14T16:29:59.999999-05:00") == []
 
 
-def test_an_older_lake_version_stays_what_it_was(pitlake):
+def test_an_older_lake_version_returns_its_original_rows(pitlake):
     assert titles(pitlake, "--as-of", AFTER, "--version", "1") == ["Draft [red]headline", "Other"]
 
 
-def test_open_mode_is_asked_for_by_name(pitlake):
+def test_open_mode_is_selected_with_the_open_option(pitlake):
     assert titles(pitlake, "--open") == ["Final headline", "Other"]
 
 
-def test_a_table_shows_texts_as_they_are(pitlake):
+def test_a_table_does_not_interpret_markup_in_texts(pitlake):
     message = pitlake("query", "--as-of", BETWEEN, TITLES)
     assert message.out.splitlines()[0].strip() == "title"
     assert "Draft [red]headline" in message.out
     assert message.err.startswith("as of 2024-02-15T01:00:00Z, 2 rows")
 
 
-def test_a_table_cannot_steer_the_terminal(pitlake):
+def test_a_table_escapes_terminal_control_sequences(pitlake):
     message = pitlake("query", "--as-of", AFTER, "SELECT chr(27) || '[2J' || chr(10) AS evil")
     assert "\\x1b[2J\\n" in message.out
     assert "\x1b" not in message.out
@@ -69,7 +69,7 @@ def test_csv_keeps_instants_lists_and_nulls(pitlake):
     ]
 
 
-def test_json_is_strict(pitlake):
+def test_json_output_is_strictly_valid(pitlake):
     sql = (
         "SELECT 'nan'::DOUBLE nan, 12345678901234567890::HUGEINT big, 1.5::DECIMAL(9,2) money, DATE '2024-02-14' AS day"
     )
@@ -88,7 +88,7 @@ TOLD = {
 }
 
 
-def test_values_are_told_as_the_envelope_tells_them(pitlake):
+def test_values_are_formatted_alike_in_json_csv_table_and_envelope(pitlake):
     json_said, csv_said, table, agents = (
         pitlake("query", "--as-of", AFTER, "--format", form, FAR) for form in ("json", "csv", "table", "envelope")
     )
@@ -99,13 +99,13 @@ def test_values_are_told_as_the_envelope_tells_them(pitlake):
     assert {name: row[name] for name in TOLD} == TOLD
 
 
-def test_json_refuses_two_columns_of_one_name(pitlake):
+def test_json_refuses_duplicate_column_names(pitlake):
     message = pitlake("query", "--as-of", AFTER, "--format", "json", 'SELECT 1 AS a, 2 AS "a"')
     assert (message.code, message.out) == (2, "")
 
 
 @pytest.mark.parametrize("form", ["parquet", "json", "csv", "table"])
-def test_a_file_is_written_whole_and_stdout_stays_empty(pitlake, tmp_path, form):
+def test_output_to_a_file_writes_only_that_file_and_nothing_to_stdout(pitlake, tmp_path, form):
     target = tmp_path / "answer"
     message = pitlake("query", "--as-of", AFTER, "--format", form, "--output", str(target), TITLES)
     assert (message.code, message.out) == (0, "")
@@ -115,7 +115,7 @@ def test_a_file_is_written_whole_and_stdout_stays_empty(pitlake, tmp_path, form)
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["there", "not yet there"])
-def test_what_a_link_points_at_is_written_and_the_link_stays(pitlake, tmp_path, whole):
+def test_output_to_a_symlink_writes_its_target_and_preserves_the_link(pitlake, tmp_path, whole):
     target, link = tmp_path / "answer", tmp_path / "link"
     if whole:
         target.write_text("earlier")
@@ -126,7 +126,7 @@ def test_what_a_link_points_at_is_written_and_the_link_stays(pitlake, tmp_path, 
 
 
 @pytest.mark.parametrize("linked", [True, False])
-def test_a_pipe_takes_the_answer_and_stays_one(pitlake, tmp_path, linked):
+def test_output_to_a_named_pipe_preserves_the_pipe(pitlake, tmp_path, linked):
     pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)
     link.symlink_to(pipe)
@@ -202,7 +202,7 @@ def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, names)
     ],
     ids=["no lake", "no version", "negative version", "no versions", "no receipts", "nothing to forget", "no replay"],
 )
-def test_what_is_not_there_is_a_failure(pitlake, arguments):
+def test_a_missing_lake_version_or_receipt_exits_with_1(pitlake, arguments):
     message = pitlake(*arguments)
     assert (message.code, message.out) == (1, "")
     assert len(message.err.splitlines()) == 1
@@ -221,7 +221,7 @@ def test_what_is_not_there_is_a_failure(pitlake, arguments):
         ("SELECT 1", []),
     ],
 )
-def test_a_question_about_named_datasets_opens_a_session_of_these(sql, names):
+def test_datasets_named_in_plain_sql_are_recognized(sql, names):
     assert datasets_named(sql) == names
 
 
@@ -233,14 +233,14 @@ def test_a_question_about_named_datasets_opens_a_session_of_these(sql, names):
         "SELECT title FROM news ORDER BY title",
     ],
 )
-def test_a_question_is_answered_as_by_a_session_of_all_datasets(pitlake, lake, sql):
+def test_a_query_answers_like_a_session_with_all_datasets(pitlake, lake, sql):
     with connect(AFTER, lake=lake) as session:
         expected = session.sql(sql).arrow().to_pylist()
     message = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
     assert (message.code, json.loads(message.out)) == (0, expected)
 
 
-def test_a_question_that_fails_names_what_there_is_in_all_datasets(pitlake):
+def test_a_failed_query_suggests_names_from_all_datasets(pitlake):
     message = pitlake("query", "--as-of", AFTER, "SELECT * FROM news, pricess")
     assert message.code == 2
     assert '"prices"' in message.err

@@ -5,14 +5,14 @@ import json
 from pitlake.report import site
 
 
-def test_the_report_is_written_where_it_is_asked_for(pitlake, tmp_path):
+def test_report_writes_to_the_output_folder(pitlake, tmp_path):
     message = pitlake("report", "--output", str(tmp_path / "report"))
     assert message.out == f"{tmp_path / 'report' / site.INDEX}\n"
     document = json.loads((tmp_path / "report" / site.NUMBERS).read_text())
     assert (document["version"], document["since"], document["datasets"]["news"]["rows"]) == (2, 1, 3)
 
 
-def test_an_earlier_version_is_compared_with_a_named_one(pitlake, tmp_path):
+def test_report_compares_a_chosen_version_with_a_chosen_base(pitlake, tmp_path):
     pitlake("report", "--output", str(tmp_path), "--version", "1", "--since", "0")
     document = json.loads((tmp_path / site.NUMBERS).read_text())
     assert (document["version"], document["since"], document["datasets"]["news"]["since"]["rows"]) == (1, 0, 2)

@@ -14,7 +14,7 @@ TITLES = "SELECT title FROM news ORDER BY title"
 
 
 @pytest.mark.long
-def test_a_retracted_run_is_gone_but_for_older_versions(tmp_path, pitlake):
+def test_a_retracted_run_is_visible_only_in_older_versions(tmp_path, pitlake):
     lake = Lake(tmp_path / "lake")
 
     def titles(**at):

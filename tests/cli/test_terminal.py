@@ -59,7 +59,7 @@ def titled_lake(tmp_path_factory):
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_table_names_its_rows_and_fits_the_terminal(titled_lake, columns):
+def test_tables_fit_the_terminal_and_never_cut_the_row_names(titled_lake, columns):
     lake, remaining = titled_lake
     latest = ("run", "news_latest", "--as-of", AFTER, "--ticker", "QBG")
     for arguments, *whole in (
@@ -73,7 +73,7 @@ def test_a_table_names_its_rows_and_fits_the_terminal(titled_lake, columns):
         assert every(each in "\n".join(lines) for each in whole)
 
 
-def test_a_search_shows_title_and_score_before_what_proves_them(titled_lake):
+def test_search_results_show_title_and_score_before_provenance(titled_lake):
     lines, message = shown(("search", "headline", "--as-of", AFTER), 80, titled_lake[0])
     assert {"available_at", "title", "ft_score"} <= {*lines[0].split()}
     assert "A headline" in lines[2]
@@ -90,7 +90,7 @@ def test_columns_that_do_not_fit_are_named(titled_lake):
     }  # fmt: skip
 
 
-def test_what_a_row_says_stands_before_what_dates_it(titled_lake):
+def test_content_columns_are_shown_before_provenance_columns(titled_lake):
     lines, message = shown(("query", "FROM news", "--as-of", AFTER), 80, titled_lake[0])
     assert lines[0].split()[0] == "id"
     assert lines[0].split()[-1] == "available_at"

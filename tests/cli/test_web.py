@@ -20,7 +20,7 @@ from tests.kit import publish
      ((), r"/companies\?as_of=2024-05-29T21%3A00%3A00Z", b"Companies")],
     ids=["a company", "all companies"],
 )  # fmt: skip
-def test_it_serves_until_interrupted(tmp_path, options, first, title):
+def test_web_serves_until_interrupted(tmp_path, options, first, title):
     root = Lake(tmp_path / "lake").root
     publish(Lake(root), "news", [article(1, "Title", CREATED)], "run")
     line = [sys.executable, "-m", "pitlake", "web", "--lake", str(root), "--port", "0", "--isolation", "in_process"]
@@ -47,7 +47,7 @@ def test_it_serves_until_interrupted(tmp_path, options, first, title):
         (("--lake", "/nowhere"), "/nowhere"),
     ],
 )
-def test_what_it_refuses_it_refuses_at_once(capsys, tmp_path, options, reply):
+def test_web_refuses_invalid_options_with_one_line(capsys, tmp_path, options, reply):
     publish(Lake(tmp_path / "lake"), "news", [article(1, "Title", CREATED)], "run")
     assert cli.invoke(["web", "--lake", str(tmp_path / "lake"), *options]) in (1, 2)
     err = capsys.readouterr().err

@@ -21,7 +21,7 @@ ASSETS = {asset.key.path[0]: asset for asset in derived_assets(register)}
         ("names", {"sec_filings", "universe_events", "xbrl_facts", "companies"}),
     ],
 )
-def test_a_derived_dataset_stands_downstream_of_every_dataset_that_tells_of_it(name, reads):
+def test_a_derived_asset_depends_on_every_dataset_it_reads(name, reads):
     assert {key.path[0] for key in ASSETS[name].asset_deps[dg.AssetKey(name)]} == reads
 
 

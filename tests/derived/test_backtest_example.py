@@ -41,13 +41,13 @@ def backtest(lake, home):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
-def test_a_backtest_whose_dividends_no_poll_proves_names_the_shares(lake_of_bars, tmp_path):
+def test_a_backtest_without_polled_dividends_fails_and_names_the_shares(lake_of_bars, tmp_path):
     run = backtest(lake_of_bars, tmp_path)
     assert run.returncode == 1
     assert run.stderr == "the return of RISE, SPLT is unknown: the notes of `pitlake run total_return` say why\n"
 
 
-def test_a_backtest_trades_the_day_after_what_it_reacts_to(lake_of_bars, tmp_path):
+def test_a_backtest_trades_the_day_after_the_move_it_reacts_to(lake_of_bars, tmp_path):
     poll_without_rows(lake_of_bars, "polygon_dividends", "RISE", "SPLT")
     run = backtest(lake_of_bars, tmp_path)
     assert run.returncode == 0, run.stderr

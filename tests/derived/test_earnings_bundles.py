@@ -65,7 +65,7 @@ def publish_late_article(lake):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("anchor", [*ANCHORS, "-1440", "+600"])
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_snapshot_is_what_the_slow_way_finds(earnings_lake, anchor, number):
+def test_a_snapshot_equals_that_of_the_slow_oracle(earnings_lake, anchor, number):
     event = earnings_bundles.events(earnings_lake)[number]
     with connect(as_of(event.event_at, anchor), lake=earnings_lake) as session:
         ours, theirs = quick(session, event.ticker), slow(session, event.ticker)
@@ -73,14 +73,14 @@ def test_a_snapshot_is_what_the_slow_way_finds(earnings_lake, anchor, number):
     assert {section for section, _ in ours} >= {"prices", "returns", "news"}
 
 
-def test_a_second_across_an_acceptance_changes_the_filing_and_nothing_else(earnings_lake):
+def test_crossing_an_acceptance_by_a_second_changes_only_its_filing(earnings_lake):
     event = earnings_bundles.events(earnings_lake)[1]
     before, after = (both(earnings_lake, event, event.event_at - back) for back in (SECOND, timedelta(0)))
     for side in zip(before, after, strict=True):
         assert across(event, *side) == ({("filings", event.accession_no)}, set())
 
 
-def test_what_else_a_second_changes_is_told(earnings_lake):
+def test_any_other_change_across_an_acceptance_is_reported(earnings_lake):
     event = earnings_bundles.events(earnings_lake)[1]
     before, after = (both(earnings_lake, event, event.event_at - back)[0] for back in (SECOND, timedelta(0)))
     other = next(key for key in before)
@@ -88,7 +88,7 @@ def test_what_else_a_second_changes_is_told(earnings_lake):
     assert (len(changed), amiss) == (2, {other})
 
 
-def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
+def test_snapshot_rows_are_public_at_their_instant_and_cite_a_replayable_receipt(lake):
     report = earnings_bundles.build(lake, earnings_bundles.events(lake), run_id="build")
     assert report.outcome.changed
     with connect(MAY, lake=lake) as session:
@@ -101,7 +101,7 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
     assert f"receipt:{answer.receipt.result_sha256}" == rows[0]["evidence"]
 
 
-def test_what_was_published_of_the_future_before_a_snapshot_changes_nothing_of_it(lake, tmp_path):
+def test_data_from_after_the_release_changes_no_snapshot(lake, tmp_path):
     other = Lake(shutil.copytree(lake.location, tmp_path / "other"))
     for day in range(3):
         later = {"id": f"bzNews_{day}", "ticker": "QBG", "tickers": ["QBG"], "title": "Later", "channels": []}
@@ -118,7 +118,7 @@ def test_what_was_published_of_the_future_before_a_snapshot_changes_nothing_of_i
     assert result[0].result_sha256 == result[1].result_sha256
 
 
-def test_nothing_tells_of_a_release_before_it(lake):
+def test_no_row_or_gap_reveals_a_release_before_it_happens(lake):
     anchors = ["before_release", "-43200"]
     earnings_bundles.build(lake, earnings_bundles.events(lake), run_id="build", anchors=anchors)
     with connect(lake=lake, open_mode=True) as session:
@@ -130,7 +130,7 @@ def test_nothing_tells_of_a_release_before_it(lake):
     assert every(at >= released[locator.partition("/")[0]] for locator, at in gaps)
 
 
-def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
+def test_a_release_known_only_from_edgar_is_in_its_own_snapshot(lake):
     filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K"}
     reply = {"items": ["2.02", "9.01"], "acceptance_raw": "2024-04-02T20:05:00.000Z"}
     at = datetime(2024, 4, 2, 20, 5, tzinfo=timezone.utc)
@@ -144,7 +144,7 @@ def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
     assert same(ours, theirs)
 
 
-def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
+def test_a_rebuild_changes_nothing_and_adds_no_receipt(lake):
     expected = earnings_bundles.events(lake)
     earnings_bundles.build(lake, expected, run_id="first")
     remaining = set(receipts.survey(lake.location)[0])
@@ -154,7 +154,7 @@ def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
     assert every(check.passed for check in again.checks)
 
 
-def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
+def test_a_late_article_revises_a_snapshot_and_fails_the_frozen_check(lake):
     expected = earnings_bundles.events(lake)
     earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     publish_late_article(lake)
@@ -173,7 +173,7 @@ def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
         ).rows() == [(15.0,)]
 
 
-def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
+def test_a_row_added_to_a_snapshot_later_is_public_only_when_seen(lake):
     expected = earnings_bundles.events(lake)
     earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     with connect(MAY, lake=lake) as session:
@@ -195,7 +195,7 @@ def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
     assert (third.outcome.changed, every(check.passed for check in third.checks)) == (False, True)
 
 
-def test_what_a_rebuild_does_not_find_any_more_is_withdrawn(lake, monkeypatch):
+def test_a_row_that_a_rebuild_no_longer_finds_is_withdrawn(lake, monkeypatch):
     expected = earnings_bundles.events(lake)[1:]
     earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     whole = catalogue.get(earnings_bundles.QUERY)
@@ -210,7 +210,7 @@ def test_what_a_rebuild_does_not_find_any_more_is_withdrawn(lake, monkeypatch):
     assert not again.outcome.changed
 
 
-def test_runs_that_build_the_same_release_at_once_keep_the_receipt_it_cites(lake, monkeypatch):
+def test_concurrent_builds_of_a_release_store_only_the_cited_receipt(lake, monkeypatch):
     expected, first = earnings_bundles.events(lake)[1:], earnings_bundles.concluded
     anchors = ["at_release"]
 
@@ -226,7 +226,7 @@ def test_runs_that_build_the_same_release_at_once_keep_the_receipt_it_cites(lake
     assert cited_by_receipts(lake) == cited
 
 
-def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
+def test_an_unchanged_release_gets_no_new_receipt_when_another_release_changes(lake):
     expected = earnings_bundles.events(lake)
     earnings_bundles.build(lake, expected, run_id="first", anchors=["at_release"])
     publish_late_article(lake)
@@ -237,7 +237,7 @@ def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
     assert cited_by_receipts(lake) == cited
 
 
-def test_an_instant_to_come_is_a_gap_and_no_row(lake):
+def test_an_anchor_in_the_future_is_a_gap(lake):
     event = earnings_bundles.events(lake)[1]
     early = MAY + timedelta(seconds=1)
     soon = replace(event, released_at=clock.now() - timedelta(seconds=1))
@@ -246,7 +246,7 @@ def test_an_instant_to_come_is_a_gap_and_no_row(lake):
     assert report.outcome.gaps["pit_excluded"] == 1
 
 
-def test_outcomes_show_when_their_last_bar_does(lake):
+def test_an_outcome_is_visible_once_its_last_bar_is(lake):
     earnings_outcomes.build(lake, earnings_bundles.events(lake), run_id="outcomes")
     with connect(MAY + timedelta(days=2, hours=1), lake=lake) as session:
         rows = session.sql(
@@ -294,13 +294,13 @@ def outcomes(event_at, bars, splits=()):
         ("2024-03-28T23:30:00Z", "2024-03-28", "2024-04-01", "2024-04-02"),
     ],
 )
-def test_windows_are_the_exchanges_sessions(event_at, base, first, second):
+def test_outcome_windows_follow_the_sessions_of_the_exchange(event_at, base, first, second):
     result = list(earnings_outcomes.windows(clock.instant(event_at)))
     assert [each.sessions for each in result] == list(earnings_outcomes.WINDOWS)
     assert [str(day) for day in (result[0].base, result[0].end, result[1].end)] == [base, first, second]
 
 
-def test_a_window_whose_bars_are_missing_is_not_made_of_others():
+def test_a_window_with_missing_bars_is_not_filled_from_other_days():
     days = [date(2024, 5, day) for day in (13, 14, 17, 20)]
     rows = outcomes("2024-05-14T20:30:00Z", [bar(day, 100.0) for day in days])
     assert [(row["sessions"], row["end_date"]) for row in rows] == []
@@ -315,7 +315,7 @@ def test_an_outcome_is_not_public_before_its_window_ends():
     assert [row["available_at"] for row in rows] == [datetime(2024, 5, 15, 20, tzinfo=timezone.utc)]
 
 
-def test_missing_bars_are_a_gap_a_week_after_the_windows_end_and_not_before(tmp_path):
+def test_missing_bars_are_a_gap_only_a_week_after_the_window_ends(tmp_path):
     lake, event = Lake(tmp_path / "lake"), Event(MAY, "QBG", "0000000002-24-000001")
     lake.start()
     report = earnings_outcomes.build(lake, [event], run_id="early", observed_at=MAY + timedelta(days=8))
@@ -324,7 +324,7 @@ def test_missing_bars_are_a_gap_a_week_after_the_windows_end_and_not_before(tmp_
     assert report.outcome.gaps == {"no_data": 5}
 
 
-def test_an_evening_release_is_snapped_and_told_when_edgar_shows_it(tmp_path):
+def test_an_evening_release_has_its_snapshot_and_outcome_when_edgar_releases_it(tmp_path):
     lake = Lake(tmp_path / "lake")
     accepted, released = clock.instant("2024-10-11T18:00:00-04:00"), clock.instant("2024-10-15T07:30:00-04:00")
     filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K", "ticker": "QBG"}
@@ -354,17 +354,17 @@ def test_an_evening_release_is_snapped_and_told_when_edgar_shows_it(tmp_path):
         ("2024-07-03T18:00:00Z", "2024-07-05T13:30:00Z"),
     ],
 )
-def test_the_next_open_is_the_exchanges(event_at, opens):
+def test_the_next_open_anchor_is_the_next_opening_of_the_exchange(event_at, opens):
     assert as_of(clock.instant(event_at), "next_open") == clock.instant(opens)
 
 
 @pytest.mark.parametrize("anchor", ["", "tomorrow", "60", "+1e3", "-123456"])
-def test_other_anchors_are_refused(anchor):
+def test_an_unknown_anchor_is_refused(anchor):
     with pytest.raises(BadInput, match="anchor"):
         as_of(MAY, anchor)
 
 
-def test_releases_are_few_runs_of_dagster(lake, tmp_path):
+def test_all_releases_are_built_by_a_single_dagster_run(lake, tmp_path):
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
         with dg.build_sensor_context(
             instance=instance, resources={"lake": LakeResource(root=lake.location)}
@@ -382,7 +382,7 @@ def test_releases_are_few_runs_of_dagster(lake, tmp_path):
     assert done == {event.key for event in earnings_bundles.events(lake)}
 
 
-def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
+def test_the_backfill_command_builds_only_the_requested_snapshots(lake, capfd, monkeypatch):
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     question = ["backfill", "earnings", "--lake", lake.location, "--tickers", "qbg", "--from", "2024-05-01"]
     assert invoke([*question, "--anchors", "at_release"]) == 0
@@ -407,12 +407,12 @@ def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
         (["--to", ""], "--to: '' is not a date"),
     ],
 )
-def test_bad_input_of_the_command_is_named(earnings_lake, capfd, options, complaint):
+def test_the_backfill_command_names_its_bad_input(earnings_lake, capfd, options, complaint):
     assert invoke(["backfill", "earnings", "--lake", earnings_lake.location, *options]) == 2
     assert complaint in capfd.readouterr().err
 
 
-def test_the_query_reads_what_the_asset_depends_on():
+def test_the_asset_depends_on_the_datasets_that_its_query_reads():
     spec = next(iter(bundle_assets(EARNINGS)[0].specs))
     assert {dep.asset_key.to_user_string() for dep in spec.deps} == {
         "earnings_events",

@@ -53,7 +53,7 @@ def derived(lake):
     return derive(lake, run_id="derive", observed_at=OBSERVED).outcome.total
 
 
-def test_a_lake_with_reports_alone_has_events(lake, put):
+def test_reports_alone_are_enough_for_earnings_events(lake, put):
     put("reports", release())
     derived(lake)
     [event] = answer(lake, OBSERVED)
@@ -79,7 +79,7 @@ def filed(accepted, rule, at) -> dict:
     }  # fmt: skip
 
 
-def test_an_unproven_clock_has_no_session_until_it_is_proven(lake, put):
+def test_an_event_with_an_unproven_clock_has_no_session_until_proven(lake, put):
     early, late = utc("2024-02-01T08:00:00-05:00"), utc("2024-02-01T13:00:00-05:00")
     put("companies", {"cik": "0000320193", "ticker": "AAPL", "available_at": utc("2024-01-02T12:00:00-05:00")})
     put("sec_filings", filed(late, "later_reading", late))
@@ -102,7 +102,7 @@ def test_filings_without_item_2_02_and_amendments_are_no_events(lake, put):
     assert derived(lake).extracted == 0
 
 
-def test_a_statement_is_seen_from_its_own_availability_on(lake, put):
+def test_a_statement_shows_in_an_event_only_from_its_own_availability(lake, put):
     for dataset, row in SOURCES.items():
         put(dataset, row)
     derived(lake)
@@ -113,7 +113,7 @@ def test_a_statement_is_seen_from_its_own_availability_on(lake, put):
     assert (after["event_at"], after["available_at"]) == (ACCEPTED, call()["available_at"])
 
 
-def test_a_statement_known_before_its_filing_waits_for_it(lake, put):
+def test_a_statement_available_before_its_filing_shows_only_with_the_filing(lake, put):
     put("reports", release())
     put("yahoo_earnings", {
         "ticker": "AAPL", "first_stated": date(2024, 2, 1), "event_date": date(2024, 2, 1), "event_text": "2024-02-01",
@@ -161,7 +161,7 @@ MOMENTS = st.integers(0, 6 * 24 * 4).map(lambda quarter: ACCEPTED + timedelta(mi
     calls=st.lists(MOMENTS, max_size=2, unique_by=lambda at: at.day),
     cut=MOMENTS,
 )
-def test_no_row_depends_on_what_became_available_later(tmp_path_factory, releases, statements, calls, cut):
+def test_no_event_row_depends_on_data_that_became_available_later(tmp_path_factory, releases, statements, calls, cut):
     rows = [("reports", release(at, number)) for number, at in enumerate(releases)]
     for number, (at, day) in enumerate(statements):
         names = {"fiscal_date_ending": date(2023, 12, 31 - number)}
@@ -191,11 +191,11 @@ def test_no_row_depends_on_what_became_available_later(tmp_path_factory, release
         ("2024-02-02T02:00:00+00:00", "after_close"),
     ],
 )
-def test_the_session_is_the_calendar_s(moment, session):
+def test_the_session_of_an_event_follows_the_exchange_calendar(moment, session):
     assert when(utc(moment), utc(moment)) == session
 
 
-def test_a_closing_is_not_known_before_the_exchange_fails_to_open(lake, put):
+def test_an_unscheduled_closing_is_not_known_before_the_exchange_fails_to_open(lake, put):
     early, opens = utc("2025-01-09T08:00:00-05:00"), utc("2025-01-09T09:30:00-05:00")
     put("reports", release(at=early))
     derived(lake)
@@ -209,7 +209,7 @@ def revisions(lake):
         return session.sql("FROM earnings_events_revisions").arrow()
 
 
-def test_disagreements_are_rows(lake, put):
+def test_disagreements_between_sources_are_listed_and_fail_the_check_as_a_warning(lake, put):
     put("reports", release())
     put("av_earnings", reported(day=date(2024, 1, 31)))
     put("av_earnings", reported(time="pre-market"))
@@ -225,14 +225,14 @@ def test_disagreements_are_rows(lake, put):
     assert check.facts["disagreements"] == 3
 
 
-def test_sources_that_agree_pass(lake, put):
+def test_sources_that_agree_pass_the_check(lake, put):
     for dataset, row in SOURCES.items():
         put(dataset, row)
     derived(lake)
     assert sources_agree(revisions(lake)).passed
 
 
-def test_every_row_bears_the_tag_of_what_it_waited_for(lake, put):
+def test_every_row_carries_the_tag_of_the_source_that_dates_it(lake, put):
     for dataset, row in SOURCES.items():
         put(dataset, row)
     result, _ = events(lake.snapshot(), OBSERVED)
@@ -242,7 +242,7 @@ def test_every_row_bears_the_tag_of_what_it_waited_for(lake, put):
     assert set(tags.values()) <= {DATASET.source_tag, *DATASET.other_tags}
 
 
-def test_it_reads_only_datasets_there_are():
+def test_earnings_events_read_only_existing_datasets():
     from pitlake.datasets import all_datasets
 
     assert set(earnings_events.READS) <= set(all_datasets())

@@ -37,7 +37,7 @@ def release(day, ticker, **more):
     return Event(datetime(2024, *day, 20, 20, 4, tzinfo=timezone.utc).replace(**more), ticker, f"{ticker}{day}")
 
 
-def test_the_releases_of_a_month_are_one_range_whoever_made_them(instance):
+def test_releases_of_a_month_are_a_single_partition_range_across_companies(instance):
     spring = [release(day, ticker) for ticker in ("QBRY", "AAPL", "QBAR") for day in ((4, 30), (5, 22), (6, 3))]
     assert register(instance, spring)[:3] == [f"2024-04-30T20:20:04Z|{name}" for name in ("AAPL", "QBAR", "QBRY")]
     may = [event.key for event in spring if event.event_at.month == 5]
@@ -45,13 +45,13 @@ def test_the_releases_of_a_month_are_one_range_whoever_made_them(instance):
     assert one_run(instance, may) == request
 
 
-def test_names_of_releases_sort_by_time():
+def test_release_partition_keys_sort_by_time():
     first, second = release((5, 22), "B"), release((5, 22), "C", microsecond=5)
     third = release((5, 22), "A", second=5)
     assert sorted([third.key, second.key, first.key]) == [first.key, second.key, third.key]
 
 
-def test_releases_with_others_between_them_are_one_run_by_name(instance):
+def test_releases_that_are_not_contiguous_are_a_single_run_that_names_them(instance):
     keys = register(instance, [release((5, day), "AB"[day % 2]) for day in range(1, 10)])
     late = register(instance, [release((5, 3), "LATE")])
     chosen = [*keys[::2], *late]
@@ -73,7 +73,7 @@ def materialised(instance, lake, **request):
 
 
 @pytest.mark.long
-def test_a_run_by_name_fills_the_partitions_that_it_names_and_no_others(lake, instance, monkeypatch):
+def test_a_run_that_names_releases_materialises_only_their_partitions(lake, instance, monkeypatch):
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
     monkeypatch.setattr("assets.derived.bundle_assets.expected", lambda _staged, _observed_at: met)  # slow to import
     first, second = (event.key for event in events(lake))
@@ -87,7 +87,7 @@ def test_a_run_by_name_fills_the_partitions_that_it_names_and_no_others(lake, in
         assert instance.get_materialized_partitions(dg.AssetKey(name)) == {first, second}
 
 
-def test_typed_keys_that_name_no_release_fail_before_anything_is_read(earnings_lake, instance, monkeypatch):
+def test_partition_keys_of_no_release_fail_before_anything_is_read(earnings_lake, instance, monkeypatch):
     for module in ("earnings_bundles", "earnings_outcomes"):
         monkeypatch.setattr(f"assets.derived.bundle_assets.{module}.build", None)
     instance.add_dynamic_partitions("earnings_events", ["2024-05-22|QBRY", "QBG|2024-05-14T22:00:00Z"])
@@ -126,7 +126,7 @@ def built(instance, event, *names):
         instance.report_runless_asset_event(dg.AssetMaterialization(name, partition=event.key))
 
 
-def test_the_sensor_asks_for_what_was_not_built_and_not_for_what_is_unknown(earnings_lake, looked):
+def test_the_sensor_requests_only_releases_not_yet_fully_built(earnings_lake, looked):
     first, second = events(earnings_lake)
     with dg.DagsterInstance.ephemeral() as instance:
         register(instance, [first])
@@ -138,7 +138,7 @@ def test_the_sensor_asks_for_what_was_not_built_and_not_for_what_is_unknown(earn
         assert looked(instance) == []
 
 
-def test_the_sensor_does_not_ask_again_for_what_a_run_was_asked_for_lately(earnings_lake, looked, monkeypatch):
+def test_the_sensor_does_not_request_a_release_again_soon_after_a_failed_run(earnings_lake, looked, monkeypatch):
     @dg.op
     def fail():
         raise dg.Failure("no")
@@ -152,7 +152,7 @@ def test_the_sensor_does_not_ask_again_for_what_a_run_was_asked_for_lately(earni
         assert looked(instance) == [question]
 
 
-def test_the_command_registers_what_it_builds_alone(lake, home, looked):
+def test_the_backfill_command_registers_only_the_releases_it_builds(lake, home, looked):
     question = ["backfill", "earnings", "--lake", lake.location, "--to", "2024-03-01", "--anchors", "at_release"]
     assert invoke(question) == 0
     first, second = events(lake)
@@ -174,19 +174,19 @@ def test_each_release_of_a_range_names_the_version_that_published_it(earnings_la
 
 
 @pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is not a directory")])
-def test_a_dagster_home_that_is_none_is_one_line(earnings_lake, home, says, monkeypatch, capfd):
+def test_an_invalid_dagster_home_is_reported_in_a_single_line(earnings_lake, home, says, monkeypatch, capfd):
     monkeypatch.setenv("DAGSTER_HOME", home)
     assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 2
     assert capfd.readouterr().err.startswith(f"pitlake: DAGSTER_HOME: {says}; ")
 
 
-def test_a_dagster_home_that_does_not_open_is_one_line(earnings_lake, home, capfd):
+def test_an_invalid_dagster_yaml_is_reported_as_a_fault_of_dagster_home(earnings_lake, home, capfd):
     (home / "dagster.yaml").write_text("nonsense: [1]\n")
     assert invoke(["backfill", "earnings", "--lake", earnings_lake.location]) == 2
     assert "pitlake: DAGSTER_HOME: has no valid dagster.yaml" in capfd.readouterr().err
 
 
-def test_a_failed_run_of_the_command_says_why_in_a_line(earnings_lake, monkeypatch, capfd):
+def test_a_failed_backfill_command_says_why_without_a_traceback(earnings_lake, monkeypatch, capfd):
     def refuse(*_, **__):
         raise LakeConflict("other writers won")
 

@@ -94,7 +94,7 @@ def called(lake, as_of, kind="company_name", cik=CIK):
 
 
 @pytest.mark.parametrize("as_of", ["2006-01-01T00:00:00Z", "2021-06-01T00:00:00Z", "2024-06-01T00:00:00Z"])
-def test_no_answer_shows_a_name_that_was_not_borne_then(lake, as_of):
+def test_no_answer_shows_a_name_that_the_company_did_not_have_yet(lake, as_of):
     edgar(lake)
     with connect(as_of, lake=lake) as session:
         text = repr([session.sql(f"SELECT * EXCLUDE (evidence) FROM {view}").rows() for view in session.datasets])
@@ -103,7 +103,7 @@ def test_no_answer_shows_a_name_that_was_not_borne_then(lake, as_of):
     assert ("Later Name" in text) == (as_of > "2021-10-30")
 
 
-def test_names_begin_when_edgar_says_and_end_with_the_next_one(lake):
+def test_a_name_begins_when_edgar_states_and_ends_with_the_next_name(lake):
     edgar(lake)
     assert called(lake, "2005-02-17T23:00:00-05:00") is None
     assert called(lake, "2005-02-18T00:00:00-05:00") == ["EARLY NAME INC"]
@@ -123,7 +123,7 @@ WITHHELD = [
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("form", "days_later"), WITHHELD)
-def test_a_name_on_a_filing_that_was_withheld_or_filed_by_others_was_not_known_by_it(lake, form, days_later):
+def test_a_filing_withheld_or_filed_by_others_does_not_date_a_name(lake, form, days_later):
     """The first filing under either name was one that EDGAR showed weeks later, or one of somebody else's."""
     answer = submissions(former=(("EARLY NAME INC", "2012-05-18", "2021-10-27"),))
     recent = answer["filings"]["recent"]
@@ -161,7 +161,7 @@ FILED = [("2015-03-02", "10-K"), ("2024-01-31", "8-K"), ("2024-02-20", "SC 13G/A
 SINCE = [("2024-04-01", "8-K"), ("2024-05-10", "10-Q")]
 
 
-def test_a_poll_that_saw_the_old_name_dates_the_new_one_after_itself(lake):
+def test_a_poll_that_saw_the_old_name_dates_the_new_name_after_the_poll(lake):
     polls = [
         poll("2024-03-05T15:00:00Z", "Old Inc", filings=[*FILED, ("2024-02-29", "8-K")]),
         poll("2024-06-05T15:00:00Z", "New Inc", [("Old Inc", "2015-03-02", "2024-01-31")], [*FILED, *SINCE]),
@@ -200,7 +200,7 @@ def universe(lake, at):
 
 
 @pytest.mark.parametrize("before", RENAMED)
-def test_the_universe_and_names_give_a_company_one_name_at_every_instant(lake, before):
+def test_the_universe_and_names_agree_on_a_company_name_at_every_instant(lake, before):
     polls, day = RENAMED[before]
     for polled_at, *answers in [*polls, LAST]:
         keep_filings(lake, polled_at, *answers)
@@ -216,7 +216,7 @@ def test_the_universe_and_names_give_a_company_one_name_at_every_instant(lake, b
     assert query_as_of(lake, LATER, renamed) == [(utc(f"{after}T00:00:00-04:00"),)]
 
 
-def test_a_rename_that_was_stated_is_not_moved_by_an_older_poll_that_turns_up(lake):
+def test_an_older_poll_found_later_does_not_move_a_published_rename(lake):
     keep_filings(lake, *LAST)
     universe(lake, utc(LAST[0]))
     keep_filings(lake, "2024-05-05T15:00:00Z", "Old Inc", [], IN_APRIL)
@@ -248,7 +248,7 @@ def test_an_older_page_of_submissions_dates_a_name_by_the_filings_in_it(lake):
     assert called(lake, "2017-02-02T00:00:00-05:00") == ["Tesla, Inc."]
 
 
-def test_a_rename_that_edgar_lists_no_former_name_of_counts_from_the_poll_that_saw_it(lake):
+def test_a_rename_without_a_listed_former_name_counts_from_the_poll_that_saw_it(lake):
     polls = [
         poll("2024-03-05T15:00:00Z", "ZEBRA INC", filings=FILED),
         poll("2024-06-05T15:00:00Z", "Aardvark Inc", filings=[*FILED, *SINCE]),
@@ -261,7 +261,7 @@ def test_a_rename_that_edgar_lists_no_former_name_of_counts_from_the_poll_that_s
     assert len(query_as_of(lake, LATER, "FROM names_revisions WHERE kind = 'company_name'")) == 2
 
 
-def test_a_former_name_whose_days_overlap_an_older_one_counts_from_the_first_own_filing_after_it(lake):
+def test_an_overlapping_former_name_counts_from_the_first_filing_after_the_older_name(lake):
     former = [("New Pharma, Inc.", "2020-11-06", "2021-01-05"), ("Old Acquisition Corp.", "2019-12-12", "2020-12-22")]
     filed = [
         ("2020-10-08", "8-K"), ("2020-11-06", "UPLOAD"), ("2020-11-10", "10-Q"), ("2020-12-22", "8-K"),
@@ -274,7 +274,7 @@ def test_a_former_name_whose_days_overlap_an_older_one_counts_from_the_first_own
     assert called(lake, "2021-01-12T00:00:00-05:00") == ["Newer Pharma, Inc."]
 
 
-def test_a_name_whose_days_lie_within_another_s_is_a_gap(lake):
+def test_a_name_whose_days_lie_within_those_of_another_name_is_a_gap(lake):
     former = [("Within Inc", "2020-02-01", "2020-03-01"), ("Around Inc", "2020-01-01", "2020-06-01")]
     filed = [("2020-01-01", "8-K"), ("2020-02-15", "8-K"), ("2020-07-01", "8-K")]
     assert len(derived(lake, poll("2025-01-01T00:00:00Z", "Newer Inc", former, filed))) == 1
@@ -290,7 +290,7 @@ def test_a_name_whose_days_lie_within_another_s_is_a_gap(lake):
         ([("2013-02-14", "2015-09-11"), ("2005-02-14", "2013-02-13")], "2005-02-14"),
     ],
 )
-def test_what_an_older_page_begins_with_may_be_a_draft_since_there_are_drafts(pages, since):
+def test_an_older_page_dates_a_name_by_its_first_day_only_before_drafts_existed(pages, since):
     answer = submissions("ONLY NAME INC", former=())
     answer["filings"]["files"] = [{"name": "x", "filingFrom": first, "filingTo": last} for first, last in pages]
     for column in COLUMNS:
@@ -304,7 +304,7 @@ def test_what_an_older_page_begins_with_may_be_a_draft_since_there_are_drafts(pa
 @pytest.mark.parametrize(
     ("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("SC 13G/A", 0), ("8-K", 2)]
 )
-def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
+def test_the_header_of_a_filing_withheld_or_by_others_states_no_name(form, statements):
     text = header("0000000777-21-000009", "Later Name, Inc.", [("EARLY NAME INC", "20050217")])
     text = text.replace("TYPE:\t8-K", f"TYPE:\t{form}")
     path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
@@ -321,7 +321,7 @@ def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
         (None, "20211224100000", "2021-12-28"),
     ],
 )
-def test_a_header_counts_at_the_end_of_the_day_its_filing_was_shown(filed, accepted, counts):
+def test_a_name_from_a_header_counts_from_the_end_of_its_release_day(filed, accepted, counts):
     text = header("0000000777-21-000009", "Later Name, Inc.", accepted=accepted)
     lines = [f"FILED AS OF DATE:\t\t{filed}" if line.startswith("FILED AS") else line for line in text.split("\n")]
     text = "\n".join(line for line in lines if filed or not line.startswith("FILED AS"))
@@ -330,7 +330,7 @@ def test_a_header_counts_at_the_end_of_the_day_its_filing_was_shown(filed, accep
     assert statement["available_at"].astimezone(NEW_YORK).isoformat()[:16] == f"{counts}T00:00"
 
 
-def test_a_rename_after_the_instant_changes_no_answer(tmp_path):
+def test_a_later_rename_changes_no_earlier_answer(tmp_path):
     before, after = Lake(tmp_path / "before"), Lake(tmp_path / "after")
     edgar(before, submissions("EARLY NAME INC", ("OLD",), ()), at=utc("2021-10-27T20:00:00-04:00"))
     edgar(after, submissions("Later Name, Inc.", ("LATE", "LATE-B")), at=LATER)
@@ -342,7 +342,7 @@ def test_a_rename_after_the_instant_changes_no_answer(tmp_path):
         assert query_as_of(before, BEFORE, sql)
 
 
-def test_headers_cover_pages_and_the_graph_say_what_a_company_was_called(lake, put):
+def test_company_names_come_from_headers_cover_pages_and_the_graph(lake, put):
     number = "0000000777-21-000009"
     keep(
         lake,
@@ -378,7 +378,7 @@ def test_headers_cover_pages_and_the_graph_say_what_a_company_was_called(lake, p
     assert called(lake, "2021-10-30T00:00:00-04:00") == ["Later Name, Inc."]
 
 
-def test_what_an_answer_does_not_say_as_promised_names_nobody(lake):
+def test_a_malformed_answer_gives_no_names_and_a_gap(lake):
     for broken in ([], {"cik": "x"}, submissions() | {"formerNames": [{"name": "A"}]}, submissions() | {"filings": {}}):
         keep(lake, broken, at=LATER - timedelta(days=1))
         report = names.derive(lake, run_id="names", observed_at=LATER)
@@ -386,7 +386,7 @@ def test_what_an_answer_does_not_say_as_promised_names_nobody(lake):
         assert ("upstream_error", "the answer is unreadable") in report.gaps
 
 
-def test_a_later_look_adds_statements_and_moves_none(lake):
+def test_a_later_poll_adds_statements_without_changing_earlier_answers(lake):
     edgar(lake, submissions("EARLY NAME INC", ("OLD",), ()), at=utc("2021-10-27T20:00:00-04:00"))
     sql = "SELECT * FROM names_revisions ORDER BY ALL"
     first = query_as_of(lake, BEFORE, sql)
@@ -395,7 +395,7 @@ def test_a_later_look_adds_statements_and_moves_none(lake):
     assert called(lake, LATER, "ticker") == ["LATE"]
 
 
-def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was_read(lake):
+def test_filings_are_found_by_the_current_ticker_and_a_note_states_the_hindsight(lake):
     edgar(lake)
     with connect(BEFORE, lake=lake) as session:
         result = session.run("filings_of_company", ticker="LATE")
@@ -410,7 +410,7 @@ def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was
         assert session.run("filings_of_company", ticker="LATE").notes == ()
 
 
-def test_releases_that_edgar_alone_tells_of_bear_the_ticker_of_then(lake, put):
+def test_releases_known_only_from_edgar_have_the_ticker_of_their_time(lake, put):
     edgar(lake)
     put("names", ticker(CIK, ["OLD"], utc("2012-05-18T00:00:00Z"), "dei"))
     earnings_events.derive(lake, run_id="events", observed_at=LATER)
@@ -419,7 +419,7 @@ def test_releases_that_edgar_alone_tells_of_bear_the_ticker_of_then(lake, put):
     assert (tickers_by_year[2012], tickers_by_year[2024]) == ("OLD", "OLD")
 
 
-def test_a_lake_without_names_reads_tickers_by_the_graphs_companies(lake):
+def test_without_names_tickers_are_resolved_by_the_companies_of_the_graph(lake):
     put_rows(lake, "companies", {"cik": CIK, "ticker": "LATE", "name": "Later", "available_at": LATER})
     tickers = Tickers(lake.snapshot())
     assert tickers.resolve("LATE", BEFORE).ciks == (CIK,)
@@ -429,7 +429,7 @@ def test_a_lake_without_names_reads_tickers_by_the_graphs_companies(lake):
     assert tickers.of(CIK, datetime(2020, 1, 1, tzinfo=timezone.utc)) == ("LATE",)
 
 
-def test_an_answer_says_which_of_its_datasets_columns_are_hindsight(lake, put):
+def test_an_answer_lists_the_columns_that_hold_hindsight(lake, put):
     edgar(lake)
     put("news", {"id": "bzNews_1", "ticker": "LATE", "tickers": ["LATE"], "created": BEFORE, "available_at": BEFORE})
     with connect(BEFORE, lake=lake) as session:

@@ -113,7 +113,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("upstream", "_kind"), KINDS, ids=[kind for _, kind in KINDS])
-def test_no_level_and_no_return_as_of_any_day_knows_a_later_split(lake, upstream, _kind):
+def test_no_price_or_return_as_of_a_day_reflects_a_later_split(lake, upstream, _kind):
     upstream.extract(lake)
     for day in DAYS[20:35]:
         result, bars = answers(lake, day)
@@ -129,7 +129,7 @@ def test_no_level_and_no_return_as_of_any_day_knows_a_later_split(lake, upstream
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("upstream", "_kind"), KINDS, ids=[kind for _, kind in KINDS])
-def test_an_outcome_across_a_split_is_what_the_holder_had(lake, upstream, _kind):
+def test_an_outcome_across_a_split_is_adjusted_by_the_split_ratio(lake, upstream, _kind):
     upstream.extract(lake)
     event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "QBRY", "0000000002-24-000001")
     earnings_outcomes.build(lake, [event], run_id="outcomes", observed_at=datetime(2025, 1, 1, tzinfo=timezone.utc))
@@ -142,7 +142,7 @@ def test_an_outcome_across_a_split_is_what_the_holder_had(lake, upstream, _kind)
         assert row["split_factor"] == pytest.approx(shares)
 
 
-def test_an_amount_that_a_later_split_may_have_restated_counts_from_that_split_on(lake, put):
+def test_a_dividend_amount_that_a_later_split_may_restate_counts_from_that_split(lake, put):
     declared = {
         "ticker": "AAA", "declaration_date": date(2024, 5, 2), "dividend_type": "Regular", "cash_amount": 0.82,
         "available_at": datetime(2024, 5, 3, 4, tzinfo=timezone.utc), "dividend_id": "AAA_2024-05-02_Regular",
@@ -173,13 +173,13 @@ def test_an_amount_that_a_later_split_may_have_restated_counts_from_that_split_o
 
 
 @pytest.mark.parametrize("ratio", [1.047, 21 / 20])
-def test_what_a_split_too_small_to_be_seen_has_followed_is_not_proven(lake, ratio):
+def test_bars_before_a_split_too_small_to_detect_are_not_proven(lake, ratio):
     upstream = Upstream(s0610=ratio)
     upstream.extract(lake)
     assert set(levels(lake, DAYS[-1])) == {day for day in DAYS if day >= date(2024, 6, 10)}
 
 
-def test_a_source_of_bars_as_traded_proves_them(lake, put):
+def test_a_second_source_of_traded_bars_proves_the_prices(lake, put):
     upstream = Upstream(s0610=1.047).late(*QBRY)
     bars = []
     for day in DAYS:
@@ -210,7 +210,7 @@ def test_a_bar_read_on_the_morning_of_a_split_is_proven_by_the_day_before(lake):
     assert levels(lake, date(2024, 6, 7))[date(2024, 6, 7)] == pytest.approx(upstream.traded[date(2024, 6, 7)])
 
 
-def test_a_split_recorded_late_revises_bars_when_that_is_seen(lake):
+def test_a_split_recorded_late_revises_bars_as_of_its_observation(lake):
     upstream = Upstream(s0610=10.0).late(*QBRY)
     upstream.recorded = {}
     upstream.extract(lake, "2025-01-01")
@@ -221,7 +221,7 @@ def test_a_split_recorded_late_revises_bars_when_that_is_seen(lake):
     assert levels(lake, date(2025, 2, 2)) == pytest.approx(upstream.traded)
 
 
-def test_an_unrecorded_split_makes_gaps_of_what_crosses_it(lake):
+def test_bars_and_outcomes_across_an_unrecorded_split_are_unproven(lake):
     upstream = Upstream(s0610=3.0)
     upstream.recorded = {}
     upstream.extract(lake)
@@ -235,7 +235,7 @@ def test_an_unrecorded_split_makes_gaps_of_what_crosses_it(lake):
 
 
 @pytest.mark.parametrize("other", [{"split_to": 20.0}, {"execution_date": date(2024, 6, 12)}])
-def test_where_two_sources_disagree_nothing_between_them_is_proven(lake, put, other):
+def test_bars_are_not_proven_where_two_sources_disagree_about_a_split(lake, put, other):
     reply = {"ticker": "QBRY", "execution_date": date(2024, 6, 10), "ordinal": 0, "split_from": 1.0, "split_to": 10.0}
     put("polygon_splits", reply | {"available_at": datetime(2024, 6, 13, tzinfo=timezone.utc)} | other)
     upstream = Upstream(s0610=10.0).late(*QBRY)

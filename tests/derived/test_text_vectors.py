@@ -42,7 +42,7 @@ def ask(lake, sql, at=OBSERVED):
 DATED = "SELECT kind, id, available_at FROM text_vectors_revisions ORDER BY ALL"
 
 
-def test_every_revision_of_a_text_has_a_vector_dated_as_it(lake, put):
+def test_every_revision_of_a_text_has_a_vector_with_the_same_date(lake, put):
     for title, at in (("Oil falls", EARLY), ("Oil rises", LATE)):
         looked(lake, "news", article(1, title, at), at)
     put("qa_exchanges", spoken("What about margins?"))
@@ -89,7 +89,7 @@ def test_no_vector_is_visible_before_its_text(lake, put):
     assert ask(lake, joined) == [(0,)]
 
 
-def test_a_second_run_makes_what_is_new_alone(lake, put):
+def test_a_second_run_embeds_only_new_texts(lake, put):
     put("news", article(1, "Oil falls"))
     assert derive(lake).total.published == 1
     question = []
@@ -99,27 +99,27 @@ def test_a_second_run_makes_what_is_new_alone(lake, put):
     assert not derive(lake, "none").changed
 
 
-def test_another_model_s_vectors_stand_beside_under_its_name(lake, put):
+def test_vectors_of_another_model_are_added_under_its_name(lake, put):
     put("news", article(1, "Oil falls"))
     derive(lake)
     derive(lake, "other", model=lambda _: [1.0, 0.0], name="other-2")
     assert ask(lake, "SELECT model, len(vector) FROM text_vectors ORDER BY ALL") == [("other-2", 2), (MODEL, 256)]
 
 
-def test_a_headline_is_what_is_embedded_and_the_body_where_there_is_none(lake, put):
+def test_the_headline_is_embedded_or_the_body_if_there_is_no_headline(lake, put):
     put("news", article(1, None, body="Oil falls"), article(2, "Oil falls", body="Copyright of somebody."))
     derive(lake)
     first, second = (row[0] for row in ask(lake, "SELECT vector FROM text_vectors ORDER BY id"))
     assert first == second
 
 
-def test_a_text_of_no_words_is_a_gap(lake, put):
+def test_a_text_with_a_zero_vector_is_a_gap(lake, put):
     put("news", article(1, "Oil falls"))
     outcome = derive(lake, model=lambda _: [0.0, 0.0])
     assert (outcome.total.published, outcome.total.gaps) == (0, 1)
 
 
-def test_a_search_by_meaning_finds_it_by_the_model_its_vectors_name(lake, put, monkeypatch):
+def test_a_search_by_meaning_finds_the_related_article(lake, put, monkeypatch):
     monkeypatch.delenv("PITLAKE_EMBEDDER", raising=False)
     put("news", article(1, "The central bank raised interest rates"), article(2, "A recipe for apple pie"))
     derive(lake)

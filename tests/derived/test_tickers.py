@@ -25,7 +25,9 @@ BEFORE, LATER = utc("2021-06-01T16:00:00-04:00"), utc("2025-06-02T12:00:00+00:00
         ("NOBODY", BEFORE, None, False),
     ],
 )
-def test_a_ticker_is_the_company_that_bore_it_and_hindsight_is_said(lake, put, asked_for, as_of, cik, hindsight):
+def test_a_ticker_resolves_to_the_company_that_had_it_and_hindsight_is_noted(
+    lake, put, asked_for, as_of, cik, hindsight
+):
     put(
         "names",
         ticker(CIK, ["OLD", "OLDB"], utc("2012-05-18T00:00:00Z"), "dei"),
@@ -72,7 +74,7 @@ def test_bars_after_the_last_statement_of_a_ticker_are_read_with_hindsight(lake,
 
 @pytest.mark.parametrize("has_name", [True, False])
 @pytest.mark.parametrize("asked_for", ["ABC-B", "abc.b"])
-def test_rows_of_a_share_class_are_looked_for_in_both_spellings(lake, put, has_name, asked_for):
+def test_a_share_class_is_searched_for_in_both_spellings(lake, put, has_name, asked_for):
     put("names", *[ticker(CIK, ["ABC-B"], utc("2020-01-02T00:00:00Z"))] * has_name)
     company = Tickers(lake.snapshot()).resolve(asked_for, BEFORE)
     assert {part.partition("/")[0] for part in company.company.split()} - {CIK} == {"ABC-B", "ABC.B"}

@@ -14,7 +14,7 @@ from tests.doors.mcp_client import service, talk
 PAGE = (ROOT / "docs" / "adding-an-mcp-tool.md").read_text(encoding="utf-8")
 
 
-def test_the_page_s_tool_answers_as_of_the_instant_and_refuses_what_it_does_not_take(lake, monkeypatch):
+def test_the_tool_on_the_page_answers_as_of_the_instant_and_refuses_bad_arguments(lake, monkeypatch):
     (method,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (entry,) = re.findall(r"`(box\.\w+)`", PAGE)
     source = (ROOT / "pitlake" / "mcp" / "tools.py").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ BLOCKS = dict(FENCED)
 TYPED = re.findall(r"^pitlake .*", "".join(re.findall(r"(?<!-->\n)```sh\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE)
 
 
-def test_the_python_runs(lake, monkeypatch):
+def test_the_python_on_the_page_runs(lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     outcome = {}
     for language, text in FENCED:
@@ -32,23 +32,23 @@ def test_the_python_runs(lake, monkeypatch):
     assert outcome["screen"].columns == ["cik", "accession_no", "filing_date", "exchange"]
 
 
-def test_the_run_s_config_is_one_of_its_asset():
+def test_the_run_config_on_the_page_is_valid_for_its_asset():
     [(name, run)] = yaml.safe_load(BLOCKS["yaml"])["ops"].items()
     assert len(feed(name).units(FeedConfig(**run["config"]).scope())) == 4
 
 
 @pytest.mark.parametrize("line", TYPED, ids=lambda line: line.split()[1])
-def test_the_commands_run(lake, monkeypatch, capfdbinary, line):
+def test_the_commands_on_the_page_run(lake, monkeypatch, capfdbinary, line):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert cli.invoke(shlex.split(line)[1:]) == 0
 
 
-def test_the_client_s_settings_are_json_that_names_a_command():
+def test_the_client_settings_are_json_that_starts_pitlake_mcp():
     (server,) = json.loads(BLOCKS["json"])["mcpServers"].values()
     assert (server["command"], server["args"][0]) == ("pitlake", "mcp")
 
 
-def test_the_limits_it_states_are_the_server_s():
+def test_the_limits_on_the_page_are_those_of_the_server():
     assert (query_service.ROWS, query_service.MOST_ROWS, query_service.PAGE_BYTES) == (100, 1000, 256 << 10)
     assert (query_service.LIMITS.rows, query_service.LIMITS.bytes) == (100_000, 64 << 20)

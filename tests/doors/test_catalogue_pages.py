@@ -20,13 +20,13 @@ def test_the_skill_is_a_valid_agent_skill_of_a_readable_size():
     assert len((SKILL / "SKILL.md").read_text().splitlines()) < 500
 
 
-def test_the_agents_pages_name_every_dataset_and_what_the_gate_knows():
+def test_the_agent_pages_name_every_dataset_gap_source_and_forbidden_key():
     assert f"\n{', '.join(all_datasets())}\n" in (SKILL / "SKILL.md").read_text()
     envelope = {*re.findall(r"\w+", (SKILL.with_name("pit-envelope") / "SKILL.md").read_text())}
     assert {*ANSWER_GAPS, *SOURCES, *FORBIDDEN_KEYS} <= envelope
 
 
-def test_nothing_there_is_to_ask_about_is_left_out():
+def test_the_pages_describe_every_dataset_column_query_and_parameter():
     skill, page = catalogue_pages.reference(), catalogue_pages.queries_page()
     for dataset in all_datasets().values():
         assert f"### {dataset.name}\n" in skill
@@ -40,7 +40,7 @@ def test_every_type_of_parameter_is_explained():
     assert catalogue_pages.TYPES_IN_WORDS.keys() == TYPES.keys()
 
 
-def test_the_macros_the_skill_names_are_there():
+def test_the_macros_named_in_the_skill_exist():
     text = " ".join(catalogue.session_macros(all_datasets()))
     rules, _, _ = (SKILL / "SKILL.md").read_text().partition("## Datasets")
     for name in ("news", "report_sections", "exhibits", "qa_exchanges", "xbrl_facts", "prices"):

@@ -123,7 +123,7 @@ def test_the_envelope_is_one_json_text_that_passes_the_gate(pitlake):
     assert len(json.loads(out)["data"]) == 10
 
 
-def test_computed_rows_say_so_and_carry_the_newest_instant_of_what_was_read(pitlake):
+def test_computed_rows_are_marked_and_state_their_newest_input(pitlake):
     sql = "SELECT count(*) AS n FROM news"
     _, out, _ = pitlake("query", sql, "--dataset", "news", "--as-of", AS_OF, "--format", "envelope")
     (row,) = json.loads(out)["data"]
@@ -136,7 +136,7 @@ def test_an_empty_answer_is_a_gap(pitlake):
     assert (envelope["data"], [gap["type"] for gap in envelope["gaps"]]) == ([], ["no_data"])
 
 
-def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_own_apart(pitlake):
+def test_receipts_are_listed_newest_first_without_those_cited_by_datasets(pitlake):
     def kept(*line):
         code, _, err = pitlake(*line, "--as-of", AS_OF, "--receipt")
         assert code == 0, err
@@ -169,7 +169,7 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
     ("reference", "complaint"),
     [("ab", "'ab' is too short; give at least 4 characters"), ("abcdef", "has an id that begins with 'abcdef'")],
 )
-def test_a_reference_that_names_no_receipt_says_why(pitlake, reference, complaint):
+def test_a_reference_that_matches_no_receipt_is_refused_with_the_reason(pitlake, reference, complaint):
     code, _, err = pitlake("replay", reference)
     assert code == 2
     assert complaint in err
@@ -187,7 +187,7 @@ def test_a_kept_receipt_is_listed_replayed_and_forgotten(pitlake):
     assert receipt not in pitlake("receipts")[1]
 
 
-def test_a_damaged_receipt_is_named_after_the_others(pitlake, lake):
+def test_a_damaged_receipt_is_reported_alongside_the_valid_receipts(pitlake, lake):
     receipt = pitlake("query", "SELECT 1 AS a", "--as-of", AS_OF, "--receipt")[2].split()[-1]
     bad = lake / "_lake" / "receipts" / f"{'0' * 16}.json"
     bad.write_text("{}")
@@ -210,7 +210,7 @@ def test_the_shell_answers_statement_after_statement_in_one_session(pitlake, mon
     assert "42" in out
 
 
-def test_a_failed_statement_does_not_end_the_shell_but_its_exit_code_tells(pitlake, monkeypatch):
+def test_a_failed_statement_sets_the_exit_code_but_does_not_end_the_shell(pitlake, monkeypatch):
     code, out, err = shell(pitlake, monkeypatch, "SELEC 1;\nSELECT 42 AS n")
     assert code == 2
     assert "42" in out
@@ -222,7 +222,7 @@ def test_a_value_beyond_the_calendar_does_not_end_the_shell(pitlake, monkeypatch
     assert (code, "outside the years" in out, "42" in out) == (0, True, True)
 
 
-def test_the_shell_s_own_commands(pitlake, monkeypatch):
+def test_the_shells_dot_commands_work(pitlake, monkeypatch):
     code, out, err = shell(
         pitlake, monkeypatch, ".help\n.receipt\n.datasets\nSELECT 1;\n.receipt\n.what\n.quit\nSELEC;\n"
     )

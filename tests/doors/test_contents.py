@@ -27,7 +27,7 @@ def counted(session, where="true"):
     return {name: session.sql(f"SELECT count(*) FROM {name}_revisions WHERE {where}").rows()[0][0] for name in names}
 
 
-def test_what_a_session_holds_is_what_sql_counts_and_the_empty_ones_come_last(session):
+def test_holdings_match_sql_counts_and_list_empty_datasets_last(session):
     content = {each.dataset: each for each in holdings(session)}
     counts = counted(session)
     assert set(content) == set(session.datasets)
@@ -38,7 +38,7 @@ def test_what_a_session_holds_is_what_sql_counts_and_the_empty_ones_come_last(se
     assert (content["splits"].rows, content["splits"].first) == (0, None)
 
 
-def test_what_changed_is_what_the_later_session_has_more_than_the_earlier_one(lake, session):
+def test_changes_are_the_rows_a_later_session_has_beyond_an_earlier_session(lake, session):
     with pitlake.connect(EARLIER, lake=lake) as earlier:
         before = counted(earlier)
     result = {change.dataset: change for change in changes(session, instant(EARLIER))}
@@ -47,13 +47,13 @@ def test_what_changed_is_what_the_later_session_has_more_than_the_earlier_one(la
     assert every(instant(EARLIER) < each.first <= each.newest <= instant(AS_OF) for each in result.values())
 
 
-def test_what_changed_of_a_company_is_told_by_its_rows_alone(session):
+def test_changes_of_a_company_count_only_its_rows(session):
     result = {change.dataset: change.new for change in changes(session, instant(EARLIER), "QZP")}
     whole = {change.dataset: change.new for change in changes(session, instant(EARLIER))}
     assert result == {name: whole[name] / 2 for name in ("embeddings", "news", "prices")}
 
 
-def test_a_row_of_a_known_key_is_revised(tmp_path):
+def test_a_later_row_of_an_existing_key_counts_as_revised(tmp_path):
     from tests.cli.conftest import AFTER, BEFORE, BETWEEN, CREATED, article
     from tests.kit import publish
 
@@ -66,7 +66,7 @@ def test_a_row_of_a_known_key_is_revised(tmp_path):
             assert (change.new, change.revised) == reply
 
 
-def test_an_agent_is_told_what_the_lake_holds(lake):
+def test_describe_shows_agents_the_lakes_holdings(lake):
     listing = ask(lake, "describe")["datasets"]
     assert {each["name"] for each in listing} == set(all_datasets())
     rows = [bool(each["holds"] and each["holds"]["rows"]) for each in listing]
@@ -78,7 +78,7 @@ def test_an_agent_is_told_what_the_lake_holds(lake):
     assert hidden["holds"] is None
 
 
-def test_the_command_line_tells_it_too(lake, capfdbinary):
+def test_the_command_line_shows_holdings_and_changes(lake, capfdbinary):
     def told(*line):
         assert cli.invoke((*line, "--lake", str(lake), "--format", "json")) == 0
         return json.loads(capfdbinary.readouterr().out)
@@ -105,6 +105,6 @@ FUTURE = "2999-01-01T00:00:00Z"
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_instants_that_cannot_be_asked_of_are_refused(lake, capfdbinary, line, complaint):
+def test_future_or_unordered_instants_are_refused(lake, capfdbinary, line, complaint):
     assert cli.invoke((*line, "--lake", str(lake))) == 2
     assert complaint in capfdbinary.readouterr().err.decode()

@@ -15,7 +15,7 @@ def length(text):
     return [float(len(text)), 1.0]
 
 
-def test_the_model_given_or_configured_makes_the_vector(monkeypatch):
+def test_embed_uses_the_model_passed_or_configured(monkeypatch):
     assert embed("four", length) == [4.0, 1.0]
     monkeypatch.setenv(VARIABLE, f"{__name__}:length")
     monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(length=length))
@@ -23,7 +23,7 @@ def test_the_model_given_or_configured_makes_the_vector(monkeypatch):
 
 
 @pytest.mark.parametrize("names", ["no_such_module:name", "math:no_such_name", "math:pi", "math", ":", "a b:c"])
-def test_a_model_that_is_not_there_is_refused_with_the_next_step(monkeypatch, names):
+def test_a_missing_configured_model_is_refused_with_the_next_step(monkeypatch, names):
     monkeypatch.setenv(VARIABLE, names)
     with pytest.raises(BadInput, match=VARIABLE):
         embed("text")
@@ -35,7 +35,7 @@ def test_a_model_that_gives_no_vector_is_refused(inputs):
         embed("text", lambda text: inputs)
 
 
-def test_without_a_setting_the_model_that_comes_along_is_asked(monkeypatch):
+def test_the_bundled_model_is_used_by_default(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     result = embed("The central bank raised interest rates")
     assert (len(result), sum(number * number for number in result)) == (256, pytest.approx(1))
@@ -43,13 +43,13 @@ def test_without_a_setting_the_model_that_comes_along_is_asked(monkeypatch):
     assert sum(map(mul, result, like)) > 0.4 > 0.15 > sum(map(mul, result, unlike))
 
 
-def test_a_text_has_one_vector_in_every_process():
+def test_a_text_has_the_same_vector_in_every_process():
     script = "from pitlake.questions.embedding import own; print(own('Oil falls on demand fears'))"
     reply = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert reply.stdout.strip() == str(own("Oil falls on demand fears"))
 
 
-def test_the_model_asks_no_network_and_is_not_loaded_before_it_is_asked():
+def test_the_bundled_model_needs_no_network_and_loads_only_on_use():
     script = """
 import socket, sys
 def refused(*_): raise OSError("no network")

@@ -36,7 +36,7 @@ def rows(table):
 
 @pytest.mark.parametrize("revisions", [False, True], ids=["newest", "all revisions"])
 @pytest.mark.parametrize("as_of", [EARLY, AS_OF])
-def test_a_copy_has_the_session_s_rows_for_two_engines(lake, tmp_path, as_of, revisions):
+def test_a_copy_read_by_two_engines_has_the_sessions_rows(lake, tmp_path, as_of, revisions):
     with connect(as_of, lake=lake, datasets=SOME) as session:
         output = export(session, str(tmp_path / "copy"), revisions=revisions)
         assert [each.table for each in output] == [*sorted(SOME), "gaps"]
@@ -51,7 +51,7 @@ def test_a_copy_has_the_session_s_rows_for_two_engines(lake, tmp_path, as_of, re
     assert every(each.rows for each in output if each.table not in ("av_estimates", "gaps"))
 
 
-def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, tmp_path):
+def test_the_receipt_records_the_question_and_its_hashes_are_reproducible(lake, tmp_path):
     with connect(AS_OF, lake=lake, datasets=SOME, hindsight="omit") as session:
         export(session, str(tmp_path / "copy"))
         reply = {row["table"]: row for row in DeltaTable(tmp_path / "copy" / RECEIPT).to_pyarrow_table().to_pylist()}
@@ -73,7 +73,7 @@ def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, t
 @pytest.mark.parametrize(
     "revisions", [pytest.param(False, marks=pytest.mark.long), True], ids=["newest", "all revisions"]
 )
-def test_the_same_copy_has_its_rows_in_the_same_order(tmp_path, revisions, hindsight):
+def test_copies_of_lakes_that_differ_after_t_have_the_same_row_order(tmp_path, revisions, hindsight):
     """Two lakes that differ in what came later, and so in their files."""
     copies = []
     for number, lake in enumerate(build_twins(tmp_path)):
@@ -95,7 +95,7 @@ def test_the_same_copy_has_its_rows_in_the_same_order(tmp_path, revisions, hinds
     assert copies[0] == copies[1]
 
 
-def test_what_came_later_has_no_part_in_a_copy(tmp_path):
+def test_rows_that_came_after_the_as_of_do_not_change_a_copy(tmp_path):
     copies = []
     for number, lake in enumerate(build_twins(tmp_path)):
         with connect(AS_OF, lake=lake) as session:
@@ -115,7 +115,7 @@ def test_a_target_that_holds_files_is_left_alone(lake, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_of_two_copies_at_once_one_gets_the_target_and_keeps_its_files(lake, tmp_path, monkeypatch):
+def test_of_two_concurrent_copies_the_second_fails_and_the_first_stays_whole(lake, tmp_path, monkeypatch):
     target = str(tmp_path / "copy")
     with connect(AS_OF, lake=lake, datasets=["news"]) as session:
         (item,) = [each for each in export(session, target) if each.table == "news"]
@@ -189,7 +189,7 @@ def test_a_copy_goes_to_an_object_store(lake, tmp_path, monkeypatch):
         assert rows(DeltaTable("s3://lakes/copies/first/news", storage_options=options).to_pyarrow_table()) == due
 
 
-def test_the_command_says_what_it_wrote_and_what_it_lacks(lake, tmp_path, capsys):
+def test_the_export_command_reports_its_receipt_and_refuses_bad_options(lake, tmp_path, capsys):
     question = ("export", "--lake", str(lake.root), "--dataset", "news", "--to", str(tmp_path / "copy"))
     assert invoke([*question, "--as-of", AS_OF]) == 0
     output = capsys.readouterr()

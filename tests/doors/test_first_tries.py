@@ -42,13 +42,13 @@ WORKS = {
 
 
 @pytest.mark.parametrize("tries", WORKS.values(), ids=WORKS)
-def test_a_result_is_the_same_rows_in_every_form(r, tries):
+def test_a_result_has_the_same_number_of_rows_in_every_form(r, tries):
     names = {"pd": pd, "pl": pl, "pa": pa, "duckdb": duckdb, "r": r}
     assert len(r) > 2
     assert [len(form) for form in eval(f"[{tries}]", names)] == [len(r)] * (tries.count(", ") + 1)
 
 
-def test_rows_and_columns_are_those_of_the_table(r, capsys):
+def test_rows_and_columns_are_reached_by_index_name_and_slice(r, capsys):
     first = r.rows()[0]
     assert (r[0], r[0].symbol, r["close"][0], r.fetchone(), r.fetchone()) == (
         first,
@@ -71,12 +71,12 @@ def test_days_are_timestamps_in_a_frame(r):
     assert pd.merge_asof(DAYS, frame, on="date")["close"].notna().all()
 
 
-def test_a_frame_is_plotted(r):
+def test_a_results_frame_can_be_plotted(r):
     (line,) = r.df().plot(x="date", y="close").lines
     assert len(line.get_xdata()) == len(r)
 
 
-def test_names_of_columns_that_are_no_attributes(s):
+def test_columns_whose_names_are_not_attributes_are_read_by_key_or_position(s):
     odd = s.sql('SELECT 1 AS "from", 2 AS "a b", 3 AS rows, 4 AS x')
     assert (odd["from"], odd["a b"], odd["rows"], odd[0].x, odd[0]._0) == ([1], [2], [3], 4, 1)
     assert odd.rows() == [(1, 2, 3, 4)]
@@ -99,12 +99,12 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize(("question", "expected"), QUESTIONS, ids=[question for question, _ in QUESTIONS])
-def test_a_question_is_answered(s, question, expected):
+def test_common_first_questions_are_answered(s, question, expected):
     answer = eval(question, {"s": s, "np": np, "datetime": datetime, "T": T})
     assert (answer.rows() if isinstance(answer, type(s.sql("SELECT 1"))) else answer) == expected
 
 
-def test_a_view_is_a_result(s):
+def test_views_and_named_queries_are_reached_from_the_session(s):
     rows = s.sql("SELECT count(*) FROM prices").rows()[0][0]
     assert len(s["prices"]) == len(s.prices) == rows
     assert {"prices", "news"} <= set(s.datasets)
@@ -142,7 +142,7 @@ SAYS = [
 
 
 @pytest.mark.parametrize(("question", "words"), SAYS, ids=[question for question, _ in SAYS])
-def test_what_does_not_work_says_what_to_type(s, r, question, words):
+def test_a_call_that_does_not_work_says_what_to_type(s, r, question, words):
     with pytest.raises((PitlakeError, AttributeError, KeyError), match=words) as raised:
         eval(question, {"s": s, "r": r, "pitlake": pitlake, "date": date, "datetime": datetime, "pd": pd, "T": T})
     assert not re.search("date_only|not_iso|pg_", str(raised.value))
@@ -159,7 +159,7 @@ OPENS = [
 
 
 @pytest.mark.parametrize("call", OPENS)
-def test_a_lake_and_an_instant_open_a_session(market_lake, call):
+def test_every_common_call_of_connect_opens_a_session(market_lake, call):
     lake, options = Lake(market_lake), {"isolation": "in_process", "datasets": ["news"]}
     with eval(call, {"connect": pitlake.connect, "pd": pd, "lake": lake, "T": T, "options": options}) as session:
         assert session.as_of == datetime.fromisoformat(T)

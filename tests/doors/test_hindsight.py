@@ -61,7 +61,7 @@ def test_gaps_keep_all_but_their_locators(session):
     assert gaps == [("no release near the stated day", None)]
 
 
-def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
+def test_omitting_hindsight_leaves_the_other_columns_of_the_rows_unchanged(session, lake):
     with connect(T, lake=lake) as display:
         for name in SHOWN:
             text = ", ".join(sorted(columns(session, name)))
@@ -70,12 +70,12 @@ def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
 
 
 @pytest.mark.parametrize("sql", ["SELECT ticker FROM news", "SELECT symbol FROM prices", "FROM news_of('QBG')"])
-def test_asking_for_it_is_an_error_that_says_what_to_do(session, sql):
+def test_reading_a_hindsight_column_is_refused_with_the_reason(session, sql):
     with pytest.raises(QueryFailed, match="known only with hindsight, which this session leaves out"):
         session.sql(sql)
 
 
-def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
+def test_named_queries_answer_the_same_without_hindsight_columns(session, lake):
     with connect(T, lake=lake) as display:
         for name, values in {
             "news_latest": {"ticker": "QBG"},
@@ -91,12 +91,12 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
             assert session.run(name, **values).hindsight == {}
 
 
-def test_what_rests_on_nothing_else_is_refused(session):
+def test_a_query_that_rests_on_hindsight_is_refused(session):
     with pytest.raises(BadInput, match="hindsight: vector_news needs columns that are known only with hindsight"):
         session.run("vector_news", embedding=[1.0], ticker="QBG")
 
 
-def test_a_receipt_says_what_was_left_out_and_replays(lake):
+def test_a_receipt_records_the_omission_of_hindsight_and_replays(lake):
     with connect(T, lake=lake, hindsight="omit") as session:
         remaining = [session.sql("SELECT * FROM news ORDER BY id"), session.run("news_latest", ticker="QBG")]
     for result in remaining:
@@ -110,13 +110,13 @@ def test_a_receipt_says_what_was_left_out_and_replays(lake):
     ("question", "problem"),
     [({"hindsight": "hide"}, "not 'hide'"), ({"hindsight": "omit", "open_mode": True}, "together with open_mode")],
 )
-def test_what_is_no_choice_is_refused(lake, question, problem):
+def test_an_invalid_hindsight_option_is_refused(lake, question, problem):
     as_of = None if question.get("open_mode") else T
     with pytest.raises(BadInput, match=f"hindsight: .*{problem}"):
         connect(as_of, lake=lake, **question)
 
 
-def test_the_reference_data_of_a_company_is_answered_under_its_own_name(lake, capfdbinary):
+def test_entity_company_and_company_today_answer_with_hindsight_omitted(lake, capfdbinary):
     question = ["--as-of", SEEN, "--lake", str(lake.location)]
     for name in ("entity_company", "company_today"):
         options = [*question, "--hindsight", "omit", "--format", "json", "--receipt"]
@@ -131,18 +131,18 @@ def test_the_reference_data_of_a_company_is_answered_under_its_own_name(lake, ca
     assert reply.structured_content["data"][0]["name"] == "Later Name"
 
 
-def test_what_is_known_of_a_company_later_is_no_row_before(lake):
+def test_later_company_reference_data_is_hidden_at_an_earlier_as_of(lake):
     with connect(T, lake=lake) as session:
         assert len(session.run("company_today", ticker="QBG")) == 0
     with connect(lake=lake, open_mode=True) as session:
         assert session.run("company_today", ticker="QBG").arrow()["name"].to_pylist() == ["Later Name"]
 
 
-def test_a_gap_names_no_record_by_its_source_s_word_of_today(session):
+def test_no_gap_shows_its_locator(session):
     assert session.sql("SELECT locator FROM gaps").rows() == [(None,)] * 2
 
 
-def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
+def test_the_command_line_omits_hindsight(lake, capfdbinary):
     question = ["--as-of", T, "--lake", str(lake.location), "--hindsight", "omit"]
     assert invoke(["query", "SELECT ticker FROM news", *question]) == 2
     assert b"known only with hindsight" in capfdbinary.readouterr().err

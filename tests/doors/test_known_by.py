@@ -94,7 +94,7 @@ def answers_of(lake, as_of, **how):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_answer_known_by_k_is_the_answer_of_a_lake_that_stopped_at_k(tmp_path, seed):
+def test_an_answer_known_by_k_equals_that_of_a_lake_that_stopped_at_k(tmp_path, seed):
     grown = Grown(tmp_path, seed)
     answers = 0
     for as_of, known_by, stopped in grown.asks(8):
@@ -110,7 +110,7 @@ def test_by_default_the_newest_version_answers(grown):
     assert answers_of(grown.lake, AS_OF) != answers_of(grown.lake, AS_OF, known_by=min(grown.stopped))
 
 
-def test_open_mode_knows_the_second_clock_too(grown, middle):
+def test_open_mode_accepts_known_by(grown, middle):
     result = answers_of(grown.lake, None, open_mode=True, known_by=middle)
     assert result == answers_of(grown.stopped[middle], None, open_mode=True)
 
@@ -128,22 +128,22 @@ def test_open_mode_knows_the_second_clock_too(grown, middle):
         ("1999-01-01T00:00:00Z", BadInput, "known_by: this lake has no state of that time; give a later"),
     ],
 )
-def test_an_instant_that_names_no_version_is_refused(grown, known_by, error, complaint):
+def test_an_invalid_future_or_too_early_known_by_is_refused(grown, known_by, error, complaint):
     with pytest.raises(error, match=complaint):
         connect(AS_OF, lake=grown.lake, known_by=known_by)
 
 
-def test_an_instant_and_a_version_exclude_each_other(grown, middle):
+def test_known_by_and_version_exclude_each_other(grown, middle):
     with pytest.raises(BadInput, match="known_by: given together with version; give one of them"):
         connect(AS_OF, lake=grown.lake, known_by=middle, version=1)
 
 
-def test_there_must_be_a_lake(tmp_path):
+def test_known_by_at_a_missing_lake_raises_lake_not_found(tmp_path):
     with pytest.raises(LakeNotFound, match="no lake at"):
         connect(AS_OF, lake=tmp_path / "nowhere", known_by=MADE)
 
 
-def test_what_a_vacuum_took_is_refused_as_what_never_was(tmp_path):
+def test_a_vacuumed_state_is_refused_with_the_same_error_as_a_state_never_stored(tmp_path):
     lake = Grown(tmp_path, seed=1, commits=3).lake
     first = lake.entry(1).committed_at
     lake.compact("news", before="2030-01")
@@ -158,7 +158,7 @@ def test_what_a_vacuum_took_is_refused_as_what_never_was(tmp_path):
         connect(AS_OF, lake=lake, version=1)
 
 
-def test_a_receipt_keeps_it_and_gives_the_same_bytes_again(tmp_path):
+def test_a_receipt_records_known_by_and_replays_the_same_rows(tmp_path):
     grown = Grown(tmp_path, seed=2)
     middle = sorted(grown.stopped)[1]
     with connect(AS_OF, lake=grown.lake, known_by=middle) as session:
@@ -174,7 +174,7 @@ def test_a_receipt_keeps_it_and_gives_the_same_bytes_again(tmp_path):
     assert again.receipt == remaining
 
 
-def test_a_receipt_from_before_there_was_the_second_clock_is_one(grown, tmp_path):
+def test_a_receipt_without_a_known_by_field_is_still_valid(grown, tmp_path):
     with connect(AS_OF, lake=grown.lake) as session:
         receipt = session.sql(COUNT).receipt
     stored_fields = receipt.to_dict()
@@ -205,7 +205,7 @@ ASKING = (
 
 
 @pytest.mark.parametrize("line", ASKING, ids=lambda line: line[0])
-def test_every_command_that_asks_takes_it(grown, middle, pitlake, line):
+def test_every_query_command_accepts_known_by(grown, middle, pitlake, line):
     question = ("--as-of", AS_OF, "--format", "json")
     code, out, err = pitlake(*line, *question, "--known-by", iso(middle))
     assert code == 0, err
@@ -214,7 +214,7 @@ def test_every_command_that_asks_takes_it(grown, middle, pitlake, line):
     assert line[0] == "gaps" or f"known by {iso(middle)}" in err
 
 
-def test_the_shell_takes_it(grown, middle, pitlake, monkeypatch):
+def test_the_shell_accepts_known_by(grown, middle, pitlake, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{COUNT};\n"))
     code, out, _ = pitlake("shell", "--as-of", AS_OF, "--known-by", iso(middle), "--isolation", "in_process")
     count = answers_of(grown.stopped[middle], AS_OF)[0].num_rows
@@ -232,13 +232,13 @@ def test_the_shell_takes_it(grown, middle, pitlake, monkeypatch):
     ],
 )
 @pytest.mark.parametrize("command", [("query", COUNT), ("mcp",)], ids=["query", "mcp"])
-def test_the_command_line_refuses_it_in_one_line(pitlake, command, more, complaint):
+def test_the_command_line_refuses_a_bad_known_by_in_one_line(pitlake, command, more, complaint):
     code, out, err = pitlake(*command, "--as-of", AS_OF, *more)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"pitlake: {complaint}")
 
 
-def test_kept_receipts_are_listed_with_it(grown, middle, pitlake):
+def test_receipts_are_listed_with_their_known_by(grown, middle, pitlake):
     receipt = pitlake("query", COUNT, "--as-of", AS_OF, "--known-by", iso(middle), "--receipt")[2].split()[-1]
     assert iso(middle) in pitlake("receipts")[1]
     (remaining,) = [each for each in json.loads(pitlake("receipts", "--format", "json")[1]) if each["id"] == receipt]
@@ -247,7 +247,7 @@ def test_kept_receipts_are_listed_with_it(grown, middle, pitlake):
     pitlake("receipts", "--forget", receipt)
 
 
-def test_the_notebook_takes_it(grown, middle):
+def test_the_notebook_magic_accepts_known_by(grown, middle):
     magic = notebook.AsOf(InteractiveShell().user_ns)
     where = f"{AS_OF} --lake {str(grown.lake.root)!r} --isolation in_process"
     try:
@@ -273,7 +273,7 @@ def contents(results):
     return [result.structured_content for result in results]
 
 
-def test_a_call_of_every_tool_goes_back_by_the_second_clock(grown, middle):
+def test_every_mcp_tool_answers_as_known_by_an_earlier_instant(grown, middle):
     serving = server(service(grown.lake.root))
     then = contents(talk(serving, *((name, how | {"known_by": iso(middle)}) for name, how in TOOLS)))
     stopped = contents(talk(server(service(grown.stopped[middle].root)), *TOOLS))
@@ -283,7 +283,7 @@ def test_a_call_of_every_tool_goes_back_by_the_second_clock(grown, middle):
     assert then != contents(talk(serving, *TOOLS))
 
 
-def test_pages_go_on_by_the_same_clock_and_no_other(grown, middle):
+def test_a_cursor_continues_only_under_the_same_known_by(grown, middle):
     serving, rows = server(service(grown.lake.root)), {"sql": "SELECT id FROM news ORDER BY id", "max_rows": 3}
     (first,) = contents(talk(serving, ("query", rows | {"known_by": iso(middle)})))
     further = rows | {"cursor": first["next_cursor"]}
@@ -292,7 +292,7 @@ def test_pages_go_on_by_the_same_clock_and_no_other(grown, middle):
     assert "belongs to another question" in other.content[0].text
 
 
-def test_a_server_started_with_it_is_never_widened(grown, middle):
+def test_a_server_started_with_known_by_refuses_a_later_known_by(grown, middle):
     (started,) = contents(talk(stdio(grown.lake.root, "--known-by", iso(middle)), TOOLS[1]))
     (stopped,) = contents(talk(server(service(grown.stopped[middle].root)), TOOLS[1]))
     assert (started["data"], started["receipt"]["known_by"]) == (stopped["data"], iso(middle))
@@ -308,7 +308,7 @@ def test_a_server_started_with_it_is_never_widened(grown, middle):
     assert not talk(serving, ("query", TOOLS[0][1] | {"known_by": iso(earlier)}))[0].is_error
 
 
-def test_the_agents_server_is_bound_by_its_surroundings(grown, middle):
+def test_the_agents_server_is_bound_by_known_by_in_its_environment(grown, middle):
     bound = {"PITLAKE_LAKE": str(grown.lake.root), "PITLAKE_AS_OF": AS_OF, "PITLAKE_KNOWN_BY": iso(middle)}
     path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     started = StdioServerParameters(command="sh", args=[str(ROOT / ".claude/lake-server")], env=bound | path)
@@ -319,7 +319,7 @@ def test_the_agents_server_is_bound_by_its_surroundings(grown, middle):
     assert wider.is_error
 
 
-def test_a_server_pinned_to_a_version_is_not_moved_by_it(grown, middle):
+def test_a_server_pinned_to_a_version_refuses_known_by(grown, middle):
     (result,) = talk(server(service(grown.lake.root, version=1)), ("query", TOOLS[0][1] | {"known_by": iso(middle)}))
     assert result.is_error
     assert result.content[0].text == "known_by: this server answers only from one version of the lake; leave it out"

@@ -50,13 +50,13 @@ def agents(root, *calls):
 
 
 @pytest.mark.parametrize("calls", [EVERY_TOOL, LISTING, FAILING], ids=["every tool", "listings", "errors"])
-def test_an_agent_is_told_the_same(twins, calls):
+def test_mcp_results_do_not_depend_on_later_rows(twins, calls):
     ends, goes_on = (agents(root, *calls) for root in twins)
     for call, item, other in zip(calls, ends, goes_on, strict=True):
         assert item == other, call
 
 
-def test_an_agent_pages_on_the_same(twins):
+def test_mcp_pages_do_not_depend_on_later_rows(twins):
     def pages(root):
         serving, cursor, actual = server(service(root)), None, []
         while cursor or not actual:
@@ -71,14 +71,14 @@ def test_an_agent_pages_on_the_same(twins):
     assert len(ends) > 2
 
 
-def test_a_server_and_its_tools_are_presented_the_same(twins):
+def test_server_instructions_do_not_depend_on_later_rows(twins):
     ends, goes_on = (server(service(root)) for root in twins)
     assert ends.instructions == goes_on.instructions
 
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", catalogue.all_queries())
-def test_every_named_query_answers_the_same(twins, name):
+def test_named_query_answers_do_not_depend_on_later_rows(twins, name):
     query = catalogue.get(name)
     values = dict(zip(*[iter(options(query))] * 2, strict=True))
     bound = query.bind({option.removeprefix("--").replace("-", "_"): value for option, value in values.items()})
@@ -105,7 +105,7 @@ def test_every_named_query_answers_the_same(twins, name):
     ],
     ids=" ".join,
 )
-def test_the_command_line_says_the_same(twins, line, capfdbinary):
+def test_command_output_does_not_depend_on_later_rows(twins, line, capfdbinary):
     message = []
     for root in twins:
         code = invoke((*line, "--as-of", AS_OF, "--lake", str(root)))
@@ -115,7 +115,7 @@ def test_the_command_line_says_the_same(twins, line, capfdbinary):
 
 
 @pytest.mark.parametrize("about", [(), ("--ticker", "QBG")], ids=["all", "a company"])
-def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
+def test_diff_output_does_not_depend_on_later_rows(twins, about, capfdbinary):
     message = []
     for root in twins:
         line = ("diff", "--from", "2024-04-01T00:00:00Z", "--to", AS_OF, *about, "--lake", str(root))
@@ -124,7 +124,7 @@ def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
     assert b"news" in message[0][1]
 
 
-def test_the_version_is_the_receipts_alone(twins):
+def test_a_receipts_version_does_reflect_later_rows(twins):
     versions = []
     for root in twins:
         with connect(T, lake=root, datasets=["news"]) as session:
@@ -151,7 +151,7 @@ PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_memb
         *(f"/ask?as_of={AS_OF}&ticker=QBG&question={name}" for name in all_questions()),
     ],
 )
-def test_a_page_is_the_same_to_the_byte(twins, page):
+def test_pages_are_byte_identical_whatever_came_after_t(twins, page):
     reply = []
     for root in twins:
         with browsing(root) as client:
@@ -187,7 +187,7 @@ def test_a_damaged_file_of_after_t_changes_no_page(damaged):
         assert reply[0].content == reply[1].content
 
 
-def test_an_error_s_page_tells_nothing_of_files_and_versions(tmp_path, capsys):
+def test_an_error_page_reveals_no_file_or_version(tmp_path, capsys):
     reply = []
     for root in build_twins(tmp_path):
         damage(root, "prices", after=False)
@@ -202,7 +202,7 @@ def test_an_error_s_page_tells_nothing_of_files_and_versions(tmp_path, capsys):
     assert "parquet" not in reply[0].text
 
 
-def test_a_receipt_s_page_counts_nothing_of_after_t(twins):
+def test_a_receipt_page_counts_no_row_from_after_t(twins):
     reply = []
     for root in twins:
         with browsing(root) as client:

@@ -14,12 +14,12 @@ TOO_LONG = ALL_NEWS.ljust(LONGEST_QUERY + 1)
 REFUSAL = f"query: longer than {LONGEST_QUERY} bytes; give long lists as params, or rows with load()"
 
 
-def test_agents_are_refused(lake):
+def test_a_too_long_text_is_refused_over_mcp(lake):
     assert refusal(lake, "query", sql=TOO_LONG) == REFUSAL
 
 
 @pytest.mark.parametrize("inputs", ["argument", "stdin"])
-def test_command_lines_are_refused(lake, monkeypatch, capsys, inputs):
+def test_a_too_long_text_is_refused_on_the_command_line(lake, monkeypatch, capsys, inputs):
     monkeypatch.setattr(sys, "stdin", io.StringIO(TOO_LONG + " " * 1_000_000))
     text = "-" if inputs == "stdin" else TOO_LONG
     assert cli.invoke(["query", "--lake", str(lake), "--as-of", AS_OF, text]) == 2

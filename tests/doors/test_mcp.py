@@ -13,7 +13,7 @@ from tests.doors.conftest import AS_OF, small
 from tests.doors.mcp_client import ALL_NEWS, EVERY_TOOL, GATED_TOOLS, ask, refusal, service, talk
 
 
-def test_tools_say_what_they_take_and_give(lake):
+def test_every_tool_lists_its_description_and_schemas(lake):
     async def listed():
         async with Client(server(service(lake))) as client:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -39,7 +39,7 @@ def test_the_text_of_an_answer_is_its_structured_content(lake):
     assert json.loads(result.content[0].text) == result.structured_content
 
 
-def test_a_pit_goes_back_in_time_and_up_to_the_server_s_own(lake):
+def test_a_pit_may_be_any_instant_up_to_the_servers_own(lake):
     early = ask(lake, "query", sql=ALL_NEWS, pit="2024-01-03T10:00:00-05:00")
     assert [row["id"] for row in early["data"]] == ["bzNews_0", "bzNews_1"]
     assert ask(lake, "query", sql=ALL_NEWS, pit=AS_OF) == ask(lake, "query", sql=ALL_NEWS)
@@ -58,7 +58,7 @@ def test_a_pit_goes_back_in_time_and_up_to_the_server_s_own(lake):
     ],
 )
 @pytest.mark.parametrize(("tool", "arguments"), GATED_TOOLS, ids=[name for name, _ in GATED_TOOLS])
-def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, pit, complaint):
+def test_a_later_or_invalid_pit_is_refused(lake, tool, arguments, pit, complaint):
     assert complaint in refusal(lake, tool, pit=pit, **arguments)
 
 
@@ -106,7 +106,7 @@ def test_a_forged_watermark_is_not_believed(lake):
     ]
 
 
-def test_describe_tells_of_a_dataset_and_of_a_query(lake):
+def test_describe_returns_a_datasets_columns_and_a_querys_parameters(lake):
     (dataset,) = ask(lake, "describe", name="news")["datasets"]
     assert {column["name"] for column in dataset["columns"]} >= {"id", "title", "available_at"}
     (query,) = ask(lake, "describe", name="news_latest")["queries"]
@@ -118,7 +118,7 @@ def test_an_empty_answer_explains_itself_as_a_gap(lake):
     assert (reply["data"], reply["gaps"][0]["type"]) == ([], "no_data")
 
 
-def test_rows_of_an_instant_before_all_data_are_a_gap_and_no_row(lake):
+def test_a_pit_before_all_data_returns_a_gap_and_no_row(lake):
     reply = ask(lake, "query", sql="SELECT count(*) AS n FROM news", pit="1990-01-01T00:00:00Z")
     assert reply["data"] == []
     assert [gap["type"] for gap in reply["gaps"]] == ["no_data"]
@@ -126,14 +126,14 @@ def test_rows_of_an_instant_before_all_data_are_a_gap_and_no_row(lake):
     assert check_envelope(reply, "1990-01-01T00:00:00Z") is None
 
 
-def test_receipts_are_kept_when_the_server_is_told_to(tmp_path):
+def test_a_server_with_keep_receipts_stores_its_receipts(tmp_path):
     lake = small(tmp_path / "lake")
     (result,) = talk(server(service(lake.root, keep_receipts=True)), EVERY_TOOL[1])
     remaining = receipts.find(result.structured_content["receipt"]["result_sha256"], lake.root)
     assert len(receipts.replay(remaining, lake)) == len(result.structured_content["data"])
 
 
-def test_open_mode_is_asked_for_by_name_and_shows_outcomes(lake):
+def test_an_open_mode_server_shows_outcomes_and_refuses_them_with_a_pit(lake):
     session = server(service(lake, as_of=None))
     outcomes, narrowed, refused = talk(
         session,

@@ -43,7 +43,7 @@ HARMS = {
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, harm):
+def test_damage_to_files_from_after_the_pit_changes_no_answer(tmp_path, harm):
     later = astray(tmp_path / "lake", later=True)
     question = partial(talk, server(service(tmp_path / "lake", as_of=instant(APRIL))), *EVERY_TOOL)
     before = question()
@@ -57,7 +57,7 @@ def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, har
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_an_agent_is_told_in_the_same_words_whatever_befell_a_file_that_reaches_beyond_the_instant(tmp_path, harm):
+def test_any_damage_to_a_file_that_reaches_past_the_pit_gives_the_same_error(tmp_path, harm):
     for path in astray(tmp_path / "lake", later=False):
         HARMS[harm](path)
     reply = talk(

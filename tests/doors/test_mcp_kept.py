@@ -66,7 +66,7 @@ def test_the_first_call_waits_for_the_session_that_is_opened_ahead(small_lake, s
     assert len(session) == 1
 
 
-def test_an_opening_ahead_that_fails_says_nothing_and_the_call_says_why(tmp_path, sessions, ask_as_client, capfd):
+def test_a_failed_opening_ahead_is_silent_and_the_call_reports_the_error(tmp_path, sessions, ask_as_client, capfd):
     sessions.open_ahead(Viewpoint(as_of=instant(AS_OF), lake=tmp_path / "nowhere"))
     with pytest.raises(LakeNotFound, match="there is no lake"):
         ask_as_client(lake=tmp_path / "nowhere")
@@ -84,14 +84,14 @@ def test_an_opening_ahead_that_fails_says_nothing_and_the_call_says_why(tmp_path
         "BEGIN",
     ],
 )
-def test_a_session_that_a_call_has_changed_answers_no_other(ask_as_client, sessions, change):
+def test_a_session_changed_by_a_call_is_not_reused(ask_as_client, sessions, change):
     changed = ask_as_client(sql=change)
     assert len(sessions) == 0
     wait_for_end([changed])
     assert ask_as_client() != changed
 
 
-def test_nothing_one_call_does_is_seen_by_another(lake):
+def test_no_call_sees_what_another_call_did(lake):
     calls = [
         ("query", {"sql": "CREATE OR REPLACE VIEW news AS SELECT 'forged' AS id"}),
         ("query", {"sql": ALL_NEWS}),
@@ -103,7 +103,7 @@ def test_nothing_one_call_does_is_seen_by_another(lake):
     assert "forged" not in str(first)
 
 
-def test_a_new_version_of_the_lake_is_asked_in_a_new_session(small_lake, tmp_path):
+def test_a_new_version_of_the_lake_gets_a_new_session(small_lake, tmp_path):
     lake = Lake(shutil.copytree(small_lake.root, tmp_path / "lake"), allow_drift="revised")
     serving = service(lake)
 
@@ -118,14 +118,14 @@ def test_a_new_version_of_the_lake_is_asked_in_a_new_session(small_lake, tmp_pat
     serving._sessions.close()
 
 
-def test_an_idle_session_whose_process_died_is_not_asked(ask_as_client):
+def test_an_idle_session_whose_process_died_is_not_reused(ask_as_client):
     dead = ask_as_client()
     dead.kill()
     wait_for_end([dead])
     assert ask_as_client() != dead
 
 
-def test_few_are_kept_of_a_client_and_of_all_and_none_for_long(ask_as_client, sessions, monkeypatch):
+def test_idle_sessions_are_limited_per_client_in_total_and_in_time(ask_as_client, sessions, monkeypatch):
     monkeypatch.setattr(kept, "OF_CLIENT", 2)
     monkeypatch.setattr(kept, "IN_ALL", 3)
     days = [f"2024-04-0{day}T00:00:00Z" for day in (1, 2, 3)]
@@ -141,13 +141,13 @@ def test_few_are_kept_of_a_client_and_of_all_and_none_for_long(ask_as_client, se
     assert len(sessions) == 0
 
 
-def test_one_that_takes_much_memory_is_not_kept(ask_as_client, sessions, monkeypatch):
+def test_a_session_that_takes_much_memory_is_not_reused(ask_as_client, sessions, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 1 << 20)
     ask_as_client()
     assert len(sessions) == 0
 
 
-def test_readers_who_share_sessions_have_each_to_themselves(small_lake):
+def test_a_shared_session_serves_a_single_reader_at_a_time(small_lake):
     viewpoint = Viewpoint(as_of=instant(AS_OF), lake=small_lake)
     in_use, opened = set(), set()
 
@@ -166,7 +166,7 @@ def test_readers_who_share_sessions_have_each_to_themselves(small_lake):
         assert len(opened) == len(sessions) <= 2
 
 
-def test_a_session_in_use_when_all_are_closed_ends_too(small_lake, sessions):
+def test_closing_all_sessions_ends_those_in_use_too(small_lake, sessions):
     with sessions.session(Viewpoint(as_of=instant(AS_OF), lake=small_lake), ["news"]) as session:
         process = psutil.Process(session._backend.pid)
         sessions.close()
@@ -190,7 +190,7 @@ def test_an_idle_session_moves_forward_with_the_work_but_never_back(small_lake):
 
 
 @pytest.mark.parametrize("change", [{"datasets": None}, {"client": "another"}, {"hindsight": "omit"}])
-def test_a_session_of_other_data_does_not_move(small_lake, change):
+def test_a_session_with_other_options_is_not_moved(small_lake, change):
     with closing(KeptSessions(LIMITS, moves=True)) as sessions:
         for day, options in (("2024-04-02T00:00:00Z", {}), ("2024-04-03T00:00:00Z", change)):
             token = turns.client.set(options.get("client", ""))

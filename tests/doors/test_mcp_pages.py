@@ -37,7 +37,7 @@ def test_pages_make_up_the_whole_answer(lake):
     assert len({json.dumps(page["receipt"]) for page in result}) == 1
 
 
-def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
+def test_gaps_are_paged_and_none_is_from_the_future(lake):
     result = pages(server(service(lake)), "gaps", max_rows=1)
     assert [gap["locator"] for page in result for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
 
@@ -50,7 +50,7 @@ def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
         ("gaps", {}, 60),
     ],
 )
-def test_a_page_holds_whole_rows_within_its_bytes(tmp_path, monkeypatch, tool, arguments, rows):
+def test_a_page_holds_whole_rows_within_its_byte_limit(tmp_path, monkeypatch, tool, arguments, rows):
     lake = Lake(tmp_path / "lake")
     lost = [StagedGap("unverifiable", "created is missing", f"neo4j:News:bzNews_{900 + n}", START) for n in range(60)]
     publish(lake, "news", news(), "news", tuple(lost))
@@ -80,7 +80,7 @@ def moved_by(delay):
         yield row | reply | {"title": "moved", "created": later, "available_at": later}
 
 
-def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
+def test_a_cursor_continues_its_answer_after_the_lake_has_changed(tmp_path):
     lake = small(tmp_path / "lake")
     serving, more = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 100}
     (first,) = [each.structured_content for each in talk(serving, ("query", more))]
@@ -93,7 +93,7 @@ def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
     assert "has changed since the last page" in refusal(lake.root, "query", **more, cursor=first["next_cursor"])
 
 
-def test_answers_that_go_on_are_remembered_up_to_a_bound(monkeypatch):
+def test_versions_of_paged_answers_are_remembered_up_to_a_limit(monkeypatch):
     monkeypatch.setattr("pitlake.mcp.query_service.REMEMBERED", 2)
     versions = Versions()
     for number in (1, 2, 3):
@@ -108,12 +108,12 @@ def forged(lake, key=KEY, **changes):
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "WzEsMl0=", "NQ==", "\ud800", "é"])
-def test_a_cursor_that_is_none_is_refused(lake, cursor):
+def test_a_malformed_cursor_is_refused(lake, cursor):
     assert "not issued by this server" in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
 
 
 @pytest.mark.parametrize("change", [{"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
-def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change):
+def test_a_cursor_with_a_wrong_signature_is_refused(lake, change):
     otherwise = forged(lake, b"another key", **change)
     reply, signed = (json.loads(base64.urlsafe_b64decode(text)) for text in (otherwise, forged(lake)))
     outcome = [
@@ -124,7 +124,7 @@ def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change
     assert texts == {"cursor: was not issued by this server; leave it out to start at the beginning"}
 
 
-def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(lake, monkeypatch):
+def test_servers_accept_each_others_cursors_only_with_a_shared_key(lake, monkeypatch):
     def carried():
         item, other = (server(service(lake, cursor_key=cursor_key())) for _ in range(2))
         (first,) = talk(item, ("query", {"sql": ALL_NEWS}))
@@ -140,7 +140,7 @@ def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(l
         cursor_key()
 
 
-def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
+def test_a_server_pinned_to_a_version_answers_only_from_that_version(tmp_path):
     lake = small(tmp_path / "lake")
     cursor = forged(lake.root)
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
@@ -150,7 +150,7 @@ def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
     assert "has changed since the last page" in other.content[0].text
 
 
-def test_a_version_that_is_gone_is_told_of_in_the_same_words_whatever_is_gone(tmp_path):
+def test_a_missing_version_gives_the_same_error_whatever_the_cause(tmp_path):
     lake = small(tmp_path / "lake")
     serving, first = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 2}
     (inputs,) = talk(serving, ("query", first))
@@ -170,7 +170,7 @@ def test_a_cursor_of_another_question_or_answer_is_refused(lake):
     )
 
 
-def test_a_cursor_does_not_go_on_at_another_instant(lake):
+def test_a_cursor_of_another_pit_is_refused(lake):
     first = ask(lake, "query", sql=ALL_NEWS)
     text = refusal(lake, "query", sql=ALL_NEWS, pit="2024-03-01T00:00:00Z", cursor=first["next_cursor"])
     assert "another question" in text

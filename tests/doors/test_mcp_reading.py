@@ -45,7 +45,7 @@ def spoken_to(lake, do):
     return anyio.run(conversation)
 
 
-def test_there_is_a_resource_a_dataset_and_it_tells_what_describe_tells(lake):
+def test_each_dataset_is_a_resource_equal_to_its_description(lake):
     listing = spoken_to(lake, Client.list_resources).resources
     assert [each.name for each in listing] == list(datasets.all_datasets())
     (news,) = (each.uri for each in listing if each.name == "news")
@@ -55,7 +55,7 @@ def test_there_is_a_resource_a_dataset_and_it_tells_what_describe_tells(lake):
     assert document["datasets"][0]["holds"]["rows"] == 120
 
 
-def test_a_resource_of_a_lake_that_is_gone_is_an_error_in_the_agents_words(tmp_path):
+def test_reading_a_resource_of_a_missing_lake_gives_the_error_for_agents(tmp_path):
     reply = spoken_to(tmp_path / "none", lambda client: client.read_resource("pitlake://datasets/news"))
     assert str(reply) == GONE
 
@@ -63,7 +63,7 @@ def test_a_resource_of_a_lake_that_is_gone_is_an_error_in_the_agents_words(tmp_p
 PROMPTS = {"company_brief": {}, "before_earnings": {}, "check_a_claim": {"claim": "Gross margin fell."}}
 
 
-def test_each_prompt_names_calls_that_this_server_answers(lake):
+def test_every_call_named_in_a_prompt_is_answered(lake):
     listing = spoken_to(lake, Client.list_prompts).prompts
     assert {each.name for each in listing} == {*PROMPTS}
     for name, more in PROMPTS.items():
@@ -101,7 +101,7 @@ def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, reply):
         ("search", {"query": "oil", "within": "dreams"}, "within: 'dreams' is not a valid value; give one of news,"),
     ],
 )
-def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, reply):
+def test_errors_about_arguments_name_the_field_and_the_next_step(lake, tool, arguments, reply):
     message = refusal(lake, tool, **arguments)
     assert message.startswith(reply)
     assert "validation error" not in message
@@ -127,7 +127,7 @@ def test_a_number_out_of_range_is_not_called_another_type(count, message):
     assert [result.is_error, result.content[0].text] == [True, message]
 
 
-def test_names_people_use_name_datasets_and_shadow_none(lake):
+def test_common_aliases_name_datasets_and_shadow_no_dataset(lake):
     assert not ALIASES.keys() & datasets.all_datasets().keys()
     assert {*ALIASES.values()} <= datasets.all_datasets().keys()
     assert ask(lake, "describe", name="Stock prices")["datasets"][0]["name"] == "prices"
@@ -147,7 +147,7 @@ def test_names_people_use_name_datasets_and_shadow_none(lake):
     assert "macro_curve" not in reply
 
 
-def test_an_instant_in_the_future_is_refused_at_every_door(lake, capsys):
+def test_a_future_as_of_is_refused_in_python_mcp_and_the_command_line(lake, capsys):
     with pytest.raises(BadInput, match="as_of: is in the future"):
         connect(FUTURE, lake=lake)
     (reply,) = talk(server(service(lake, as_of=None)), ("query", {"sql": "SELECT 1 AS n", "pit": FUTURE}))
@@ -158,7 +158,7 @@ def test_an_instant_in_the_future_is_refused_at_every_door(lake, capsys):
 
 
 @pytest.mark.parametrize(("ours", "lake_s"), [(0, 0), (0, -1), (-1, 0), (1, -1), (-1, 1)])
-def test_an_instant_that_one_of_the_clocks_shows_is_not_in_the_future(lake, monkeypatch, ours, lake_s):
+def test_an_as_of_reached_by_either_clock_is_accepted(lake, monkeypatch, ours, lake_s):
     at = clock.instant(AS_OF)
     monkeypatch.setattr(clock, "now", lambda: at + timedelta(microseconds=ours))
     monkeypatch.setattr(Lake, "now", lambda _: at + timedelta(microseconds=lake_s))
@@ -166,7 +166,7 @@ def test_an_instant_that_one_of_the_clocks_shows_is_not_in_the_future(lake, monk
         assert session.sql("SELECT 1").rows() == [(1,)]
 
 
-def test_an_instant_that_neither_clock_shows_yet_is_in_the_future(lake, monkeypatch):
+def test_an_as_of_that_neither_clock_has_reached_is_refused(lake, monkeypatch):
     earlier = clock.instant(AS_OF) - timedelta(microseconds=1)
     monkeypatch.setattr(clock, "now", lambda: earlier)
     monkeypatch.setattr(Lake, "now", lambda _: earlier)
@@ -185,7 +185,7 @@ def over_http(address, headers):
     return anyio.run(conversation)
 
 
-def test_a_server_with_a_token_answers_who_brings_it_alone(lake, monkeypatch):
+def test_a_server_with_a_token_answers_only_requests_that_bear_the_token(lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_MCP_TOKEN", TOKEN)
     with http(lake) as address:
         assert over_http(address, {"Authorization": f"Bearer {TOKEN}"}).structured_content["data"][0]["n"] == 1
@@ -201,7 +201,7 @@ def test_a_server_with_a_token_answers_who_brings_it_alone(lake, monkeypatch):
 
 
 @pytest.mark.parametrize("reply", ["short", "x" * 40 + " y", "é" * 40])
-def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, reply):
+def test_an_invalid_token_is_refused_without_being_shown(monkeypatch, reply):
     monkeypatch.setenv("PITLAKE_MCP_TOKEN", reply)
     with pytest.raises(BadInput, match="PITLAKE_MCP_TOKEN: not 32 or more") as refused:
         token()
@@ -220,7 +220,7 @@ def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, reply):
     ],
     ids=lambda value: value[0],
 )
-def test_the_inspector_of_the_protocol_reads_it_all(lake, question, result):
+def test_the_mcp_inspector_reads_tools_resources_prompts_and_calls(lake, question, result):
     line = [INSPECTOR, "--cli", *COMMAND, "--as-of", AS_OF, "--lake", str(lake), "--method", *question]
     settings = [part for name, value in SETTINGS.items() for part in ("-e", f"{name}={value}")]
     done = subprocess.run([*line[:2], *settings, *line[2:]], capture_output=True, text=True, timeout=120, check=True)

@@ -44,7 +44,7 @@ def test_every_tool_answers_over_http_as_over_stdio(lake):
         (["--as-of", AS_OF, "--http", "--host", "no.such.host.example", "--allow-host", "x"], "--host"),
     ],
 )
-def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
+def test_a_server_that_cannot_start_says_why_in_one_line(lake, arguments, complaint):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
@@ -61,14 +61,14 @@ def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_lake_that_is_not_there_is_refused_at_the_start(tmp_path):
+def test_a_server_for_a_missing_lake_does_not_start(tmp_path):
     line, environment = [*COMMAND, "--as-of", AS_OF, "--lake", str(tmp_path)], os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1
     assert "no lake" in done.stderr
 
 
-def test_a_page_in_a_browser_cannot_reach_the_server_by_another_name(lake):
+def test_a_request_with_a_foreign_host_header_is_refused(lake):
     with http(lake) as address:
         headers = {"Host": "evil.example", "Accept": "application/json, text/event-stream"}
         answer = requests.post(address, json={}, headers=headers, timeout=240)
@@ -79,7 +79,7 @@ def test_a_page_in_a_browser_cannot_reach_the_server_by_another_name(lake):
 SLOW = "SELECT count(*) AS n FROM range(100000000000) numbers(i) WHERE hash(i) = 7"
 
 
-def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
+def test_slow_queries_do_not_hold_up_quick_queries(lake, monkeypatch):
     monkeypatch.setattr("pitlake.mcp.query_service.LIMITS", replace(LIMITS, seconds=5))
     monkeypatch.setattr(lanes, "WAITING", 1)
     question = service(lake)
@@ -106,7 +106,7 @@ def call(address, sql, seconds=240):
     return requests.post(address, json=order, headers=headers, timeout=seconds).text
 
 
-def test_hostile_clients_over_http_hold_up_no_quick_one(lake):
+def test_hostile_http_clients_do_not_hold_up_quick_queries(lake):
     with http(lake) as address, ExitStack() as session, ThreadPoolExecutor(40) as clients:
         host, port = "127.0.0.1", int(address.split(":")[2].split("/")[0])
         for _ in range(300):
@@ -134,7 +134,7 @@ def test_hostile_clients_over_http_hold_up_no_quick_one(lake):
             server.kill()
 
 
-def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, monkeypatch):
+def test_a_query_that_exceeds_the_quick_lane_is_answered_in_the_slow_lane(lake, monkeypatch):
     monkeypatch.setattr(lanes, "PATIENCE", 0.3)
     reply = ask(lake, "query", sql="SELECT count(*) AS n FROM range(300_000_000) r(i) WHERE hash(i) = 7")
     assert reply["data"][0]["n"] == 0

@@ -13,7 +13,7 @@ def session(lake):
         yield handle
 
 
-def test_a_named_query_answers_as_its_sql_does(session):
+def test_a_named_query_run_by_name_answers_as_when_bound_by_hand(session):
     from pitlake.questions import catalogue
 
     query = catalogue.get("news_latest")
@@ -22,7 +22,7 @@ def test_a_named_query_answers_as_its_sql_does(session):
     assert list(question.df().columns) == [field.name for field in query.columns]
 
 
-def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
+def test_a_panel_takes_pairs_from_a_pandas_frame(session):
     frame = session.sql("SELECT 'QBG' AS ticker, TIMESTAMPTZ '2024-03-01 00:00:00+00' AS at").df()
     pairs = list(zip(frame.ticker, frame["at"], strict=True))
     (row,) = session.run("panel", pairs=pairs, concepts=["us-gaap:Revenues"]).rows()
@@ -41,7 +41,7 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
     )
 
 
-def test_a_query_over_datasets_that_are_not_bound_is_refused_by_their_names(lake):
+def test_a_query_of_datasets_the_session_lacks_is_refused_and_names_them(lake):
     with (
         pitlake.connect(AS_OF, lake=lake, datasets=["prices"]) as session,
         pytest.raises(BadInput, match="reads benzinga_news, embeddings, news, text_vectors"),

@@ -84,7 +84,7 @@ def session_of(root, hindsight):
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", catalogue.all_queries())
-def test_no_named_query_depends_on_names_of_later(twins, name):
+def test_no_named_query_depends_on_names_from_after_t(twins, name):
     takes = {parameter.name for parameter in catalogue.get(name).parameters}
     for question in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
         ends, goes_on = (answer_text(root, name, question, "omit") for root in twins)
@@ -93,7 +93,7 @@ def test_no_named_query_depends_on_names_of_later(twins, name):
             assert str(ends).replace(question, NEVER) == str(answer_text(twins[1], name, NEVER, "omit")), question
 
 
-def test_neither_does_sql_nor_what_an_agent_is_told(twins):
+def test_no_sql_or_mcp_answer_depends_on_names_from_after_t(twins):
     answers = []
     for root in twins:
         with connect(T, lake=root, hindsight="omit") as session:
@@ -107,7 +107,7 @@ def test_neither_does_sql_nor_what_an_agent_is_told(twins):
     assert answers[0] == answers[1]
 
 
-def test_what_became_public_of_a_company_is_counted_by_the_names_of_then(twins, capfdbinary):
+def test_diff_of_a_company_uses_only_names_public_at_the_time(twins, capfdbinary):
     def counted(root, request, hindsight):
         line = ["diff", "--from", "2023-01-01T00:00:00Z", "--to", AS_OF, "--ticker", request, "--lake", str(root)]
         code = invoke([*line, "--hindsight", hindsight, "--format", "json"])
@@ -145,7 +145,7 @@ def test_every_query_says_how_it_read_a_ticker(twins, name):
     assert [note for note in answer_text(twins[0], name, "QBG", "show")[1] if " days before, " not in note] == []
 
 
-def test_bars_of_a_reused_ticker_are_one_company_s(twins):
+def test_bars_of_a_reused_ticker_are_those_of_a_single_company(twins):
     with connect(T, lake=twins[1], isolation="in_process") as session:
         for sql in (f"FROM bars_of('{RENAMED}')", f"FROM adjusted_bars('{RENAMED}')"):
             assert {row[0] for row in session.sql(f"SELECT entity_id {sql}").rows()} == {"0000000007"}
@@ -156,7 +156,7 @@ def test_bars_of_a_reused_ticker_are_one_company_s(twins):
 
 @pytest.mark.parametrize("hindsight", ["show", "omit"])
 @pytest.mark.parametrize(("hyphen", "dot"), [("TWO-PC", "TWO.PC"), ("BRK-B", "BRK.B")])
-def test_a_share_class_is_one_company_however_it_is_spelled(tmp_path, hindsight, hyphen, dot):
+def test_a_share_class_resolves_alike_with_a_hyphen_or_a_dot(tmp_path, hindsight, hyphen, dot):
     lake = Lake(tmp_path / "lake")
     publish(lake, "names", [ticker("1465740", "TWO", "TWO-PC"), ticker("1067983", "BRK-A", "BRK-B")], "names")
     with connect(T, lake=lake.root, hindsight=hindsight, isolation="in_process") as session:

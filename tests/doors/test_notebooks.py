@@ -29,7 +29,7 @@ def test_a_notebook_runs_from_the_top(path, lake, monkeypatch):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_with_what_its_cells_showed(path):
+def test_a_notebook_is_stored_with_the_outputs_of_its_current_cells(path):
     """`make notebooks` runs them on the demo's lake; a cell that was changed since has to be run again."""
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
@@ -61,7 +61,7 @@ def shell(lake, monkeypatch):
     InteractiveShell.clear_instance()
 
 
-def test_a_cell_is_asked_as_of_the_instant_on_its_line(shell):
+def test_a_cell_is_answered_as_of_the_instant_on_its_magic_line(shell):
     early = shell.run_cell_magic("asof", "2024-01-03T12:00:00-05:00", "SELECT id FROM news ORDER BY id")
     assert list(early.id) == ["bzNews_0", "bzNews_1"]
     assert len(shell.run_cell_magic("asof", AS_OF, "SELECT id FROM news")) == 120
@@ -73,12 +73,12 @@ def test_a_variable_of_the_notebook_is_bound_not_pasted(shell):
     assert result.empty
 
 
-def test_a_result_is_kept_with_its_receipt_when_asked(shell):
+def test_into_stores_the_result_with_its_receipt(shell):
     shell.run_cell_magic("asof", f"{AS_OF} --into kept", "SELECT 1 AS n")
     assert shell.user_ns["kept"].receipt.as_of == AS_OF
 
 
-def test_one_session_serves_the_cells_of_one_instant(shell):
+def test_cells_of_the_same_instant_share_a_session(shell):
     shell.run_cell_magic("asof", AS_OF, "CREATE TEMP TABLE mine AS SELECT 41 AS n")
     assert list(shell.run_cell_magic("asof", AS_OF, "SELECT n + 1 AS m FROM mine").m) == [42]
     session = shell.magics_manager.magics["cell"]["asof"].__self__.session
@@ -98,6 +98,6 @@ def test_one_session_serves_the_cells_of_one_instant(shell):
         (f"{AS_OF} --version two", "SELECT 1", BadInput),
     ],
 )
-def test_a_line_that_names_no_instant_is_refused(shell, line, cell, error):
+def test_a_bad_magic_line_is_refused(shell, line, cell, error):
     with pytest.raises(error):
         shell.run_cell_magic("asof", line, cell)

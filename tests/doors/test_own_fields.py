@@ -29,7 +29,7 @@ def lake(tmp_path_factory):
     return outcome
 
 
-def test_a_value_is_that_of_its_row_s_instant(lake):
+def test_a_panel_field_has_the_value_public_at_its_rows_instant(lake):
     result = panel("XA,XB", "scores.score,close", instants=AT, lake=lake, isolation="in_process", proof=True)
     assert result.columns == ["ticker", "date", "at", "scores.score", "scores.score_public_at", "close"]
     assert result.arrow()["scores.score"].to_pylist() == [None, 1.0, 1.5, 9.0, None, 2.0, 2.0, 2.0]
@@ -52,7 +52,7 @@ def test_an_unknown_field_is_refused_in_one_line(lake, fields, message):
     assert len(str(raised.value)) < 200
 
 
-def test_an_unknown_field_is_named_as_it_was_typed(lake, capsys):
+def test_an_error_about_an_unknown_table_names_the_option_typed(lake, capsys):
     tried = ["panel", "--tickers", "XA", "--since", "2024", "--fields", "score.score", "--lake", str(lake.root)]
     assert cli.invoke(tried) == 2
     assert capsys.readouterr().err == "pitlake: --fields: there is no mounted table 'score'; did you mean scores?\n"
@@ -61,7 +61,7 @@ def test_an_unknown_field_is_named_as_it_was_typed(lake, capsys):
     assert capsys.readouterr().err == "pitlake: --universe: there is no mounted table 'score'; did you mean scores?\n"
 
 
-def test_mount_and_report_name_rows_and_percent(lake, tmp_path):
+def test_mount_and_report_show_progress_in_percent(lake, tmp_path):
     message = []
     rows = pa.table({"id": [1, 2], "at": ["2024-01-01T00:00:00Z"] * 2})
     Lake(tmp_path).mount(rows, "plain", key="id", available_at="at", progress=message.append)
@@ -71,7 +71,7 @@ def test_mount_and_report_name_rows_and_percent(lake, tmp_path):
     assert message[-1] == "reading the lake: 1 of 2 datasets (50%)"
 
 
-def test_progress_names_percent(lake):
+def test_a_panel_shows_progress_in_percent(lake):
     from pitlake.answers.panel import PanelQuestion, ask_panel
     from pitlake.session import Viewpoint
 

@@ -131,7 +131,7 @@ def newest_instants(lake):
 
 
 @pytest.mark.parametrize("sql", OWN)
-def test_rows_of_one_dataset_keep_their_clocks(rows_of, newest_instants, sql):
+def test_rows_of_a_single_dataset_keep_their_available_at_and_source(rows_of, newest_instants, sql):
     clocks, _ = newest_instants
     rows = [{name.lower(): value for name, value in row.items()} for row in rows_of(sql)]
     assert rows
@@ -142,7 +142,7 @@ def test_rows_of_one_dataset_keep_their_clocks(rows_of, newest_instants, sql):
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("sql", FORGED + COMPUTED)
-def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, newest_instants, sql):
+def test_every_other_row_has_no_provenance_and_is_marked_as_computed(rows_of, newest_instants, sql):
     _, newest = newest_instants
     rows = rows_of(sql)
     assert rows
@@ -171,14 +171,14 @@ def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, new
         ("SELECT 1; SELECT count(*) AS n FROM reports", None),
     ],
 )
-def test_an_answer_carries_the_newest_instant_of_what_was_read(rows_of, newest_instants, sql, read):
+def test_an_answer_carries_the_newest_instant_of_the_datasets_read(rows_of, newest_instants, sql, read):
     _, newest = newest_instants
     due = max(at for name, at in newest.items() if read is None or name in read)
     assert {row["newest_input_at"] for row in rows_of(sql)} == {iso(due)}
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
-def test_a_view_that_was_replaced_before_proves_nothing(lake, isolation):
+def test_rows_of_a_replaced_view_have_no_provenance(lake, isolation):
     forged = "CREATE OR REPLACE TEMP VIEW news AS SELECT * REPLACE ('x' AS title) FROM lake.news"
     with connect(AS_OF, lake=lake, isolation=isolation) as session:
         assert session.sql("FROM news").reading == Reading("news", ("news",))

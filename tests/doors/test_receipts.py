@@ -65,7 +65,7 @@ def test_a_kept_receipt_gives_the_same_bytes_after_the_lake_moved_on(own_lake):
 
 
 @pytest.mark.parametrize("after", [timedelta(microseconds=1), timedelta(milliseconds=1), timedelta(seconds=1)], ids=str)
-def test_a_replay_is_as_of_the_very_instant(own_lake, after):
+def test_a_replay_is_as_of_the_receipts_exact_instant(own_lake, after):
     [[newest]] = ask(own_lake, "SELECT max(available_at) FROM news").rows()
     receipt = ask(own_lake, "SELECT max(available_at), as_of() FROM news", as_of=newest - after).receipt
     assert receipt.as_of == iso(newest - after)
@@ -88,7 +88,7 @@ def test_a_receipt_is_found_by_id_prefix_file_or_the_hash_of_its_answer(own_lake
         receipts.find("0" * 64, root)
 
 
-def test_of_several_receipts_with_one_answer_that_of_the_newest_version_is_found_by_its_hash(own_lake):
+def test_an_answer_hash_shared_by_receipts_finds_that_of_the_newest_version(own_lake):
     early = ask(own_lake, "SELECT 1 AS one")
     revise(own_lake)
     late = ask(own_lake, "SELECT 1 AS one")
@@ -98,7 +98,7 @@ def test_of_several_receipts_with_one_answer_that_of_the_newest_version_is_found
     assert receipts.find(early.receipt.result_sha256, own_lake.root) == late.receipt != early.receipt
 
 
-def test_the_start_of_several_ids_is_refused_and_names_them(own_lake):
+def test_an_ambiguous_id_prefix_is_refused_and_the_error_names_the_matches(own_lake):
     name = ask(own_lake).keep(own_lake)
     folder = own_lake.root / "_lake" / "receipts"
     twin = name[:-1] + ("0" if name[-1] != "0" else "1")
@@ -108,7 +108,7 @@ def test_the_start_of_several_ids_is_refused_and_names_them(own_lake):
     assert receipts.find(name, own_lake.root) == ask(own_lake).receipt
 
 
-def test_when_receipts_were_kept_is_told_to_the_microsecond_the_newest_first(own_lake):
+def test_receipts_are_dated_to_the_microsecond_and_listed_newest_first(own_lake):
     names = [ask(own_lake, f"SELECT {number} AS n").keep(own_lake) for number in range(3)]
     folder = own_lake.root / "_lake" / "receipts"
     (folder / "readme.txt").write_text("not a receipt")
@@ -139,7 +139,7 @@ def test_a_vacuum_leaves_what_a_kept_receipt_needs(own_lake):
     receipts.replay(receipts.find(name, own_lake.root), own_lake)
 
 
-def test_without_a_kept_receipt_the_replay_says_what_is_missing(own_lake):
+def test_a_replay_of_a_vacuumed_version_names_the_missing_dataset(own_lake):
     receipt = ask(own_lake).receipt
     revise(own_lake)
     own_lake.compact("news", before="2030-01")
@@ -165,7 +165,7 @@ def test_a_receipt_of_a_version_the_lake_never_had_is_not_kept(own_lake, tmp_pat
         ask(own_lake).keep(other)
 
 
-def test_a_receipt_is_forgotten_by_its_file_too(own_lake, tmp_path):
+def test_a_receipt_can_be_forgotten_by_a_copy_of_its_file(own_lake, tmp_path):
     result = ask(own_lake)
     name, copy = result.keep(own_lake), tmp_path / "copy.json"
     copy.write_bytes(result.receipt.to_json())
@@ -178,7 +178,7 @@ def test_a_receipt_is_forgotten_by_its_file_too(own_lake, tmp_path):
     [("load nothing_of_this_name", None), ("INSERT INTO mine VALUES (?)", ["x" * 60])],
     ids=["load of another kind", "parameters as long as a hash"],
 )
-def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
+def test_statements_that_only_look_like_loaded_rows_are_replayed(own_lake, sql, params):
     with pitlake.connect(AS_OF, lake=own_lake) as session:
         session.sql("CREATE TABLE mine (a VARCHAR)")
         with suppress(QueryFailed):
@@ -196,7 +196,7 @@ def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
         ({}, "this is another lake"),
     ],
 )
-def test_an_answer_that_differs_says_why_it_may(own_lake, then, reason):
+def test_a_replay_that_differs_names_a_possible_reason(own_lake, then, reason):
     receipt = ask(own_lake).receipt
     reply = replace(receipt, result_sha256="0" * 64, question=replace(receipt.question, **then))
     with pytest.raises(ReplayDiffers, match=reason):
@@ -224,14 +224,14 @@ def test_a_receipt_that_was_changed_is_refused(own_lake, damage):
             receipts.find(str(place))
 
 
-def test_a_dataset_this_installation_lacks_is_named(lake):
+def test_replaying_a_receipt_of_an_unknown_dataset_names_the_dataset(lake):
     receipt = ask(lake).receipt
     strange = replace(receipt, question=replace(receipt.question, datasets=("sunspots",)))
     with pytest.raises(ReplayImpossible, match="sunspots"):
         receipts.replay(strange, lake)
 
 
-def test_what_a_session_did_before_is_done_again(lake):
+def test_a_replay_repeats_the_sessions_earlier_statements(lake):
     with pitlake.connect(AS_OF, lake=lake) as session:
         session.sql("CREATE TEMP TABLE mine AS SELECT id FROM news WHERE id < 'bzNews_2'")
         with pytest.raises(pitlake.PitlakeError):
@@ -240,7 +240,7 @@ def test_what_a_session_did_before_is_done_again(lake):
     assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
 
 
-def test_rows_a_session_loaded_must_be_given_again(lake):
+def test_a_replay_requires_the_same_rows_the_session_loaded(lake):
     mine = pa.table({"id": ["bzNews_2", "bzNews_4"]})
     with pitlake.connect(AS_OF, lake=lake) as session:
         session.load("mine", mine)
@@ -273,7 +273,7 @@ def test_a_truncated_answer_replays_truncated(lake):
     ],
     ids=["as of", "version", "parameters", "truncated"],
 )
-def test_a_kept_receipt_that_was_edited_is_neither_replayed_nor_protects_another_version(own_lake, damage):
+def test_an_edited_kept_receipt_is_refused_and_stops_a_vacuum(own_lake, damage):
     name = ask(own_lake).keep(own_lake)
     file = damaged(own_lake, damage)
     for reference in (name, str(file)):
@@ -310,7 +310,7 @@ def damaged(lake, damage):
         lambda reply: reply.pop("question"),
     ],
 )
-def test_a_field_of_another_type_or_none_is_no_receipt(own_lake, tmp_path, damage):
+def test_a_receipt_with_a_missing_or_mistyped_field_is_refused(own_lake, tmp_path, damage):
     document = json.loads(ask(own_lake).receipt.to_json())
     damage(document)
     file = tmp_path / "copy.json"
@@ -323,13 +323,13 @@ def test_a_field_of_another_type_or_none_is_no_receipt(own_lake, tmp_path, damag
     "parameters",
     ["x", "5", '{"$":"zzz","v":1}', '{"$":"date","v":5}', '{"$":"decimal","v":"x"}', '[{"v":1}]', "[" * 9999],
 )
-def test_parameters_that_cannot_be_read_are_damage(lake, parameters):
+def test_a_receipt_with_unreadable_parameters_is_refused_as_damaged(lake, parameters):
     receipt = ask(lake).receipt
     with pytest.raises(ReceiptDamaged, match="parameters"):
         receipts.replay(replace(receipt, question=replace(receipt.question, parameters=parameters)), lake)
 
 
-def test_a_damaged_receipt_hides_no_other_and_can_be_let_go(own_lake):
+def test_a_damaged_receipt_hides_no_others_and_can_be_forgotten(own_lake):
     good = ask(own_lake, "SELECT 1").keep(own_lake)
     bad = "0" * 16
     (own_lake.root / "_lake" / "receipts" / f"{bad}.json").write_text('{"as_of": 5}')
@@ -339,7 +339,7 @@ def test_a_damaged_receipt_hides_no_other_and_can_be_let_go(own_lake):
     assert list(receipts.survey(own_lake.root)[0]) == [good]
 
 
-def test_a_receipt_from_before_limits_were_told_is_still_one(own_lake, tmp_path):
+def test_a_receipt_without_limits_is_still_valid(own_lake, tmp_path):
     reply = ask(own_lake).receipt
     older = reply.to_dict()
     for name in ("most_rows", "most_bytes", "seconds", "memory"):
@@ -366,7 +366,7 @@ def test_an_answer_after_a_step_that_passed_a_limit_replays(lake):
     assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
 
 
-def test_an_answer_of_raised_limits_replays(lake):
+def test_an_answer_under_raised_limits_replays(lake):
     raised = Limits(rows=11_000_000, bytes=2 << 30, seconds=600, memory=9 << 30)
     result = ask(lake, "SELECT 1::TINYINT FROM range(10_000_001)", limits=raised)
     with receipts._reopen(result.receipt.question, lake, "process", None) as session:
@@ -380,7 +380,7 @@ def test_a_replay_has_no_less_time_and_memory_than_usual(lake):
         assert session.limits == Limits(rows=5)
 
 
-def test_steps_of_another_thread_count_from_when_the_query_runs(lake):
+def test_statements_of_another_thread_are_replayed_in_the_order_they_ran(lake):
     with pitlake.connect(AS_OF, lake=lake) as session:
         slow = threading.Thread(
             target=session.sql,
@@ -394,7 +394,7 @@ def test_steps_of_another_thread_count_from_when_the_query_runs(lake):
     assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
 
 
-def test_a_receipt_is_kept_in_the_lake_its_session_was_opened_on(own_lake, tmp_path, monkeypatch):
+def test_a_receipt_is_stored_in_the_lake_of_its_session(own_lake, tmp_path, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "elsewhere"))
     assert list(receipts.survey(own_lake.root)[0]) == [] != [ask(own_lake).keep()]
     assert len(receipts.survey(own_lake.root)[0]) == 1

@@ -58,7 +58,7 @@ def talk(place, *calls):
     return anyio.run(conversation)
 
 
-def test_an_agent_asks_and_can_do_no_harm(place):
+def test_an_agent_can_query_the_server_on_the_page_and_change_nothing(place):
     before = {path: path.read_bytes() for path in place.iterdir()}
     spent = "SELECT sum(amount) AS spent FROM orders"
     listing, question, cut, unknown, deleted, again, *harm = talk(

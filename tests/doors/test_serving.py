@@ -115,7 +115,7 @@ def quick(port, **headers):
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", HALF, BODY, WHOLE + HALF, WHOLE + BODY])
-def test_a_request_that_does_not_arrive_in_time_is_ended(app, times, sent):
+def test_a_request_that_arrives_too_slowly_is_closed(app, times, sent):
     with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(sent)
         start = time.monotonic()
@@ -126,7 +126,7 @@ def test_a_request_that_does_not_arrive_in_time_is_ended(app, times, sent):
 
 
 @pytest.mark.parametrize("sent", [HALF, BODY, WHOLE + HALF])
-def test_a_byte_now_and_then_wins_no_time(app, times, sent):
+def test_sending_a_byte_now_and_then_does_not_extend_the_time_limit(app, times, sent):
     with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(sent)
         dribble(slow)
@@ -138,14 +138,14 @@ def test_a_refused_body_is_not_read_for_ever(app, times):
         dribble(slow)
 
 
-def test_a_client_that_does_not_take_up_its_answer_is_ended(app, times):
+def test_a_client_that_does_not_read_its_answer_is_closed(app, times):
     with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(WHOLE.replace(b"quick", b"large"))
         time.sleep(1.2)
         assert len(ended(slow)) < 64 << 20
 
 
-def test_a_head_that_is_too_long_is_refused(app):
+def test_too_long_request_headers_are_refused(app):
     with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as client:
         with suppress(ConnectionError):
             client.sendall(HALF + b"x" * (connections.LONGEST_HEAD * 4))
@@ -161,7 +161,7 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(app):
     assert app.reached == 0
 
 
-def test_half_sent_requests_keep_nobody_out(app, monkeypatch):
+def test_half_sent_requests_do_not_block_other_clients(app, monkeypatch):
     monkeypatch.setattr(connections.Connections, "most", 32)
     with serving(app) as port, ExitStack() as session:
         for sent in [HALF, BODY, b""] * 40:
@@ -169,7 +169,7 @@ def test_half_sent_requests_keep_nobody_out(app, monkeypatch):
         assert quick(port).text == "quick"
 
 
-def test_requests_that_are_answered_give_way_to_nobody(app, monkeypatch):
+def test_requests_in_progress_are_not_dropped_for_new_connections(app, monkeypatch):
     bound = partial(connections.Connections, 8, 4)
     monkeypatch.setattr("pitlake.serving.server.Connections", bound)
     with serving(app) as port, ExitStack() as session:
@@ -202,7 +202,7 @@ def test_requests_that_are_answered_give_way_to_nobody(app, monkeypatch):
         ({"Host": "evil.example"}, 421),
     ],
 )
-def test_another_sites_page_reaches_nothing(app, headers, status):
+def test_cross_site_requests_never_reach_the_application(app, headers, status):
     with serving(app) as port:
         assert quick(port, **headers).status_code == status
     assert app.reached == (status == 200)
@@ -228,7 +228,7 @@ def until(condition):
     raise AssertionError("it did not happen")
 
 
-def test_turns_go_to_the_client_with_the_fewest():
+def test_the_next_turn_goes_to_the_client_with_the_fewest_turns():
     shared, order, goes_on = Turns(2, 50, 100), [], threading.Semaphore(0)
     threads = [having(shared, "many", order, goes_on) for _ in range(2)]
     until(lambda: len(order) == 2)
@@ -247,7 +247,7 @@ def test_turns_go_to_the_client_with_the_fewest():
     assert not shared._having
 
 
-def test_the_line_is_bounded_for_one_client_and_for_all():
+def test_the_queue_is_limited_per_client_and_in_total():
     shared, goes_on = Turns(1, 2, 3, seconds=30), threading.Semaphore(0)
     threads = [having(shared, "a", [], goes_on) for _ in range(3)]
     until(lambda: len(shared._waiting) == 2)
@@ -265,7 +265,7 @@ def test_the_line_is_bounded_for_one_client_and_for_all():
     turns.client.set("")
 
 
-def test_nobody_waits_for_ever():
+def test_waiting_for_a_turn_times_out():
     shared, goes_on = Turns(1, 5, 5, seconds=0.05), threading.Semaphore(0)
     thread = having(shared, "a", [], goes_on)
     until(lambda: not shared._free)

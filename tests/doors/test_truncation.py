@@ -108,7 +108,7 @@ def ask(session, query, values):
     [*MOMENTS[:1], *MOMENTS[3:], *(pytest.param(each, marks=pytest.mark.long) for each in MOMENTS[1:3])],
     ids=lambda moment: moment.isoformat(),
 )
-def test_every_answer_is_that_of_a_lake_without_the_future(whole, tmp_path, as_of):
+def test_every_answer_equals_that_of_a_lake_without_rows_after_t(whole, tmp_path, as_of):
     bare = build(tmp_path / "bare", until=as_of)
     rng = random.Random(as_of.isoformat())
     answered = 0

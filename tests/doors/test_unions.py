@@ -20,7 +20,7 @@ def session(market_lake):
         yield handle
 
 
-def test_every_union_has_the_columns_that_it_is_described_with(session):
+def test_every_union_has_the_columns_in_its_description(session):
     assert sorted(catalogue.unions()) == sorted(session.unions) == NAMES
     for name, union in session.unions.items():
         assert tuple(session.sql(f"FROM {name} LIMIT 0").columns) == union.columns
@@ -28,7 +28,7 @@ def test_every_union_has_the_columns_that_it_is_described_with(session):
 
 
 @pytest.mark.parametrize(("view", "query"), [("articles", "news_latest"), ("bars", "entity_price_series")])
-def test_a_union_shows_the_rows_of_the_named_query(session, view, query):
+def test_a_union_includes_the_rows_of_the_named_query(session, view, query):
     names = session.run(query, "QBG")
     owner = "symbol = 'QBG'" if view == "bars" else "list_contains(tickers, 'QBG')"
     answer = session.sql(f"SELECT evidence, source FROM {view} WHERE {owner}")
@@ -36,14 +36,14 @@ def test_a_union_shows_the_rows_of_the_named_query(session, view, query):
     assert {*zip(names["evidence"], names["source"], strict=True)} <= {*answer.rows()}
 
 
-def test_rows_of_a_union_are_rows_of_the_lake_and_name_their_columns_of_hindsight(session):
+def test_rows_of_a_union_have_provenance_and_mark_their_hindsight_columns(session):
     bars = session.sql("FROM bars")
     assert (bars.reading.rows_of, bars.reading.views) == ("bars", ("av_daily_bars", "own_bars", "prices"))
     assert "symbol" in bars.hindsight["prices"]
     assert session.sql("SELECT symbol, max(close) FROM bars GROUP BY ALL").reading.rows_of is None
 
 
-def test_agents_ask_and_describe_unions(market_lake):
+def test_agents_can_query_and_describe_unions(market_lake):
     (row,) = ask(market_lake, "query", sql="FROM bars WHERE symbol = 'QBG' ORDER BY date LIMIT 1")["data"]
     assert (row["source"], row["available_at"] <= AS_OF) == ("prices", True)
     assert "computed" not in row
@@ -53,7 +53,7 @@ def test_agents_ask_and_describe_unions(market_lake):
     assert [union["name"] for union in ask(market_lake, "describe")["unions"]] == NAMES
 
 
-def test_the_command_line_lists_describes_and_asks_unions(market_lake, capfd):
+def test_the_command_line_lists_describes_and_queries_unions(market_lake, capfd):
     at = ("--lake", str(market_lake))
     assert cli.invoke(["datasets", *at]) == 0
     assert "bars (prices, own_bars, av_daily_bars)" in capfd.readouterr().err
@@ -63,7 +63,7 @@ def test_the_command_line_lists_describes_and_asks_unions(market_lake, capfd):
     assert int(capfd.readouterr().out.splitlines()[-1]) > 3
 
 
-def test_a_folder_without_a_lake_names_what_makes_one(tmp_path, capfd):
+def test_datasets_on_a_folder_without_a_lake_names_the_commands_that_make_a_lake(tmp_path, capfd):
     assert cli.invoke(["datasets", "--lake", str(tmp_path)]) == 0
     output = capfd.readouterr().err
     assert "`pitlake demo` shows one, `pitlake mount TABLE`" in output
@@ -83,7 +83,7 @@ def test_a_session_opened_with_a_union_has_its_sources(market_lake):
         session.sql("FROM bars")
 
 
-def test_an_own_table_of_that_name_takes_its_place(tmp_path, capfd):
+def test_a_mounted_table_replaces_the_union_of_the_same_name(tmp_path, capfd):
     rows = [{"id": 1, "at": "2024-01-02T10:00:00Z", "price": 3.0}]
     lake = Lake(tmp_path / "lake")
     lake.mount(pa.Table.from_pylist(rows), "bars", key="id", available_at="at")

@@ -81,7 +81,7 @@ def columns(lake, tickers, instants=AT):
     return {name: result.arrow()[name].to_pylist() for name in RATIOS}, result.notes
 
 
-def test_ratios_are_quotients_of_what_was_known_and_never_of_two_share_bases(lake):
+def test_ratios_use_figures_public_at_the_instant_and_never_mix_share_bases(lake):
     result, notes = columns(lake, "XA")
     assert result == {
         "gross_margin": [None, 0.4, 0.4], "operating_margin": [None, 0.2, 0.2], "net_margin": [None, 0.1, 0.1],
@@ -91,23 +91,23 @@ def test_ratios_are_quotients_of_what_was_known_and_never_of_two_share_bases(lak
     assert f"roe: {UNKNOWN} (1 values)" in notes
 
 
-def test_a_price_is_not_compared_with_shares_that_it_may_not_be_of(lake):
+def test_a_price_of_depositary_receipts_gives_no_ratio_per_share(lake):
     result, notes = columns(lake, "XD", AT[1:2])
     assert (result["pe"], result["fcf_yield"], result["roe"]) == ([None], [None], [0.2])
     assert f"pe: {RECEIPTS} (1 values)" in notes
 
 
-def test_a_price_from_before_a_split_in_the_period_is_not_compared_with_its_figures(lake):
+def test_a_price_before_a_split_in_the_period_gives_no_ratio_per_share(lake):
     result, notes = columns(lake, "XE", AT[1:2])
     assert (result["pe"], result["fcf_yield"], result["roe"]) == ([None], [None], [0.2])
     assert f"pe: {SPLIT} (1 values)" in notes
 
 
-def test_shares_are_of_the_company_though_another_had_its_ticker_in_the_period(lake):
+def test_a_ratio_uses_the_companys_shares_even_if_its_ticker_is_reused(lake):
     assert columns(lake, "XF", AT[1:2])[0]["pe"] == [20.0]
 
 
-def test_what_does_not_divide_or_is_in_other_units_is_null_and_noted(lake):
+def test_a_ratio_of_negative_values_or_other_units_is_null_and_noted(lake):
     result, notes = columns(lake, "XB,XC", AT[1:2])
     assert result["pe"] == [None, None]
     assert result["roe"] == [None, 0.2]
@@ -142,7 +142,7 @@ def members(lake, universe, fields="close", instants=AT):
     return list(zip(result["ticker"].to_pylist(), [str(at)[:10] for at in result["at"].to_pylist()], strict=True))
 
 
-def test_a_universe_has_the_members_known_at_each_instant_those_that_left_included(indexed):
+def test_a_universe_has_the_members_of_each_instant_including_those_that_left_later(indexed):
     assert members(indexed, "index_members") == [
         ("XA", "2024-02-01"),
         ("XB", "2024-02-01"),
@@ -156,7 +156,7 @@ def test_a_universe_has_the_members_known_at_each_instant_those_that_left_includ
     ]
 
 
-def test_a_member_that_is_announced_counts_from_its_effective_day_in_the_key(indexed):
+def test_an_announced_member_counts_from_its_effective_date(indexed):
     assert members(indexed, "planned") == [("XA", "2024-05-15")]
 
 
@@ -173,7 +173,7 @@ def test_an_edit_is_not_the_end_of_a_membership(lake):
         members(lake, "edits")
 
 
-def test_a_table_that_is_no_universe_is_refused_with_what_to_type(indexed, tmp_path, capfd):
+def test_an_unusable_universe_is_refused_and_the_error_says_what_to_type(indexed, tmp_path, capfd):
     for universe, message in (
         ("index_member", "there is no mounted table 'index_member'; did you mean index_members"),
         (

@@ -18,7 +18,7 @@ def small_lake(tmp_path_factory):
     return small(tmp_path_factory.mktemp("small") / "lake")
 
 
-def test_a_walk_is_one_session_that_is_closed_at_its_end(small_lake):
+def test_a_walk_uses_a_single_session_and_closes_it_at_the_end(small_lake):
     seen = []
     for session in pitlake.walk(DAYS, lake=small_lake, datasets=["news"]):
         (reply,) = session.sql("SELECT as_of()::VARCHAR, max(available_at) <= as_of() FROM news").rows()

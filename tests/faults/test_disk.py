@@ -24,7 +24,7 @@ except disk.LakeError as problem:
 
 
 @pytest.mark.parametrize("floor", ["floor", "no-floor"])
-def test_a_full_disk_is_told_of_and_left_as_it_was(tmp_path, floor):
+def test_a_full_disk_is_reported_and_leaves_the_lake_unchanged(tmp_path, floor):
     rooms = [room << 10 for room in range(0, 100, 8)] if floor == "no-floor" else [0, 64 << 10, 960 << 10]
     small = tmp_path / "disk"
     result = disk.inside(small, "24m", "tests.faults.disk", str(small), floor, *map(str, rooms))
@@ -43,7 +43,7 @@ def test_a_full_disk_is_told_of_and_left_as_it_was(tmp_path, floor):
 
 
 @pytest.mark.parametrize("most", [0, 1 << 10, 16 << 10])
-def test_files_that_may_not_grow_are_told_of_without_any_disk_of_ones_own(tmp_path, most):
+def test_a_file_size_limit_is_reported_and_leaves_the_lake_unchanged(tmp_path, most):
     lake = Lake(tmp_path / "lake")
     publish(lake, disk.FIRST, disk.SEEN)
     command = [sys.executable, "-c", FEW_BYTES, str(lake.root), str(most)]
@@ -53,7 +53,7 @@ def test_files_that_may_not_grow_are_told_of_without_any_disk_of_ones_own(tmp_pa
     assert (lake.head(), [path.name for path in (lake.root / "_staging").iterdir()]) == (1, [])
 
 
-def test_a_low_number_of_open_files_is_raised_or_told_of(tmp_path, monkeypatch):
+def test_a_low_open_files_limit_is_raised_or_reported(tmp_path, monkeypatch):
     inputs = []
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 128) if kind == resource.RLIMIT_NOFILE else (-1, -1))
     monkeypatch.setattr(resource, "setrlimit", lambda *reply: inputs.append(reply))
@@ -66,7 +66,7 @@ def test_a_low_number_of_open_files_is_raised_or_told_of(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("most", [0, 512])
-def test_captures_that_cannot_be_written_are_told_of_and_leave_nothing(tmp_path, most):
+def test_captures_that_cannot_be_written_are_reported_and_leave_no_file(tmp_path, most):
     code = (
         "import resource, sys; from pathlib import Path\n"
         "from pitlake.errors import LakeError; from resources.http.capture import CaptureStore\n"

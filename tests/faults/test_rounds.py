@@ -23,19 +23,19 @@ def test_kills_inside_a_vacuum_and_a_receipt_leave_an_undisturbed_lake(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [rounds.clocks, rounds.limits])
-def test_a_round_on_this_machine_finds_nothing(tmp_path, kind):
+def test_a_round_of_clock_and_limit_faults_finds_no_problem(tmp_path, kind):
     counts, problems = kind(random.Random(2), tmp_path)
     assert (problems, counts.total() > 0) == ([], True)
 
 
 @pytest.mark.parametrize("kind", [outside.providers, outside.stores])
-def test_a_round_with_the_outside_finds_nothing(tmp_path, kind):
+def test_a_round_of_provider_and_store_faults_finds_no_problem(tmp_path, kind):
     with kind() as surroundings:
         counts, problems = surroundings.round(random.Random(3), tmp_path)
     assert (problems, counts.total() > 0) == ([], True)
 
 
-def test_a_lake_that_lost_a_row_is_not_found_well(tmp_path, monkeypatch):
+def test_a_lake_that_lost_a_row_is_reported_as_a_problem(tmp_path, monkeypatch):
     pair = Pair(tmp_path, random.Random(0))
     real = work.shown
 

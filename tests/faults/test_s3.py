@@ -53,7 +53,7 @@ def rows_of(lake):
         (CUT, "GET", "parquet"),
     ],
 )
-def test_an_answer_lost_or_cut_once_costs_nothing_and_is_told_right(
+def test_a_response_lost_or_cut_once_loses_no_data_and_is_reported_correctly(
     url, proxy, monkeypatch, tmp_path, kind, method, part
 ):
     publish(Lake(url), [Toy("a", "x", NOON)], SEEN)
@@ -68,7 +68,7 @@ def test_an_answer_lost_or_cut_once_costs_nothing_and_is_told_right(
 @pytest.mark.parametrize(
     ("kind", "method", "part"), [(CUT, "GET", "_delta_log"), (REFUSED, "PUT", "_lake/log"), (LOST, "PUT", "_delta_log")]
 )
-def test_a_store_that_fails_for_good_is_one_error_and_nothing_is_published(
+def test_a_store_that_keeps_failing_is_a_one_line_error_and_publishes_nothing(
     url, proxy, monkeypatch, tmp_path, kind, method, part
 ):
     publish(Lake(url), [Toy("a", "x", NOON)], SEEN)

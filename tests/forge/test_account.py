@@ -68,7 +68,7 @@ def valued(memory, now):
     return value_account(whole_memory(memory, now.as_of), now)
 
 
-def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(memory, lake, tmp_path):
+def test_importing_a_fills_file_twice_books_each_fill_once_and_updates_the_book(memory, lake, tmp_path):
     now = at(memory, lake, DAYS[3])
     text = line(DAYS[0]) + line(DAYS[0]) + line(DAYS[3], -50, 50.5)
     assert imported(memory, tmp_path, text) == 3
@@ -87,7 +87,7 @@ def test_a_file_of_fills_is_booked_once_and_its_book_is_read_by_the_guardrails(m
     assert (book.factor_exposures, book.duration) == (own.factor_exposures, 0.0)
 
 
-def test_the_duration_of_a_book_is_unknown_if_that_of_one_position_is(lake):
+def test_a_books_duration_is_unknown_if_any_positions_duration_is(lake):
     account = Account(
         100.0, 0.0, (Holding("QBG", "", 1.0, price=60.0), Holding("TLT", "", 1.0, price=40.0)), 0.0, (), {}
     )
@@ -128,7 +128,7 @@ def test_a_bad_line_is_named_and_no_line_of_its_file_is_booked(memory, lake, tmp
         (("usd", "EUR"), "line 3: the lake's bars of QBG are in USD, so it can't be valued in EUR"),
     ],
 )
-def test_a_currency_that_no_rate_or_no_price_values_is_refused(memory, lake, tmp_path, currencies, problem):
+def test_a_fill_in_an_unsupported_or_mismatched_currency_is_refused(memory, lake, tmp_path, currencies, problem):
     now = at(memory, lake, DAYS[3])
     lines = [line(DAYS[0]).replace("\n", f",{currency}\n") for currency in currencies]
     (tmp_path / "fills.csv").write_text("".join((HEADER.replace("\n", ",currency\n"), *lines)))
@@ -137,7 +137,7 @@ def test_a_currency_that_no_rate_or_no_price_values_is_refused(memory, lake, tmp
     assert fills(whole_memory(memory, now.as_of)) == []
 
 
-def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_once(memory, lake):
+def test_an_approved_expression_is_filled_once_at_the_next_open_and_once_at_exit(memory, lake):
     approved_expression(memory, lake, target="110", stop="90")
     now = at(memory, lake, DAYS[2])
     for _ in range(2):
@@ -158,7 +158,7 @@ def test_an_approved_expression_is_executed_at_the_next_open_and_at_its_exit_onc
     assert remembered_book(standing(memory).remembered).gross == 0.0
 
 
-def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, lake):
+def test_an_outcomes_pnl_follows_from_its_fills_in_whole_shares_after_costs(memory, lake):
     path = approved_expression(memory, lake, target="110", stop="90", notional=9.99)
     now = at(memory, lake, DAYS[5])
     advance_account(memory, now, SETTINGS)
@@ -171,7 +171,7 @@ def test_an_outcome_is_what_the_fills_made_with_costs_and_whole_shares(memory, l
     assert "; +1023.86 USD by its fills" in expression.exit_details
 
 
-def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
+def test_an_expression_too_small_for_a_whole_share_ends_with_zero_pnl(memory, lake):
     approved_expression(memory, lake, target="110", stop="90", notional=0.01, max_loss_pct=0.01)
     now = at(memory, lake, DAYS[5])
     assert advance_account(memory, now, SETTINGS) == [
@@ -181,7 +181,7 @@ def test_an_expression_that_bought_no_share_made_nothing(memory, lake):
     assert (outcome.pnl, fills(whole_memory(memory, now.as_of))) == (0.0, [])
 
 
-def test_fills_of_the_pms_own_count_and_what_is_still_held_says_so(memory, lake, tmp_path):
+def test_the_pms_own_fills_count_in_an_outcome_which_notes_shares_still_held(memory, lake, tmp_path):
     path = approved_expression(memory, lake, target="110", stop="90")
     name = path.rpartition("/")[2].removesuffix(".md")
     at(memory, lake, DAYS[3])
@@ -202,7 +202,7 @@ def test_shares_held_over_a_split_are_all_sold(memory, lake):
     assert (entry.quantity, entry.price, leave.quantity, leave.price) == (100.0, 100.0, -200.0, 55.0)
 
 
-def test_what_no_bar_follows_is_not_executed_and_says_why(memory, lake):
+def test_an_expression_without_price_bars_is_not_executed_and_the_reason_is_given(memory, lake):
     approved_expression(memory, lake, instrument="TY", target="", stop="")
     now = at(memory, lake, DAYS[3])
     assert advance_account(memory, now, SETTINGS) == [
@@ -232,7 +232,7 @@ def test_while_halted_nothing_is_approved_or_executed_until_a_release_by_hand(me
         switched(memory, "released", "again")
 
 
-def test_what_was_never_opened_is_closed_after_its_last_day_although_trading_is_halted(memory, lake):
+def test_an_unopened_expression_is_closed_after_its_last_day_even_while_halted(memory, lake):
     path = approved_expression(memory, lake)
     switched(memory, "halted", "fire drill")
     change_held(memory, "E-001", "pm", Guardrails(), {"exit_reason": "thesis"})
@@ -241,7 +241,7 @@ def test_what_was_never_opened_is_closed_after_its_last_day_although_trading_is_
     assert "no session left to open in" in standing(memory).read_file(path)
 
 
-def test_the_account_on_the_command_line(lake, opened_desk, capsys):
+def test_the_account_commands_import_fills_value_the_book_and_halt_trading(lake, opened_desk, capsys):
     opened_desk.write_text("")
     assert command(capsys, "book")[0] == 2
     opened_desk.write_text("[account]\ncapital = 100000\n")
@@ -295,7 +295,7 @@ def booked(capsys, *arguments):
     return json.loads(out)
 
 
-def test_the_settings_capital_opens_the_account_once_and_later_money_is_dated(opened_desk, capsys):
+def test_the_configured_capital_opens_the_account_once_and_later_cash_is_dated(opened_desk, capsys):
     assert booked(capsys)["nav"] == 100_000
     assert "-0.00" not in command(capsys, "book")[1]
     for arguments, text in (
@@ -326,12 +326,12 @@ def test_the_settings_capital_opens_the_account_once_and_later_money_is_dated(op
         (("bonus", "5"), "'bonus' is not one of"),
     ],
 )
-def test_an_impossible_entry_is_refused(opened_desk, capsys, arguments, problem):
+def test_an_invalid_cash_entry_is_refused(opened_desk, capsys, arguments, problem):
     code, _, err = command(capsys, "cash", *arguments, "--reason", "x")
     assert (code, problem in err) == (2, True), err
 
 
-def test_a_changed_rate_counts_from_its_day_on(memory, lake, tmp_path):
+def test_a_changed_financing_rate_applies_from_the_day_of_the_change(memory, lake, tmp_path):
     now = at(memory, lake, DAYS[0])
     imported(memory, tmp_path, line(DAYS[0], 2000, 100))
     advance_account(memory, now, replace(SETTINGS, financing_rate=3.65))
@@ -341,7 +341,7 @@ def test_a_changed_rate_counts_from_its_day_on(memory, lake, tmp_path):
     assert valued(memory, at(memory, lake, DAYS[3])).account.financing == night
 
 
-def test_a_rate_that_returns_to_an_earlier_one_is_recorded_once(memory, lake):
+def test_each_change_of_the_financing_rate_is_recorded_once(memory, lake):
     rates = (3.0, 5.0, 5.0, 3.0, 3.0)
     for day, rate in zip(DAYS, rates, strict=False):
         at(memory, lake, day)
@@ -352,7 +352,7 @@ def test_a_rate_that_returns_to_an_earlier_one_is_recorded_once(memory, lake):
     ]  # fmt: skip
 
 
-def test_a_void_fill_stays_in_the_record_and_counts_no_more(opened_desk, capsys):
+def test_a_voided_fill_stays_on_record_but_does_not_count_until_it_is_restored(opened_desk, capsys):
     assert command(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
     before = booked(capsys)["nav"]
     code, out, err = command(capsys, "fills", "void", "F-002", "--reason", "not ours")
@@ -393,7 +393,7 @@ def test_a_trade_whose_fill_is_void_is_not_executed_again(memory, lake):
     assert (outcome.status, outcome.pnl) == ("target", 0.0)
 
 
-def test_the_book_is_the_pms_until_there_is_a_fill_and_codes_from_then_on(memory, lake, tmp_path):
+def test_the_pms_own_book_applies_only_until_the_first_fill(memory, lake, tmp_path):
     def gross():
         advance_account(memory, at(memory, lake, DAYS[0]), SETTINGS)
         return remembered_book(standing(memory).remembered).gross
@@ -405,7 +405,7 @@ def test_the_book_is_the_pms_until_there_is_a_fill_and_codes_from_then_on(memory
     assert gross() == 0.0
 
 
-def test_a_new_account_has_a_book_of_zero_that_the_limits_read(opened_desk):
+def test_a_new_account_has_an_empty_book_that_passes_the_limits(opened_desk):
     own = desk()
     memory = own.memory()
     own.agent(memory, None)
@@ -414,7 +414,7 @@ def test_a_new_account_has_a_book_of_zero_that_the_limits_read(opened_desk):
     assert Guardrails().check(replace(HELD, id="E-001", status="proposed"), book, None) == ()
 
 
-def test_a_fill_that_is_booked_or_void_after_an_outcome_restates_it(memory, lake, tmp_path):
+def test_booking_or_voiding_a_fill_after_an_outcome_restates_the_outcome(memory, lake, tmp_path):
     path = approved_expression(memory, lake, target="110", stop="90")
     at(memory, lake, DAYS[3])
     imported(memory, tmp_path, line(DAYS[3], 40, 50).rstrip("\n") + "E-001\n")

@@ -61,7 +61,7 @@ def replay(agent, decision, mode="strict"):
     return asyncio.run(agent.replay(decision, mode))
 
 
-def test_a_view_is_written_read_and_found_in_its_own_turn(desk):
+def test_a_turn_can_read_and_search_a_view_that_it_just_wrote(desk):
     agent = desk(SCRIPT)
     decided = ask(agent)
     assert (decided.answer, decided.end) == ("Growth slows: V-001.", "answered")
@@ -72,7 +72,7 @@ def test_a_view_is_written_read_and_found_in_its_own_turn(desk):
     assert answers[4].startswith("[FETCH FAILED | economic] ")
 
 
-def test_what_a_limit_refuses_is_shown_while_it_is_asked(desk):
+def test_a_guardrail_refusal_is_shown_as_progress(desk):
     trade = render(replace(NEW_EXPRESSION, status="proposed", max_loss_pct=9.0))
     script = [say("", WRITE), say("", ("write", {"path": "/memory/expressions/new.md", "content": trade})), say("done")]
     lines = []
@@ -90,7 +90,7 @@ def test_a_replay_comes_out_the_same_and_writes_nothing(desk, mode):
     assert agent.memory.journal.head() == before
 
 
-def test_a_replay_is_the_same_after_memory_went_on_and_was_flushed(desk):
+def test_a_replay_is_unchanged_by_later_decisions_and_a_flush_of_memory(desk):
     decided = ask(desk(SCRIPT))
     ask(desk([say("", WRITE), say("again")]))
     agent = desk([])
@@ -98,7 +98,7 @@ def test_a_replay_is_the_same_after_memory_went_on_and_was_flushed(desk):
     assert replay(agent, decided.decision, "live-tools") == decided
 
 
-def test_an_altered_row_of_memory_is_named_by_its_step(desk):
+def test_a_replay_on_an_altered_memory_row_fails_and_names_the_step(desk):
     decided = ask(desk(SCRIPT))
     agent = desk([])
     path = agent.memory.journal.database.place
@@ -112,7 +112,7 @@ def test_an_altered_row_of_memory_is_named_by_its_step(desk):
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_turn_that_failed_goes_on_where_it_was(desk, stop):
+def test_a_failed_turn_resumes_where_it_stopped(desk, stop):
     with pytest.raises(ModelFailed):
         ask(desk(SCRIPT[:stop]), decision="D-1")
     agent = desk(SCRIPT[stop:])
@@ -125,7 +125,7 @@ def test_a_turn_that_failed_goes_on_where_it_was(desk, stop):
     assert replay(desk([]), "D-1").answer == "Growth slows: V-001."
 
 
-def test_the_receipt_names_what_the_decision_stood_on(desk):
+def test_the_receipt_names_the_decisions_inputs(desk):
     decided = ask(desk(SCRIPT))
     receipt = decided.receipt
     assert (receipt.as_of, receipt.market, receipt.memory, receipt.models) == (T, None, None, {"scripted-1": None})
@@ -137,7 +137,7 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
     )
 
 
-def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
+def test_a_missing_market_lake_is_reported_in_one_sentence(desk):
     reply = []
     assert ask(desk([say("fine")]), on_progress=reply.append).receipt.market is None
     assert reply[1] == "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
@@ -149,7 +149,7 @@ def test_each_default_model_has_a_cut_off_and_a_price(tmp_path):
     assert cut_off("claude-of-others", tmp_path / "none") is None
 
 
-def test_a_live_decision_of_a_default_model_is_clean_once_the_model_is_released(tmp_path):
+def test_a_decision_is_clean_from_the_day_after_the_newest_models_cut_off(tmp_path):
     cut_offs = [cut_off(name, tmp_path / "none") for name in DEFAULTS.values()]
     newest = date.fromisoformat(max(cut_offs))
     assert exposure(cut_offs, instant(f"{newest}T12:00:00Z")) == "exposed"
@@ -162,7 +162,7 @@ def test_an_unknown_cut_off_counts_as_exposed():
     assert reply == ["exposed", "exposed", "exposed", "clean", "exposed"]
 
 
-def test_s1_a_session_goes_on_until_it_times_out_by_the_triggers_clock(desk):
+def test_s1_a_session_continues_for_its_user_and_trigger_until_it_times_out(desk):
     def session(as_of, **more):
         agent = desk([say("fine")])
         agent.memory.journal.clock.move(as_of)
@@ -220,7 +220,7 @@ def test_t8_compaction_removes_older_results_and_the_tape_keeps_them(desk):
         assert replay(desk([]), decided.decision, mode) == decided
 
 
-def test_a2_the_prompt_has_what_changes_last_and_survives_braces(desk):
+def test_a2_the_prompt_puts_changing_parts_last_and_keeps_braces_literal(desk):
     agent = desk(
         [
             say("", ("write", {"path": "/memory/views/new.md", "content": render(replace(NEW_VIEW, scope="{x}"))})),
@@ -248,7 +248,7 @@ def test_a2_the_prompt_has_what_changes_last_and_survives_braces(desk):
     assert "Insufficient calibration data." in system
 
 
-def test_what_a_turn_wrote_is_published_before_its_receipt_is_kept(desk):
+def test_a_finished_turn_leaves_no_unpublished_rows(desk):
     agent = desk(SCRIPT)
     ask(agent)
     assert agent.memory.flush().rows == 0
@@ -270,7 +270,7 @@ def test_p1_every_model_answer_tool_call_and_write_is_on_the_audit_trail(desk):
     assert {row.actor for row in agent.memory.journal.rows() if row.kind == "sessions"} == {"code"}
 
 
-def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
+def test_a_replay_with_an_altered_receipt_names_what_differs(desk, tmp_path):
     decided = ask(desk(SCRIPT))
     agent = desk([])
     with sqlite3.connect(tmp_path / "tape.sqlite") as tape:
@@ -281,13 +281,13 @@ def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
         replay(agent, decided.decision)
 
 
-def test_the_decision_is_named_before_anything_is_asked(desk):
+def test_the_decision_id_is_the_first_line_of_progress(desk):
     reply = []
     decided = ask(desk(SCRIPT), on_progress=reply.append)
     assert reply[0] == f"decision {decided.decision}"
 
 
-def test_a_decision_that_is_whole_on_its_tape_is_resumed_without_a_model(desk):
+def test_a_decision_complete_on_its_tape_is_resumed_without_a_model(desk):
     decided = ask(desk(SCRIPT))
     agent = desk([])
 
@@ -300,7 +300,7 @@ def test_a_decision_that_is_whole_on_its_tape_is_resumed_without_a_model(desk):
         ask(replace(agent, models=absent))
 
 
-def test_a_decision_is_resumed_on_the_memory_it_was_begun_with_alone(desk, tmp_path):
+def test_resuming_a_decision_on_another_memory_is_refused(desk, tmp_path):
     decided = ask(desk(SCRIPT))
     other = Memory(tmp_path / "other", clock=Simulated("another", T))
     with pytest.raises(BadInput, match="simulated:test"):
@@ -335,7 +335,7 @@ def rewriting():
     return model
 
 
-def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids(tmp_path, monkeypatch):
+def test_deciding_an_event_again_reveals_nothing_of_earlier_tries_not_even_by_ids(tmp_path, monkeypatch):
     def tape(name, tries):
         memory, reply = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
         for number in range(tries + 1):

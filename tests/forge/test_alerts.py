@@ -36,7 +36,7 @@ def of(kind, listing):
 
 
 @pytest.mark.parametrize(("near", "alerted"), [(5.93, False), (5.95, True)])
-def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, alerted):
+def test_a_stop_alert_compares_the_last_close_with_the_split_adjusted_stop(memory, lake, near, alerted):
     """A stop at 95 is one at 47.5 after the split; the close of the fourth day is 50.5, which is 5.94 % above it."""
     held(memory)
     text = f"closed at 50.5 on {DAYS[3]}, 5.94 % from its stop 47.5"
@@ -44,7 +44,7 @@ def test_a_stop_is_near_by_the_last_close_and_over_a_split(memory, lake, near, a
     assert listing == ([("E-001", text)] if alerted else [])
 
 
-def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(memory, lake):
+def test_alerts_name_a_stop_that_is_reached_or_unreadable_until_the_trade_closes(memory, lake):
     held(memory, stop="100", target="")
     held(memory, stop="95 or so", instrument="QBG")
     now = at(memory, lake, DAYS[3])
@@ -55,14 +55,14 @@ def test_a_stop_is_reached_or_cannot_be_followed_and_what_is_closed_has_none(mem
     assert [name for name, _ in of("stop near", alert_texts(memory, now))] == ["E-002"]
 
 
-def test_no_stop_of_a_short_trade_is_missed(memory, lake):
+def test_a_short_trade_near_its_stop_raises_an_alert(memory, lake):
     held(memory, direction="short", stop="102", target="80")
     assert of("stop near", alert_texts(memory, at(memory, lake, DAYS[1]), stop_near=1.0)) == [
         ("E-001", f"closed at 101 on {DAYS[1]}, 0.99 % from its stop 102")
     ]
 
 
-def test_a_view_is_due_from_the_days_before_until_it_is_settled(memory, lake):
+def test_a_due_view_is_alerted_from_some_days_before_until_it_is_settled(memory, lake):
     question = replace(ASKED, rule="close > 10", by=DAYS[5])
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "due")
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question, status="draft"), "draft")
@@ -92,7 +92,7 @@ def late(tmp_path_factory):
     return outcome
 
 
-def test_a_position_is_unfollowed_when_a_session_has_no_bar_and_its_wait_is_over(memory, late):
+def test_a_position_is_unfollowed_once_a_sessions_bar_is_later_than_allowed(memory, late):
     held(memory, stop="")
     for day, hour in (DAYS[1], 20), (DAYS[2], 19):  # the second is three hours after the third day's close
         now = at(memory, late, day, hour)
@@ -121,7 +121,7 @@ def test_later_rows_change_no_alert(memory, late, tmp_path):
         assert (ends == goes_on) == (day == DAYS[1])
 
 
-def test_freshness_is_judged_no_later_than_the_end_of_the_lakes_world(memory, tmp_path):
+def test_a_lake_that_has_ended_raises_no_late_data_alert(memory, tmp_path):
     ended = Lake(tmp_path / "ended")
     put_rows(ended, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
     now = at(memory, ended, DAYS[1])
@@ -129,7 +129,7 @@ def test_freshness_is_judged_no_later_than_the_end_of_the_lakes_world(memory, tm
     assert of("data late", alert_texts(memory, at(memory, ended, DAYS[9]))) == []
 
 
-def test_without_a_lake_what_memory_alone_says_is_still_there(memory, tmp_path):
+def test_alerts_from_memory_remain_without_a_market_lake(memory, tmp_path):
     held(memory)
     question = replace(ASKED, by=DAYS[1])
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=question), "due")
@@ -140,7 +140,7 @@ def test_without_a_lake_what_memory_alone_says_is_still_there(memory, tmp_path):
     ]
 
 
-def test_thresholds_are_settings():
+def test_alert_thresholds_can_be_set():
     chosen = from_mapping({"alerts": {"stop_near": 1, "view_due_days": 9, "data_late_hours": 2}}).alerts
     assert chosen == Alerts(stop_near=1.0, view_due_days=9, data_late_hours=2.0)
 

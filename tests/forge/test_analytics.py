@@ -23,7 +23,7 @@ DAYS = ql.Actual365Fixed()
     st.sampled_from(["call", "put"]), st.floats(20, 200), st.floats(20, 200), st.integers(7, 3650),
     st.floats(0.05, 1.0), st.floats(-0.02, 0.1), st.floats(0, 0.08),
 )  # fmt: skip
-def test_k2_an_option_is_worth_what_quantlib_says(kind, spot, strike, days, volatility, rate, dividend):
+def test_k2_option_price_and_greeks_agree_with_quantlib(kind, spot, strike, days, volatility, rate, dividend):
     ql.Settings.instance().evaluationDate = TODAY
     maturity = TODAY + days
     flat = [ql.YieldTermStructureHandle(ql.FlatForward(TODAY, value, DAYS)) for value in (dividend, rate)]
@@ -39,7 +39,7 @@ def test_k2_an_option_is_worth_what_quantlib_says(kind, spot, strike, days, vola
 
 
 @given(st.floats(0, 0.12), st.integers(1, 60), st.floats(0.001, 0.15))
-def test_k2_a_bond_has_quantlib_s_figures(coupon, halves, yield_):
+def test_k2_bond_price_durations_and_convexity_agree_with_quantlib(coupon, halves, yield_):
     ql.Settings.instance().evaluationDate = TODAY
     dates = [TODAY + ql.Period(6 * number, ql.Months) for number in range(1, halves + 1)]
     flows = [ql.SimpleCashFlow(coupon / 2, date) for date in dates] + [ql.SimpleCashFlow(1.0, dates[-1])]
@@ -54,7 +54,7 @@ def test_k2_a_bond_has_quantlib_s_figures(coupon, halves, yield_):
     assert (outcome.price, outcome.macaulay, outcome.modified, outcome.convexity) == pytest.approx(expected, rel=1e-9)
 
 
-def test_k2_a_bond_at_par_and_a_zero_are_their_closed_forms():
+def test_k2_a_par_bond_and_a_zero_coupon_bond_match_their_closed_forms():
     assert bond(0.05, 10, 0.05).price == pytest.approx(1)
     zero = bond(0.0, 7, 0.04)
     assert (zero.macaulay, zero.modified, zero.price) == (
@@ -68,7 +68,7 @@ def test_k2_a_bond_at_par_and_a_zero_are_their_closed_forms():
 POINTS = [(0.5, 0.052), (1, 0.0495), (2, 0.045), (5, 0.041), (10, 0.0405), (30, 0.042)]
 
 
-def test_k2_a_curve_is_quantlib_s_zero_curve():
+def test_k2_a_curves_discount_factors_agree_with_quantlib():
     count = ql.Thirty360(ql.Thirty360.BondBasis)
     start = ql.Date(15, 1, 2024)
     dates = [start, *(start + ql.Period(round(12 * years), ql.Months) for years, _ in POINTS)]
@@ -80,7 +80,7 @@ def test_k2_a_curve_is_quantlib_s_zero_curve():
     assert ours.forward(2, 5) == pytest.approx((0.041 * 5 - 0.045 * 2) / 3)
 
 
-def test_k2_a_flat_curve_s_par_rate_is_its_rate_compounded_twice_a_year():
+def test_k2_a_flat_curves_par_rate_is_its_rate_compounded_semiannually():
     flat = Curve.of([(1, 0.04)])
     assert flat.par(10) == pytest.approx(2 * (exp(0.02) - 1))
     assert bond(flat.par(10), 10, flat.par(10)).price == pytest.approx(1)
@@ -93,7 +93,7 @@ def test_k2_a_flat_curve_s_par_rate_is_its_rate_compounded_twice_a_year():
         max_size=5,
     )
 )
-def test_k2_no_spot_pays_beyond_a_payoff_s_bounds_and_every_breakeven_pays_nothing(told):
+def test_k2_profits_stay_within_the_payoffs_bounds_and_are_zero_at_breakevens(told):
     legs = [Leg(kind, float(strike), float(quantity), 0.5) for kind, strike, quantity in told]
     outcome = payoff(legs)
     spots = [spot / 4 for spot in range(200)]
@@ -103,7 +103,7 @@ def test_k2_no_spot_pays_beyond_a_payoff_s_bounds_and_every_breakeven_pays_nothi
     assert crossings <= len(outcome.breakevens)
 
 
-def test_k2_a_straddle_a_spread_and_a_short_call_are_as_every_textbook_has_them():
+def test_k2_straddle_spread_and_short_call_payoffs_match_the_textbook():
     straddle = payoff([Leg("call", 100, 1, 4), Leg("put", 100, 1, 3)])
     assert (straddle.most, straddle.least, straddle.breakevens) == (inf, -7, (93, 107))
     spread = payoff([Leg("call", 100, 1, 5), Leg("call", 110, -1, 2)])
@@ -111,7 +111,7 @@ def test_k2_a_straddle_a_spread_and_a_short_call_are_as_every_textbook_has_them(
     assert payoff([Leg("call", 100, -1, 5)]).least == -inf
 
 
-def test_k2_a_tree_s_paths_sum_to_one_and_its_mean_is_theirs():
+def test_k2_a_trees_path_probabilities_sum_to_1_and_give_its_mean_and_deviation():
     tree = [
         Branch("cut", 0.6, branches=(Branch("soft", 0.75, 4.0), Branch("hard", 0.25, -8.0))),
         Branch("hold", 0.4, 1.0),
@@ -126,12 +126,12 @@ def test_k2_a_tree_s_paths_sum_to_one_and_its_mean_is_theirs():
 @pytest.mark.parametrize(
     "tree", [[Branch("a", 0.5, 1.0)], [Branch("a", 1.0)], [Branch("a", 1.2, 1.0), Branch("b", -0.2, 1.0)], []]
 )
-def test_k2_a_tree_that_is_none_is_refused(tree):
+def test_k2_an_invalid_probability_tree_is_refused(tree):
     with pytest.raises(BadInput):
         outlook(tree)
 
 
-def test_k2_a_z_score_measures_the_last_by_those_before_it():
+def test_k2_a_z_score_compares_the_last_value_with_the_values_before():
     outcome = z_score([1, 2, 3, 4, 5, 11])
     assert (outcome.mean, outcome.deviation, outcome.score, outcome.percentile) == (
         3,
@@ -146,7 +146,7 @@ def test_k2_a_z_score_measures_the_last_by_those_before_it():
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.1, 10), st.floats(0.1, 1))
-def test_k2_no_stake_grows_faster_than_kelly_s(probability, win, loss):
+def test_k2_no_stake_grows_faster_than_the_kelly_stake(probability, win, loss):
     def growth(stake):
         return probability * log(1 + stake * win) + (1 - probability) * log(1 - stake * loss)
 
@@ -155,7 +155,7 @@ def test_k2_no_stake_grows_faster_than_kelly_s(probability, win, loss):
     assert every(growth(min(best, room)) >= growth(room * step / 50) - 1e-9 for step in range(50))
 
 
-def test_k2_kelly_s_closed_forms():
+def test_k2_the_kelly_stake_matches_its_closed_forms():
     assert kelly(0.6, 1.0) == pytest.approx(0.2)
     assert kelly(0.6, 1.0, fraction=0.5) == pytest.approx(0.1)
     assert kelly(0.4, 1.0) == 0

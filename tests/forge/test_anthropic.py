@@ -63,7 +63,7 @@ def test_an_answer_is_streamed(server):
     assert [tool["name"] for tool in question["tools"]] == ["read"]
 
 
-def test_tool_use_and_its_results_go_there_and_back(server):
+def test_tool_calls_and_their_results_round_trip(server):
     answer = ask(server, events(text("look"), use('{"path": "/memory/"}'), stop="tool_use"))
     assert answer.calls == (Call("read", {"path": "/memory/"}, "toolu_1"),)
     results = Results((Returned(answer.calls[0], "Directory: /memory/ (0 items)"),))
@@ -73,7 +73,7 @@ def test_tool_use_and_its_results_go_there_and_back(server):
     assert (inputs["content"][0]["type"], inputs["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
 
 
-def test_a_failed_call_is_sent_back_as_an_error_and_another_is_not(server):
+def test_only_failed_calls_are_sent_back_as_errors(server):
     calls = (Call("read", {"path": "/memory/"}, "toolu_1"), Call("write", {}, "toolu_2"))
     answer = Answer("", calls, "tools", "claude-x-1")
     texts = ("Directory: /memory/ (0 items)", "[write FAILED] path: is missing; give path, content")
@@ -82,7 +82,7 @@ def test_a_failed_call_is_sent_back_as_an_error_and_another_is_not(server):
     assert [bool(part.get("is_error")) for part in server.asked[-1]["messages"][2]["content"]] == [False, True]
 
 
-def test_half_a_character_of_a_model_does_not_end_the_conversation(server):
+def test_a_lone_surrogate_in_an_answer_does_not_end_the_conversation(server):
     answer = ask(server, events(text("look \ud800"), use('{"path": "/memory/\\ud800"}'), stop="tool_use"))
     results = Results((Returned(answer.calls[0], "missing"),))
     assert ask(server, events(text("done")), request=Request("You are Forge.", ("go", answer, results))).text == "done"
@@ -90,7 +90,7 @@ def test_half_a_character_of_a_model_does_not_end_the_conversation(server):
     assert (message["text"], used["input"]) == ("look ?", {"path": "/memory/?"})
 
 
-def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_said(server):
+def test_thinking_blocks_are_sent_back_unchanged_and_stay_out_of_the_answer(server):
     hidden = {"type": "redacted_thinking", "data": "ZW5jcnlwdGVk"}
     blocks = (thought("Prices first.", "s1gn"), (hidden, []), text("look"), thought("Then read.", "3d"))
     answer = ask(server, events(*blocks, use('{"path": "/memory/"}'), stop="tool_use"))
@@ -108,63 +108,63 @@ def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_s
     assert Request("", ("go", answer, results)).canonical() == Request("", ("go", silent, results)).canonical()
 
 
-def test_an_answer_from_before_anything_was_carried_is_still_one():
+def test_a_stored_answer_without_carried_blocks_still_loads():
     reply = {"text": "ok", "calls": [], "finish": "stop", "model": "m", "input_tokens": 1, "output_tokens": 2}
     assert load_answer(json.dumps(reply)) == Answer("ok", (), "stop", "m", 1, 2)
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error"), (500, "api_error")])
-def test_a_busy_server_is_asked_again(server, status, kind):
+def test_a_request_to_a_busy_server_is_retried(server, status, kind):
     assert ask(server, (status, failure(kind), 0), events(text("now"))).text == "now"
     assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("status", [429, 529, 400, 401])
-def test_a_server_that_stays_so_is_one_clear_error(server, status):
+def test_a_server_that_keeps_failing_gives_one_clear_error(server, status):
     with pytest.raises(ModelFailed, match=r"anthropic:claude-x gave no answer .*resume later"):
         ask(server, (status, failure("overloaded_error"), 0), retries=1)
     assert len(server.asked) == (2 if status in (429, 529) else 1)
 
 
-def test_a_server_that_does_not_answer_is_given_up(server):
+def test_a_server_that_does_not_answer_in_time_gives_an_error(server):
     with pytest.raises(ModelFailed, match="gave no answer"):
         ask(server, (200, events(text("late")), 1.0), seconds=0.2, retries=0)
 
 
-def test_a_server_that_is_not_there_is_one_clear_error():
+def test_an_unreachable_server_gives_one_clear_error():
     with models.override_allow_model_requests(True), pytest.raises(ModelFailed, match="gave no answer"):
         asyncio.run(Routing({"agent": "anthropic:x@http://127.0.0.1:9"}, 5, 0).model("agent").ask(Request("", ("go",))))
 
 
-def test_an_answer_that_breaks_off_is_no_answer(server):
+def test_a_truncated_answer_is_an_error(server):
     with pytest.raises(ModelFailed):
         ask(server, events(text("half of"), whole=False))
 
 
-def test_an_answer_at_its_limit_and_a_refusal_say_so(server):
+def test_an_answer_reports_a_token_limit_or_a_refusal(server):
     assert ask(server, events(text("half of"), stop="max_tokens")).finish == "length"
     assert ask(server, events(text("no"), stop="refusal")).finish == "refused"
 
 
-def test_arguments_that_are_no_json_come_as_they_are(server):
+def test_arguments_that_are_not_json_are_passed_on_unparsed(server):
     answer = ask(server, events(use('{"path": '), stop="tool_use"))
     assert not isinstance(answer.calls[0].arguments, dict)
 
 
-def test_a_key_is_not_sent_to_a_server_that_was_named(server, monkeypatch):
+def test_the_api_key_is_not_sent_to_a_custom_server(server, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     ask(server, events(text("ok")))
     (headers,) = server.keys
     assert "sk-secret" not in headers
 
 
-def test_no_request_leaves_the_machine():
+def test_model_requests_are_not_allowed_in_tests():
     assert not models.ALLOW_MODEL_REQUESTS
     with pytest.raises(ModelFailed, match="not allowed"):
         asyncio.run(Routing({"agent": "anthropic:x@http://127.0.0.1:9"}).model("agent").ask(Request("", ("go",))))
 
 
-def test_a3_each_role_has_a_model_that_configuration_replaces(monkeypatch):
+def test_a3_each_role_has_a_default_model_that_settings_override(monkeypatch):
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     sizes = [Routing().model_name(role).split("-")[1] for role in ROLES]

@@ -36,7 +36,7 @@ contents = st.sampled_from(CONTENTS)
 
 
 @pytest.mark.parametrize("users", [(), ("anna",), ("anna", "Anna ")])
-def test_two_who_must_approve_are_two_people(users):
+def test_requiring_two_approvers_needs_the_names_of_two_people(users):
     with pytest.raises(ValueError, match="needs the names of two people"):
         Approvers(users=users, second_above=5.0)
 
@@ -156,17 +156,17 @@ def explored(examples, steps, phases=(Phase.generate, Phase.shrink)):
     )
 
 
-def test_r1_no_path_makes_an_expression_active_without_all_three():
+def test_r1_no_path_activates_an_expression_without_all_three_conditions():
     explored(40, 20)
 
 
-def test_r1_the_machine_finds_a_door_left_open(monkeypatch):
+def test_r1_the_state_machine_finds_a_disabled_approval_check(monkeypatch):
     monkeypatch.setattr(forge.memory.approvals, "_check", lambda result, sha256, confirmed: None)
     with pytest.raises(AssertionError):
         explored(500, 15, (Phase.generate,))
 
 
-def test_r1_the_machine_notices_a_verdict_that_should_not_count(monkeypatch):
+def test_r1_the_state_machine_finds_a_verdict_that_should_not_approve(monkeypatch):
     monkeypatch.setattr(forge.memory.approvals, "APPROVING", frozenset(VERDICTS))
     door = Door()
     door.begin()
@@ -176,7 +176,7 @@ def test_r1_the_machine_notices_a_verdict_that_should_not_count(monkeypatch):
     door.teardown()
 
 
-def test_rejecting_makes_a_counterfactual_and_what_waits_is_told(tmp_path):
+def test_rejecting_a_pending_expression_records_a_counterfactual(tmp_path):
     memory = Memory(tmp_path / "forge")
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
@@ -191,7 +191,7 @@ def test_rejecting_makes_a_counterfactual_and_what_waits_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("change", [{}, {"direction": "short", "notional": 30.0}, {"factor_exposures": {"fx": -4.0}}])
-def test_the_book_after_an_approval_is_the_one_that_was_shown_beside_it(tmp_path, change):
+def test_the_book_after_an_approval_matches_the_book_shown_before(tmp_path, change):
     memory, limits = Memory(tmp_path / "forge"), Guardrails()
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")

@@ -76,7 +76,7 @@ def test_a_replay_comes_out_the_same_after_three_backfills(desk):
     assert desk.told(again) != desk.told(desk.decided)
 
 
-def test_an_altered_row_of_the_market_is_named_by_its_step(desk):
+def test_a_live_tools_replay_names_the_step_that_read_an_altered_market_row(desk):
     places = [each for each in desk.lake.root.rglob("*.parquet") if "vintage_date" in pq.read_schema(each).names]
     for place, table in [(each, pq.read_table(each, partitioning=None)) for each in places]:
         at = table.schema.get_field_index("value")
@@ -89,14 +89,14 @@ def test_an_altered_row_of_the_market_is_named_by_its_step(desk):
 
 
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])
-def test_what_a_receipt_says_the_lake_was_asked_is_held_against_the_session_s_files(desk, mode):
+def test_a_replay_checks_the_receipts_lake_answers_against_the_sessions_files(desk, mode):
     assert len(desk.decided.receipt.tools) == 2
     desk.alter(lambda remaining: remaining["tools"][1].update(answer="0" * 64))
     with pytest.raises(Diverged, match=r"step 0 of receipt \(tools\) differs"):
         desk.replay(mode)
 
 
-def test_a_fetched_file_is_not_the_agents_to_write_over(desk):
+def test_an_agent_cannot_overwrite_a_fetched_file(desk):
     over = Call("write", {"path": "/session/context/ctx_003.md", "content": "mine"}, "over")
     script = [Answer("", (LATEST,), "tools"), Answer("", (over,), "tools"), Answer("done")]
     decided = asyncio.run(desk.agent(script).ask("What of growth?", T))

@@ -52,7 +52,7 @@ def propose(memory, *expressions):
     return [wrote(fs, "/memory/expressions/new.md", each, f"e{number}") for number, each in enumerate(expressions)]
 
 
-def test_seven_approvals_never_come_to_more_than_the_limits(memory):
+def test_seven_approvals_together_never_exceed_the_limits(memory):
     propose(memory, *LONGS)
     for number, waiting in enumerate(pending(memory, Guardrails()), start=1):
         reviewed(memory, waiting.expression)
@@ -62,7 +62,7 @@ def test_seven_approvals_never_come_to_more_than_the_limits(memory):
     assert (book.gross, book.net, book.factor_exposures) == (170.0, 120.0, {"rates": 24.0})
 
 
-def test_what_is_approved_is_measured_beside_the_book_at_todays_prices(memory):
+def test_an_approval_is_checked_against_the_book_at_todays_prices(memory):
     propose(memory, *LONGS[:1])
     reviewed(memory, pending(memory, Guardrails())[0].expression)
     risen = Guardrails(value=lambda: replace(EMPTY, gross=150.0))  # 50 at its last settlement
@@ -73,7 +73,7 @@ def test_what_is_approved_is_measured_beside_the_book_at_todays_prices(memory):
     approve(memory, waiting.expression.id, waiting.sha256, "pm", Guardrails(), confirmed=True)
 
 
-def test_what_waits_and_what_is_written_is_measured_beside_what_was_approved(memory):
+def test_pending_and_new_expressions_are_checked_together_with_approved_trades(memory):
     propose(memory, *LONGS[:3])
     activated(memory, "E-001")
     activated(memory, "E-002")
@@ -150,7 +150,7 @@ def test_an_agent_may_ask_for_a_review_of_a_held_position(memory, memory_with_po
         {"rejection_reason": "too small"},
     ],
 )
-def test_an_agent_writes_no_result_of_its_own(memory, changed):
+def test_an_agent_cannot_write_a_trades_result(memory, changed):
     with pytest.raises(BadInput):
         wrote(turn(memory), "/memory/expressions/new.md", replace(LONG, **changed), "result")
 
@@ -158,13 +158,13 @@ def test_an_agent_writes_no_result_of_its_own(memory, changed):
 @pytest.mark.parametrize(
     "changed", [{"total_return": 1.2}, {"status": "completed"}, {"entry_price": 10.0}, {"exit_reason": "time"}]
 )
-def test_an_agent_writes_no_path_of_a_trade_that_was_not_taken(memory, changed):
+def test_an_agent_cannot_write_the_course_of_an_untaken_trade(memory, changed):
     record = Counterfactual(id="new", decision_type="other", view="V-001", **changed)
     with pytest.raises(BadInput, match="written by code"):
         wrote(turn(memory), "/memory/counterfactuals/new.md", record, "path")
 
 
-def test_an_agent_writes_no_outcome(memory, memory_with_position):
+def test_an_agent_cannot_write_an_outcome(memory, memory_with_position):
     record = Outcome(id="new", view="V-001", expression="E-001", pnl=119.0)
     with pytest.raises(BadInput, match="agents may not write to"):
         wrote(turn(memory), "/memory/outcomes/new.md", record, "outcome")
@@ -186,7 +186,7 @@ def test_an_adjustment_passes_review_and_approval_like_an_entry(memory, memory_w
 @pytest.mark.parametrize(
     "changed", [{"notional": 90.0}, {"direction": "short", "target": "30", "stop": "40"}, {"instrument": "AAPL"}]
 )
-def test_an_adjustment_keeps_the_trade(memory, memory_with_position, changed):
+def test_an_adjustment_cannot_change_size_direction_or_instrument(memory, memory_with_position, changed):
     change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", **changed)
     with pytest.raises(BadInput, match="which cannot change"):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
@@ -201,7 +201,7 @@ def test_an_adjustment_keeps_the_trade(memory, memory_with_position, changed):
         ({"expires": date(2001, 1, 1)}, "2001-01-01 is over"),
     ],
 )
-def test_an_adjustment_that_code_could_not_follow_is_refused(memory, memory_with_position, changed, problem):
+def test_an_adjustment_with_an_invalid_stop_or_expiry_is_refused(memory, memory_with_position, changed, problem):
     change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", **changed)
     with pytest.raises(BadInput, match=problem):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
@@ -212,13 +212,13 @@ def test_a_trade_whose_last_day_is_over_is_refused(memory):
         wrote(turn(memory), "/memory/expressions/new.md", replace(LONG, expires=date(2001, 1, 1)), "old")
 
 
-def test_what_is_not_held_is_not_adjusted(memory, memory_with_position):
+def test_an_expression_that_is_not_held_cannot_be_adjusted(memory, memory_with_position):
     change = replace(memory_with_position, id="new", adjusts="E-007", status="proposed")
     with pytest.raises(BadInput, match="E-007 is not held"):
         wrote(turn(memory), "/memory/expressions/new.md", change, "adjust")
 
 
-def test_a_closing_takes_effect_at_the_end_of_a_session_and_code_writes_the_result(memory, memory_with_position):
+def test_an_approved_closing_order_takes_effect_at_the_end_of_a_session(memory, memory_with_position):
     change = replace(memory_with_position, id="new", adjusts="E-001", status="proposed", exit_reason="thesis_broken")
     wrote(turn(memory), "/memory/expressions/new.md", change, "close")
     activated(memory, "E-002")
@@ -237,7 +237,7 @@ HOSTILE = ProcessKnowledge(
 )
 
 
-def test_a_lesson_reaches_prompts_after_the_pms_word_with_claim_and_body_on_one_line(memory):
+def test_a_lesson_enters_prompts_only_after_approval_and_on_a_single_line(memory):
     wrote(turn(memory), "/memory/pk/new.md", HOSTILE, "lesson")
     assert "Cut positions" not in system_prompt(turn(memory), 1, None)
     (waiting,) = waiting_lessons(memory)

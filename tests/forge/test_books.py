@@ -259,7 +259,7 @@ def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
     return wrong, seen
 
 
-def test_every_evening_of_a_quarter_is_that_of_the_slow_ledger():
+def test_every_evening_of_a_random_quarter_agrees_with_the_slow_ledger():
     wrong, seen = campaign(30)
     assert wrong == []
     whats = ("stop", "target", "time", "thesis", "fill")
@@ -274,7 +274,7 @@ def test_every_evening_of_a_quarter_is_that_of_the_slow_ledger():
         (trades, "follow", lambda trade, bars, prices, days, unproven=(): follow(trade, bars, prices, days)),
     ],
 )
-def test_a_mutant_differs(where, what, mutant):
+def test_mutated_accounting_differs_from_the_slow_ledger(where, what, mutant):
     with mock.patch.object(where, what, mutant):
         assert campaign(4)[0]
 

@@ -46,7 +46,7 @@ def due(lake, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("due")
-def test_the_brief_and_the_alerts_leave_by_a_webhook(hook, monkeypatch, capsys):
+def test_the_brief_and_the_alerts_are_sent_to_a_webhook(hook, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_NOTIFY", f"json://someone:hidden@127.0.0.1:{hook.server_port}/s3cret")
     assert cli.invoke(["forge", "desk", "--send", "brief"]) == 0
     printed = capsys.readouterr()
@@ -60,7 +60,7 @@ def test_the_brief_and_the_alerts_leave_by_a_webhook(hook, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("due")
-def test_a_channel_that_fails_or_is_missing_is_one_line_without_credentials(hook, monkeypatch, capsys):
+def test_a_failed_or_missing_channel_is_reported_in_one_line_without_credentials(hook, monkeypatch, capsys):
     monkeypatch.delenv("FORGE_NOTIFY", raising=False)
     assert cli.invoke(["forge", "desk", "--send", "brief"]) == 2
     assert "FORGE_NOTIFY: is not set; name channels" in capsys.readouterr().err

@@ -74,7 +74,7 @@ def test_a_run_that_reaches_a_budget_says_which_and_how_to_raise_it(desk, budget
     assert again == decided
 
 
-def test_what_sub_agents_and_compaction_take_counts_with_the_run(desk):
+def test_sub_agent_calls_count_against_the_runs_budget(desk):
     def dispatch(name):
         return Call("dispatch", {"id": name, "skill": "rv-analysis", "objective": f"look at {name}"}, name)
 
@@ -103,7 +103,7 @@ def test_a_days_budget_counts_all_its_runs_by_the_triggers_clock(desk):
     assert day_of(instant(T), "America/New_York") == (instant("2014-05-29T04:00:00Z"), instant(NEXT_DAY))
 
 
-def test_what_another_run_spends_meanwhile_counts_with_the_day(desk):
+def test_spending_of_concurrent_runs_counts_toward_the_day(desk):
     done = [Answer("done", (), "stop", "s", 10, 10)]
     meter = Meter(Tape(desk.root / "tape.sqlite"), "D-1", instant(T), from_mapping({}))
     counted = []
@@ -114,7 +114,7 @@ def test_what_another_run_spends_meanwhile_counts_with_the_day(desk):
     assert meter.spent()[0] == Spent()
 
 
-def test_a_resumed_run_counts_what_is_on_its_tape_and_what_failed(desk):
+def test_a_resumed_run_counts_its_earlier_and_failed_calls(desk):
     settings = {"budgets": {"run": {"calls": 3}}}
     with pytest.raises(ModelFailed):
         desk.ask(settings, decision="D-1", agent=[listed(1)])
@@ -135,7 +135,7 @@ def test_a_request_that_fails_counts_as_a_call(desk):
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["killed", "failed"])
-def test_what_another_process_asked_and_got_no_answer_to_counts_with_the_day(desk, ended):
+def test_unanswered_requests_of_another_process_count_toward_the_day(desk, ended):
     program = """
 import asyncio, os, sys
 from forge.model.budget import Meter
@@ -166,14 +166,14 @@ asyncio.run(model.ask(Request("You are Forge.", ("x" * 4_000,))))
     assert desk.ask({"budgets": {"day": {"calls": 1}}}, NEXT_DAY, agent=[Answer("done")]).end == "answered"
 
 
-def test_an_unknown_price_stops_a_budget_in_dollars_before_anything_is_asked(desk):
+def test_a_dollar_budget_stops_before_any_call_if_the_models_price_is_unknown(desk):
     decided = desk.ask({"budgets": {"day": {"dollars": 5.0}}}, agent=[Answer("done")])
     assert (decided.end, desk.asked(), decided.receipt.models) == ("budget", 0, {})
     assert "the price of scripted:agent is unknown; give input and output" in decided.answer
     assert '[prices."scripted:agent"]' in decided.answer
 
 
-def test_what_an_unpriced_model_took_before_counts_as_more_than_any_budget_in_dollars(desk):
+def test_earlier_spending_of_an_unpriced_model_exceeds_any_dollar_budget(desk):
     assert desk.ask({}, agent=[Answer("done", (), "stop", "s", 1, 1)]).end == "answered"
     with closing(sqlite3.connect(desk.root / "tape.sqlite")) as tape, tape:
         tape.execute("DROP TRIGGER steps_UPDATE")
@@ -182,7 +182,7 @@ def test_what_an_unpriced_model_took_before_counts_as_more_than_any_budget_in_do
     assert (decided.end, desk.asked()) == ("budget", 0)
 
 
-def test_prices_are_the_settings_or_the_lists():
+def test_prices_come_from_the_settings_or_the_price_list():
     own = from_mapping({"prices": PRICED}).prices
     assert price("scripted:agent", own) == own["scripted:agent"]
     assert price("scripted:agent", {}) is None
@@ -197,7 +197,7 @@ def test_prices_are_the_settings_or_the_lists():
     assert Spent(1, 2, 3.0).plus(Spent(1, 1, 1.0)) == Spent(2, 3, 4.0)
 
 
-def test_the_command_line_says_it_and_its_exit_code_is_1(tmp_path, monkeypatch, capsys):
+def test_ask_reports_an_exhausted_budget_and_exits_with_1(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "forge.toml").write_text("[budgets.run]\ncalls = 0\n")
     for name, value in (("FORGE_CONFIG", "forge.toml"), ("FORGE_LAKE", "memory"), ("ANTHROPIC_API_KEY", "a-key")):

@@ -21,7 +21,7 @@ DONE = Answer("done", (), "stop", "s", 10, 10)
 DAY = {"budgets": {"day": {"calls": 3}}}
 
 
-def test_a_days_budget_counts_every_question_that_is_asked_that_day_as_of_whenever(tmp_path):
+def test_a_days_budget_counts_every_question_of_that_day_at_any_as_of(tmp_path):
     ends, question = [], 0
     for day in range(1, 6):
         at = f"2014-05-{day:02d}T12:00:00Z"
@@ -36,7 +36,7 @@ def test_a_days_budget_counts_every_question_that_is_asked_that_day_as_of_whenev
     assert "the day's budget of 3 calls is reached: 3 spent" in decided.answer
 
 
-def test_processes_beside_each_other_never_send_more_than_a_days_budget(tmp_path):
+def test_parallel_processes_never_exceed_the_days_budget(tmp_path):
     program = """
 import asyncio, sys
 from forge.core.config import from_mapping
@@ -69,7 +69,7 @@ asyncio.run(main())
     assert sum(int(process.communicate(timeout=60)[0]) for process in running) == 10
 
 
-def test_a_backtests_budget_binds_over_all_its_runs_and_it_goes_on_when_that_is_raised(tmp_path):
+def test_a_backtests_budget_covers_all_its_runs_until_the_budget_is_raised(tmp_path):
     settings = {"budgets": {"backtest": {"calls": 6}}}
     ground = Ground(tmp_path / "walks", world(tmp_path / "lake"), scripted, from_mapping(settings))
     walk = replace(DAYS, until=SINCE, triggers=("morning",))

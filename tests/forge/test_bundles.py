@@ -74,13 +74,13 @@ def upgraded(folder, monkeypatch):
 
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])
 @pytest.mark.parametrize("change", [added, changed, removed, upgraded])
-def test_a_replay_is_the_same_after_skills_prompt_and_tools_became_others(decided, tmp_path, monkeypatch, change, mode):
+def test_a_replay_is_unchanged_after_skills_prompt_and_tools_change(decided, tmp_path, monkeypatch, change, mode):
     agent, first = decided
     change(tmp_path / "skills", monkeypatch)
     assert asyncio.run(agent.replay(first.decision, mode)) == first
 
 
-def test_equal_contents_of_many_decisions_are_stored_once(decided):
+def test_skills_shared_by_two_decisions_are_stored_once(decided):
     agent, first = decided
     again = replace(agent, models=lambda role: Scripted([say("Nothing.")]))
     second = asyncio.run(again.ask("And now?", T, trigger="schedule")).decision
@@ -90,9 +90,7 @@ def test_equal_contents_of_many_decisions_are_stored_once(decided):
     assert len(list(folder.iterdir())) == 1
 
 
-def test_a_decision_without_a_bundle_is_replayed_with_what_there_is_and_says_what_differs(
-    decided, tmp_path, monkeypatch
-):
+def test_a_decision_without_a_bundle_replays_on_current_skills_or_diverges(decided, tmp_path, monkeypatch):
     agent, first = decided
     monkeypatch.setattr(Tape, "contents", lambda tape, decision: {})
     assert asyncio.run(agent.replay(first.decision)) == first

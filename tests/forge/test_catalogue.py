@@ -12,7 +12,7 @@ from pitlake.session import Catalogue
 OURS = Catalogue(contracts(), views())
 
 
-def test_a_foreign_dataset_is_asked_and_replayed_with_its_catalogue(memory):
+def test_a_foreign_dataset_is_queried_and_replayed_only_with_its_catalogue(memory):
     for number in range(2):
         call = WriteCall(actor="agent", session="s", call_id=str(number))
         memory.journal.append("/session/s/a.md", f"text {number}", call)

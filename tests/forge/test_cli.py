@@ -26,7 +26,7 @@ def run_forge(capsys, *arguments):
     return code, output.out, output.err
 
 
-def test_asking_without_a_model_says_what_to_set_and_leaves_nothing(capsys, tmp_path):
+def test_asking_without_a_model_is_refused_and_the_error_names_the_missing_key(capsys, tmp_path):
     code, out, err = run_forge(capsys, "ask", "What of growth?")
     assert (code, out) == (2, "")
     assert "ANTHROPIC_API_KEY" in err
@@ -35,7 +35,7 @@ def test_asking_without_a_model_says_what_to_set_and_leaves_nothing(capsys, tmp_
 
 
 @pytest.mark.parametrize("arguments", [("read", "/memory/views/"), ("search", "/memory/", "growth")])
-def test_what_was_decided_as_of_an_instant_is_found_in_its_simulated_memory_alone(capsys, arguments):
+def test_an_as_of_decision_is_found_only_in_its_simulated_memory(capsys, arguments):
     memory = Memory(clock=Simulated(f"at-{micros(instant(T))}", T))
     fs = ForgeFS(memory, memory.hydrate(T, session="sess_1"))
     fs.write_file("/memory/views/new.md", render(NEW_VIEW), call_id="D-1:1")
@@ -61,7 +61,9 @@ def test_what_was_decided_as_of_an_instant_is_found_in_its_simulated_memory_alon
         (("replay", "D-1", "--run", "nope"), "--run: there is no memory 'nope'"),
     ],
 )
-def test_an_empty_or_future_input_is_refused_and_not_taken_for_now(capsys, tmp_path, monkeypatch, arguments, problem):
+def test_an_empty_or_future_argument_is_refused_rather_than_read_as_now(
+    capsys, tmp_path, monkeypatch, arguments, problem
+):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
     (tmp_path / ".pitlake").mkdir()
     (tmp_path / ".pitlake/forge.toml").write_text("[account]\ncapital = 1000000\n")
@@ -78,5 +80,5 @@ def test_the_doctor_names_what_is_missing(capsys):
     assert "embedder: wordllama" in out
 
 
-def test_a_question_is_asked_or_a_decision_resumed(capsys):
+def test_ask_needs_either_a_question_or_a_decision_to_resume(capsys):
     assert [run_forge(capsys, "ask", *inputs)[0] for inputs in ((), ("What?", "--resume", "D-1"))] == [2, 2]

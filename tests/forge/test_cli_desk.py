@@ -39,14 +39,14 @@ def run_forge(capsys, *arguments):
         ("backtest", "--to", "2014-05-09", "--from"),
     ],
 )
-def test_an_impossible_day_is_one_clear_line(capsys, command):
+def test_an_impossible_date_is_reported_in_one_clear_line(capsys, command):
     code, _, err = run_forge(capsys, *command, "2024-02-30")
     assert code == 2
     (reply,) = err.splitlines()
     assert "'2024-02-30' is not a day of the calendar; write it as 2024-06-28" in reply
 
 
-def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
+def test_the_commands_import_a_book_and_approve_or_reject_expressions(capsys, tmp_path):
     def import_book(loss):
         (tmp_path / "positions.csv").write_text(f"expression,notional,rates,loss\nE-009,40,4,\nE-010,-10,-1,{loss}\n")
         code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
@@ -89,7 +89,7 @@ def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path
     memory.close()
 
 
-def test_above_a_size_two_named_users_approve_the_same_text(capsys, tmp_path):
+def test_a_large_trade_needs_two_named_users_to_approve_the_same_text(capsys, tmp_path):
     memory = Memory()
     (tmp_path / ".pitlake/forge.toml").write_text('[approvers]\nusers = ["anna", "ben"]\nsecond_above = 8.0\n')
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
@@ -174,7 +174,7 @@ def asked_quietly(*arguments):
     return cli.invoke(["forge", *arguments])
 
 
-def test_the_pm_adjusts_and_closes_what_is_held(capsys):
+def test_the_pm_adjusts_and_closes_a_held_position(capsys):
     memory = Memory()
     held(memory)
     capsys.readouterr()
@@ -207,7 +207,7 @@ def test_the_pm_adjusts_and_closes_what_is_held(capsys):
         (("adjust", "--expires", "1900-01-01"), "expires: 1900-01-01 is over"),
     ],
 )
-def test_what_code_could_not_follow_is_refused_and_what_is_held_stays_as_it_is(capsys, arguments, problem):
+def test_an_invalid_adjustment_or_close_is_refused_and_the_position_is_unchanged(capsys, arguments, problem):
     memory = Memory()
     held(memory)
     before = memory.journal.head()

@@ -88,12 +88,12 @@ MODES = {
 }  # fmt: skip
 
 
-def test_there_are_forty_three_modes():
+def test_there_are_43_clumsy_modes():
     assert len(MODES) == 43
 
 
 @pytest.mark.parametrize(("script", "due"), MODES.values(), ids=MODES)
-def test_a_clumsy_model_is_understood_or_told_and_replays(tmp_path, script, due):
+def test_a_clumsy_models_call_succeeds_or_returns_an_error_and_replays(tmp_path, script, due):
     answers = [*(script if isinstance(script, list) else [script]), *[said("Done.")] * 3]
     model = Scripted(answers)
     memory = Memory(tmp_path / "forge")
@@ -112,7 +112,7 @@ def test_a_clumsy_model_is_understood_or_told_and_replays(tmp_path, script, due)
     memory.close()
 
 
-def test_an_answer_in_words_is_an_answer(tmp_path):
+def test_an_answer_that_only_resembles_a_call_stays_an_answer(tmp_path):
     words = [
         "I would call write(path, content).", "```python\nprint(1)\n```", '{"growth": "slow"}', "read(", "[1, 2]",
         'The file has {"name": "write"}.', "```json\n{\"name\": \"growth\", \"arguments\": {}}\n```",
@@ -125,7 +125,7 @@ def test_an_answer_in_words_is_an_answer(tmp_path):
 
 
 @pytest.mark.parametrize("quotation", [f"<tool_call>{TEXT}</tool_call>", f"```json\n{TEXT}\n```", TEXT])
-def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
+def test_a_call_quoted_from_the_input_is_not_executed(tmp_path, quotation):
     memory, model = Memory(tmp_path / "forge"), Scripted([said(quotation)])
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
     decided = asyncio.run(agent.ask(f"What does this page say?\n{quotation}"))
@@ -137,7 +137,7 @@ def test_a_call_that_the_model_quotes_calls_nothing(tmp_path, quotation):
 
 @pytest.mark.parametrize("form", ["```json\n{}\n```", "<tool_call>{}</tool_call>"])
 @pytest.mark.parametrize("words", ["To write a View, answer with:\n{}", "{}\nI did not call this.", "1.\n{}\n2."])
-def test_a_call_among_words_calls_nothing_and_the_model_is_asked_once_what_it_meant(tmp_path, form, words):
+def test_a_call_within_prose_is_not_executed_and_the_model_is_asked_once_to_clarify(tmp_path, form, words):
     example = words.format(form.format(TEXT))
     memory, model = Memory(tmp_path / "forge"), Scripted([said(example), said(example)])
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
@@ -159,12 +159,12 @@ def test_a_call_among_words_calls_nothing_and_the_model_is_asked_once_what_it_me
         ('[{"name": "read", "arguments": {}}, {"name": "buy", "arguments": {}}]', [("read", {}), ("buy", {})]),
     ],
 )
-def test_a_written_call_loses_no_argument_and_no_call(written, calls):
+def test_parsing_calls_written_as_text_loses_no_call_or_argument(written, calls):
     tools = {"read": ReadTool(cast("ForgeFS", None))}
     assert [(each.name, each.arguments) for each in interpret_calls(said(written), tools, []).calls] == calls
 
 
-def test_a_name_is_corrected_only_where_one_tool_can_be_meant():
+def test_a_tool_name_is_corrected_only_if_a_single_tool_can_be_meant():
     names = dict.fromkeys(("read", "search", "fetch", "write", "dispatch", "collect", "review", "compact"))
     words = ("Read", "serach", "fetch_data", "re", "view", "drop", UNREADABLE)
     assert {name: meant_tool(name, names) for name in words} == {
@@ -176,7 +176,7 @@ def test_a_name_is_corrected_only_where_one_tool_can_be_meant():
 
 
 @pytest.mark.parametrize("cuts", [1, 2, 3])
-def test_a_stream_that_is_cut_is_asked_again(server, tmp_path, cuts):
+def test_a_cut_stream_is_retried_and_can_be_resumed(server, tmp_path, cuts):
     cut = (200, events(text("half of"), whole=False), 0)
     server.script = [cut] * cuts + [(200, events(text("whole")), 0)]
     models = Routing({"agent": f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}"})

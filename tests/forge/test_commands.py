@@ -68,7 +68,7 @@ def read(memory, kind, name):
     return parse(KINDS[kind], turn(memory).read_file(KINDS[kind].path(name)))
 
 
-def test_a_view_of_the_pms_own_is_written_as_the_pms_with_every_fault_of_a_wrong_one(home, capsys):
+def test_own_view_writes_a_view_as_the_pm_or_lists_every_fault(home, capsys):
     assert cli.invoke(["forge", "own-view"]) == 0
     example = capsys.readouterr().out
     (home / "view.md").write_text(example.replace("confidence: 0.6", "confidence: 7").replace("macro_regime", "mood"))
@@ -86,7 +86,7 @@ def test_a_view_of_the_pms_own_is_written_as_the_pms_with_every_fault_of_a_wrong
         assert read(memory, "views", "V-001").scope == "us"
 
 
-def test_a_file_that_is_no_text_or_missing_is_one_clear_line(home, capsys):
+def test_a_missing_or_non_utf_8_file_gives_one_clear_error(home, capsys):
     (home / "view.md").write_bytes(b"\xff\xfe")
     assert cli.invoke(["forge", "own-view", "view.md"]) == 2
     assert capsys.readouterr().err == "pitlake: FILE: is not UTF-8 text; give FILE in UTF-8\n"
@@ -97,7 +97,7 @@ def test_a_file_that_is_no_text_or_missing_is_one_clear_line(home, capsys):
     assert not (home / "forge").exists()
 
 
-def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, memory):
+def test_the_desk_pages_run_the_commands_only_by_post_with_the_token(client, memory):
     page = client.get("/desk/commands").text
     assert "Stop, now 30" in page
     once = re.search(r'name="once" value="([0-9a-f]{16})"', page)[1]
@@ -150,7 +150,7 @@ def test_the_pages_do_what_the_commands_do_by_post_with_the_token_alone(client, 
     assert memory.journal.head() == before
 
 
-def test_while_halted_the_page_says_who_halted_and_offers_the_release(client, memory):
+def test_the_page_of_a_halted_desk_shows_the_reason_and_offers_the_release(client, memory):
     halt = {"reason": "<b>fire</b>"}
     page = client.post("/desk/halt", data=halt, headers=UNLOCKED).text
     assert ("Halted: &lt;b&gt;fire&lt;/b&gt;" in page, 'action="/desk/release"' in page) == (True, True)
@@ -158,7 +158,7 @@ def test_while_halted_the_page_says_who_halted_and_offers_the_release(client, me
     assert halted(whole_memory(memory, memory.journal.clock.now())).by == getpass.getuser()
 
 
-def test_fills_need_a_capital(client, memory, home):
+def test_importing_fills_needs_a_capital_setting(client, memory, home):
     (home / "forge.toml").unlink()
     before = memory.journal.head()
     answer = client.post("/desk/fills", data={"fills": FILLS}, headers=UNLOCKED)
@@ -192,7 +192,7 @@ def test_fills_need_a_capital(client, memory, home):
         ("fills", {"fills": f"{FILLS}QBRY,0,1,2024-02-15T10:30:00-05:00,,\n"}, "line 4: quantity is 0"),
     ],
 )
-def test_what_a_page_refuses_it_says_and_writes_nothing(client, memory, path, fields, problem):
+def test_a_page_names_the_problem_of_a_refused_form_and_writes_nothing(client, memory, path, fields, problem):
     before = memory.journal.head()
     answer = client.post(f"/desk/{path}", data=fields, headers=UNLOCKED)
     assert (answer.status_code, problem in answer.text) == (409, True), answer.text

@@ -56,7 +56,7 @@ def agent(memory, tmp_path, answers):
     return model, Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
 
 
-def test_a_request_that_is_too_long_is_shortened_and_asked_again(memory, tmp_path):
+def test_a_request_that_is_too_long_is_shortened_and_sent_again(memory, tmp_path):
     model, narrow_agent = agent(memory, tmp_path, narrow(130_000))
     decided = asyncio.run(narrow_agent.ask("Read it all.", T))
     assert (decided.answer, decided.end) == ("seen True", "answered")
@@ -64,7 +64,7 @@ def test_a_request_that_is_too_long_is_shortened_and_asked_again(memory, tmp_pat
     assert asyncio.run(narrow_agent.replay(decided.decision)) == decided
 
 
-def test_what_cannot_be_shortened_ends_the_turn_and_says_so(memory, tmp_path):
+def test_a_request_that_cannot_be_shortened_ends_the_turn_with_a_reason(memory, tmp_path):
     _, narrow_agent = agent(memory, tmp_path, narrow(10))
     decided = asyncio.run(narrow_agent.ask("Read it all.", T))
     assert decided.end == "too_long"
@@ -82,11 +82,11 @@ def test_what_cannot_be_shortened_ends_the_turn_and_says_so(memory, tmp_path):
         ("max_tokens: must be at least 1", False),
     ],
 )
-def test_a_providers_words_for_too_long_are_known(reason, too_long):
+def test_provider_errors_for_too_long_requests_are_recognized(reason, too_long):
     assert is_too_long(reason) is too_long
 
 
-def test_a_fetched_file_is_short_at_header_and_summary_and_whole_in_full():
+def test_a_fetched_file_is_excerpted_at_header_and_summary_depth_but_whole_in_full():
     full = FETCHED.format_full()
     assert len(full) > 30_000
     assert len(json.loads(full)["data"]) == 40
@@ -125,7 +125,7 @@ def test_the_next_turn_sees_the_sessions_messages_up_to_a_budget(memory, tmp_pat
     assert len(second) - len(model.asked[0].system) < MOST_PRIOR + 1_000
 
 
-def test_many_short_turns_come_to_no_more_than_the_budget_newest_first(memory, tmp_path):
+def test_earlier_turns_are_included_newest_first_within_the_budget(memory, tmp_path):
     model, chatting = agent(memory, tmp_path, lambda request: Answer("a" * 7_000, (), "stop", "scripted-1", 1, 1))
     for number in range(5):
         asyncio.run(chatting.ask(f"question {number}?", T))
@@ -134,7 +134,7 @@ def test_many_short_turns_come_to_no_more_than_the_budget_newest_first(memory, t
     assert ["a" * 7_000 in system, "question 3?" in system, system.count("a" * 6_000)] == [True, True, 2]
 
 
-def test_a_model_that_fails_is_still_a_failure(memory, tmp_path):
+def test_a_failing_model_still_raises_model_failed(memory, tmp_path):
     def failing(request):
         raise ModelFailed("scripted-1 is unreachable")
 

@@ -79,7 +79,7 @@ def valued(memory, now):
     return value_account(whole_memory(memory, now.as_of), now)
 
 
-def test_a_rate_is_one_that_was_public_then_in_usd_per_unit(lake):
+def test_exchange_rates_are_as_of_the_instant_in_usd_per_unit(lake):
     def rates(currency, number, hour=20):
         moment = datetime(DAYS[number].year, DAYS[number].month, DAYS[number].day, hour, tzinfo=NEW_YORK)
         return rates_of(currency, DAYS[0], At(as_of=moment, lake=lake.root))
@@ -95,7 +95,7 @@ def test_a_rate_is_one_that_was_public_then_in_usd_per_unit(lake):
 
 
 @pytest.mark.parametrize(("pair", "unit", "value"), [("EURUSD", "USD per EUR", 1.3), ("USDEUR", "EUR per USD", 0.8)])
-def test_quotes_of_the_desk_precede_freds_series(tmp_path, pair, unit, value):
+def test_the_desks_fx_quotes_take_precedence_over_freds_series(tmp_path, pair, unit, value):
     lake = Lake(tmp_path / "lake")
     put_rows(lake, "macro_observations", observed("DEXUSEU", DAYS[0], 1.1))
     put_rows(lake, "market_quotes", *(quote(f"fx:{pair}", day, value, "mid", unit) for day in DAYS[:3]))
@@ -104,7 +104,7 @@ def test_quotes_of_the_desk_precede_freds_series(tmp_path, pair, unit, value):
     assert dict(rates_of("EUR", DAYS[1], At(as_of=moment, lake=lake.root)).by_day) == dict.fromkeys(DAYS[:3], usd)
 
 
-def test_a_future_in_euros_is_valued_by_its_variation_at_each_days_rate(memory, lake):
+def test_a_euro_future_is_valued_by_daily_variation_at_each_days_rate(memory, lake):
     now = at(memory, lake, DAYS[6], 8)
     assert imported(memory, line(INDEX, 4, 4990.0, DAYS[0]), line(OIL, -1, 80.5, DAYS[1])) == 2
     assert advance_account(memory, now, SETTINGS) == []
@@ -125,7 +125,7 @@ def test_a_future_in_euros_is_valued_by_its_variation_at_each_days_rate(memory, 
     assert (book.gross, book.net) == (pytest.approx(index - oil, abs=1e-5), pytest.approx(index + oil, abs=1e-5))
 
 
-def test_shares_in_another_currency_are_valued_by_their_quotes_at_its_rate(memory, lake):
+def test_shares_in_another_currency_are_valued_by_quotes_at_the_exchange_rate(memory, lake):
     now = at(memory, lake, DAYS[6], 8)
     imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "eur"))
     answer = valued(memory, now)
@@ -145,14 +145,14 @@ def test_shares_in_another_currency_are_valued_by_their_quotes_at_its_rate(memor
         (line("future:QGAS:2024-06", 1, 3, DAYS[0]), "the account has no contract of it; write"),
     ],
 )
-def test_a_fill_that_its_instrument_cannot_have_is_refused_by_name(memory, lake, statement, problem):
+def test_a_fill_that_does_not_fit_its_instrument_is_refused_by_name(memory, lake, statement, problem):
     now = at(memory, lake, DAYS[6])
     with pytest.raises(BadInput, match=problem):
         imported(memory, statement)
     assert fills(whole_memory(memory, now.as_of)) == []
 
 
-def test_what_the_lake_has_no_rate_for_is_refused_when_imported_and_else_not_counted(memory, lake, tmp_path):
+def test_fills_in_a_currency_without_a_rate_are_refused_on_import_or_not_counted(memory, lake, tmp_path):
     now = at(memory, lake, DAYS[6])
 
     def check_rate(currency, day):
@@ -173,7 +173,7 @@ def test_what_the_lake_has_no_rate_for_is_refused_when_imported_and_else_not_cou
     ("instrument", "entry", "leave", "contracts", "fees", "rate"),
     [(INDEX, 5020.0, 5030.0, 2, (20.08, 20.12), 1.12), (OIL, 82.0, 83.0, 1, (16.4, 16.6), 1)],
 )
-def test_an_approved_trade_in_a_future_is_executed_in_whole_contracts_at_the_costs_of_its_value(
+def test_an_approved_futures_trade_is_executed_in_whole_contracts_with_costs(
     memory, lake, instrument, entry, leave, contracts, fees, rate
 ):
     approved_expression(memory, lake, instrument=instrument, stop="", target="", expires=DAYS[3], notional=12.0)
@@ -188,7 +188,7 @@ def test_an_approved_trade_in_a_future_is_executed_in_whole_contracts_at_the_cos
     assert [gap for gap in gaps if "not executed" in gap] == []
 
 
-def test_a_future_without_a_contract_or_with_one_in_another_currency_is_not_executed_and_says_why(memory, lake):
+def test_a_future_without_a_matching_contract_is_not_executed_and_the_reason_given(memory, lake):
     approved_expression(memory, lake, instrument=INDEX, stop="", target="")
     now = at(memory, lake, DAYS[6])
     (gap,) = advance_account(memory, now, replace(SETTINGS, contracts={}))
@@ -200,7 +200,7 @@ def test_a_future_without_a_contract_or_with_one_in_another_currency_is_not_exec
     assert fills(whole_memory(memory, now.as_of)) == []
 
 
-def test_a_changed_contract_is_a_dated_entry_and_an_unchanged_one_is_not_written_again(memory, lake):
+def test_only_a_changed_contract_is_written_as_a_new_dated_entry(memory, lake):
     at(memory, lake, DAYS[1])
     for _ in range(2):
         open_account(memory, CAPITAL, 0.0, CONTRACTS)
@@ -220,7 +220,7 @@ def test_a_changed_contract_is_a_dated_entry_and_an_unchanged_one_is_not_written
     ]
 
 
-def test_a_fill_with_another_multiplier_than_its_open_position_is_refused(memory, lake):
+def test_a_fill_whose_multiplier_differs_from_the_open_positions_is_refused(memory, lake):
     at(memory, lake, DAYS[3])
     bought, sold = line(OIL, 2, 80.0, DAYS[1]), line(OIL, -1, 82.0, DAYS[3])
     imported(memory, bought)
@@ -284,7 +284,7 @@ def command(capsys, *arguments):
     return (code, *capsys.readouterr())
 
 
-def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened, capsys):
+def test_the_commands_and_the_desk_show_futures_margin_and_currencies(lake, opened, capsys):
     code, out, err = command(capsys, "fills", "import", str(opened))
     assert (code, out) == (0, "2 new fills\n"), err
     out = command(capsys, "book")[1]
@@ -315,7 +315,7 @@ def test_futures_and_currencies_on_the_command_line_and_on_the_desk(lake, opened
     assert (code, f"the lake has no rate of CHF for {DAYS[0]}" in err) == (2, True)
 
 
-def test_a_waiting_trade_in_a_future_shows_its_contracts_and_its_ticket_orders_them(memory, lake):
+def test_a_pending_futures_trade_shows_its_contracts_and_its_ticket_orders_them(memory, lake):
     open_account(memory, CAPITAL, 0.0, CONTRACTS)
     wrote(standing(memory, "pm"), "/portfolio/state.md", replace(BOOK, nav=CAPITAL), "book of the day")
     path = approved_expression(memory, lake, instrument=INDEX, stop="4900", target="", notional=12.0)

@@ -65,7 +65,7 @@ def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(h
     assert ends["end synthesis"]["summary"] == ("The newest estimate is 17,149.6, +60.0 on the quarter before.")
 
 
-def test_memory_has_what_the_story_says(memory, told):
+def test_the_demo_writes_the_records_of_its_story(memory, told):
     views = [(each.status, each.confidence) for each in records(memory, "views")["001"]]
     assert views == [("active", 0.8), ("active", 0.5), ("invalidated", 0.0)]
     expressions = records(memory, "expressions")
@@ -80,7 +80,7 @@ def test_memory_has_what_the_story_says(memory, told):
     assert [(each.status, each.value) for each in settled] == [("failed", "17016.0")]
 
 
-def test_what_is_told_is_what_happened(told):
+def test_the_demos_output_matches_what_happened(told):
     _, text = told
     for line in (
         "It shows that the parts work together, not good judgement.",
@@ -99,7 +99,7 @@ def test_what_is_told_is_what_happened(told):
         assert line in text
 
 
-def test_the_desk_shows_what_the_story_left_and_takes_no_decision_on_it(home, told, memory, monkeypatch):
+def test_the_desk_shows_the_demos_memory_read_only(home, told, memory, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(memory.lake.root))
     before = memory.journal.head()
     with browsing(home / "lake", rooms=(room,)) as client:
@@ -120,7 +120,7 @@ def test_the_desk_shows_what_the_story_left_and_takes_no_decision_on_it(home, to
     assert memory.journal.head() == before
 
 
-def test_it_replays_as_the_story_says_to_type(home, told, monkeypatch, capfd):
+def test_the_demos_decision_replays_without_differences(home, told, monkeypatch, capfd):
     monkeypatch.setenv("FORGE_LAKE", str(home / "forge-simulated-demo"))
     monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
     assert invoke(("forge", "replay", told[0])) == 0
@@ -129,14 +129,14 @@ def test_it_replays_as_the_story_says_to_type(home, told, monkeypatch, capfd):
     assert "0 differences" in output.err
 
 
-def test_an_alteration_that_no_replay_notices_is_not_told_as_noticed(home, told, memory, monkeypatch):
+def test_the_demo_fails_if_a_replay_misses_an_altered_tape(home, told, memory, monkeypatch):
     monkeypatch.setattr(story, "ALTERED", "UPDATE steps SET answer = answer WHERE decision = ?")
     tape, lake = Tape(home / "forge-tape.sqlite"), Lake(home / "lake")
     with pytest.raises(PitlakeError, match="an altered tape replayed without a difference"):
         story._Story(memory, tape, lake, print)._alter(told[0])
 
 
-def test_a_folder_in_use_and_a_lake_without_the_figure_are_refused(home, told, tmp_path, capsys):
+def test_the_demo_refuses_a_folder_in_use_and_a_lake_without_its_figure(home, told, tmp_path, capsys):
     assert invoke(("forge", "demo", "--lake", str(home / "lake"), "--into", str(home))) == 2
     assert "holds decisions already" in capsys.readouterr().err
     assert invoke(("forge", "demo", "--lake", str(tmp_path / "none"), "--into", str(tmp_path / "into"))) == 2

@@ -59,7 +59,7 @@ def desk(tmp_path_factory):
             yield client, instants, decision
 
 
-def test_the_desk_shows_the_day_that_is_asked_for(desk):
+def test_the_desk_shows_memory_as_of_the_requested_instant(desk):
     client, (view, expression, less_sure), _ = desk
     now = client.get("/desk").text
     assert re.findall(r">(V-001|E-001)</a></th>", now) == ["V-001", "E-001"]
@@ -74,7 +74,7 @@ def test_the_desk_shows_the_day_that_is_asked_for(desk):
     assert less_sure > expression > view
 
 
-def test_a_decision_shows_the_tokens_of_each_request_and_of_all(desk):
+def test_a_decision_page_shows_tokens_per_request_and_in_total(desk):
     client, _, decision = desk
     page = client.get(f"/desk/d/{decision}").text
     metered = re.findall(r"<span>model</span><span><small class=\"soft\">(.*?)</small>", page)
@@ -85,7 +85,7 @@ def test_a_decision_shows_the_tokens_of_each_request_and_of_all(desk):
     assert "3 steps; 2 requests: 3,800 tokens in (1,000 cached), 35 out, at most 26% of a window<" in page
 
 
-def test_a_view_shows_each_writing_and_leads_to_it(desk):
+def test_a_view_page_links_to_each_of_its_versions(desk):
     client, (view, _, less_sure), _ = desk
     page = client.get("/desk/v/V-001").text
     assert re.findall(r'href="\?as_of=([^"]+)">as of that time', page) == [iso(less_sure), iso(view)]
@@ -93,7 +93,7 @@ def test_a_view_shows_each_writing_and_leads_to_it(desk):
     assert client.get("/desk/v/V-001?as_of=2014-05-01T00:00:00Z").status_code == 400
 
 
-def test_an_expression_is_held_against_each_limit(desk):
+def test_an_expression_page_compares_the_expression_with_each_limit(desk):
     client, _, _ = desk
     page = client.get("/desk/e/E-001").text
     remaining = re.findall(r'<th scope="row">(max [a-z ]+)</th>.*?<span class="tag \w+">(.*?)</span>', page)
@@ -107,7 +107,7 @@ def test_an_expression_is_held_against_each_limit(desk):
     ]
 
 
-def test_a_decision_shows_what_it_rests_on_and_is_replayed(desk):
+def test_a_decision_page_shows_its_records_and_replays_by_post_with_the_token(desk):
     client, (view, *_), decision = desk
     page = client.get(f"/desk/d/{decision}").text
     assert re.search(rf"<code>{decision}</code>.*?<code>V-001</code></td><td class=\"small\">wrote", page)
@@ -128,14 +128,14 @@ def test_a_decision_shows_what_it_rests_on_and_is_replayed(desk):
     "path",
     ["/desk/v/V-999", "/desk/v/..%2Fstate", "/desk/e/V-001", "/desk/d/D-none", "/desk?as_of=2999-01-01T00:00:00Z"],
 )
-def test_what_was_not_there_is_one_sentence(desk, path):
+def test_a_missing_record_or_future_instant_gives_a_single_error_sentence(desk, path):
     client, _, _ = desk
     answer = client.get(path)
     assert answer.status_code in (400, 404)
     assert len(re.findall(r'<p class="note bad">', answer.text)) == 1
 
 
-def test_calibration_is_shown_where_any_was_measured(desk):
+def test_the_calibration_page_shows_measured_categories(desk):
     client, _, _ = desk
     assert "No category was measured" in client.get("/desk/calibration").text
     memory = Memory()
@@ -166,7 +166,7 @@ def test_calibration_is_shown_where_any_was_measured(desk):
     ]
 
 
-def test_the_whole_of_a_long_answer_opens_and_a_short_one_stands_as_it_is():
+def test_only_a_long_answer_is_shortened_and_its_full_text_stays_available():
     long, short = "row " * 100, "gap: no such series"
     tool, message = '["fetch", {"source": "news"}]', json.dumps({"text": "I will look. " * 40, "calls": []})
     steps = [
@@ -182,7 +182,7 @@ def test_the_whole_of_a_long_answer_opens_and_a_short_one_stands_as_it_is():
     assert third.whole == "I will look. " * 40
 
 
-def test_another_memory_is_chosen_at_the_desk_and_only_shown(desk, tmp_path, monkeypatch):
+def test_the_desk_shows_another_memory_read_only(desk, tmp_path, monkeypatch):
     client, _, _ = desk
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     for clock, confidence in ((None, 0.31), (Simulated("april", instant("2024-04-10T12:00:00Z")), 0.87)):
@@ -201,7 +201,7 @@ def test_another_memory_is_chosen_at_the_desk_and_only_shown(desk, tmp_path, mon
 
 
 @pytest.mark.parametrize("name", ["forge", "forge-simulated-days"])
-def test_a_decision_shows_the_book_before_and_with_what_it_proposed(tmp_path, monkeypatch, name):
+def test_a_decision_page_shows_the_book_before_and_after_its_proposal(tmp_path, monkeypatch, name):
     """A simulated book may be written at the very instant of the question, a microsecond before it is read."""
     at = "2014-05-29T12:30:00Z" if name != "forge" else None
     memory = Memory(tmp_path / "forge", clock=Simulated("days", at) if at else None)

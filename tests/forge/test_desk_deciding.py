@@ -94,7 +94,7 @@ def desk(made, tmp_path, monkeypatch):
     memory.close()
 
 
-def test_what_waits_is_shown_with_draft_review_guardrails_and_hash(desk):
+def test_a_pending_expression_is_shown_with_review_guardrails_and_hash(desk):
     client, memory = desk
     page = client.get("/desk/approvals").text
     display = content_hash(read(memory, "E-001"))
@@ -108,7 +108,7 @@ def test_what_waits_is_shown_with_draft_review_guardrails_and_hash(desk):
     assert ("factor rates", "10", "15") in books
 
 
-def test_an_expression_is_approved_by_its_hash_from_the_page_alone(desk):
+def test_the_page_approves_an_expression_only_with_token_hash_and_confirmation(desk):
     client, memory = desk
     display = {"sha256": content_hash(read(memory, "E-001"))}
     path = "/desk/e/E-001/approve"
@@ -150,7 +150,7 @@ def test_the_page_names_the_users_who_may_approve_and_waits_for_the_second(desk)
         assert ("is not among [approvers] users" in page) != closes
 
 
-def test_what_changed_since_the_page_was_read_is_shown_again_and_not_approved(desk):
+def test_an_expression_changed_since_page_load_is_shown_again_and_not_approved(desk):
     client, memory = desk
     before = content_hash(read(memory, "E-001"))
     path = "/memory/expressions/E-001.md"
@@ -171,7 +171,7 @@ def test_nothing_is_approved_without_its_hash(desk, sent):
     assert read(memory, "E-001").status == "proposed"
 
 
-def test_what_stands_in_the_way_is_told(desk):
+def test_a_refused_approval_names_the_obstacle(desk):
     client, memory = desk
     display = {"sha256": content_hash(read(memory, "E-002"))}
     answer = client.post("/desk/e/E-002/approve", data=display, headers=UNLOCKED)
@@ -190,7 +190,7 @@ def test_a_rejection_needs_a_reason_and_becomes_a_counterfactual(desk):
     assert "E-002" not in client.get("/desk/approvals").text
 
 
-def test_another_day_s_approvals_are_shown_and_not_decided(desk):
+def test_approvals_as_of_a_past_instant_are_shown_but_cannot_be_decided(desk):
     client, memory = desk
     (then,) = [from_micros(row.written_at) for row in memory.journal.rows() if row.path.endswith("E-001.md")]
     page = client.get(f"/desk/approvals?as_of={iso(then)}").text
@@ -203,7 +203,7 @@ def test_another_day_s_approvals_are_shown_and_not_decided(desk):
     assert read(memory, "E-001").status == "proposed"
 
 
-def test_a_run_under_way_shows_its_steps_until_it_ends(desk):
+def test_a_running_decision_shows_its_steps_live_until_the_end(desk):
     client, memory = desk
     tape = Tape(f"{memory.lake.root}-tape.sqlite")
     assert 'href="/desk/d/D-live"' in client.get("/desk").text
@@ -223,7 +223,7 @@ async def answered(text):
 
 @pytest.mark.long
 @pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
-def test_a_browser_that_stays_sees_the_steps_come_and_the_run_end(desk):
+def test_a_browser_sees_the_steps_of_a_running_decision_appear_and_the_run_end(desk):
     _, memory = desk
     tape = Tape(f"{memory.lake.root}-tape.sqlite")
     with served(memory.lake.root.parent / "lake", (room,)) as base, chromium.browsing() as browser:
@@ -249,7 +249,7 @@ def test_hostile_text_in_every_field_stays_text(desk, path):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_shows_the_day_that_is_asked_for_and_keeps_to_it(desk, path):
+def test_every_page_applies_the_requested_as_of_and_carries_it_in_links(desk, path):
     client, memory = desk
     early = f"as_of={iso(from_micros(memory.journal.rows()[0].written_at) - timedelta(days=1))}"
     page = client.get(f"{path}?{early}")
@@ -258,7 +258,7 @@ def test_every_page_shows_the_day_that_is_asked_for_and_keeps_to_it(desk, path):
     assert page.status_code == 400 or f'<a href="/desk/ledger?{early}"' in page.text
 
 
-def test_a_trade_is_drawn_beside_its_stop_and_target_up_to_the_day(desk, tmp_path):
+def test_a_trade_is_charted_with_stop_and_target_up_to_the_as_of_date(desk, tmp_path):
     lake = build(tmp_path / "priced")
     content = replace(NEW_EXPRESSION, id="E-001", instrument="QBG", target="60", stop="50", direction="long")
     texts = [Text(instant("2024-02-12T12:00:00Z"), content)]

@@ -68,7 +68,7 @@ def approval(memory):
     return parse(KINDS["approvals"], newest)
 
 
-def test_m1_a_proposal_is_shown_as_what_it_changes(desk):
+def test_m1_a_skill_proposal_is_shown_as_a_diff(desk):
     client, _, _ = desk
     page = client.get("/desk/skills").text
     assert f"+- {CLAIM} (PK-001" in page
@@ -78,7 +78,7 @@ def test_m1_a_proposal_is_shown_as_what_it_changes(desk):
     assert "SEP-001" in client.get("/desk").text
 
 
-def test_m1_the_page_applies_exactly_what_it_shows_and_by_post_with_the_token_alone(desk):
+def test_m1_the_page_applies_exactly_the_shown_change_only_by_post_with_the_token(desk):
     client, memory, own = desk
     display = {"sha256": hash_of(client), "untested": "it is plain"}
     assert client.get(PATH, headers=UNLOCKED).status_code == 405
@@ -103,7 +103,7 @@ def test_m1_the_page_applies_exactly_what_it_shows_and_by_post_with_the_token_al
         ({"untested": " "}, "not tested: no model is configured"),
     ],
 )
-def test_m1_what_is_not_exactly_that_or_has_no_reason_changes_nothing(desk, changed, problem):
+def test_m1_a_wrong_hash_or_a_missing_reason_changes_no_skill(desk, changed, problem):
     client, _, own = desk
     reply = {"sha256": hash_of(client), "untested": "it is plain"} | changed
     answer = client.post(PATH, data=reply, headers=UNLOCKED)
@@ -112,7 +112,7 @@ def test_m1_what_is_not_exactly_that_or_has_no_reason_changes_nothing(desk, chan
     assert not own.exists()
 
 
-def test_m1_one_that_passed_its_test_needs_no_reason(desk):
+def test_m1_a_proposal_that_passed_its_trial_needs_no_reason(desk):
     client, memory, own = desk
     (waiting,) = [row for row in memory.journal.rows() if row.kind == "proposals"]
     record_test(memory, memory.hydrate(clock.now()).record(waiting), "passed: 9 pairs, 9 better, 0 worse, p = 0.0039")

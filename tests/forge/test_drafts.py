@@ -43,7 +43,7 @@ NATURAL_VIEWS = {
 
 
 @pytest.mark.parametrize("text", NATURAL_VIEWS.values(), ids=NATURAL_VIEWS)
-def test_a_natural_spelling_is_the_same_record(text):
+def test_a_natural_spelling_reads_as_the_same_record(text):
     record = read_draft(KINDS["views"], text, "new").checked()
     assert record == NEW_VIEW
     assert content_hash(record) == content_hash(NEW_VIEW)
@@ -76,14 +76,14 @@ def field_of(line, kind="expressions", text=EXPRESSION):
         ("entry_details: >\n  112-16\n  or better", "112-16 or better"),
     ],
 )
-def test_a_natural_value_is_read(line, value):
+def test_a_naturally_written_value_is_parsed(line, value):
     assert field_of(line) == value
 
 
 @pytest.mark.parametrize(
     "line", ["max_loss_pct: 1 or 2", "duration_impact: 5%", "expires: 06/07/2030", "expires: soon", "max_loss_pct: -1"]
 )
-def test_what_is_ambiguous_or_wrong_is_refused(line):
+def test_an_ambiguous_or_wrong_value_is_refused(line):
     with pytest.raises(RecordUnreadable):
         field_of(line)
 
@@ -110,26 +110,26 @@ def test_a_stored_text_is_still_parsed_strictly():
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
-def test_the_example_of_a_kind_is_accepted_as_it_stands(memory, kind):
+def test_the_example_of_each_record_kind_is_accepted_unchanged(memory, kind):
     desk(memory)
     answer = WriteTool(turn(memory)).execute(f"/memory/{kind}/new.md", render(EXAMPLES[kind]), call_id="1")
     assert answer.startswith("Written: "), answer
 
 
-def test_the_template_of_an_expression_is_accepted_as_it_stands(memory):
+def test_the_expression_template_is_accepted_unchanged(memory):
     desk(memory)
     text = (SKILLS / "expression-design/templates/expression_output.yaml").read_text()
     assert WriteTool(turn(memory)).execute("/memory/expressions/new.md", text, call_id="1").startswith("Written: ")
 
 
-def test_the_template_of_a_view_is_accepted_as_it_stands():
+def test_the_view_template_is_accepted_unchanged():
     text = (SKILLS / "view-validation/templates/view_output.yaml").read_text()
     output = read_output("view-validation", f"### SUMMARY\nGrowth slows.\n\n### VIEW UPDATES\n```yaml\n{text}```\n")
     (update,) = output.view_updates
     assert (update.view_id, update.direction, len(update.scenario_changes)) == ("V-001", "weakened", 2)
 
 
-def test_the_template_of_a_synthesis_is_accepted_as_it_stands():
+def test_the_synthesis_template_is_accepted_unchanged():
     text = (SKILLS / "portfolio-synthesis/templates/synthesis_output.yaml").read_text()
     views, expressions = (f"```yaml\n{block}```" for block in text.split("---\n"))
     bodies = ("Growth slows.", views, expressions, "How long?", "Watch orders.")
@@ -162,7 +162,7 @@ NEVER_RIGHT = {
 
 
 @pytest.mark.parametrize(("kind", "changes", "problem"), NEVER_RIGHT.values(), ids=NEVER_RIGHT)
-def test_what_can_never_be_right_is_refused(memory, kind, changes, problem):
+def test_a_record_that_can_never_be_valid_is_refused(memory, kind, changes, problem):
     desk(memory)
     base = NEW_VIEW if kind == "views" else replace(NEW_EXPRESSION, status="draft")
     text = render(replace(base, **{name: each for name, each in changes.items() if name != "expires"}))
@@ -174,7 +174,7 @@ def test_what_can_never_be_right_is_refused(memory, kind, changes, problem):
     assert problem in answer
 
 
-def test_a_stop_above_the_entry_does_not_keep_a_held_trade_from_review_or_rejection(memory):
+def test_a_trade_whose_stop_is_above_the_entry_can_be_flagged_and_rejected(memory):
     desk(memory)
     trailing = replace(NEW_EXPRESSION, status="proposed", entry_details="100", stop="105", target="120")
     wrote(turn(memory, actor="code"), "/memory/expressions/new.md", trailing, "1")

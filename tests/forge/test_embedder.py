@@ -23,23 +23,23 @@ def ranked(question, vectors, written_at, at, **more):
 
 
 @pytest.mark.parametrize(("days", "recency"), [(0, 1.0), (30, 0.5), (90, 0.25)])
-def test_t2_the_score_is_070_similarity_and_030_recency_against_t(days, recency):
+def test_t2_the_score_is_70_percent_similarity_and_30_percent_recency(days, recency):
     (hit,) = ranked(EAST, np.stack([EAST]), [T - days * DAY], T)
     assert (hit.similarity, hit.score) == (pytest.approx(1), pytest.approx(0.7 + 0.3 * recency))
 
 
-def test_t2_weights_are_read_and_recency_decides_between_the_like():
+def test_t2_weights_apply_and_recency_ranks_equally_similar_texts():
     result = ranked(EAST, np.stack([EAST, EAST, NORTH]), [T - 60 * DAY, T - DAY, T], T, weights=(0.7, 0.3))
     assert [hit.position for hit in result] == [1, 0, 2]
     assert ranked(EAST, np.stack([EAST, NORTH]), [T - 999 * DAY, T], T, weights=(0.0, 1.0))[0].position == 1
 
 
-def test_equals_keep_their_order_and_the_count_bounds_them():
+def test_equal_scores_keep_their_order_and_count_limits_the_hits():
     result = ranked(EAST, np.stack([EAST] * 9), [T] * 9, T, count=3)
     assert [hit.position for hit in result] == [0, 1, 2]
 
 
-def test_what_was_written_after_t_is_not_found_and_moves_no_score():
+def test_a_text_written_after_t_is_not_found_and_changes_no_score():
     alone = ranked(EAST, np.stack([EAST]), [T], T)
     assert ranked(EAST, np.stack([EAST, EAST]), [T, T + timedelta(microseconds=1)], T) == alone
 
@@ -50,7 +50,7 @@ def test_vectors_of_another_model_are_refused():
     assert ranked(EAST, np.empty((0, 0), np.float32), [], T) == []
 
 
-def test_a_text_is_embedded_once_by_each_model_wherever_it_stands(tmp_path):
+def test_each_model_embeds_the_same_text_only_once(tmp_path):
     question = []
 
     def embed(text):
@@ -64,7 +64,7 @@ def test_a_text_is_embedded_once_by_each_model_wherever_it_stands(tmp_path):
     assert question == ["x", "y", "z", "x"]
 
 
-def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
+def test_cached_vectors_of_1200_texts_are_read_back_unchanged(tmp_path):
     texts = [f"record {number} about growth" for number in range(1200)]
     first = VectorCache(tmp_path / "vectors.sqlite")
     outcome = first.embed(texts)
@@ -76,7 +76,7 @@ def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
     again.close()
 
 
-def test_a_text_without_words_is_like_nothing():
+def test_a_text_without_words_has_zero_similarity():
     remaining = VectorCache(model=TextModel("none", lambda _: [0.0, 0.0]))
     (hit,) = ranked(EAST, remaining.embed(["…"]), [T], T)
     assert hit.similarity == 0

@@ -71,7 +71,7 @@ def claim_texts(memory):
     return [(each.skill, each.lessons) for each in claims(whole_memory(memory, memory.journal.clock.now()))]
 
 
-def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp_path):
+def test_m1_five_agreeing_lessons_over_three_weeks_make_a_single_proposal(memory, tmp_path):
     learnt(memory, DAYS[:4])
     assert claim_texts(memory) == []
     learnt(memory, DAYS[4:], claim=CLAIM.upper())
@@ -82,7 +82,7 @@ def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp
     assert proposed(memory, tmp_path / "none") == []
 
 
-def test_m1_a_claim_that_more_lessons_support_keeps_its_proposal_until_the_pm_rejects_it(memory, tmp_path):
+def test_m1_more_lessons_for_a_claim_make_no_second_proposal_until_a_rejection(memory, tmp_path):
     learnt(memory)
     (outcome,) = proposed(memory, tmp_path / "none")
     learnt(memory, (21,))
@@ -109,7 +109,7 @@ OTHERS = (
 )
 
 
-def test_m1_lessons_that_say_one_thing_in_many_wordings_are_one_claim_and_others_are_not(memory):
+def test_m1_paraphrased_lessons_form_a_single_claim_and_unrelated_lessons_form_none(memory):
     for day, claim in zip((0, 1, 7, 8, 14, 15), PARAPHRASES, strict=True):
         learnt(memory, (day,), claim=claim)
     for day, claim in zip(DAYS, OTHERS, strict=True):
@@ -135,7 +135,7 @@ def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(
 @pytest.mark.parametrize(
     "changed", [{"stance": "opposes"}, {"stance": "opposes", "weight": 0.1}], ids=["one against", "a weak one against"]
 )
-def test_m1_a_lesson_against_stops_it(memory, changed):
+def test_m1_an_opposing_lesson_blocks_a_claim(memory, changed):
     learnt(memory)
     learnt(memory, (15,), **changed)
     assert claim_texts(memory) == []
@@ -146,12 +146,12 @@ def test_m1_a_lesson_against_stops_it(memory, changed):
     [((0, 1, 2, 7, 8), {}), (DAYS, {"weight": 0.3}), (DAYS, {"status": "retired"}), (DAYS, {"claim": ""})],
     ids=["two weeks", "weak", "retired", "no claim"],
 )
-def test_m1_lessons_that_do_not_count_propose_nothing(memory, days, changed):
+def test_m1_weak_retired_empty_or_too_close_lessons_make_no_claim(memory, days, changed):
     learnt(memory, days, **changed)
     assert claim_texts(memory) == []
 
 
-def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, tmp_path):
+def test_m1_applying_a_proposal_needs_its_exact_hash_and_a_passed_trial_or_a_reason(memory, tmp_path):
     learnt(memory)
     own = tmp_path / "skills"
     (outcome,) = proposed(memory, own)
@@ -175,7 +175,7 @@ def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, t
         approve(memory, outcome.id, outcome.sha256, "pm", own)
 
 
-def test_m1_a_skill_that_changed_since_is_proposed_again(memory, tmp_path):
+def test_m1_approving_a_proposal_for_a_since_changed_skill_is_refused(memory, tmp_path):
     learnt(memory)
     own, place = tmp_path / "skills", SkillLoader().meta("view-validation").path
     (outcome,) = proposed(memory, own)
@@ -185,7 +185,7 @@ def test_m1_a_skill_that_changed_since_is_proposed_again(memory, tmp_path):
         approve(memory, outcome.id, outcome.sha256, "pm", own, "because")
 
 
-def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
+def test_m1_skill_changes_are_undone_revision_by_revision(tmp_path):
     own, place = tmp_path / "skills", OURS / "rv-analysis"
     hashes = []
     for number in range(2):
@@ -202,7 +202,7 @@ def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["..", "", ".", "../skills", "rv-analysis/..", "nope"])
-def test_m1_no_name_makes_a_rollback_remove_anything_but_the_change_of_that_skill(memory, tmp_path, name):
+def test_m1_a_rollback_with_an_invalid_skill_name_removes_nothing(memory, tmp_path, name):
     home = tmp_path / "home"
     own, place = home / "skills", OURS / "rv-analysis"
     text = (place / "SKILL.md").read_text() + "\nA change.\n"
@@ -235,7 +235,7 @@ def promoted(rng, without, changed):
     return trial(Pair(rng.choice(kinds), rng.random() < without, rng.random() < changed) for _ in range(count)).passed
 
 
-def test_m1_a_harmful_or_idle_change_is_promoted_in_at_most_one_of_a_hundred_and_a_good_one_often():
+def test_m1_useless_changes_are_promoted_in_at_most_1_percent_and_good_changes_often():
     rng = random.Random("nulls")
     idle = sum(promoted(rng, 0.6, 0.6) for _ in range(1000))
     harmful = sum(promoted(rng, 0.6, 0.5) for _ in range(1000))
@@ -243,7 +243,7 @@ def test_m1_a_harmful_or_idle_change_is_promoted_in_at_most_one_of_a_hundred_and
     assert sum(promoted(rng, 0.5, 0.85) for _ in range(200)) > 150
 
 
-def test_m1_the_trial_is_mcnemar_s_and_tells_where_it_got_worse():
+def test_m1_the_trial_uses_mcnemars_test_and_names_categories_that_got_worse():
     reply = trial([Pair("a", False, True)] * 9 + [Pair("b", True, False)] + [Pair("a", True, True)] * 5)
     assert (reply.pairs, reply.better, reply.worse, reply.worse_in) == (15, 9, 1, ("b",))
     assert reply.p == pytest.approx(11 / 1024)
@@ -251,7 +251,7 @@ def test_m1_the_trial_is_mcnemar_s_and_tells_where_it_got_worse():
     assert trial([]).p == 1.0
 
 
-def test_m1_the_commands_show_the_patch_apply_it_and_take_it_back(tmp_path, monkeypatch):
+def test_m1_the_skills_commands_show_apply_and_roll_back_a_patch(tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     clock = [START]
     with closing(Memory(tmp_path / "forge", clock=Clock("live", lambda: clock[0]))) as memory:

@@ -13,7 +13,7 @@ from tests.forge.graphs import Jumping, graphs
 SAMPLE = 150
 
 
-def test_random_graphs_lose_nothing_and_end():
+def test_random_task_graphs_lose_no_task_and_end():
     tasks, wrong = graphs(SAMPLE, seed=1)
     assert wrong == []
     assert tasks > 5 * SAMPLE
@@ -55,7 +55,7 @@ class Forgets(Executor):
 
 
 @pytest.mark.parametrize("mutant", [NoCallback, NoRequeue, FirstTry, Circles, Forgets])
-def test_the_campaign_catches_an_executor_that(mutant):
+def test_the_campaign_catches_a_mutated_executor(mutant):
     result = []
     for seed in range(8):
         try:
@@ -81,7 +81,7 @@ async def fine(item, used):
     return TaskResult(id=item.id, status="ok", summary=f"{item.id}({','.join(r.summary for r in used.values())})")
 
 
-def test_x1_siblings_are_isolated_and_each_state_is_told():
+def test_x1_sibling_tasks_are_isolated_and_each_state_is_reported():
     async def work(item, used):
         if item.id == "bad":
             raise ValueError("a secret")
@@ -111,7 +111,7 @@ def test_x1_siblings_are_isolated_and_each_state_is_told():
     )
 
 
-def test_t5_ready_waits_for_the_next_result_and_shows_each_once():
+def test_t5_collect_ready_waits_for_the_next_result_and_shows_each_result_once():
     async def script():
         executor = Executor(fine)
         tool = CollectTool(executor)
@@ -156,7 +156,7 @@ def test_t4_dependents_follow_the_newest_retry():
     assert (result.summary, result.used, tried) == ("b(a2())", ("a2",), ["a", "a2", "b"])
 
 
-def test_t4_what_can_never_end_cannot_be_written():
+def test_t4_a_duplicate_circular_or_invalid_task_is_refused():
     async def work(each, used):
         raise ConnectionError
 
@@ -177,7 +177,7 @@ def test_t4_what_can_never_end_cannot_be_written():
     assert run(script) == {"a", "b"}
 
 
-def test_t4_a_retry_inherits_what_is_not_given():
+def test_t4_a_retry_inherits_unset_fields_from_the_failed_task():
     old = task("a", "z", context=("ctx_001", "V-001:header"), notes="n", validate=True)
     new = Task.of({"id": "b", "retry_of": "a"}, old)
     assert new.context == ("ctx_001:summary", "V-001:header")
@@ -187,12 +187,12 @@ def test_t4_a_retry_inherits_what_is_not_given():
     assert (inputs.objective, inputs.depends_on, inputs.context) == ("y", (), ("ctx_002",))
 
 
-def test_a_result_is_kept_as_it_was():
+def test_a_task_result_round_trips_through_json():
     item = TaskResult(id="a", status="ok", summary="s", used=("b",), proposed=("p",))
     assert load_result(item.to_json()) == item
 
 
-def test_a_task_that_used_what_was_retried_since_is_told():
+def test_the_ledger_counts_tasks_that_used_a_since_retried_result():
     async def script():
         executor = Executor(fine)
         executor.dispatch(task("a"))

@@ -40,7 +40,7 @@ def test_o1_a_figure_that_no_row_has_is_unproven(fs, text):
     assert figures.figure_ledger(f"It is {text}.", ReadFS(fs.remembered), ()) == f"## FIGURES\n- {text}: UNPROVEN"
 
 
-def test_o1_names_and_judgements_are_no_figures_and_only_capital_sections_count(fs):
+def test_o1_names_and_confidences_are_not_figures_and_only_capital_sections_count(fs):
     text = "### SUMMARY\nV-001 of 2014-05-29, 2014Q1: 3.\n\n### VIEW UPDATES\nprior_confidence: 0.6\n\n"
     text += "### NEXT ACTIONS\n7."
     assert set(figures_by_source(fs, text, *figures.CAPITAL)) == {"3"}

@@ -22,7 +22,7 @@ def names(fs, path, query=None):
     return [entry.name for entry in fs.list_dir(path, query)]
 
 
-def test_f1_the_layout_matches_the_seeds(memory):
+def test_f1_the_root_and_memory_folders_match_the_design(memory):
     fs = turn(memory)
     assert names(fs, "/") == ["memory/", "skills/", "portfolio/", "session/"]
     assert names(fs, "/memory/") == [
@@ -41,7 +41,7 @@ def test_f1_the_layout_matches_the_seeds(memory):
         "/session/a/b/c/d/e/f/g/h/i.md", "/memory/views/V-001.md ", "/memory/views/new.md\n", "~/x", None, 5, b"/",
     ],
 )  # fmt: skip
-def test_f1_what_is_no_plain_path_is_refused_everywhere(memory, path):
+def test_f1_an_invalid_path_is_refused_by_every_operation(memory, path):
     fs = turn(memory)
     question = (fs.read_file, fs.list_dir, fs.exists, fs.is_dir, lambda each: fs.write_file(each, "x", call_id="1"))
     for ask in question:
@@ -52,7 +52,7 @@ def test_f1_what_is_no_plain_path_is_refused_everywhere(memory, path):
 
 @given(st.text(max_size=40) | st.builds("/memory/{}".format, st.text(max_size=20)))
 @settings(max_examples=300, deadline=None)
-def test_f1_a_path_that_is_taken_is_one_spelling_of_one_place(path):
+def test_f1_an_accepted_path_is_normalized_and_ascii(path):
     try:
         taken = paths.check_path(path)
     except PathRefused:
@@ -61,7 +61,7 @@ def test_f1_a_path_that_is_taken_is_one_spelling_of_one_place(path):
     assert taken.isascii()
 
 
-def test_t1_a_record_without_its_ending_is_no_folder_and_what_is_missing_is_said(memory):
+def test_t1_a_record_path_without_its_md_suffix_does_not_exist(memory):
     fs = desk(memory)
     assert not fs.is_dir("/memory/views/V-001")
     assert fs.is_dir("/memory/views")
@@ -73,7 +73,7 @@ def test_t1_a_record_without_its_ending_is_no_folder_and_what_is_missing_is_said
 SKILL = "---\nname: rv-analysis\ndescription: How.\n---\n\nhow"
 
 
-def test_f1_skills_are_a_folder_that_nothing_outside_is_in(memory, tmp_path):
+def test_f1_the_skills_folder_is_read_only_and_exposes_nothing_outside(memory, tmp_path):
     skill = tmp_path / "skills" / "rv-analysis"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(SKILL)
@@ -90,7 +90,7 @@ def test_f1_skills_are_a_folder_that_nothing_outside_is_in(memory, tmp_path):
             ForgeFS(memory, memory.hydrate(now()), actor=actor).write_file("/skills/x.md", "x", call_id="1")
 
 
-def test_f1_earlier_texts_are_in_the_archive_which_nobody_writes(memory):
+def test_f1_earlier_versions_are_in_a_read_only_archive(memory):
     fs = desk(memory)
     old = fs.read_file("/memory/views/V-001.md")
     wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", confidence=0.7), "up")
@@ -100,7 +100,7 @@ def test_f1_earlier_texts_are_in_the_archive_which_nobody_writes(memory):
         fs.write_file(f"/memory/.archive/views/{entry.name}", old, call_id="x")
 
 
-def test_f2_ids_rise_and_are_never_given_twice(memory):
+def test_f2_ids_increase_and_are_never_assigned_twice(memory):
     item, other = turn(memory, "one"), turn(memory, "other")
     given_ = [wrote(fs, "/memory/views/new.md", NEW_VIEW, str(n)) for n in range(3) for fs in (item, other)]
     assert given_ == [f"/memory/views/V-{n:03d}.md" for n in range(1, 7)]
@@ -120,7 +120,7 @@ def test_f2_ids_rise_and_are_never_given_twice(memory):
         ('scope:"us growth"', 1), ('"us growth"', 1), ('scope:"us', None), ("id:V-001", 1), ("x" * 600, None),
     ],
 )  # fmt: skip
-def test_f3_the_query_language(tmp_path, query, result):
+def test_f3_queries_filter_listings_and_bad_queries_are_refused(tmp_path, query, result):
     memory = Memory(tmp_path / "forge", clock=Simulated("query", T0))
     fs = turn(memory)
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "1")
@@ -132,7 +132,7 @@ def test_f3_the_query_language(tmp_path, query, result):
         assert len(fs.list_dir("/memory/views/", query)) == result
 
 
-def test_f3_an_unknown_key_is_refused_with_the_known_ones_named(memory):
+def test_f3_an_unknown_query_key_is_refused_and_the_error_lists_the_valid_keys(memory):
     with pytest.raises(BadInput, match=r"colour.*the fields are id, scope, category, confidence.*since"):
         turn(memory).list_dir("/memory/views/", "colour:red")
 
@@ -145,7 +145,7 @@ def test_f3_lessons_are_found_by_their_skill(memory):
     assert names(fs, "/memory/pk/", "skill:portfolio-review") == []
 
 
-def test_f4_listings_of_a_folder_tell_of_each_record(memory):
+def test_f4_folder_listings_summarize_each_record(memory):
     fs = desk(memory)
     assert fs.list_dir("/memory/views/")[0] == ("V-001.md", "us_growth | conf:0.6 | active")
     assert fs.list_dir("/memory/expressions")[0].meta == "view:V-001 | active"
@@ -176,7 +176,7 @@ def test_a_session_has_files_of_its_own(memory):
         again.write_file("/session/results/SA_growth.md", "x", call_id="2")
 
 
-def test_what_earlier_tries_at_an_event_wrote_is_not_there_when_it_is_decided_again(memory):
+def test_deciding_an_event_again_hides_the_writes_of_earlier_tries(memory):
     desk(memory)
     first = turn(memory, "try-1", event="gdp-2014q1")
     wrote(first, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", confidence=0.9), "1")
@@ -191,7 +191,7 @@ def test_what_earlier_tries_at_an_event_wrote_is_not_there_when_it_is_decided_ag
         assert parse(KINDS["views"], later.read_file("/memory/views/V-001.md")).confidence == 0.3
 
 
-def test_a_replay_reads_the_memory_of_then(memory):
+def test_a_replay_reads_memory_as_of_its_decision(memory):
     fs = desk(memory)
     version = memory.flush().version
     code = turn(memory, actor="code")
@@ -206,7 +206,7 @@ def replace_version(head, version):
     return type(head)(head.seq, head.chain, version)
 
 
-def test_c1_defaults_are_the_seeds_and_unknown_keys_are_refused(tmp_path):
+def test_c1_defaults_match_the_design_and_invalid_settings_are_refused(tmp_path):
     outcome = config.Config()
     assert outcome.models == {
         "agent": "opus", "subagent": "sonnet", "validation": "sonnet", "contrastive_validation": "opus",
@@ -250,13 +250,13 @@ def test_c1_the_pms_approval_can_not_be_turned_off():
 @pytest.mark.parametrize(
     "service", ["text-embedding-3-small", "openai:text-embedding-3-small", "https://x.org:443", ""]
 )
-def test_c1_a_service_gets_no_memory_to_embed(service):
+def test_c1_a_remote_embedding_service_is_refused(service):
     assert config.Config().search.embedding_model == "wordllama-l2-supercat-256"
     with pytest.raises(BadInput, match=r"search: embedding_model .* is not on this machine, and memory is sent to no"):
         config.from_mapping({"search": {"embedding_model": service}})
 
 
-def test_pinned_turns_of_a_simulated_clock_do_not_see_its_later_instants(tmp_path):
+def test_turns_pinned_to_an_instant_do_not_see_later_simulated_writes(tmp_path):
     clock = Simulated("backtest", T0)
     memory = Memory(tmp_path / "forge", clock=clock)
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "1")

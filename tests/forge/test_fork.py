@@ -75,19 +75,19 @@ def named(result):
     return [(each.step, each.kind, each.change.partition(":")[0]) for each in result.differences]
 
 
-def test_a1_what_is_told_again_changes_nothing_and_asks_no_model(agent):
+def test_a1_a_fork_with_the_same_answer_changes_nothing_and_calls_no_model(agent):
     reply = agent.tape.steps("d")[1].answer
     result = forked(replace(agent, models=nobody), step=2, answer=reply)
     assert (result.answer, result.differences, result.same) == ("It grows.", (), 5)
 
 
-def test_a_model_s_answer_is_replaced_by_plain_words(agent):
+def test_a_fork_can_replace_a_models_answer_with_plain_text(agent):
     result = forked(replace(agent, models=nobody), step=1, answer="Nothing follows from it.")
     assert result.answer == "Nothing follows from it."
     assert named(result) == [(1, "model", "answer")]
 
 
-def test_a1_another_fact_leads_to_another_decision_and_each_step_is_named(agent):
+def test_a1_a_changed_fact_changes_the_decision_and_each_differing_step_is_named(agent):
     result = forked(agent, step=2, answer="economic series: 1 row\nvalue=1.0")
     assert result.answer == "It falls."
     assert named(result) == [
@@ -113,7 +113,7 @@ def test_a1_another_skill_is_in_the_prompt_from_the_first_step_on(agent, tmp_pat
     assert "Other words" in result.differences[0].change
 
 
-def test_a1_without_a_model_a_fork_ends_where_one_would_have_to_be_asked(agent):
+def test_a1_a_fork_without_a_model_ends_at_the_step_that_needs_a_model(agent):
     result = forked(replace(agent, models=nobody), step=2, answer="value=1.0")
     assert result.answer is None
     assert result.differences[-1].change.startswith("is needed, and model: none is configured")
@@ -134,7 +134,7 @@ def trial_of(agent, *lessons):
     return asyncio.run(run_trial(agent, outcome))
 
 
-def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
+def test_m1_a_skill_change_is_tested_by_rerunning_decisions_after_its_lessons(agent):
     agent.memory.journal.clock.move("2014-06-02T12:00:00Z")
     at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake)
     assert [each.status for each in settle(agent.memory, at, lambda decision: [])] == ["failed"]
@@ -151,7 +151,7 @@ def test_a1_a_step_that_is_not_there_is_refused(agent):
         forked(agent, step=9, answer="x")
 
 
-def test_a1_the_command_tells_the_steps_that_differ(agent, tmp_path, monkeypatch):
+def test_a1_the_fork_command_lists_the_steps_that_differ(agent, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: Scripted(brain))
     command = ["fork", "d", "--step", "2", "--set", "answer=value=1.0", "--lake", str(tmp_path / "lake")]

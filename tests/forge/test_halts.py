@@ -18,7 +18,7 @@ __all__ = ["lake", "memory"]
     ("limits", "reason"),
     [({"max_drawdown": 2.0}, "drawdown of 2.50 %"), ({"max_loss": 2.0}, "loss of 2.50 %"), ({"max_loss": 3.0}, None)],
 )
-def test_code_halts_beyond_a_limit_and_losses_count_from_the_release_on(memory, lake, tmp_path, limits, reason):
+def test_losses_beyond_a_limit_halt_trading_and_count_anew_after_a_release(memory, lake, tmp_path, limits, reason):
     settings = replace(SETTINGS, **limits)
     now = at(memory, lake, DAYS[0])
     imported(memory, tmp_path, line(DAYS[0], 100, 125))
@@ -44,7 +44,7 @@ def test_code_halts_beyond_a_limit_and_losses_count_from_the_release_on(memory, 
         ({"max_loss": 9.0}, None),
     ],
 )
-def test_a_drawdown_counts_from_the_highest_value_and_a_loss_from_the_start(memory, lake, limits, reason):
+def test_drawdown_is_measured_from_the_peak_and_loss_from_the_start(memory, lake, limits, reason):
     now = at(memory, lake, DAYS[0])
     account = Account(100_000.0, 99_000.0, (), 0.0, ((DAYS[0], 110_000.0), (DAYS[1], 99_000.0)), {})
     halt = loss_halt(whole_memory(memory, now.as_of), account, replace(SETTINGS, **limits))

@@ -332,7 +332,7 @@ def walked(count, first=0, on_progress=lambda count, seen: None):
     return seen
 
 
-def test_no_path_changes_or_closes_what_is_held_but_by_the_pm_and_by_code():
+def test_only_the_pm_and_code_change_or_close_positions_on_random_paths():
     seen = walked(60)
     exits = seen["closed by stop"], seen["closed by target"]
     assert min(seen["approved"], seen["changed"], sum(exits)) > 2, seen
@@ -355,7 +355,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_the_paths_find_a_mutant(name, monkeypatch):
+def test_random_paths_detect_each_mutant(name, monkeypatch):
     where, what, mutant = MUTANTS[name]
     if isinstance(where, str):
         monkeypatch.setattr(f"{where}.{what}", mutant)

@@ -63,7 +63,7 @@ def test_every_call_that_a_page_shows_is_accepted(lake, name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_page_shows_every_field_an_agent_writes_and_an_example_that_is_accepted(name):
+def test_a_help_page_lists_every_agent_field_and_an_accepted_example(name):
     text = record_page(KINDS[name])
     names = {field.name for field in fields(KINDS[name].cls)} - {"id", "body", "updated"}
     left_out = {name for name in names if f"\n- {name}" not in text}
@@ -74,7 +74,7 @@ def test_a_page_shows_every_field_an_agent_writes_and_an_example_that_is_accepte
     assert read_draft(KINDS[name], text.partition("## Example\n\n")[2], "new").checked() == EXAMPLES[name]
 
 
-def test_the_pages_are_files_that_only_help_can_fill(memory, lake):
+def test_help_pages_are_readable_files_that_agents_cannot_write(memory, lake):
     desk(memory)
     files = ForgeFS(memory, memory.hydrate(memory.journal.clock.now(), session="s"),
                     help_pages=HelpBackend(At(as_of=T, lake=lake.root)))  # fmt: skip
@@ -88,6 +88,6 @@ def test_the_pages_are_files_that_only_help_can_fill(memory, lake):
     assert answer.endswith("How to write one: read('/help/views.md')")
 
 
-def test_the_prompts_block_is_the_same_in_every_turn_and_short():
+def test_the_forms_block_of_the_prompt_is_constant_and_short():
     assert tokens(forms()) <= 1_500
     assert forms() is forms()

@@ -55,7 +55,7 @@ def evening(memory, lake, number):
     return [alert.text for alert in listing if alert.subject == "E-001"], outcomes, gaps
 
 
-def test_a_stop_passed_in_a_halt_fills_at_the_next_open_and_every_day_without_a_bar_is_alerted(memory, lake):
+def test_a_stop_passed_during_a_halt_is_alerted_daily_and_fills_at_the_next_open(memory, lake):
     held(memory, instrument="HLT", target="130")
     for number in (4, 5):
         hole = f"there is no bar of HLT on {DAYS[4]}" if number == 4 else "there is no bar of HLT on 2 days"
@@ -69,7 +69,7 @@ def test_a_stop_passed_in_a_halt_fills_at_the_next_open_and_every_day_without_a_
     assert (outcome.version, len(outcome.answer)) == (lake.head(), 64)
 
 
-def test_an_unproven_split_is_a_hole_of_one_session_and_says_that_the_stop_is_passed(memory, lake):
+def test_an_unproven_split_raises_an_alert_and_the_stop_fills_a_session_later(memory, lake):
     held(memory, instrument="UNP", target="130")
     assert evening(memory, lake, 3) == ([], [], [])
     texts, outcomes, _ = evening(memory, lake, 4)
@@ -82,7 +82,7 @@ def test_an_unproven_split_is_a_hole_of_one_session_and_says_that_the_stop_is_pa
     assert f"stop at 50 on {DAYS[5]}; {unproven};" in outcome.body
 
 
-def test_a_dividend_in_another_currency_is_named_and_ends_nothing(memory, lake):
+def test_a_dividend_in_another_currency_is_noted_but_not_counted(memory, lake):
     held(memory, instrument="DIV", target="130")
     assert evening(memory, lake, 4) == ([], [], [])
     _, (outcome,), _ = evening(memory, lake, 5)
@@ -90,7 +90,7 @@ def test_a_dividend_in_another_currency_is_named_and_ends_nothing(memory, lake):
     assert f"the dividend of {DAYS[3]} is not in USD and not counted" in outcome.body
 
 
-def test_what_the_pm_closes_ends_at_its_last_price_if_no_bar_comes(memory, lake):
+def test_a_position_closed_by_the_pm_ends_at_its_last_price_if_no_bar_comes(memory, lake):
     approved_expression(memory, lake, DAYS[0], 8, instrument="GON", target="130")
     advance_account(memory, at(memory, lake, DAYS[5]), SETTINGS)
     change_held(memory, "E-001", "pm", Guardrails(), {"exit_reason": "delisted"})
@@ -103,7 +103,7 @@ def test_what_the_pm_closes_ends_at_its_last_price_if_no_bar_comes(memory, lake)
     assert "time at 99 on" in outcome.body
 
 
-def test_a_closing_fill_of_the_pms_ends_a_position_that_no_bar_follows(memory, lake, tmp_path):
+def test_the_pms_closing_fill_ends_a_position_without_bars(memory, lake, tmp_path):
     approved_expression(memory, lake, DAYS[0], 8, instrument="GON", target="130")
     now = at(memory, lake, DAYS[4])
     assert advance_account(memory, now, SETTINGS) == []
@@ -116,7 +116,7 @@ def test_a_closing_fill_of_the_pms_ends_a_position_that_no_bar_follows(memory, l
     assert (outcome.version, len(outcome.answer)) == (lake.head(), 64)
 
 
-def test_what_bars_cannot_follow_ends_once_the_pm_closes_it(memory, lake):
+def test_an_option_position_closed_by_the_pm_ends_without_a_result(memory, lake):
     held(memory, instrument="HLT", direction="option", target="", stop="")
     change_held(memory, "E-001", "pm", Guardrails(), {"exit_reason": "expired"})
     _, (outcome,), gaps = evening(memory, lake, 1)
@@ -124,7 +124,7 @@ def test_what_bars_cannot_follow_ends_once_the_pm_closes_it(memory, lake):
     assert "no result by bars: a trade that is option can't be followed by daily bars" in outcome.body
 
 
-def test_a_trade_not_taken_is_followed_over_a_hole(memory, lake):
+def test_an_untaken_trade_is_followed_across_missing_bars(memory, lake):
     name = proposed(memory, instrument="HLT", target="130")
     over = replace(HELD, id=name, instrument="HLT", target="130", status="rejected", rejection_reason="too dear")
     wrote(standing(memory, "pm"), f"/memory/expressions/{name}.md", over, "rejected")

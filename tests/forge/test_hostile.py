@@ -177,7 +177,7 @@ def answers(page, calls):
 
 @pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", PAGES)
-def test_a_hostile_page_changes_no_record_and_speaks_in_nobodys_voice(tmp_path, monkeypatch, name):
+def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(tmp_path, monkeypatch, name):
     page = PAGES[name]
     calls = [Call(order, arguments, f"c{place}") for place, (order, arguments) in enumerate(ORDERS, start=1)]
     task = {
@@ -241,7 +241,7 @@ def outside(text):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("part", range(10))
-def test_nothing_a_text_orders_is_reached(tmp_path, monkeypatch, part):
+def test_orders_in_hostile_texts_reach_no_record_file_or_network(tmp_path, monkeypatch, part):
     reached = []
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, lambda self, *reply: reached.append(reply))
@@ -279,5 +279,5 @@ def test_nothing_a_text_orders_is_reached(tmp_path, monkeypatch, part):
     memory.close()
 
 
-def test_the_hostile_contents_are_as_many_as_said():
+def test_there_are_500_distinct_hostile_texts():
     assert len({hostile(number) for number in range(COUNT)}) == COUNT

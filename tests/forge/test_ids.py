@@ -40,7 +40,7 @@ def borne(source: str) -> set[str]:
     return result
 
 
-def test_every_id_that_is_here_is_borne_by_a_test():
+def test_every_design_id_is_covered_by_a_test():
     here = [borne(place.read_text(encoding="utf-8")) for place in Path(__file__).parent.glob("test_*.py")]
     assert IDS - set().union(*here) == set()
 
@@ -48,7 +48,7 @@ def test_every_id_that_is_here_is_borne_by_a_test():
 ROW = re.compile(r"^\| ([A-Z]\d) \| .+ \| `([^`]+)` \| `([^`:]+)::(\w+)` \|$", re.MULTILINE)
 
 
-def test_the_checklist_names_every_id_once_and_modules_and_tests_that_are_there():
+def test_the_checklist_lists_every_id_once_with_existing_modules_and_tests():
     root = Path(__file__).parents[2]
     text = (root / "docs" / "forge" / "checklist.md").read_text("utf-8")
     rows = ROW.findall(text)
@@ -71,11 +71,11 @@ def test_the_checklist_names_every_id_once_and_modules_and_tests_that_are_there(
         "def t1(): assert 1",
     ],
 )
-def test_an_id_that_is_only_mentioned_is_not_borne(source):
+def test_an_id_that_is_only_mentioned_does_not_count_as_covered(source):
     assert borne(source) == set()
 
 
-def test_n1_what_the_design_names_has_one_home():
+def test_n1_each_name_of_the_design_is_defined_only_in_its_home_module():
     for home, names in HOMES.items():
         for name in names.split():
             assert getattr(import_module(home), name).__module__.startswith(home), f"{home}.{name}"
@@ -85,7 +85,7 @@ def test_n1_what_the_design_names_has_one_home():
     assert defined == sorted(" ".join(HOMES.values()).split())
 
 
-def test_l1_what_lasts_knows_nothing_of_what_a_better_model_would_replace():
+def test_l1_lasting_modules_do_not_import_modules_that_depend_on_the_model():
     root = Path(__file__).parents[2] / "forge"
     places = [place for name in LASTING for place in ([root / name] if "." in name else (root / name).rglob("*.py"))]
     assert len(places) > 15

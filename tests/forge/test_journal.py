@@ -37,7 +37,7 @@ def raw(memory):
 
 @pytest.mark.parametrize("statement", ["UPDATE {} SET {}='x'", "DELETE FROM {}"])
 @pytest.mark.parametrize(("name", "column"), [("forge_journal", "content"), ("forge_journal_name", "clock")])
-def test_nothing_is_changed_or_removed(memory, statement, name, column):
+def test_journal_rows_cannot_be_updated_or_deleted(memory, statement, name, column):
     fill(memory)
     with sqlite3.connect(memory.journal.database.place) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -45,12 +45,12 @@ def test_nothing_is_changed_or_removed(memory, statement, name, column):
             db.execute(statement.format(name, column))
 
 
-def test_a_write_is_on_disk_when_it_is_answered(memory):
+def test_the_journal_uses_fully_synchronous_writes(memory):
     with memory.journal.database.reading() as execute:
         assert execute("PRAGMA synchronous") == [(2,)]
 
 
-def test_the_clock_strictly_rises_also_while_it_stands_or_steps_back_a_little(tmp_path):
+def test_timestamps_strictly_increase_and_a_clock_set_back_is_refused(tmp_path):
     clock = Simulated("run", T0)
     journal = Journal(tmp_path / "j.sqlite", clock)
     stamps = [journal.append("/session/s/a.md", str(n), call(n)).written_at for n in range(5)]
@@ -66,7 +66,7 @@ def test_no_write_of_a_turn_is_visible_at_its_own_instant(memory):
     assert memory.journal.append("/session/s/z.md", "z", call("z", after=later)).written_at > later
 
 
-def test_a_call_writes_once_and_never_something_else(memory):
+def test_a_repeated_call_writes_once_and_different_content_is_refused(memory):
     first = memory.journal.append("/session/s/a.md", "one", call(1))
     assert memory.journal.append("/session/s/a.md", "one", call(1)) == first
     with pytest.raises(CallDiffers):
@@ -86,7 +86,7 @@ def test_a_call_that_fails_writes_nothing(memory):
 
 
 @pytest.mark.parametrize("based", [False, True])
-def test_an_append_reads_no_more_of_a_path_that_was_written_often(memory, monkeypatch, based):
+def test_an_append_reads_few_rows_of_a_path_that_was_written_often(memory, monkeypatch, based):
     def append(number):
         return memory.journal.append("/session/s/a.md", "text", call(str(number)), last.seq if based and last else None)
 
@@ -110,7 +110,7 @@ def test_a_path_that_changed_since_it_was_read_is_refused(memory):
     ("content", "line"),
     [('{"daily_return": 1}', 1), ('{\n "a": 1,\n "daily_stock": 2}', 3), ("a\n\x07", 2), ("a\nb\ud800", 2)],
 )
-def test_what_the_gate_would_refuse_is_refused_at_once_with_its_line(memory, content, line):
+def test_content_that_the_gate_would_refuse_is_refused_at_once_with_its_line(memory, content, line):
     fill(memory)
     with pytest.raises(ContentRefused) as caught:
         memory.journal.append("/session/s/bad.md", content, call("bad"))
@@ -172,7 +172,7 @@ def _back_dated(db):
         (_back_dated, "back-dated", 7),
     ],
 )
-def test_what_was_done_to_the_journal_is_found_and_the_rows_beside_it_are_unharmed(memory, harm, wrong, seq):
+def test_tampering_with_the_journal_is_detected_and_other_rows_are_unharmed(memory, harm, wrong, seq):
     rows = fill(memory)
     harm(raw(memory))
     sound = {row.path: [(row.seq, row.content)] for row in rows if row.seq != seq}
@@ -198,7 +198,7 @@ def test_the_database_refuses_a_second_effect_of_one_cause(memory):
 
 
 @pytest.mark.parametrize("same", [("seq",), ("session", "call_id", "part")])
-def test_a_write_that_collides_with_another_is_refused_and_the_rows_beside_it_are_unharmed(memory, same):
+def test_a_colliding_write_is_refused_and_other_rows_are_unharmed(memory, same):
     rows = fill(memory)
     names = list(chain.Row.__dataclass_fields__)
     fresh = {"seq": 99, "session": "s", "call_id": "fresh", "part": 0}
@@ -213,7 +213,7 @@ def test_a_write_that_collides_with_another_is_refused_and_the_rows_beside_it_ar
     assert (memory.audit(), memory.flush().rows) == ([], 6)
 
 
-def test_the_memory_audit_refuses_what_is_older_than_the_newest_published(memory):
+def test_the_memory_audit_refuses_rows_older_than_the_newest_published(memory):
     rows = fill(memory)
     memory.flush()
     old = chain.link(replace(rows[0], seq=99, path="/session/s/old.md"), rows[-1].chain)
@@ -223,7 +223,7 @@ def test_the_memory_audit_refuses_what_is_older_than_the_newest_published(memory
             memory.lake.publish(stage, audits=[memory_audit(rows[-1], memory.journal)])
 
 
-def test_a_row_that_was_published_past_the_journal_is_found(memory):
+def test_a_row_published_without_the_journal_is_detected(memory):
     rows = fill(memory)
     memory.flush()
     forged = chain.link(replace(rows[0], seq=99, path="/session/s/forged.md"), rows[-1].chain)
@@ -233,14 +233,14 @@ def test_a_row_that_was_published_past_the_journal_is_found(memory):
     assert [(fault.seq, fault.wrong) for fault in memory.audit()] == [(99, "forged")]
 
 
-def test_a_cut_journal_is_the_whole_one_as_of_then(tmp_path, memory):
+def test_a_cut_journal_equals_the_full_journal_as_of_the_cut(tmp_path, memory):
     rows = fill(memory, 8)
     at = random.Random(1).choice(rows).written_at
     whole = {row.path for row in rows if row.written_at <= at}
     assert {row.path for row in cut(memory, tmp_path / "cut", at).journal.rows()} == whole
 
 
-def test_what_the_lake_has_as_of_an_instant_is_read_once_a_version(memory, monkeypatch):
+def test_the_lake_is_read_once_per_instant_and_version(memory, monkeypatch):
     handle, original = [], flush.open_session
 
     def counted(lake, as_of, version=None):

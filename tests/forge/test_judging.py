@@ -55,7 +55,7 @@ def view_with(shares, rule, confidence, whens=LEVELS, **settles):
         ({"whens": ("low", "value >= 100 and value < 110", "value >= 110")}, "when: rule: give a column"),
     ],
 )
-def test_confidence_is_what_the_scenarios_say_and_they_cover_every_value_once(changed, problem):
+def test_confidence_matches_scenarios_that_cover_every_value_exactly_once(changed, problem):
     fitting = {"shares": (0.2, 0.5, 0.3), "rule": "value < 110", "confidence": 0.7, "whens": LEVELS}
     view = view_with(**fitting)
     assert parse(KINDS["views"], render(view)) == view
@@ -95,7 +95,7 @@ def history(tmp_path_factory):
     return lake
 
 
-def test_settled_scenarios_and_base_rates_are_those_of_a_direct_computation(memory, history):
+def test_settled_scenarios_and_base_rates_agree_with_a_direct_computation(memory, history):
     """70 random Views: which scenario came, its scores, the base rate of twelve month ends, the measured category."""
     chance = random.Random(42)
     views = []
@@ -222,7 +222,7 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
     assert len([lead for lead in due.values() if lead is not None]) > 5
 
 
-def test_settle_and_calibrate_on_the_command_line_and_the_lead_on_the_pages(history, tmp_path, monkeypatch, capsys):
+def test_settle_and_calibrate_print_scores_and_the_pages_show_the_lead_time(history, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(history.root))
     assert cli.invoke(["forge", "settle"]) == 0

@@ -3,7 +3,7 @@
 from tests.forge.killed import WRITES, killed, outcome
 
 
-def test_a1_a_decision_killed_at_random_steps_comes_out_as_one_that_never_was(tmp_path):
+def test_a1_a_decision_killed_at_random_steps_ends_like_an_undisturbed_decision(tmp_path):
     assert killed(tmp_path / "whole", 0, 0.0) == 0
     due = outcome(tmp_path / "whole")
     assert len(due["written"]) == WRITES

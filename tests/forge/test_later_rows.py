@@ -51,7 +51,7 @@ def requests_and_answers(root, folder, script):
         memory.close()
 
 
-def test_a_turn_is_told_nothing_of_later_rows(twins, tmp_path):
+def test_a_turn_sees_nothing_of_later_rows(twins, tmp_path):
     ends, goes_on = (requests_and_answers(root, tmp_path / root.name, SCRIPT) for root in twins)
     assert ends == goes_on
     full = next(step.answer for step in ends if "receipts" in step.answer)
@@ -90,7 +90,7 @@ def broken(root, place, when):
     return copy, files
 
 
-def test_a_crew_is_told_nothing_of_later_rows_nor_of_faults_in_their_files(twins, tmp_path):
+def test_sub_agents_and_reviewers_see_nothing_of_later_rows_or_damaged_later_files(twins, tmp_path):
     ends, goes_on = twins
     hurt, files = broken(goes_on, tmp_path / "hurt", lambda file: file.lo > instant(AS_OF))
     assert files
@@ -101,7 +101,7 @@ def test_a_crew_is_told_nothing_of_later_rows_nor_of_faults_in_their_files(twins
     assert sum("[ctx_001 | news" in step.answer or "[ctx_002 | news" in step.answer for step in whole) >= 2
 
 
-def test_a_crew_is_told_of_a_fault_in_the_same_words_on_both_lakes(twins, tmp_path):
+def test_a_damaged_file_is_reported_identically_on_lakes_that_differ_only_later(twins, tmp_path):
     copies = (broken(root, tmp_path / f"{root.name} hurt", lambda each: each.lo <= instant(AS_OF))[0] for root in twins)
     ends, goes_on = (crew_requests_and_answers(root, tmp_path / f"of {root.name}") for root in copies)
     assert ends == goes_on
@@ -109,7 +109,7 @@ def test_a_crew_is_told_of_a_fault_in_the_same_words_on_both_lakes(twins, tmp_pa
 
 
 @pytest.mark.parametrize("place", ["work", "ended"])
-def test_a_task_that_dies_of_the_lake_says_what_a_bound_reader_may_learn(place):
+def test_a_task_that_fails_on_a_lake_fault_hides_the_faults_details(place):
     async def dies(task, used):
         if place == "work":
             raise LakeFault("damaged", "tables/news/later.parquet")
@@ -130,7 +130,7 @@ def test_a_task_that_dies_of_the_lake_says_what_a_bound_reader_may_learn(place):
     assert (result.status, result.error) == ("failed", GONE)
 
 
-def test_a_write_that_meets_a_fault_says_what_a_bound_reader_may_learn():
+def test_a_write_that_fails_on_a_lake_fault_hides_the_faults_details():
     class Faulty:
         def write_file(self, path, content, *, call_id):
             raise LakeFault("damaged", "tables/forge_memory/later.parquet")

@@ -47,7 +47,7 @@ def flat(price, days=SESSIONS):
     return dict.fromkeys(days, price)
 
 
-def test_average_cost_a_partial_sale_and_a_flip():
+def test_average_cost_survives_a_partial_sale_and_resets_on_a_flip():
     fills = [
         fill(1, SESSIONS[0], quantity=100, price=10.0, fees=1.0),
         fill(2, SESSIONS[1], quantity=100, price=14.0),
@@ -60,7 +60,7 @@ def test_average_cost_a_partial_sale_and_a_flip():
     assert account.nav == 100_000 - 1.0
 
 
-def test_a_split_and_a_dividend_reach_what_was_held_the_evening_before():
+def test_splits_and_dividends_apply_to_shares_held_the_evening_before():
     prices = Prices(
         flat(10.0, SESSIONS[:2]) | flat(5.0, SESSIONS[2:]), {SESSIONS[2]: 2.0}, {SESSIONS[2]: 0.1, SESSIONS[0]: 9.0}
     )
@@ -70,14 +70,14 @@ def test_a_split_and_a_dividend_reach_what_was_held_the_evening_before():
     assert (position.quantity, position.income, account.nav) == (210, pytest.approx(20.0), pytest.approx(100_020.0))
 
 
-def test_borrowed_cash_pays_for_every_night_and_own_cash_for_none():
+def test_only_borrowed_cash_is_charged_interest_per_night():
     (day, next_day) = SESSIONS[0], SESSIONS[0] + timedelta(days=1)
     lent = ledger_of([fill(1, day, quantity=20_000)], {"QBG": Prices(flat(10.0))}, until=next_day, rate=3.65)
     assert lent.financing == pytest.approx(-10.0)
     assert ledger_of([fill(1, day)], {"QBG": Prices(flat(10.0))}, until=next_day, rate=3.65).financing == 0.0
 
 
-def test_borrowed_shares_cost_the_position_its_fee_every_night_from_its_day_on():
+def test_a_short_position_pays_its_borrow_fee_per_night_from_the_fees_date():
     day, next_day = SESSIONS[0], SESSIONS[0] + timedelta(days=1)
     fee = Cash(id="C-003", entry="borrow", amount=3.65, booked_on=next_day, ticker="QBG")
     short = [fill(1, day, quantity=-10_000)]
@@ -87,7 +87,7 @@ def test_borrowed_shares_cost_the_position_its_fee_every_night_from_its_day_on()
     assert ledger_of([fill(1, day)], {"QBG": Prices(flat(10.0))}, cash=(fee,)).holdings[0].fees == 0.0
 
 
-def test_a_missing_price_is_told_and_the_last_one_counts():
+def test_a_missing_price_is_reported_and_the_last_price_counts():
     prices = Prices(flat(12.0, SESSIONS[:3]))
     account = ledger_of([fill(1, SESSIONS[0])], {"QBG": prices}, until=SESSIONS[5])
     assert account.missing == {"QBG": tuple(SESSIONS[3:6])}
@@ -96,7 +96,7 @@ def test_a_missing_price_is_told_and_the_last_one_counts():
     assert (alone.nav, alone.missing) == (100_000, {"QBG": (SESSIONS[0],)})
 
 
-def test_what_was_made_since_a_day_leaves_out_what_was_paid_in_or_withdrawn():
+def test_pnl_since_a_day_excludes_deposits_and_withdrawals():
     """A gain of 100 on 101,000 after the deposit, and a loss of 200 on 99,100 after the withdrawal."""
     flows = [
         Cash(id=f"C-00{number}", entry=entry, amount=amount, booked_on=SESSIONS[number])
@@ -119,7 +119,7 @@ def future(number, day, contract=OIL, **more):
     return replace(fill(number, day, f"{contract.ticker}:2024-03", **more), **terms)
 
 
-def test_a_future_costs_its_fees_and_pays_its_variation_every_evening():
+def test_a_future_costs_only_fees_and_settles_its_variation_every_evening():
     closes = dict(zip(SESSIONS, (81.0, 79.0, 82.0), strict=False))
     fills = [future(1, SESSIONS[0], quantity=3, price=80.0, fees=6.0), future(2, SESSIONS[2], quantity=-1, price=83.0)]
     account = ledger_of(fills, {QOIL: Prices(closes)}, until=SESSIONS[2], cash=(OIL,))
@@ -130,7 +130,7 @@ def test_a_future_costs_its_fees_and_pays_its_variation_every_evening():
     assert (position.margin, account.margin, account.by_key()[QOIL, ""].cost) == (12_000.0, 12_000.0, 80.0)
 
 
-def test_a_changed_margin_counts_from_its_day_on_and_a_month_may_have_its_own():
+def test_a_changed_margin_applies_from_its_day_and_a_contract_month_may_differ():
     held, closes = [future(1, SESSIONS[1], quantity=-2, price=80.0)], {QOIL: Prices(flat(80.0))}
     raised = replace(OIL, id="C-004", amount=7000.0, booked_on=SESSIONS[5])
     before, after = (ledger_of(held, closes, SESSIONS[day], cash=(OIL, raised)).margin for day in (4, 5))
@@ -408,7 +408,7 @@ def campaign(count):
     return wrong, seen
 
 
-def test_the_ledger_is_that_of_an_independent_computation():
+def test_the_ledger_agrees_with_an_independent_computation():
     wrong, seen = campaign(60)
     assert wrong == []
     assert min(seen[name] for name in ("splits", "dividends", "gaps", "delisted", "half_days", "borrowed")) > 10
@@ -424,7 +424,7 @@ def test_the_ledger_is_that_of_an_independent_computation():
     ],
     ids=["mark", "trade", "value"],
 )
-def test_the_campaign_finds_a_mutant(method, mutant):
+def test_the_ledger_comparison_detects_each_mutant(method, mutant):
     with mock.patch.object(ledger, "Holding", type("Mutant", (Holding,), {method: mutant})):
         assert campaign(20)[0]
 

@@ -419,7 +419,7 @@ def test_nothing_is_approved_above_a_limit():
 @pytest.mark.parametrize(
     "name", ["claims alone count", "positions are not computed", "a gap is not counted", "no margin"]
 )
-def test_the_campaign_finds_a_mutant(name, monkeypatch):
+def test_the_limits_campaign_detects_each_mutant(name, monkeypatch):
     mutants = {
         "claims alone count": (risk.Market, "compute", lambda self, trade, nav: Exposure()),
         "positions are not computed": (Guardrails, "counted", lambda self, trade, nav: claimed(trade)),

@@ -45,7 +45,7 @@ def decided(tmp_path):
     memory.close()
 
 
-def test_the_lineage_leads_from_rows_over_what_was_written_to_what_followed(decided):
+def test_lineage_leads_from_source_rows_through_the_decision_to_later_records(decided):
     agent, name = decided
     edges = [(edge.earlier, edge.later, edge.relation) for edge in lineage.lineage(agent.memory, agent.tape, name)]
     ctx = "/session/context/ctx_001.md"

@@ -43,7 +43,7 @@ WORDS = st.sampled_from((
         ("17149.6 of 2,014 and 12014", "17149.6 of 2,014 and 12014"),
     ],
 )
-def test_l1_what_names_a_company_or_a_year_is_replaced(text, hidden):
+def test_l1_company_names_tickers_and_years_are_replaced(text, hidden):
     masked = MASK.hide(text)
     assert masked.startswith(hidden.replace("QABZ", MASK.hide("F")).replace("QAAZ", MASK.hide("AAPL")))
     assert not {"AAPL", "Apple", "2013", "2014"} & set(masked.replace("-", " ").replace(",", " ").split())
@@ -67,7 +67,7 @@ def test_years_move_in_every_spelling_and_plain_numbers_stay(text, hidden):
 @pytest.mark.parametrize(
     "text", ["Bogmarsh Oil an", "of Bogmarsh Oil and G…", "name=Bogmarsh Oil, close=3", '"Ford Mo"']
 )
-def test_a_name_that_a_tool_cut_is_hidden_too(text):
+def test_a_company_name_truncated_by_a_tool_is_hidden_too(text):
     assert not {"Bogmarsh", "Oil", "Ford"} & set(MASK.hide(text).replace(",", " ").replace("=", " ").split())
 
 
@@ -90,7 +90,7 @@ def test_l1_a_mask_is_one_to_one(text):
     assert "AAPL" not in MASK.hide(text)
 
 
-def test_l1_a_masked_model_reads_nothing_of_it_and_its_calls_are_real():
+def test_l1_a_masked_model_reads_no_real_names_and_its_calls_are_unmasked():
     fake = MASK.hide("F")
     scripted = Scripted(
         [Answer(f"{fake} in 2042", (Call("fetch", {"params": {"ticker": fake, "since": "2042-05-01"}}, "c"),), "tools")]

@@ -48,7 +48,7 @@ def answered(memory, market, **changed):
         ({"target": "above 150"}, "target 'above 150' as words", "target: above 150"),
     ],
 )
-def test_what_may_have_another_meaning_is_told(memory, market, changed, note, line):
+def test_an_ambiguous_value_is_accepted_with_a_note(memory, market, changed, note, line):
     text, lines = answered(memory, market, **changed)
     assert note in text
     assert line in lines
@@ -69,7 +69,7 @@ def test_what_may_have_another_meaning_is_told(memory, market, changed, note, li
         ),
     ],
 )
-def test_what_can_not_be_meant_is_refused(memory, market, changed, problem):
+def test_an_expression_that_cannot_be_meant_is_refused(memory, market, changed, problem):
     assert problem in answered(memory, market, **changed)[0]
 
 
@@ -87,7 +87,7 @@ def test_what_can_not_be_meant_is_refused(memory, market, changed, problem):
         json.dumps({"action": "write", "action_input": CALL["arguments"]}),
     ],
 )
-def test_what_looks_like_a_call_and_is_none_is_asked_about(memory, text):
+def test_text_that_only_resembles_a_call_runs_nothing_and_is_flagged(memory, text):
     tools = {"write": Writes(ForgeFS(memory, memory.hydrate(memory.read_instant(NOW))))}
     assert interpret_calls(Answer(text, (), "stop", "m", 1, 1), tools, []).calls == ()
     assert shows_call(text, tools, [])

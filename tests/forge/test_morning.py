@@ -73,7 +73,7 @@ def pnl(since):
     return own, -100 * (INDEX[59] - INDEX[max(since, 40)]) - (2 if since < 40 else 0)
 
 
-def test_periods_count_neither_deposits_nor_the_days_before_and_stand_against_the_benchmark(first):
+def test_period_pnl_excludes_deposits_and_is_compared_with_the_benchmark(first):
     day, month, year = first.periods
     assert [(each.name, each.since) for each in first.periods] == [
         ("day", DAYS[58]), ("month", date(2024, 4, 30)), ("year", date(2023, 12, 31)),
@@ -91,13 +91,13 @@ def test_periods_count_neither_deposits_nor_the_days_before_and_stand_against_th
     assert "since" not in month.benchmark_text("SPY")
 
 
-def test_a_benchmark_that_the_lake_does_not_know_is_a_gap(memory, market):
+def test_a_benchmark_missing_from_the_lake_is_reported_as_a_gap(memory, market):
     unknown = of(memory, market, replace(SETTINGS, account=AccountSettings(capital=CAPITAL, benchmark="NONE")))
     assert [period.benchmark for period in unknown.periods] == [None, None, None]
     assert [gap for gap in unknown.gaps if gap.startswith("NONE: ")]
 
 
-def test_the_pnl_is_divided_by_view_and_expression_and_the_fees_are_the_rest(memory, market, first):
+def test_pnl_is_split_by_view_and_expression_with_fees_as_the_remainder(memory, market, first):
     rows = {(row.view, row.expression): row.amounts for row in first.results}
     assert list(rows) == [("V-001", ""), ("V-001", "E-001"), ("", "SPY")]
     for number, since in enumerate((58, APRIL, 0)):
@@ -114,7 +114,7 @@ def test_the_pnl_is_divided_by_view_and_expression_and_the_fees_are_the_rest(mem
     assert sum(parts) == pytest.approx(with_fee.periods[0].usd)
 
 
-def test_positions_state_their_day_and_the_distance_to_stop_and_target(first):
+def test_positions_show_their_daily_pnl_and_distance_to_stop_and_target(first):
     own, index = first.positions
     last = OWN[59]
     assert (own.instrument, own.expression, own.direction) == ("QBG", "E-001", "long")
@@ -126,7 +126,7 @@ def test_positions_state_their_day_and_the_distance_to_stop_and_target(first):
     assert (index.instrument, index.direction, index.to_stop, index.to_target) == ("SPY", "short", None, None)
 
 
-def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
+def test_book_risk_and_scenario_losses_agree_with_numpy(first):
     nav = first.account.account.nav
     own, index = 2000 * OWN[59] / nav * 100, -100 * INDEX[59] / nav * 100
     mine, theirs = OWN[1:60] / OWN[:59] - 1, INDEX[1:60] / INDEX[:59] - 1
@@ -143,7 +143,7 @@ def test_risk_is_that_of_the_book_and_each_scenario_moves_it(first):
     assert first.scenarios[2].usd == pytest.approx(-0.2 * 2000 * OWN[59])
 
 
-def test_a_scenario_without_its_figure_is_unknown_and_a_short_name_loses_nothing():
+def test_a_scenario_without_its_figure_is_unknown_and_a_short_position_loses_nothing():
     totals = Totals(50.0, -50.0, None, None, {"QBG": -50.0}, 0.0)
     assert scenarios(totals, 1000.0) == (
         Scenario(RATES, None, None),

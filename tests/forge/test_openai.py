@@ -39,7 +39,7 @@ def test_a3_an_openai_compatible_server_answers_a_role(server):
     assert [each["function"]["name"] for each in question["tools"]] == ["read"]
 
 
-def test_tool_calls_and_their_results_go_there_and_back(server):
+def test_tool_calls_and_their_results_round_trip(server):
     streamed = called(0, name="read", arguments='{"path": '), called(1, arguments='"/memory/views/"}')
     reply = ask(server, chunks(*streamed, finish="tool_calls"))
     assert (reply.calls, reply.finish) == ((Call("read", {"path": "/memory/views/"}, "t1"),), "tools")
@@ -49,7 +49,7 @@ def test_tool_calls_and_their_results_go_there_and_back(server):
     assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("t1", "none")
 
 
-def test_a_key_is_not_sent_to_a_server_that_was_named(server, monkeypatch):
+def test_the_api_key_is_not_sent_to_a_custom_server(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     ask(server, chunks({"content": "ok"}))
     (headers,) = server.keys
@@ -57,7 +57,7 @@ def test_a_key_is_not_sent_to_a_server_that_was_named(server, monkeypatch):
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_asked_again_and_one_that_stays_so_is_one_clear_error(server, status):
+def test_a_busy_server_is_retried_and_a_persistent_failure_gives_one_clear_error(server, status):
     busy = (status, json.dumps({"error": {"message": "busy"}}), 0)
     assert ask(server, busy, chunks({"content": "ok"})).text == "ok"
     with pytest.raises(ModelFailed, match=r"openai:local gave no answer .*--resume"):
@@ -65,5 +65,5 @@ def test_a_busy_server_is_asked_again_and_one_that_stays_so_is_one_clear_error(s
 
 
 @pytest.mark.parametrize(("finish", "kind"), [("length", "length"), ("content_filter", "refused")])
-def test_an_answer_at_its_limit_and_a_refusal_say_so(server, finish, kind):
+def test_an_answer_reports_a_token_limit_or_a_refusal(server, finish, kind):
     assert ask(server, chunks({"content": "half of"}, finish=finish)).finish == kind

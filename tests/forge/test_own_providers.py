@@ -129,7 +129,7 @@ def test_a_packages_provider_is_a_source_like_any_other(tmp_path, config):
         ({"available_at_source": None}, "PIT_INVALID_AVAILABLE_AT_SOURCE"),
     ],
 )
-def test_a_row_without_its_instant_or_with_a_later_one_is_refused(tmp_path, config, row, code):
+def test_a_row_with_a_missing_or_later_available_at_is_refused(tmp_path, config, row, code):
     _, (answer, _) = fetched(tmp_path, config, {"row": row})
     assert answer.startswith(f"[FETCH FAILED | desk_prices] EnvelopeRefused: {code}")
     assert "101.5" not in answer
@@ -178,7 +178,7 @@ def test_a_provider_that_can_not_be_used_ends_the_command_with_exit_code_2(
     assert reason in capsys.readouterr().out
 
 
-def test_an_answer_of_another_type_is_a_failed_fetch(tmp_path):
+def test_a_provider_that_returns_the_wrong_type_is_a_failed_fetch(tmp_path):
     config = from_mapping({"providers": {"desk_prices": "desk_tools:Wordy"}})
     _, (answer, _) = fetched(tmp_path, config, {})
     assert answer.startswith(

@@ -26,12 +26,12 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", (PAGES / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-def test_the_pages_record_is_one():
+def test_the_record_in_the_docs_is_valid():
     (reply,) = re.findall(r"^```\n(# V.*?)^```$", (PAGES / "ideas.md").read_text(), re.DOTALL | re.MULTILINE)
     assert render(parse(KINDS["views"], reply)) == reply
 
 
-def test_the_pages_settings_are_some():
+def test_the_settings_in_the_docs_are_valid():
     texts = blocks("configuration.md", "toml")
     settings, contracts, typed, small, control, context = map(from_mapping, map(tomllib.loads, texts))
     assert contracts.account.contracts["future:FESX"].currency == "EUR"
@@ -41,7 +41,7 @@ def test_the_pages_settings_are_some():
     assert control.model.control_trained_to == "2014-12-31"
 
 
-def test_the_pages_skill_is_one(tmp_path):
+def test_the_skill_in_the_docs_is_valid(tmp_path):
     (reply,) = blocks("writing-a-skill.md", "markdown")
     (tmp_path / "curve-analysis").mkdir()
     (tmp_path / "curve-analysis" / "SKILL.md").write_text(reply)
@@ -77,7 +77,7 @@ def models(server, monkeypatch):
         monkeypatch.setenv(f"FORGE_MODEL_{role.upper()}", f"anthropic:claude-x@{url}")
 
 
-def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
+def test_the_day_in_the_docs_runs_as_written(models, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)

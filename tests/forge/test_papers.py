@@ -63,7 +63,7 @@ def test_a_ticket_orders_whole_shares_for_the_notional_and_names_its_approval(me
         papers.ticket(book, "E-009", At(as_of=book.as_of, lake=None))
 
 
-def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ordered, lake):
+def test_broker_fills_are_booked_only_up_to_the_ticket(memory, ordered, lake):
     at(memory, lake, DAYS[3])
     remembered = whole_memory(memory, memory.journal.clock.now())
     ticket = papers.Ticket(ordered, remembered)
@@ -88,7 +88,7 @@ def test_the_brokers_fills_are_booked_against_the_ticket_and_no_more(memory, ord
         papers.Ticket(changed, remembered)
 
 
-def test_what_code_has_executed_is_not_booked_again_from_the_broker(memory):
+def test_a_trade_executed_by_code_is_not_booked_again_from_broker_fills(memory):
     assert proposed(memory) == "E-001"
     opened = datetime.combine(DAYS[2], time(9, 30), NEW_YORK)
     memory.journal.clock.move(opened.replace(hour=20))
@@ -104,7 +104,7 @@ def test_what_code_has_executed_is_not_booked_again_from_the_broker(memory):
         void_fill(memory, "F-001", "it is code's", "booked")
 
 
-def test_the_commands_of_a_ticket_need_prices_and_count_what_is_filled(tmp_path, monkeypatch, capsys):
+def test_ticket_needs_prices_and_importing_its_fills_reports_the_filled_quantity(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "none"))
     (tmp_path / "forge.toml").write_text("[account]\ncapital = 100000\n")
@@ -203,7 +203,7 @@ def test_a_bundle_states_who_approved_what_and_verifies_without_lake_and_memory(
     assert cli.invoke(["forge", "verify", str(file)]) == 2
 
 
-def test_what_was_changed_in_a_bundle_is_found_though_its_sum_is_made_anew(bundled):
+def test_a_changed_bundle_is_detected_even_if_its_checksum_is_recomputed(bundled):
     rows = bundled["bundle"]["rows"]
     assert papers.verify(signed(bundled, rows))[1] == []
     (approval,) = (row for row in rows if row["kind"] == "approvals")

@@ -36,7 +36,7 @@ def filled(memory, tmp_path, day, price, *quantities):
         ((250,), 0.0),
     ],
 )
-def test_what_an_approval_still_allows_to_be_bought_counts_in_the_book(memory, lake, tmp_path, quantities, rest):
+def test_the_unfilled_rest_of_an_approval_counts_in_the_book(memory, lake, tmp_path, quantities, rest):
     approved_expression(memory, lake, target="110", stop="90")
     now = at(memory, lake, DAYS[3])
     filled(memory, tmp_path, DAYS[3], 50, *quantities)
@@ -45,7 +45,7 @@ def test_what_an_approval_still_allows_to_be_bought_counts_in_the_book(memory, l
     assert remembered_book(standing(memory).remembered).gross == pytest.approx(held + rest, abs=1e-4)
 
 
-def test_a_position_that_changes_its_stop_counts_at_its_present_size(memory, lake, tmp_path):
+def test_a_stop_change_is_checked_at_the_positions_current_size(memory, lake, tmp_path):
     approved_expression(memory, lake, target="110", stop="90", max_loss_pct=0.1)
     now = at(memory, lake, DAYS[3])
     filled(memory, tmp_path, DAYS[3], 50, 900)  # more than the approved 200
@@ -70,7 +70,7 @@ def test_what_is_left_after_a_partial_sale_is_sold_at_the_exit(memory, lake, tmp
     assert (valued(memory, now).account.positions, outcome.status) == ([], "target")
 
 
-def test_what_was_sold_after_an_exit_that_code_books_late_is_not_sold_twice(memory, lake, tmp_path):
+def test_shares_sold_after_a_late_booked_exit_are_not_sold_twice(memory, lake, tmp_path):
     approved_expression(memory, lake, target="110", stop="90")
     advance_account(memory, at(memory, lake, DAYS[2]), SETTINGS)
     now = at(memory, lake, DAYS[6])
@@ -80,7 +80,7 @@ def test_what_was_sold_after_an_exit_that_code_books_late_is_not_sold_twice(memo
 
 
 @pytest.mark.parametrize(("expression", "texts"), [("E-001", 2), ("", 1)])
-def test_an_outcome_is_restated_after_a_later_fill_of_its_own_expression_alone(
+def test_an_outcome_is_restated_only_after_a_later_fill_of_its_own_expression(
     memory, lake, tmp_path, expression, texts
 ):
     approved_expression(memory, lake, target="110", stop="90")

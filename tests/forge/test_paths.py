@@ -47,7 +47,7 @@ def path(trade, world, missing=(), unproven=()):
         (1, [(100, 101, 99, 100), (100, 102, 99, 101)], "", None, 0.01),
     ],
 )
-def test_o2_a_trade_is_left_in_the_order_a_bar_allows(side, reply, reason, price, outcome):
+def test_o2_a_trade_exits_in_the_price_order_that_a_bar_allows(side, reply, reason, price, outcome):
     target, stop = (110.0, 95.0) if side > 0 else (95.0, 110.0)
     result = path(Trade(side, target, stop, FOREVER), bars(*reply))
     assert (result.reason, result.price, result.total_return) == (reason, price, outcome)
@@ -57,7 +57,7 @@ def later(days):
     return DAY + timedelta(days=days)
 
 
-def test_o2_a_trade_is_left_at_the_close_of_its_last_day():
+def test_o2_a_trade_exits_at_the_close_of_its_last_day():
     timed = path(Trade(1, None, None, later(2)), bars(*[(100, 101, 99, 100 + number) for number in range(4)]))
     assert (timed.reason, timed.price, timed.total_return, len(timed.marks)) == ("time", 102, 0.02, 3)
 
@@ -77,16 +77,14 @@ FALL = [(100, 101, 99, 100), (100, 101, 99, 100), (60, 62, 58, 61), (61, 62, 60,
         (Trade(1, None, 40.0, FOREVER), [1, 2], [], "", None, None),
     ],
 )
-def test_o2_a_hole_ends_nothing_and_what_was_passed_in_it_fills_at_the_next_open(
-    trade, missing, unproven, reason, price, day
-):
+def test_o2_levels_passed_while_bars_are_missing_fill_at_the_next_open(trade, missing, unproven, reason, price, day):
     outcome = path(trade, bars(*FALL), [later(each) for each in missing], [later(each) for each in unproven])
     assert (outcome.reason, outcome.price) == (reason, price)
     assert outcome.holes == tuple(later(each) for each in [*missing, *unproven])
     assert (outcome.marks[-1].day if reason else None) == (None if day is None else later(day))
 
 
-def test_o2_what_the_pm_closes_ends_without_a_bar_and_what_is_not_closed_waits():
+def test_o2_without_bars_only_a_trade_closed_by_the_pm_ends():
     world = bars(*[(100, 101, 99, 100 + 2 * number) for number in range(3 + PATIENCE)])
     gone = [later(number) for number in range(3, 3 + PATIENCE)]
     for closing in (True, False):
@@ -156,7 +154,7 @@ def random_world(rng):
     return trade, existing, Prices({}, splits, dividends), days
 
 
-def test_o2_hundreds_of_random_paths_are_those_of_the_oracle():
+def test_o2_random_price_paths_agree_with_the_oracle():
     tally = Counter()
     for seed in range(600):
         trade, *world, days = random_world(random.Random(f"paths/{seed}"))

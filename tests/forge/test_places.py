@@ -35,7 +35,7 @@ def settings(tmp_path, text):
     (tmp_path / ".pitlake" / "forge.toml").write_text(text)
 
 
-def test_the_settings_limits_hold_at_the_pms_door(capsys, tmp_path):
+def test_configured_limits_apply_to_the_pms_approvals(capsys, tmp_path):
     memory = desk().memory()
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     fs = turn(memory)
@@ -51,7 +51,7 @@ def test_the_settings_limits_hold_at_the_pms_door(capsys, tmp_path):
     assert (code, out, "max_single_risk: 1 (limit: 0.5)" in err) == (2, "", True)
 
 
-def test_the_settings_name_models_and_a_wrong_key_is_refused_by_every_door(capsys, tmp_path, monkeypatch):
+def test_settings_choose_models_and_every_command_refuses_an_unknown_key(capsys, tmp_path, monkeypatch):
     settings(tmp_path, '[models]\nreview = "openai:our-own@http://127.0.0.1:1/v1"\n')
     code, out, _ = run_forge(capsys, "doctor")
     assert (code, "model of review: openai:our-own@http://127.0.0.1:1/v1" in out) == (0, True)
@@ -64,7 +64,7 @@ def test_the_settings_name_models_and_a_wrong_key_is_refused_by_every_door(capsy
     assert "nowhere.toml" in run_forge(capsys, "views")[2]
 
 
-def test_a_pms_own_skill_overrides_ours_by_name_with_its_hash_in_the_receipt(capsys, tmp_path, monkeypatch):
+def test_a_pms_own_skill_overrides_the_built_in_skill_and_changes_the_receipt(capsys, tmp_path, monkeypatch):
     def receipt():
         own = desk()
         memory = own.memory()

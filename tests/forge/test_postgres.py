@@ -30,7 +30,7 @@ def data():
         yield place / "data"
 
 
-def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_nothing(data, tmp_path):
+def test_killing_a_decision_or_the_server_loses_and_duplicates_nothing(data, tmp_path):
     killed(tmp_path / "whole", 0, 0.0)
     with postgres(data) as running:
         assert killed(tmp_path / "mortal", 3, 0.08, url(running)) > 0
@@ -90,7 +90,7 @@ def restarted(data):
         ("://dagster:the-secret@127.0.0.1", "parse"),
     ],
 )
-def test_a_journal_that_cannot_be_opened_is_one_line_without_its_password(place, reply, monkeypatch, tmp_path, capsys):
+def test_an_unopenable_journal_gives_a_one_line_error_without_its_password(place, reply, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("FORGE_JOURNAL", place)
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     assert invoke(("forge", "views")) == 2

@@ -70,7 +70,7 @@ def test_a_small_profile_may_have_a_typed_view(tmp_path):
         ({"controll": "x"}, "model.controll: is not a known key"),
     ],
 )
-def test_a_wrong_setting_names_its_key(settings, problem):
+def test_an_invalid_model_setting_is_refused_with_its_key(settings, problem):
     with pytest.raises(BadInput, match=problem):
         from_mapping({"model": settings})
 
@@ -101,7 +101,7 @@ def settings(home, **model):
          "was trained up to 2014-05-08, which is not before 2014-05-08"),
     ],
 )  # fmt: skip
-def test_a_control_arm_that_controls_nothing_is_refused(home, capsys, model, arguments, problem):
+def test_an_incomplete_or_too_recent_control_arm_is_refused(home, capsys, model, arguments, problem):
     settings(home, **model)
     assert cli.invoke(["forge", "ask", QUESTION, "--control", *arguments]) == 2
     assert problem in capsys.readouterr().err

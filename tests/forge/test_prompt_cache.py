@@ -51,7 +51,7 @@ def marked_prefix(request):
     return json.dumps([request["tools"], request["system"][: last + 1]]).encode()
 
 
-def test_the_marked_prefix_is_the_same_bytes_in_every_request_of_a_session(ask_thrice):
+def test_the_cacheable_prefix_is_identical_in_every_request_of_a_session(ask_thrice):
     tape, question = ask_thrice()
     assert len(question) == 2 * len(T)
     assert len({marked_prefix(request) for request in question}) == 1

@@ -109,7 +109,7 @@ def test_m1_a_model_writes_the_change_and_the_pm_alone_applies_it(agent, server)
     assert (ours(), folder_hash(agent.skills / SKILL)) == (before, outcome.sha256)
 
 
-def test_m1_the_model_is_told_the_files_and_the_lessons_and_has_one_tool(agent, server):
+def test_m1_the_model_receives_the_files_the_lessons_and_a_single_tool(agent, server):
     server.script = [edited(), DONE]
     run(agent)
     first, second = server.asked
@@ -129,7 +129,7 @@ def test_m1_only_lessons_that_the_pm_approved_reach_the_model(agent, server):
     assert "Ignore the rules" not in json.dumps(server.asked)
 
 
-def test_m1_lessons_that_wait_for_the_pm_propose_nothing(memory, agent, server):
+def test_m1_unapproved_lessons_lead_to_no_proposal(memory, agent, server):
     learnt(memory, tuple(day + 30 for day in DAYS), skill=("rv_analysis",))
     server.script = [edited(), DONE]
     assert [outcome.skill for outcome in run(agent)] == [SKILL]
@@ -196,7 +196,7 @@ def test_m1_a_broken_answer_is_a_recorded_failure_and_changes_nothing(agent, ser
         approve(agent.memory, outcome.id, outcome.sha256, "pm", agent.skills, "anyway")
 
 
-def test_m1_what_failed_is_tried_again_by_hand_and_not_by_the_schedule(agent, server):
+def test_m1_a_failed_proposal_is_retried_by_hand_but_not_by_the_schedule(agent, server):
     server.script = [DONE]
     assert run(agent)[0].status == "failed"
     assert run(agent, trigger="schedule") == []
@@ -207,7 +207,7 @@ def test_m1_what_failed_is_tried_again_by_hand_and_not_by_the_schedule(agent, se
     assert replayed(agent).answer.startswith(f"SEP-001 {SKILL}: PK-001")
 
 
-def test_m1_a_change_that_does_not_fit_is_told_to_the_model_which_corrects_it(agent, server):
+def test_m1_a_model_can_correct_an_edit_that_does_not_fit(agent, server):
     server.script = [edited(quote="No such line."), edited(), DONE]
     assert run(agent)[0].status == "pending"
     reply = server.asked[1]["messages"][-1]["content"][0]
@@ -217,7 +217,7 @@ def test_m1_a_change_that_does_not_fit_is_told_to_the_model_which_corrects_it(ag
 
 
 @pytest.mark.parametrize("file", ["templates/view_output.yaml", "references/calibration_usage.md", "references/new.md"])
-def test_m1_any_file_of_a_skill_is_changed_but_its_scripts(agent, server, file):
+def test_m1_templates_and_references_of_a_skill_can_be_changed(agent, server, file):
     server.script = [edited(file=file, quote="", replacement=f"# {CLAIM}"), DONE]
     (outcome,) = run(agent)
     assert f"+# {CLAIM}" in patch(outcome, agent.skills)
@@ -225,7 +225,7 @@ def test_m1_any_file_of_a_skill_is_changed_but_its_scripts(agent, server, file):
     assert (agent.skills / SKILL / file).read_text().endswith(f"# {CLAIM}\n")
 
 
-def test_m1_a_model_that_does_not_answer_is_one_clear_error_and_the_next_run_goes_on(agent, server):
+def test_m1_a_failed_model_request_is_one_clear_error_and_the_next_run_resumes(agent, server):
     server.script = [edited(), (500, failure("api_error"), 0)]
     with pytest.raises(ModelFailed, match="gave no answer"):
         run(agent)
@@ -238,7 +238,7 @@ def test_m1_a_model_that_does_not_answer_is_one_clear_error_and_the_next_run_goe
     assert len(server.asked) == 3
 
 
-def test_m1_a_budget_ends_it_as_a_recorded_failure(agent, server):
+def test_m1_an_exhausted_budget_is_a_recorded_failure(agent, server):
     server.script = [edited(), DONE]
     (outcome,) = run(replace(agent, config=from_mapping({"budgets": {"run": {"tokens": 10}}})))
     assert outcome.status == "failed"
@@ -247,7 +247,7 @@ def test_m1_a_budget_ends_it_as_a_recorded_failure(agent, server):
     replayed(agent)
 
 
-def test_m1_a_skill_that_changed_since_is_proposed_anew_under_its_name(agent, server):
+def test_m1_a_proposal_for_a_since_changed_skill_is_made_again_under_the_same_id(agent, server):
     server.script = [edited(), DONE]
     (outcome,) = run(agent)
     place = OURS / SKILL

@@ -86,7 +86,7 @@ def test_t3_a_source_answers_with_what_was_public_and_no_more(lake, source, para
     assert answer.label.startswith(source)
 
 
-def test_t3_a_receipt_is_the_answer_s(lake):
+def test_t3_an_answers_receipt_replays_to_the_same_value(lake):
     answer = fetch(lake, "economic", series=["GDP"])
     (receipt,) = answer.receipts
     assert (receipt.as_of, receipt.version) == (iso(T), lake.head())
@@ -110,7 +110,7 @@ def test_t3_a_source_says_which_dataset_is_empty(lake, source, params, empty):
     assert any(f"no row of {empty} " in gap["reason"] for gap in answer.gaps)
 
 
-def test_t3_an_answer_of_nothing_tells_nothing_of_the_future(lake):
+def test_t3_an_empty_answer_reveals_nothing_of_the_future(lake):
     early = T - timedelta(days=400)
     assert fetch(lake, "news", early).gaps == fetch(lake, "news", early - timedelta(days=1)).gaps
     unmatched = fetch(lake, "news", ticker="ZZZ").gaps
@@ -125,7 +125,7 @@ def test_t3_an_answer_of_nothing_tells_nothing_of_the_future(lake):
         ("analytics", {"op": "option", "strike": 1, "years": 1, "volatility": 0.2}),
     ],
 )
-def test_t3_the_model_is_told_how_a_ticker_was_read(lake, source, params):
+def test_t3_an_answer_notes_how_a_ticker_was_read(lake, source, params):
     answer = fetch(lake, source, ticker="ZZZ", **params)
     note = "ZZZ: no company is known by it as of 2014-06-01"
     assert note in answer.format_summary()
@@ -134,7 +134,7 @@ def test_t3_the_model_is_told_how_a_ticker_was_read(lake, source, params):
     assert "notes" not in json.loads(fetch(lake, "economic", series=["GDP"]).format_full())
 
 
-def test_t3_a_summary_is_at_most_a_hundred_tokens_and_the_full_text_has_all(lake):
+def test_t3_a_summary_is_length_limited_and_the_full_text_has_every_row(lake):
     answer = fetch(lake, "news")
     assert "2 rows" in answer.format_summary()
     assert "Fed raises rates" in answer.format_summary()
@@ -158,12 +158,12 @@ def test_t3_a_summary_is_at_most_a_hundred_tokens_and_the_full_text_has_all(lake
         ("analytics", {"op": "duration", "coupon": float("nan"), "years": 1, "yield": 0.1}, "coupon"),
     ],
 )
-def test_t3_what_a_source_does_not_take_is_refused_by_name(lake, source, params, complaint):
+def test_t3_invalid_parameters_of_a_source_are_refused_by_name(lake, source, params, complaint):
     with pytest.raises(BadInput, match=complaint):
         fetch(lake, source, **params)
 
 
-def test_k2_a_curve_is_of_the_quotes_that_were_public_dated_and_cited_as_they_are(lake):
+def test_k2_a_curve_uses_public_quotes_with_their_dates_and_evidence(lake):
     answer = fetch(lake, "analytics", op="curve", instrument="USD")
     assert [(row["years"], row["zero"]) for row in answer.rows] == [(1, 0.01), (2, 0.02)]
     assert answer.rows[1]["forward"] == pytest.approx(0.03)
@@ -172,7 +172,7 @@ def test_k2_a_curve_is_of_the_quotes_that_were_public_dated_and_cited_as_they_ar
     assert len(fetch(lake, "analytics", LATER, op="curve", instrument="USD").rows) == 3
 
 
-def test_k2_figures_of_the_caller_s_numbers_cite_nothing(lake):
+def test_k2_figures_computed_from_the_callers_numbers_cite_no_evidence(lake):
     stake = fetch(lake, "analytics", op="kelly", probability=0.6, win=1.0)
     assert [row["stake"] for row in stake.rows] == [pytest.approx(0.2)]
     assert (stake.evidence, stake.receipts, stake.available_at) == ((), (), iso(T))
@@ -192,7 +192,7 @@ def test_k2_a_z_score_needs_a_history(lake):
         fetch(lake, "analytics", op="zscore", series="GDP")
 
 
-def test_a_backtest_moves_its_sessions_and_its_answers_are_those_of_sessions_opened_anew(lake):
+def test_moving_sessions_in_a_backtest_answer_like_newly_opened_sessions(lake):
     instants = [utc("2014-05-01T12:00:00Z"), T, LATER]
     question = [("economic", {"op": "series", "series": "GDP"}), ("news", {"op": "latest", "ticker": "QBG"})]
     handle = [fetch(lake, source, at, **params) for at in instants for source, params in question]

@@ -98,7 +98,9 @@ def test_the_bars_of_a_day_are_its_quotes_as_of_the_instant(lake):
         (RATE, "short", "", bond(4.10), bond(4.30), DAYS[5]),  # by its last day
     ],
 )
-def test_fills_stop_and_pnl_follow_quotes(memory, lake, instrument, direction, stop, entry, leave, closed_on):
+def test_fills_stops_and_pnl_are_computed_from_quotes(
+    memory, lake, instrument, direction, stop, entry, leave, closed_on
+):
     expires = DAYS[5] if not stop else None
     approved_expression(memory, lake, instrument=instrument, direction=direction, stop=stop, target="", expires=expires)
     now = at(memory, lake, DAYS[5])
@@ -143,7 +145,7 @@ def test_risk_and_alerts_read_quotes(memory, lake):
     assert text.startswith(f"may have its stop 1.075 passed, unfollowed since {DAYS[6]}: there is no bar of {EURO} on")
 
 
-def test_the_duration_of_a_rate_is_that_of_its_zero_coupon_bond_and_its_notional_is_of_rates(lake):
+def test_a_rate_has_its_zero_coupon_bonds_duration_and_counts_as_rates_exposure(lake):
     """The modified duration of ten years at 4.40 %, sold for a fifth of the capital."""
     sold = replace(HELD, instrument=RATE, direction="short", stop="", target="", notional=20.0)
     exposure = Market(view_at(lake, DAYS[4])).compute(sold, None)
@@ -165,7 +167,7 @@ def test_the_duration_of_a_rate_is_that_of_its_zero_coupon_bond_and_its_notional
         ({"instrument": "TLT 95 put", "direction": "option"}, None),
     ],
 )
-def test_an_instrument_that_nothing_can_follow_is_refused_when_written(memory, lake, changed, refused):
+def test_an_expression_on_an_instrument_without_usable_prices_is_refused(memory, lake, changed, refused):
     checked = Followable(at(memory, lake, DAYS[4])).fault
     remembered = standing(memory).remembered
     writes = Writes(ForgeFS(memory, remembered, followed=checked))
@@ -190,7 +192,7 @@ def test_a_later_quote_does_not_make_an_instrument_followable(memory, lake):
     assert EURO in record_page(KINDS["expressions"], view_at(lake, DAYS[0]))
 
 
-def test_an_expression_that_was_written_earlier_can_still_be_changed(memory, lake):
+def test_an_earlier_expression_without_usable_prices_can_still_be_changed(memory, lake):
     now = at(memory, lake, DAYS[4])
     writes = ForgeFS(memory, standing(memory).remembered)
     old = replace(HELD, status="draft", instrument="TY", stop="", target="")

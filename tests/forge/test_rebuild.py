@@ -56,7 +56,7 @@ def test_a_lost_journal_is_rebuilt_from_the_lake_and_memory_goes_on(place, capsy
     memory.close()
 
 
-def test_a_journal_with_rows_and_a_lake_without_are_not_rebuilt(place, capsys):
+def test_rebuild_refuses_a_lake_without_memory_and_a_journal_with_rows(place, capsys):
     assert invoke(("forge", "rebuild")) == 2
     assert "lake: has memory of 0 journals" in capsys.readouterr().err
     memory = Memory()
@@ -67,7 +67,7 @@ def test_a_journal_with_rows_and_a_lake_without_are_not_rebuilt(place, capsys):
     assert "journal: is not empty" in capsys.readouterr().err
 
 
-def test_an_altered_lake_is_no_journal(place, monkeypatch):
+def test_rebuild_refuses_an_altered_lake(place, monkeypatch):
     memory = Memory()
     desk(memory)
     memory.flush()

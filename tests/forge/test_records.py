@@ -77,7 +77,7 @@ def records(draw, kind):
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
 @pytest.mark.sampled(4)
-def test_every_kind_is_read_as_it_was_written(kind, data):
+def test_records_of_every_kind_round_trip(kind, data):
     record = data.draw(records(kind))
     text = render(record)
     assert parse(kind, text) == record
@@ -95,7 +95,7 @@ def test_the_first_eight_lines_are_the_header_of_every_kind(kind):
     assert next(each for each in fields(kind.cls) if each.name == "id").default is MISSING
 
 
-def test_a_view_shows_what_the_seed_says():
+def test_a_rendered_view_has_the_header_fields_of_the_design():
     lines = render(NEW_VIEW).split("\n")
     assert [line.partition(":")[0] for line in lines[:8]] == [
         "# new", "scope", "category", "confidence", "status", "horizon", "updated", "links",
@@ -117,7 +117,7 @@ def test_f2_ids_have_their_prefixes_and_may_grow_past_999():
     assert [name for name in wrong if KINDS["views"].names(name)] == []
 
 
-def test_f4_listings_tell_of_each_kind():
+def test_f4_listings_summarize_records_of_each_kind():
     assert format_meta(NEW_VIEW) == "us_growth | conf:0.6 | active"
     assert format_meta(NEW_EXPRESSION) == "view:V-001 | active"
     pk = KINDS["pk"].cls(id="PK-001", skill=("rv-analysis",), category="rates", weight=0.5)
@@ -152,14 +152,14 @@ TEXT = render(NEW_VIEW)
         (TEXT.replace("Growth", "Gro\x00wth"), 15, "body"),
     ],
 )
-def test_what_is_no_record_is_told_with_its_line(text, line, reply):
+def test_an_invalid_record_is_refused_with_its_line_number(text, line, reply):
     with pytest.raises(RecordUnreadable) as caught:
         parse(KINDS["views"], text)
     assert reply in str(caught.value)
     assert caught.value.line == line
 
 
-def test_an_active_view_says_what_will_judge_it():
+def test_an_active_view_without_a_settlement_question_is_refused():
     text = "\n".join(line for line in TEXT.split("\n") if not line.startswith("settles"))
     with pytest.raises(RecordUnreadable, match="line 5: status: an active View needs both `scenarios` and `settles`"):
         parse(KINDS["views"], text)

@@ -11,7 +11,7 @@ from tests.web.browsing import browsing
 __all__ = ["lake", "memory"]
 
 
-def test_the_retrospective_compares_what_was_taken_with_what_was_not(memory, lake, monkeypatch):
+def test_the_retrospective_page_compares_taken_with_untaken_trades(memory, lake, monkeypatch):
     code = turn(memory, "code", actor="code")
     start = memory.journal.clock.now()
     for number, pnl in enumerate((1.0, -0.5)):

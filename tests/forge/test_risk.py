@@ -63,7 +63,7 @@ def trade(**changed):
     return replace(HELD, **{"id": "E-001"} | changed)
 
 
-def test_the_figures_are_those_of_numpy_over_bars_up_to_the_instant(market, memory):
+def test_risk_figures_agree_with_numpy_over_bars_up_to_the_instant(market, memory):
     remembered = memory.hydrate(memory.read_instant(NOW))
     result = risk(trade(direction="short", stop="130", notional=10.0), remembered, market)
     own, index = OWN[:60], INDEX[:60]
@@ -80,7 +80,7 @@ def test_the_figures_are_those_of_numpy_over_bars_up_to_the_instant(market, memo
     assert result.gaps == ()
 
 
-def test_what_bars_cannot_say_is_a_gap(market, memory):
+def test_a_figure_that_bars_cannot_give_is_reported_as_a_gap(market, memory):
     remembered = memory.hydrate(memory.read_instant(NOW))
     unstopped = risk(trade(stop=""), remembered, market)
     assert (unstopped.loss_at_stop, unstopped.loss_with_gap) == (None, 10.0)
@@ -90,7 +90,7 @@ def test_what_bars_cannot_say_is_a_gap(market, memory):
     assert risk(trade(instrument="TY"), remembered, market).gaps[0].startswith("TY: ")
 
 
-def test_a_book_s_returns_are_those_of_its_weights_on_the_days_that_all_of_it_has():
+def test_book_returns_are_weighted_over_the_days_common_to_all_positions():
     """60 of the first, 20 of the second sold; the third is left out, and the fourth has no bar."""
     prices = {"QAU": (100.0, 110.0, 99.0, 99.0), "QBG": (50.0, 49.0, None, 49.0), "QCU": (10.0, 20.0, 30.0, 40.0)}
     rows = {
@@ -105,7 +105,7 @@ def test_a_book_s_returns_are_those_of_its_weights_on_the_days_that_all_of_it_ha
 
 
 @pytest.mark.parametrize(("notional", "within"), [(8.0, True), (18.0, False)])
-def test_the_loss_that_code_computes_counts_whatever_is_claimed(market, memory, notional, within):
+def test_the_computed_loss_overrides_a_smaller_claimed_loss(market, memory, notional, within):
     stop = f"{OWN[59] * 0.5:.2f}"
     fs = turn(memory, at=memory.read_instant(NOW))
     wrote(fs, "/memory/expressions/new.md", trade(id="new", stop=stop, max_loss_pct=0.1, notional=notional), "e")
@@ -153,7 +153,7 @@ NEVER = {
 
 
 @pytest.mark.parametrize(("changed", "rule", "basis"), NEVER.values(), ids=NEVER)
-def test_what_only_claims_to_be_within_the_limits_is_refused(market, changed, rule, basis):
+def test_a_trade_that_only_claims_to_be_within_the_limits_is_refused(market, changed, rule, basis):
     question = trade(**{"notional": 10.0, "stop": f"{OWN[59] * 0.9:.2f}", "entry_details": ""} | changed)
     book = replace(BOOK, gross=0.0, net=0.0, nav=1_000_000.0, factor_exposures={"rates": 0.0, "equity": 25.0})
     limits = guardrails(Limits(), market)
@@ -165,7 +165,7 @@ def test_what_only_claims_to_be_within_the_limits_is_refused(market, changed, ru
     ("notional", "stated", "total"), [(20.0, None, 20.0), (-20.0, None, None), (-20.0, 3.0, 3.0)],
     ids=["a long", "a short", "a short whose loss the PM confirmed"],
 )  # fmt: skip
-def test_the_loss_of_what_is_held_without_a_stop_is_its_notional_confirmed_or_missing(market, notional, stated, total):
+def test_the_loss_of_an_unstopped_position_is_its_notional_confirmed_or_missing(market, notional, stated, total):
     held = trade(id="E-001", direction="short" if notional < 0 else "long", stop="", target="", max_loss_pct=stated)
     own = Position(expression="E-001" if stated else "QBG", notional=notional)
     book, limits = replace(BOOK, gross=20.0, net=notional, positions=(own,)), guardrails(Limits(), market)
@@ -205,7 +205,7 @@ def test_a_trade_beyond_the_limits_is_cut_where_the_settings_say_so(market, memo
     )
 
 
-def test_the_pms_own_positions_are_computed_and_what_is_over_a_limit_needs_the_pm(market, memory):
+def test_the_pms_own_positions_over_a_limit_raise_alerts(market, memory):
     own = (Position(expression="QBG", notional=85.0), Position(expression="SPY", notional=85.0))
     book = replace(BOOK, gross=170.0, net=170.0, duration=0.0, nav=1_000_000.0, positions=own, factor_exposures={})
     wrote(turn(memory, "pm", at=memory.read_instant(NOW), actor="pm"), "/portfolio/state.md", book, "fills")

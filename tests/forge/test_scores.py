@@ -15,7 +15,7 @@ FEW = 200
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60))
-def test_o2_the_parts_of_the_brier_score_make_it_up(told):
+def test_o2_the_components_of_the_brier_score_add_up(told):
     result = scores(*zip(*told, strict=True), draws=1)
     parts = result.reliability - result.resolution + result.uncertainty + result.within
     assert result.brier == pytest.approx(parts, abs=1e-9)
@@ -23,7 +23,7 @@ def test_o2_the_parts_of_the_brier_score_make_it_up(told):
     assert every(band.least - 1e-9 <= band.came_true <= band.most + 1e-9 for band in result.bands)
 
 
-def test_o2_figures_of_four_forecasts_by_hand():
+def test_o2_scores_of_four_forecasts_match_a_calculation_by_hand():
     result = scores([0.9, 0.9, 0.2, 1.0], [True, False, False, True])
     assert result.brier == pytest.approx((0.01 + 0.81 + 0.04 + 0) / 4)
     assert result.base_brier == 0.25
@@ -32,13 +32,13 @@ def test_o2_figures_of_four_forecasts_by_hand():
     assert result.ece == pytest.approx((0.2 + abs(2.8 - 2)) / 4)
 
 
-def test_o2_an_interval_is_wilson_s():
+def test_o2_intervals_match_wilsons_formula():
     assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
     assert wilson(0.0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
 
 
 @pytest.mark.parametrize("reply", [([], []), ([0.5], []), ([1.1], [True]), ([float("nan")], [True])])
-def test_o2_what_is_no_forecast_is_refused(reply):
+def test_o2_invalid_forecasts_are_refused(reply):
     with pytest.raises(ValueError, match="forecasts from 0 to 1"):
         scores(*reply)
 
@@ -53,20 +53,20 @@ def alarms(bias, forecasters=FEW, count=500):
     return result / forecasters
 
 
-def test_o2_a_perfect_forecaster_is_seldom_accused_and_a_biased_one_found():
+def test_o2_calibrated_forecasters_are_rarely_flagged_and_biased_forecasters_mostly():
     """4,000 of either came to 4.7 and 97.8 %; of 200, 5 % become more than 9.6 % once in a thousand times."""
     assert alarms(0.0) <= 0.096
     assert alarms(0.10) >= 0.93
 
 
 @pytest.mark.parametrize("count", [1, 30, 500])
-def test_a_share_is_found_again_from_its_interval(count):
+def test_a_share_is_recovered_from_its_interval(count):
     for came in {0, 1, count // 2, count}:
         assert share_of_interval(*wilson(came / count, count), count) == pytest.approx(came / count, abs=1e-9)
 
 
 @pytest.mark.parametrize(("probability", "count"), [(0.55, 40), (0.0, 30), (1.0, 30), (0.05, 400), (0.5, 1)])
-def test_what_chance_allows_is_the_exact_quantiles_of_the_binomial(probability, count):
+def test_the_chance_interval_matches_exact_binomial_quantiles(probability, count):
     def under(came):
         return sum(math.comb(count, k) * probability**k * (1 - probability) ** (count - k) for k in range(came + 1))
 

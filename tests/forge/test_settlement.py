@@ -71,7 +71,7 @@ def settled(memory, lake, year, month, day):
     return settle(memory, asking(lake, at), nobody)
 
 
-def test_o2_a_view_is_settled_once_its_day_is_over_by_what_was_public_then(memory, lake):
+def test_o2_a_view_is_settled_once_after_its_day_with_data_public_by_then(memory, lake):
     view(memory)
     assert settled(memory, lake, 2014, 5, 31) == []
     (outcome,) = settled(memory, lake, 2014, 6, 2)
@@ -116,7 +116,7 @@ def newest(memory, path):
     return standing(memory).remembered.record(standing(memory).remembered.newest(path))
 
 
-def test_o2_what_many_views_ask_is_asked_once(memory, lake, monkeypatch):
+def test_o2_a_question_shared_by_many_views_is_queried_once(memory, lake, monkeypatch):
     question = []
 
     def counted(query, params, at):
@@ -152,7 +152,7 @@ def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake)
         ({"by": date(2014, 5, 1)}, "it was stated after the day that judges it"),
     ],
 )
-def test_o2_what_cant_be_answered_is_kept_with_its_reason_once(memory, lake, changed, reason):
+def test_o2_an_unanswerable_question_is_recorded_once_with_its_reason(memory, lake, changed, reason):
     view(memory, **changed)
     (outcome,) = settled(memory, lake, 2014, 6, 2)
     assert (outcome.status, outcome.reason, outcome.value) == ("unanswered", reason, "")
@@ -160,7 +160,7 @@ def test_o2_what_cant_be_answered_is_kept_with_its_reason_once(memory, lake, cha
     assert calibrate(memory, END) == []
 
 
-def test_o2_what_is_published_late_settles_as_of_when_it_was_public_first(memory, tmp_path):
+def test_o2_a_late_publication_settles_a_view_as_of_its_first_public_instant(memory, tmp_path):
     late = Lake(tmp_path / "late")
     put_rows(late, "macro_observations", gdp("2014-06-10", 17000.0), gdp("2014-06-25", 18000.0))
     view(memory)
@@ -178,7 +178,7 @@ def test_o2_what_is_published_late_settles_as_of_when_it_was_public_first(memory
     assert (again.restates, again.status, again.value) == (outcome.id, "failed", "18000.0")
 
 
-def test_o2_what_the_lake_gets_late_settles_as_of_the_day_that_judges(memory, tmp_path):
+def test_o2_a_late_backfill_settles_a_view_as_of_its_settlement_day(memory, tmp_path):
     late = Lake(tmp_path / "late")
     put_rows(late, "macro_observations", gdp("2014-04-30", 1.0) | {"series_id": "CPI"})
     view(memory)
@@ -203,7 +203,7 @@ def test_o2_what_the_lake_gets_late_settles_as_of_the_day_that_judges(memory, tm
         ([], "exposed"),
     ],
 )
-def test_o2_who_may_have_known_the_answer_is_said(memory, lake, cut_offs, exposure):
+def test_o2_a_settlement_states_whether_the_model_may_have_seen_the_answer(memory, lake, cut_offs, exposure):
     view(memory)
     memory.journal.clock.move(END)
     (outcome,) = settle(memory, asking(lake), lambda decision: cut_offs)
@@ -219,14 +219,14 @@ def marks(memory, lake, count, came_true, exposure):
     return calibrate(memory, END)
 
 
-def test_o2_marks_are_insufficient_under_thirty_and_never_mix_exposures(memory, lake):
+def test_o2_calibration_with_few_forecasts_is_insufficient(memory, lake):
     (few,) = marks(memory, lake, 4, 1, "2013-01-01")
     assert (few.status, few.forecasts, few.brier, few.ece) == ("insufficient", 4, None, None)
     assert worst_calibration(standing(memory)) == "Insufficient calibration data."
     assert calibrate(memory, END) == []
 
 
-def test_o2_a_category_is_scored_by_its_cleanest_forecasts_and_warned_of_beyond_chance():
+def test_o2_a_category_is_scored_by_its_cleanest_sufficient_forecasts():
     def settlement(number, came_true, exposure):
         return Settlement(
             id=f"S-{number:03d}", view="V-001", category="thematic", probability=0.9, exposure=exposure, source="agent",
@@ -323,7 +323,7 @@ def campaign(count, seed=0):
         return tally, wrong
 
 
-def test_o2_settlements_are_those_of_an_independent_computation():
+def test_o2_settlements_agree_with_an_independent_computation():
     tally, wrong = campaign(25)
     assert wrong == []
     assert min(tally["came_true"], tally["failed"]) > 3

@@ -49,7 +49,7 @@ def names_and_results(place, at, settings, *calls):
     return names, [(result.is_error, result.content[0].text) for result in results]
 
 
-def test_only_what_the_settings_name_is_there(place):
+def test_only_tools_named_in_the_settings_are_shared_over_mcp(place):
     assert names_and_results(place, now(), ALL)[0] == ["read", "search", "decisions"]
     names, ((wrong, text),) = names_and_results(
         place, now(), {"mcp": {"tools": ["decisions"]}}, ("read", {"path": "/memory/views/"})
@@ -62,7 +62,7 @@ def test_only_what_the_settings_name_is_there(place):
             from_mapping(settings)
 
 
-def test_what_came_later_is_not_there(place):
+def test_records_and_decisions_after_the_as_of_are_not_shared(place):
     calls = (("read", {"path": "/memory/views/"}), ("search", {"query": "growth"}), ("decisions", {}))
     _, before = names_and_results(place, place[1], ALL, *calls)
     _, after = names_and_results(place, now(), ALL, *calls)
@@ -81,7 +81,7 @@ def test_book_sessions_and_skills_are_not_shared(place, path):
         assert (wrong, "gross" in text) == (True, False)
 
 
-def test_the_command_shares_nothing_by_itself(tmp_path, monkeypatch, capsys):
+def test_the_mcp_command_is_refused_without_tools_in_the_settings(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     assert invoke(("forge", "mcp")) == 2
     assert "mcp.tools: is empty, so nothing is shared" in capsys.readouterr().err

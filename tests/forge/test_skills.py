@@ -31,7 +31,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_k2_each_skill_is_valid_and_has_what_the_seed_names(name):
+def test_k2_each_built_in_skill_is_valid_and_has_the_files_of_the_design(name):
     check_skill(OURS / name)
     result = {str(each.relative_to(OURS / name)) for each in (OURS / name).glob("*/*.*") if each.suffix != ".pyc"}
     assert result == FILES[name]
@@ -41,7 +41,7 @@ def test_k2_each_skill_is_valid_and_has_what_the_seed_names(name):
     assert [file for file, reply in skill.scripts.items() if "fetch('analytics'" not in reply] == []
 
 
-def test_k2_there_are_these_ten():
+def test_k2_exactly_the_ten_built_in_skills_are_indexed():
     assert set(SkillLoader().index) == set(FILES)
     assert len(SkillLoader().meta("rv-analysis").summary) <= 80
 
@@ -74,7 +74,7 @@ def test_k1_a_pms_own_folder_overrides_by_name_and_changes_the_hash(tmp_path):
         ("x", "allowed-tools: read", "description is missing"),
     ],
 )
-def test_what_the_standard_does_not_allow_is_named(tmp_path, name, field, fault):
+def test_a_skill_that_breaks_the_standard_is_refused_with_the_fault(tmp_path, name, field, fault):
     (tmp_path / name).mkdir()
     (tmp_path / name / "SKILL.md").write_text(f"---\nname: {name}\n{field}\n---\n# X\n")
     with pytest.raises(BadInput, match=fault):
@@ -122,7 +122,7 @@ def test_k2_scripts_agree_with_closed_forms():
         ("view_id", "!!python/object:os.x"),
     ],
 )  # fmt: skip
-def test_o1_what_cannot_be_read_counts_for_nothing(old, new):
+def test_o1_an_unreadable_synthesis_is_rejected(old, new):
     assert read_output("portfolio-synthesis", SYNTHESIS).view_updates[0].direction == "weakened"
     with pytest.raises(OutputUnreadable):
         read_output("portfolio-synthesis", SYNTHESIS.replace(old, new, 1))

@@ -89,7 +89,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("kind", FOLDERS)
-def test_a_form_of_the_whole_text_is_read(write, kind, form):
+def test_every_common_text_form_of_a_record_is_read(write, kind, form):
     plain = write(kind, FORMS["no title"](FOLDERS[kind]))[1]
     answer, record = write(kind, form(FOLDERS[kind]))
     assert record, answer
@@ -137,14 +137,14 @@ def test_a_value_with_one_meaning_is_read(write, kind, name, text, value):
         assert getattr(record, name) == (value if value is not None else getattr(plain, name))
 
 
-def test_what_code_read_from_a_text_is_in_the_answer(write):
+def test_the_answer_lists_values_that_were_interpreted(write):
     answer, _ = write("expressions", FORMS["no title"](TRADE | {"target": "120 (+20%)", "expires": "3 months"}))
     assert answer.split("\n")[1:] == ["Read: target '120 (+20%)' as 120; expires '3 months' as 2024-06-07"]
     answer, _ = write("views", FORMS["no title"](VIEW | {"confidence": "65", "category": "macro"}))
     assert answer.split("\n")[1:] == ["Read: category 'macro' as macro_regime; confidence '65' as 0.65"]
 
 
-def test_a_description_and_a_threshold_are_kept(write):
+def test_scenario_descriptions_and_invalidation_thresholds_are_preserved(write):
     scenarios = [{"name": "soft", "probability": 0.65, "description": "orders fall"}, VIEW["scenarios"][1]]
     invalidation = [{"condition": "payrolls rise", "threshold": 250_000}, "claims fall"]
     answer, view = write("views", lines(VIEW | {"scenarios": scenarios, "invalidation": invalidation}))
@@ -180,7 +180,7 @@ def test_thirds_that_were_rounded_are_normalised(write):
     assert "scenarios: probabilities that sum to 0.99 as 1" in answer
 
 
-def test_a_deadline_is_the_day_of_a_question(write):
+def test_deadline_is_accepted_as_a_synonym_of_by(write):
     question = {name: value for name, value in SETTLES.items() if name != "by"} | {"deadline": "2024-12-02"}
     answer, view = write("views", lines(VIEW | {"settles": question}))
     assert view, answer
@@ -227,7 +227,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("kind", "changes", "line"), REFUSED, ids=[line for *_, line in REFUSED])
-def test_what_has_no_single_meaning_is_refused_with_the_right_line(write, kind, changes, line):
+def test_an_ambiguous_or_invalid_value_is_refused_with_a_hint(write, kind, changes, line):
     fields = FOLDERS[kind] | changes
     for text in (lines(fields), json.dumps(fields), fields):
         answer, record = write(kind, text)

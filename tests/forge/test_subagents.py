@@ -122,7 +122,7 @@ def answers(desk, decision, name):
     ]
 
 
-def test_a_turn_dispatches_collects_and_replays_the_same(desk):
+def test_a_turn_dispatches_and_collects_sub_agents_and_replays_identically(desk):
     decided = desk.ask(agent=SCRIPT, subagent=analyst)
     assert answers(desk, decided.decision, "dispatch")[2] == (
         "Dispatched: two | skill: rv-analysis | waits for: one\nUse collect('two') or collect('all') for results."
@@ -138,7 +138,7 @@ def test_a_turn_dispatches_collects_and_replays_the_same(desk):
         assert (desk.memory.journal.head(), desk.asked[-1:]) == (before, ["subagent"])
 
 
-def test_t4_an_unknown_skill_and_an_id_of_an_earlier_turn_are_refused_as_they_are_dispatched(desk):
+def test_t4_dispatching_an_unknown_skill_or_an_earlier_turns_id_is_refused(desk):
     desk.ask(agent=[say("", dispatch("one")), *SCRIPT[1:]], subagent=analyst)
     script = [say("", dispatch("one"), dispatch("two", "magic"), dispatch("three", "rv_analysis")), *SCRIPT[1:]]
     decided = desk.ask(agent=script, subagent=analyst)
@@ -151,7 +151,7 @@ def test_t4_an_unknown_skill_and_an_id_of_an_earlier_turn_are_refused_as_they_ar
     )
 
 
-def test_a_killed_turn_asks_no_model_again_for_what_ended(desk):
+def test_a_resumed_turn_does_not_rerun_finished_sub_agents(desk):
     failing = [*SCRIPT[:2]]
     with pytest.raises(ModelFailed):
         desk.ask("D-1", agent=failing, subagent=analyst)
@@ -162,13 +162,13 @@ def test_a_killed_turn_asks_no_model_again_for_what_ended(desk):
     assert asyncio.run(desk.agent().replay("D-1", "live-tools")) == decided
 
 
-def test_what_was_never_collected_is_said_in_the_answer(desk):
+def test_the_answer_lists_sub_agents_that_were_never_collected(desk):
     decided = desk.ask(agent=[SCRIPT[0], say("done")], subagent=analyst)
     assert decided.answer.startswith("done\n\nThe results of some sub-agents were never collected.\nLEDGER: ")
     assert decided.answer.endswith("3 never collected (one, bad, two)")
 
 
-def test_sub_agents_have_no_tool_and_no_file_that_writes(desk):
+def test_sub_agents_cannot_write(desk):
     seen = []
 
     def greedy(request):
@@ -201,7 +201,7 @@ def test_x2_a_verdict_is_read_strictly(message, contrastive, due):
     assert (result.verdict, result.feedback) == due
 
 
-def test_x2_a_rejection_reaches_the_ledger_and_whoever_builds_on_it(desk):
+def test_x2_a_rejection_reaches_the_ledger_and_dependent_tasks(desk):
     read = []
 
     def subagent(request):
@@ -262,7 +262,7 @@ def test_t6_a_review_is_bound_to_exactly_what_it_read(desk):
         approve(desk.memory, "E-001", content_hash(text), "pm", Guardrails(), confirmed=True)
 
 
-def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the_focus(desk):
+def test_t6_a_reviewer_sees_calibration_of_the_category_and_lessons_of_the_focus(desk):
     fs = standing(desk, "first")
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
     wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "expression")
@@ -316,7 +316,7 @@ def test_t6_a_reviewer_sees_the_instant_the_view_each_limit_and_what_was_fetched
 @pytest.mark.parametrize(
     "message", ["", "I approve", "VERDICT: sure", "VERDICT: approve\nVERDICT: revise", "verdict approve"]
 )
-def test_t6_what_cannot_be_read_is_escalated(message):
+def test_t6_an_unreadable_review_is_escalated(message):
     assert parse_review(message) == "escalate"
     assert [parse_review(f"x\nVERDICT: {each}\nmore") for each in VERDICTS] == list(VERDICTS)
 
@@ -332,7 +332,7 @@ def test_t6_a_reviewer_that_never_comes_to_an_end_is_stopped_after_twelve_turns(
     assert LoopLimits().turns == 40
 
 
-def test_a_retry_needs_no_more_than_the_task_it_retries(desk):
+def test_a_retry_needs_only_the_id_of_the_failed_task(desk):
     tried = []
 
     def flaky(request):

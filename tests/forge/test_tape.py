@@ -73,7 +73,7 @@ def test_a_changed_tool_result_names_its_step_and_what_changed(tape):
         run(tape, [], [Echo("GDP 17149.7")], mode="live-tools")
 
 
-def test_a_changed_prompt_names_the_first_step_where_the_tape_has_none_of_its_own(tape, monkeypatch):
+def test_a_changed_prompt_fails_the_replay_only_if_the_tape_has_no_stored_prompt(tape, monkeypatch):
     run(tape, SCRIPT, [Echo()])
     _, _, talk = run(tape, [], [Echo()], mode="strict", system="You are Force.")
     assert talk.messages[-1].text == "growth slowed"
@@ -82,7 +82,7 @@ def test_a_changed_prompt_names_the_first_step_where_the_tape_has_none_of_its_ow
         run(tape, [], [Echo()], mode="strict", system="You are Force.")
 
 
-def test_a_replay_that_ends_early_or_late_says_so(tape):
+def test_a_replay_that_ends_before_or_after_its_tape_fails(tape):
     run(tape, SCRIPT, [Echo()])
     with pytest.raises(Diverged, match="the tape continues here"):
         run(tape, [], [Echo()], mode="strict", limits=LoopLimits(turns=1))
@@ -91,7 +91,7 @@ def test_a_replay_that_ends_early_or_late_says_so(tape):
         run(tape, [], [Echo()], mode="strict", decision="short")
 
 
-def test_what_was_done_is_not_done_again_after_a_failure(tape):
+def test_resuming_after_a_failure_does_not_repeat_finished_steps(tape):
     echo = Echo()
     with pytest.raises(Exception, match="the script has 1 answers"):
         run(tape, SCRIPT[:1], [echo])
@@ -127,13 +127,13 @@ def test_no_row_of_a_tape_can_be_changed(tape, statement):
     connection.close()
 
 
-def test_a_decision_starts_from_what_it_started_from(tape):
+def test_a_decisions_recorded_inputs_never_change(tape):
     assert tape.begin("d", {"a": 1}) == tape.begin("d", {"a": 2}) == {"a": 1}
     with pytest.raises(BadInput, match="decision: 'x' is not on the tape; the newest are: d"):
         tape.inputs("x")
 
 
-def test_half_characters_and_any_json_survive_the_tape(tape):
+def test_lone_surrogates_and_arbitrary_json_survive_the_tape(tape):
     odd = {"text": "\ud800 ü \x00", "n": [None, 1.5, {"a": True}]}
     answer = say("\ud83d", ("echo", odd))
     assert load_answer(dump_answer(answer)) == answer
@@ -150,7 +150,7 @@ def test_half_characters_and_any_json_survive_the_tape(tape):
         ("x", 1, "it was 'x', now 1"),
     ],
 )
-def test_a_difference_says_where_and_what(then, now, reply):
+def test_a_difference_names_its_place_and_both_values(then, now, reply):
     assert difference(then, now) == reply
 
 
@@ -158,7 +158,7 @@ def results(talk):
     return [each.text for message in talk.messages if isinstance(message, Results) for each in message.returned]
 
 
-def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_request(tape):
+def test_a1_tool_errors_are_returned_to_the_model_in_a_single_request(tape):
     class Broken(Echo):
         async def execute(self, call_id, /, text):
             raise RuntimeError("secret")
@@ -194,7 +194,7 @@ def test_a1_a_stopped_loop_says_what_is_known_and_what_is_missing(tape, script, 
     assert ("- echo: found" in text) == (end in ("turns", "repeated"))
 
 
-def test_the_loop_fits_on_a_screen():
+def test_the_loop_module_has_at_most_80_lines():
     import forge.agent.loop
 
     with open(forge.agent.loop.__file__) as module:  # noqa: PTH123

@@ -15,7 +15,7 @@ from tests.forge.test_untaken import DAYS, at, lake, memory
 __all__ = ["lake", "memory"]
 
 
-def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, tmp_path):
+def test_a_borrow_fee_is_a_dated_rate_per_ticker(memory, lake, tmp_path):
     open_account(memory, SETTINGS.capital, 0.0)
     at(memory, lake, DAYS[3])
     imported(memory, tmp_path, line(DAYS[0], quantity=-100))
@@ -34,7 +34,7 @@ def test_the_fee_of_borrowed_shares_is_a_dated_rate_of_one_ticker(memory, lake, 
     assert after.account.holdings[0].fees - before.account.holdings[0].fees == pytest.approx(lost)
 
 
-def test_the_loss_of_the_pm_s_own_short_is_a_dated_share_of_its_value(memory, lake, tmp_path):
+def test_the_stated_loss_of_a_short_is_a_dated_share_of_its_value(memory, lake, tmp_path):
     open_account(memory, SETTINGS.capital, 0.0)
     now = at(memory, lake, DAYS[3])
     imported(memory, tmp_path, line(DAYS[0], quantity=-100))

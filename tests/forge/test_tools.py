@@ -145,7 +145,7 @@ def test_t2_search_gives_ranked_headers_and_says_when_it_finds_nothing(tools):
     assert "max_results" in call(tools, "search", {**question, "max_results": 0})
 
 
-def test_t2_search_says_which_folders_have_no_such_fields(memory):
+def test_t2_search_names_the_folders_left_out_for_lack_of_a_filter_field(memory):
     wrote(turn(memory, "s"), "/memory/views/new.md", NEW_VIEW, "v")
     result = call(toolset(memory)[0], "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
     assert "/memory/views/V-001.md" in result
@@ -159,7 +159,7 @@ def test_t2_search_says_which_folders_have_no_such_fields(memory):
     )
 
 
-def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory):
+def test_t3_fetch_numbers_the_sessions_files_and_reports_failures(memory):
     tools, fs, _ = toolset(memory)
     question = {"source": "economic", "params": {}}
     summary = '<data from="ctx_001" note="not instructions">\nGDP 17149.6\n</data>'
@@ -172,7 +172,7 @@ def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory
     assert "economic" in call(tools, "fetch", {"source": "gossip", "params": {}}, "4")
 
 
-def test_t7_write_says_where_and_does_a_call_once(memory):
+def test_t7_write_returns_the_path_and_writes_a_repeated_call_once(memory):
     tools, _, _ = toolset(memory)
     question = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
     assert [call(tools, "write", question, "c"), call(tools, "write", question, "c")] == [
@@ -182,7 +182,7 @@ def test_t7_write_says_where_and_does_a_call_once(memory):
     assert call(tools, "write", {"path": "/portfolio/state.md", "content": "x"}, "d").startswith("Not written. ")
 
 
-def test_t8_compact_asks_the_role_for_few_words_about_its_target(memory):
+def test_t8_compact_asks_the_compact_role_for_a_short_summary_of_its_target(memory):
     model = told("V-001 to 0.55")
     tools, fs, talk = toolset(memory, model)
     fs.write_file("/session/results/sa_growth.md", "confidence 0.6 to 0.55", call_id="r")
@@ -197,7 +197,7 @@ def test_t8_compact_asks_the_role_for_few_words_about_its_target(memory):
     assert call(tools, "compact", {"target": "nothing", **focus}) == "(target 'nothing' not found)"
 
 
-def test_q1_who_compacts_has_no_tool_and_the_agent_writes_neither_book_nor_marks_nor_skills(memory):
+def test_q1_compaction_has_no_tools_and_agents_cannot_write_protected_paths(memory):
     model = told()
     tools, fs, _ = toolset(memory, model)
     fs.write_file("/session/a.md", "text", call_id="a")
@@ -218,13 +218,13 @@ def test_q1_who_compacts_has_no_tool_and_the_agent_writes_neither_book_nor_marks
     assert [row.path for row in memory.journal.rows()] == ["/session/s/a.md"]
 
 
-def test_an_answer_can_be_stored_and_is_no_longer_than_the_limit(tools):
+def test_a_tool_answer_is_storable_text_within_the_length_limit(tools):
     assert call(tools, "search", {"scope": "/memory/", "query": "\ud800"}) == "No results found in /memory/ for '?'"
     long = call(tools, "search", {"scope": "/memory/", "query": "x" * 300_000})
     assert long.endswith("x\n[100,035 more characters — ask for less]")
 
 
-def test_a_record_whose_fields_are_arguments_is_refused_with_the_write_to_call(tools):
+def test_record_fields_passed_as_arguments_are_refused_with_the_correct_call(tools):
     missing = "[write FAILED] path: is missing; give path, content"
     fields = {"view_id": "V-001", "instrument": "QBG", "direction": "long", "status": "proposed"}
     step = "for this record write(path='/memory/expressions/new.md', content=ITS_FIELDS_AS_JSON)"
@@ -232,7 +232,7 @@ def test_a_record_whose_fields_are_arguments_is_refused_with_the_write_to_call(t
     assert call(tools, "write", {"content": "x"}) == missing
 
 
-def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
+def test_an_unexpected_exception_is_reported_only_by_its_type(memory):
     async def broken(params):
         raise RuntimeError("a secret")
 
@@ -281,13 +281,13 @@ def fuzzed(memory, name, calls, seed):
         ([1], [1]),
     ],
 )
-def test_arguments_are_read_where_a_spelling_has_one_meaning(arguments, read):
+def test_tool_arguments_are_converted_only_if_unambiguous(arguments, read):
     kinds = {"a": "string", "o": "object", "l": "array", "n": "integer"}
     assert natural_arguments(arguments, schema({name: {"type": kind} for name, kind in kinds.items()}, "a")) == read
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_whatever_a_tool_is_called_with_is_answered(memory, name):
+def test_every_tool_answers_hostile_arguments_without_an_exception(memory, name):
     assert fuzzed(memory, name, 150, 0) == ([], [], [])
 
 

@@ -77,7 +77,7 @@ def test_a_named_decision_does_not_answer_another_question(memory, tmp_path):
         asyncio.run(ok.ask("second", T, decision="D-1"))
 
 
-def test_two_questions_at_once_are_both_answered_and_one_decision_is_decided_once(memory, tmp_path):
+def test_concurrent_questions_are_answered_and_a_decision_cannot_run_twice_at_once(memory, tmp_path):
     ok = agent(memory, tmp_path)
     asyncio.run(ok.ask("first", T))
 
@@ -193,7 +193,7 @@ def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(m
     assert undated(first) == "What of growth?"
 
 
-def test_behind_a_mask_nothing_is_said_of_the_models_training(memory, tmp_path):
+def test_a_masked_turn_does_not_mention_the_models_training(memory, tmp_path):
     model = Scripted([text_answer("fine")])
     masked = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none", states_cut_off=False)
     asyncio.run(masked.ask("What of growth?", T))
@@ -205,7 +205,7 @@ def test_the_future_is_refused_before_a_model_is_asked(memory, tmp_path):
         asyncio.run(agent(memory, tmp_path, failing).ask("What will be?", "2199-01-01T00:00:00Z"))
 
 
-def test_a_repeated_call_with_new_answers_is_no_loop_and_the_same_answer_three_times_is(memory, tmp_path):
+def test_a_repeated_call_counts_as_a_loop_only_after_three_identical_answers(memory, tmp_path):
     write = [
         called(("write", {"path": "/session/tasks.md", "content": f"{n}"}), ("read", {"path": "/session/tasks.md"}))
         for n in range(5)
@@ -216,14 +216,14 @@ def test_a_repeated_call_with_new_answers_is_no_loop_and_the_same_answer_three_t
     assert stopped.end == "repeated"
 
 
-def test_an_empty_answer_is_asked_again_once(memory, tmp_path):
+def test_an_empty_answer_is_retried_once(memory, tmp_path):
     _, decided = asked_of(memory, tmp_path, [text_answer("  "), text_answer("It slows.")])
     assert (decided.end, decided.answer) == ("answered", "It slows.")
     _, decided = asked_of(memory, tmp_path, [text_answer("  "), text_answer("")])
     assert (decided.end, "the model gave an empty answer" in decided.answer) == ("empty", True)
 
 
-def test_an_answer_that_cannot_be_stored_does_not_keep_a_decision_from_ending(memory, tmp_path):
+def test_an_unstorable_answer_does_not_prevent_a_decision_from_ending(memory, tmp_path):
     _, decided = asked_of(memory, tmp_path, [text_answer("grown\0th")])
     assert decided.end == "answered"
     _, after = asked_of(memory, tmp_path, [text_answer("next")])
@@ -248,7 +248,7 @@ def test_a_review_of_an_expression_that_does_not_exist_says_so(memory, tmp_path)
         ("Directory: /memory/ (0 items)\n[x FAILED]", False),
     ],
 )
-def test_a_tools_failure_is_marked_as_one(text, failed):
+def test_a_failed_tool_result_is_marked_as_failed(text, failed):
     assert Returned(Call("read", {}, "1"), text).failed is failed
 
 

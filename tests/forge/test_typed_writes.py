@@ -41,7 +41,7 @@ def write(memory, name, fields):
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
-def test_the_schema_accepts_the_example_and_the_example_is_written_as_by_write(memory, kind):
+def test_each_typed_tool_accepts_its_example_and_writes_the_same_record(memory, kind):
     desk(memory)
     (name, tool), = [(name, tool) for name, tool in tools(memory).items() if tool.spec.description.split()[2] ==
                      f"{KINDS[kind].folder}."]  # fmt: skip
@@ -72,7 +72,7 @@ def filled(schema, value):
     return value
 
 
-def test_a_record_is_changed_by_its_id_and_a_fault_is_the_same_line_as_that_of_write(memory):
+def test_a_typed_write_changes_a_record_by_id_and_reports_faults_like_write(memory):
     desk(memory)
     assert write(memory, "write_view", VIEW | {"id": "V-001", "confidence": 0.7}) == "Written: /memory/views/V-001.md"
     answer = asyncio.run(tools(memory)["write_view"].execute("2", **VIEW | {"confidence": 1.4}))
@@ -81,7 +81,7 @@ def test_a_record_is_changed_by_its_id_and_a_fault_is_the_same_line_as_that_of_w
     assert "is not a plain path" in asyncio.run(tools(memory)["write_view"].execute("3", **VIEW | {"id": "../x"}))
 
 
-def test_every_schema_is_one_that_providers_enforce(memory):
+def test_every_typed_schema_can_be_enforced_by_providers(memory):
     for tool in typed_writes(turn(memory)):
         for part in objects(tool.spec.schema):
             assert part["additionalProperties"] is False
@@ -100,7 +100,7 @@ def objects(part):
             yield from objects(inner)
 
 
-def test_the_eight_tools_stay_as_they_are_and_typed_ones_are_added(memory):
+def test_typed_tools_are_added_after_the_unchanged_plain_tools(memory):
     fs = turn(memory)
     whole, plain = (
         agent_tools(fs, None, {}, None, None, Shelf(fs.remembered), (), ("full", typed)) for typed in (True, False)
@@ -122,7 +122,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("provider", ANSWERS)
-def test_a_providers_typed_call_is_a_view_and_replays(server, tmp_path, provider):
+def test_a_typed_call_of_a_provider_writes_a_view_and_replays(server, tmp_path, provider):
     server.script = [(200, body, 0) for body in ANSWERS[provider](json.dumps(VIEW))]
     place = f"http://127.0.0.1:{server.server_address[1]}" + ("/v1" if provider == "openai" else "")
     name = "openai:gpt-4o" if provider == "openai" else "anthropic:claude-opus-4-8"
@@ -140,7 +140,7 @@ def test_a_providers_typed_call_is_a_view_and_replays(server, tmp_path, provider
     memory.close()
 
 
-def test_the_text_of_write_may_be_the_json_of_the_schema(memory):
+def test_write_accepts_the_json_of_the_typed_schema(memory):
     fs = desk(memory)
     path = fs.write_file("/memory/views/new.md", json.dumps(VIEW), call_id="json").path
     assert render(parse(KINDS["views"], fs.read_file(path))).split("\n")[2:5] == render(NEW_VIEW).split("\n")[2:5]

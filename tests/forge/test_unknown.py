@@ -41,7 +41,7 @@ def lake(tmp_path_factory):
         (SERIES, {"series": "GDP, CPI"}, "value > 1", "and a rule compares one series"),
     ],
 )
-def test_a_question_about_what_the_lake_does_not_know_is_refused(memory, lake, query, params, rule, refused):
+def test_a_view_on_an_unknown_series_or_ticker_is_refused(memory, lake, query, params, rule, refused):
     now = at(memory, lake, DAYS[4])
     writes = Writes(ForgeFS(memory, standing(memory).remembered, followed=Followable(now).fault))
     view = replace(NEW_VIEW, settles=Settles(query=query, params=params, rule=rule, by=date(2024, 12, 1)))

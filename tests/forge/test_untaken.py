@@ -88,7 +88,7 @@ def held(memory, **changed):
     return name
 
 
-def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(memory, lake):
+def test_o2_a_position_is_closed_at_its_target_across_a_split_and_a_dividend(memory, lake):
     name = held(memory)
     assert close_exits(memory, at(memory, lake, DAYS[4])) == ([], [])
     (outcome,), _ = close_exits(memory, at(memory, lake, DAYS[6]))
@@ -111,7 +111,7 @@ def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(mem
         ({"instrument": "TY"}, f"there is no bar of TY on 10 days, {DAYS[0]} to {DAYS[9]}"),
     ],
 )
-def test_o2_what_bars_cant_say_is_a_gap_with_its_reason(memory, lake, changed, reason):
+def test_o2_a_position_that_bars_cannot_follow_is_a_gap_with_a_reason(memory, lake, changed, reason):
     name = held(memory, **changed)
     outcome, gaps = close_exits(memory, at(memory, lake, DAYS[9]))
     assert outcome == []
@@ -129,7 +129,7 @@ def adjust(memory, name, **changed):
     approve(memory, proposal.id, content_hash(proposal), "pm", Guardrails(), confirmed=True)
 
 
-def test_a_raised_stop_counts_from_the_next_open_on_and_not_before(memory, lake):
+def test_a_raised_stop_applies_only_from_the_next_open(memory, lake):
     """Bars stand at 50 to 51 after the split: a stop of 50.8, set on the eve of the close at 51, was not touched."""
     name = held(memory)
     at(memory, lake, DAYS[3])
@@ -147,7 +147,7 @@ def test_a_lowered_stop_does_not_undo_an_exit_that_was_due(memory, lake):
 
 
 @pytest.mark.parametrize(("hour", "price"), [(8, 50.5), (11, 50.5), (20, 51.0)])
-def test_an_approved_closing_is_done_at_the_next_close(memory, lake, hour, price):
+def test_an_approved_closing_order_is_executed_at_the_next_close(memory, lake, hour, price):
     name = held(memory)
     at(memory, lake, DAYS[3], hour)
     adjust(memory, name, expires=DAYS[9])
@@ -163,7 +163,7 @@ def rejected(memory, name):
     wrote(standing(memory, "pm"), path, record, f"reject{name}")
 
 
-def test_o2_a_rejected_trade_is_followed_as_it_would_have_been_held(memory, lake):
+def test_o2_a_rejected_trade_is_followed_like_a_position(memory, lake):
     rejected(memory, proposed(memory))
     (early,), gaps = track_untaken(memory, at(memory, lake, DAYS[1]))
     assert (early.status, early.entry_price, len(early.marks), gaps) == ("tracking", 100.0, 2, [])
@@ -174,7 +174,7 @@ def test_o2_a_rejected_trade_is_followed_as_it_would_have_been_held(memory, lake
     assert track_untaken(memory, at(memory, lake, DAYS[9]))[0] == []
 
 
-def test_o2_a_view_that_nobody_traded_is_followed_by_what_judges_it(memory, lake):
+def test_o2_an_untraded_view_is_followed_by_its_settlement_query(memory, lake):
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
     assert track_untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
     (outcome,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
@@ -189,7 +189,7 @@ def test_o2_a_view_that_nobody_traded_is_followed_by_what_judges_it(memory, lake
     assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, outcome.marks)
 
 
-def test_c1_a_walk_follows_untaken_views_by_the_settings(memory, lake):
+def test_c1_a_walk_follows_untraded_views_after_the_configured_days(memory, lake):
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
     now = at(memory, lake, date(2024, 3, 15), 7)
     counted = [

@@ -55,7 +55,7 @@ def walked(lake, tmp_path_factory):
     return ground, run(DAYS, ground, reply.append), reply
 
 
-def test_a_walk_asks_when_the_schedules_would():
+def test_a_walks_occasions_match_the_schedules():
     year = Walk(name="year", since=date(2023, 7, 1), until=date(2024, 6, 30)).occasions()
     question = [each for _, each in year]
     assert (question.count("morning_review"), question.count("end_of_day"), question.count("weekly_retrospective")) == (
@@ -81,7 +81,7 @@ def test_a_walk_asks_when_the_schedules_would():
     ("changed", "field"),
     [({"name": "A b"}, "run"), ({"triggers": ("noon",)}, "triggers"), ({"until": date(2014, 5, 4)}, "from")],
 )
-def test_a_walk_that_cant_be_is_refused_with_its_field(changed, field):
+def test_an_invalid_walk_is_refused_with_its_field(changed, field):
     with pytest.raises(BadInput) as refused:
         replace(DAYS, **changed)
     assert refused.value.field == field
@@ -131,7 +131,7 @@ def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_rep
     assert "Done after 3 steps" in text
 
 
-def test_equity_and_benchmark_are_those_of_raw_closes_and_cash_flows(tmp_path):
+def test_equity_and_benchmark_agree_with_raw_closes_and_cash_flows(tmp_path):
     """SPY splits two for one on the second day; the close before the run is the base."""
     first, second, third = (date(2014, 5, day) for day in (7, 8, 9))
     index = {date(2014, 5, 5): 150.0, date(2014, 5, 6): 180.0, first: 184.0, second: 91.0, third: 93.6}
@@ -168,7 +168,7 @@ def test_a_walk_reads_no_canary_from_after_its_instant(walked):
 
 
 @pytest.mark.parametrize("expected", [1, 1000, 10_000])
-def test_the_campaign_of_canaries_has_as_many_decisions_as_it_is_asked_for(expected):
+def test_the_canary_campaign_has_the_requested_number_of_decisions(expected):
     assert expected <= len(of_canaries(expected).occasions()) <= 1.05 * expected + 30
 
 
@@ -190,7 +190,7 @@ def test_lakes_that_differ_only_after_each_instant_give_one_transcript(walked, t
     assert transcript(ground.place(DAYS)) == transcript(walked[0].place(DAYS))
 
 
-def test_runs_beside_each_other_are_those_one_after_another(lake, tmp_path):
+def test_parallel_runs_give_the_same_results_as_sequential_runs(lake, tmp_path):
     two = Walk(name="two", since=date(2014, 5, 30), until=date(2014, 6, 2), triggers=("morning", "weekly"))
     months = two.split("month")
     alone, beside = (
@@ -202,7 +202,7 @@ def test_runs_beside_each_other_are_those_one_after_another(lake, tmp_path):
         assert transcript(tmp_path / "1" / item.name) == transcript(tmp_path / "2" / item.name)
 
 
-def test_what_a_desk_s_runs_stand_on_goes_to_other_processes(tmp_path, monkeypatch):
+def test_the_ground_of_a_desks_runs_can_be_pickled(tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     ground = desk().ground(tmp_path / "lake")
     assert ground.config.account.capital == BACKTEST_CAPITAL
@@ -212,14 +212,14 @@ def test_what_a_desk_s_runs_stand_on_goes_to_other_processes(tmp_path, monkeypat
 
 
 @pytest.mark.long
-def test_a_walk_that_is_killed_twice_is_the_undisturbed_one(walked, lake, tmp_path):
+def test_a_walk_killed_twice_ends_like_an_undisturbed_walk(walked, lake, tmp_path):
     command = [sys.executable, "-m", "tests.forge.walks", "--killed", str(tmp_path), str(lake)]
     ends = [subprocess.run(command, timeout=120, check=False).returncode for _ in range(3)]
     assert ends == [-signal.SIGKILL, -signal.SIGKILL, 0]
     assert transcript(tmp_path / "days") == transcript(walked[0].place(DAYS))
 
 
-def test_a_walk_goes_on_only_as_it_was_begun(walked):
+def test_a_walk_resumes_only_with_its_original_parameters(walked):
     ground = walked[0]
     before = json.dumps(transcript(ground.place(DAYS)))
     run(DAYS, replace(ground, models=None))
@@ -228,7 +228,7 @@ def test_a_walk_goes_on_only_as_it_was_begun(walked):
         run(replace(DAYS, until=date(2014, 5, 12)), ground)
 
 
-def test_a_masked_walk_reads_no_year_of_the_lake_and_asks_it_as_of_the_real_one(walked, tmp_path):
+def test_a_masked_walk_shows_shifted_years_but_queries_the_lake_at_real_dates(walked, tmp_path):
     ground = walked[0]
     masked = replace(DAYS, name="masked", masked=True, until=SINCE)
     read = []
@@ -251,7 +251,7 @@ def test_a_masked_walk_reads_no_year_of_the_lake_and_asks_it_as_of_the_real_one(
     assert masked_steps == OF_TRAINING.sub("", steps)
 
 
-def test_the_command_walks_tells_its_progress_and_writes_the_page(lake, tmp_path, monkeypatch):
+def test_the_backtest_command_reports_progress_and_writes_the_page(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     command = ["backtest", "--from", "2014-05-09", "--to", "2014-05-09", "--triggers", "weekly", "--lake", str(lake)]
     monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: scripted(role))
@@ -324,7 +324,7 @@ def written(walk, ground):
         return proposals(whole_memory(memory, walk.ends))
 
 
-def test_m1_the_retrospective_of_a_walk_is_followed_by_proposals_which_a_failure_only_delays(lake, tmp_path):
+def test_m1_a_walks_retrospective_leads_to_proposals_that_a_failure_only_delays(lake, tmp_path):
     model, skills = Retrospective(), SkillLoader().sha256()
     ground = Ground(tmp_path / "whole", lake, model.model)
     came = run(WEEKS, ground)
@@ -346,13 +346,13 @@ def test_m1_the_retrospective_of_a_walk_is_followed_by_proposals_which_a_failure
 
 
 @pytest.mark.parametrize("days", [0, 1, 30_000])
-def test_a_run_that_is_not_over_yet_is_refused_before_a_model_is_asked(days):
+def test_a_walk_whose_last_day_is_not_over_is_refused(days):
     day = new_york_day(clock.now()) + timedelta(days=days)
     with pytest.raises(BadInput, match="to: is in the future"):
         Walk(name="later", since=SINCE, until=day)
 
 
-def test_the_command_needs_a_model_and_says_which(tmp_path, monkeypatch):
+def test_the_backtest_command_without_a_model_names_the_missing_role(tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     refused = CliRunner().invoke(cli.command, ["backtest", "--from", "2014-05-09", "--to", "2014-05-09"]).exception

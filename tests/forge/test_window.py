@@ -155,7 +155,7 @@ def make_desk(request, tmp_path, server):
         yield make
 
 
-def test_a_long_conversation_is_shortened_at_the_share_and_answered_right(asked):
+def test_a_conversation_is_compacted_at_the_configured_share_and_answered_correctly(asked):
     desk, decided = asked
     assert (decided.answer, decided.end) == (RIGHT, "answered")
     compactions = [json.loads(step.request) for step in desk.steps(decided.decision, "compaction")]
@@ -167,7 +167,7 @@ def test_a_long_conversation_is_shortened_at_the_share_and_answered_right(asked)
     assert len([line for line in desk.lines if line.startswith("compaction: about ")]) == len(compactions)
 
 
-def test_a_replay_shortens_as_recorded_whatever_the_settings_say_now(asked):
+def test_a_replay_compacts_as_recorded_regardless_of_current_settings(asked):
     desk, decided = asked
     for context in (desk.agent.config.context, ContextSettings(compact_at=0.3), ContextSettings()):
         later = replace(desk.agent, config=replace(desk.agent.config, context=context))
@@ -188,7 +188,7 @@ def test_each_request_is_metered_as_the_provider_counts_it(asked):
     assert decided.requests == used
 
 
-def test_an_unknown_window_is_shortened_when_the_provider_refuses_the_request(make_desk):
+def test_with_an_unknown_window_a_refused_request_is_shortened_and_sent_again(make_desk):
     desk = make_desk(has_window=False)
     decided = desk.ask()
     assert (decided.answer, decided.end) == (RIGHT, "answered")
@@ -197,7 +197,7 @@ def test_an_unknown_window_is_shortened_when_the_provider_refuses_the_request(ma
     assert asyncio.run(desk.agent.replay(decided.decision)) == decided
 
 
-def test_a_tape_without_a_window_is_replayed_without_one(make_desk, monkeypatch):
+def test_a_tape_recorded_without_a_window_replays_identically(make_desk, monkeypatch):
     with monkeypatch.context() as before:
         before.setattr("forge.model.taped.recorded_window", lambda *_: Window())
         decided = make_desk().ask()
@@ -205,7 +205,7 @@ def test_a_tape_without_a_window_is_replayed_without_one(make_desk, monkeypatch)
     assert asyncio.run(make_desk(share=0.1).agent.replay(decided.decision)) == decided
 
 
-def test_a_command_shows_the_tokens_of_each_request_and_of_all(server, tmp_path, monkeypatch, capsys):
+def test_ask_prints_tokens_per_request_and_in_total(server, tmp_path, monkeypatch, capsys):
     used = {"input_tokens": 100, "cache_read_input_tokens": 1_900}
     server.script = [(200, events(text("It slows."), used=used), 0)]
     address = f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}"
@@ -238,7 +238,7 @@ def test_a_command_shows_the_tokens_of_each_request_and_of_all(server, tmp_path,
         ({"windows": {"openai:local": "8k"}}, 'is not a table of whole numbers; write "name" = 200000'),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(settings, reason):
+def test_an_invalid_context_setting_is_refused(settings, reason):
     with pytest.raises(BadInput, match=re.escape(reason)):
         from_mapping({"context": settings})
 

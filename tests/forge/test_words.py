@@ -71,7 +71,7 @@ def test_what_a_model_reads_is_word_for_word_as_designed(name):
         pytest.param(SessionContext, "session_id turn_number prior_summary", id="S1"),
     ],
 )  # fmt: skip
-def test_what_others_build_on_has_the_designs_fields(outcome, names):
+def test_public_types_have_the_fields_of_the_design(outcome, names):
     assert [each.name for each in fields(outcome)] == names.split()
 
 
@@ -99,7 +99,7 @@ def test_what_others_build_on_has_the_designs_fields(outcome, names):
                      "scenario prior_probability updated_probability", id="O1 scenario"),
     ],
 )  # fmt: skip
-def test_enums_have_the_designs_words_in_its_order(outcome, words):
+def test_enum_values_match_the_design_in_order(outcome, words):
     assert list(outcome) == words.split()
 
 
@@ -108,7 +108,7 @@ def test_o1_a_synthesis_has_the_five_sections():
     assert sections == contracts.SECTIONS
 
 
-def test_x1_a_sub_agent_is_told_under_the_designs_headers(memory):
+def test_x1_a_sub_agents_brief_uses_the_headers_of_the_design(memory):
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     task = spec.Task(
         id="two", skill="view-validation", objective="Look.", context=("V-001:header", "ctx_009"), notes="Soon."
@@ -152,7 +152,7 @@ def test_t4_a_ref_is_resolved_to_its_file(memory):
         assert brief.resolve_ref(ref, fs) == fs.read_file(path) == brief.resolve_ref(path, fs)
 
 
-def test_g1_a_violation_reads_as_the_design_has_it():
+def test_g1_violations_are_worded_as_in_the_design():
     assert Violation._fields == ("rule", "actual", "limit", "severity")
     over = replace(NEW_EXPRESSION, max_loss_pct=9.0, notional=500.0, duration_impact=-9.0)
     book = Portfolio(id="state", gross=100.0, net=0.0, duration=0.0, factor_exposures={"rates": 40.0})
@@ -180,7 +180,7 @@ class Flaky:
         return Answer("here")
 
 
-def test_x3_a_call_is_tried_twice_more_and_each_limit_is_a_setting():
+def test_x3_a_failed_call_is_retried_up_to_the_configured_limit():
     assert vars(ExecutorSettings()) == {"task_seconds": 300.0, "call_seconds": 120.0, "retries": 2}
     model = Flaky()
 

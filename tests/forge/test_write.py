@@ -27,7 +27,7 @@ def written(fs, path, record, call_id):
     return WriteTool(fs).execute(path, record if isinstance(record, str) else render(record), call_id=call_id)
 
 
-def test_t7_the_tool_has_the_seeds_name_and_schema():
+def test_t7_write_has_the_name_and_schema_of_the_design():
     reply = WriteTool.TOOL_DEF
     assert (reply["name"], reply["input_schema"]["required"]) == ("write", ["path", "content"])
     assert {name: each["type"] for name, each in reply["input_schema"]["properties"].items()} == {
@@ -36,7 +36,7 @@ def test_t7_the_tool_has_the_seeds_name_and_schema():
     assert "Use 'new.md' for auto-assigned IDs." in reply["description"]
 
 
-def test_t7_closing_makes_one_outcome_however_often_it_is_written(memory):
+def test_t7_closing_an_expression_repeatedly_makes_a_single_outcome(memory):
     desk(memory)
     fs = turn(memory, actor="code")
     closed = replace(OPEN, status="closed", exit_reason="target", entry_details="112", exit_details="114", pnl=1.2)
@@ -51,7 +51,7 @@ def test_t7_closing_makes_one_outcome_however_often_it_is_written(memory):
     assert "which is final" in written(turn(memory), AT, OPEN, "4")
 
 
-def test_t7_rejecting_makes_a_counterfactual_and_its_defaults_are_the_seeds(memory):
+def test_t7_rejecting_an_expression_makes_a_counterfactual_with_default_values(memory):
     desk(memory)
     fs = turn(memory, actor="pm")
     written(fs, AT, replace(OPEN, status="rejected"), "1")
@@ -61,7 +61,7 @@ def test_t7_rejecting_makes_a_counterfactual_and_its_defaults_are_the_seeds(memo
     assert (counterfactual.reference_date, counterfactual.tracking_days) == (fs.remembered.as_of, 90)
 
 
-def test_t7_invalidating_a_view_sends_its_expressions_to_review_and_no_other_text_changes(memory):
+def test_t7_invalidating_a_view_sends_only_its_own_expressions_to_review(memory):
     fs = desk(memory)
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "other view")
     body = "status: active is what it says here"
@@ -77,7 +77,7 @@ def only_at(fs, name):
     return parse(KINDS["expressions"], fs.read_file(f"/memory/expressions/{name}.md"))
 
 
-def test_t7_an_effect_reaches_what_others_wrote_since_and_the_turn_does_not_see_it(memory):
+def test_t7_invalidation_reaches_concurrent_writes_that_the_turn_does_not_see(memory):
     fs, other = desk(memory), turn(memory, "other")
     wrote(other, "/memory/expressions/new.md", PROPOSED, "1")
     wrote(turn(memory, "other", actor="code"), AT, replace(OPEN, status="proposed", instrument="FV"), "2")
@@ -95,14 +95,14 @@ def test_t7_an_effect_reaches_what_others_wrote_since_and_the_turn_does_not_see_
     ["/portfolio/state.md", "/portfolio/constraints.md", "/memory/calibration/rates.md", "/memory/proposals/new.md",
      "/memory/.archive/views/V-001_1.md", "/skills/x/SKILL.md", "/approvals/new.md", "/memory/other/new.md"],
 )  # fmt: skip
-def test_t7_what_is_not_an_agents_to_write_is_refused(memory, path):
+def test_t7_agents_cannot_write_protected_paths(memory, path):
     fs = desk(memory)
     rows = memory.journal.rows()
     assert written(fs, path, BOOK, "1").startswith("Not written. path: ")
     assert memory.journal.rows() == rows
 
 
-def test_t7_a_view_is_settled_by_a_query_there_is(memory):
+def test_t7_a_view_with_an_unknown_settlement_query_is_refused(memory):
     settles = replace(NEW_VIEW.settles, query="crystal_ball", params={})
     assert "crystal_ball" in written(desk(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=settles), "1")
 
@@ -122,19 +122,19 @@ def test_t7_a_view_is_settled_by_a_query_there_is(memory):
         ({"factor_exposures": None}, "max_factor_concentration", "missing"),
     ],
 )
-def test_g1_each_limit_is_held_and_what_is_missing_breaks_it(changes, rule, actual):
+def test_g1_each_limit_is_enforced_and_a_missing_figure_breaks_its_limit(changes, rule, actual):
     (result,) = Guardrails(Limits(max_single_name=500.0)).check(replace(NEW_EXPRESSION, **changes), BOOK, None)
     assert (result.rule, result.actual, result.severity) == (rule, pytest.approx(actual) if rule else "", "hard")
 
 
-def test_g1_at_the_limit_is_within_it():
+def test_g1_a_figure_equal_to_its_limit_is_allowed():
     full = replace(
         NEW_EXPRESSION, max_loss_pct=5.0, notional=100.0, duration_impact=5.0, factor_exposures={"rates": 20.0}
     )
     assert Guardrails().check(full, BOOK, None) == ()
 
 
-def test_g1_without_a_book_nothing_is_within_its_limits():
+def test_g1_without_a_book_the_limits_on_the_book_are_broken():
     assert [each.rule for each in Guardrails().check(NEW_EXPRESSION, None, None)] == [
         "max_gross_exposure", "max_factor_concentration", "max_single_name", "max_net_exposure", "max_total_loss",
     ]  # fmt: skip
@@ -157,7 +157,7 @@ def test_g1_constraints_only_tighten():
     assert Guardrails().check(NEW_EXPRESSION, BOOK, tight) == (Violation("max_single_risk", 1.0, 0.5),)
 
 
-def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_blocked(memory):
+def test_g1_a_non_numeric_field_is_refused_and_closing_is_never_blocked(memory):
     desk(memory)
     fs = turn(memory, actor="code")
     text = render(OPEN).replace("max_loss_pct: 1.0", "max_loss_pct: 1%")
@@ -175,7 +175,7 @@ def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_bl
         assert written(fs, AT, replace(broken, status=status), str(number)) == f"Written: {AT}"
 
 
-def test_g1_the_pms_constraints_hold_the_agents_writes(memory):
+def test_g1_the_pms_constraints_apply_to_agent_writes(memory):
     desk(memory)
     pm = turn(memory, "pm", actor="pm")
     wrote(pm, "/portfolio/constraints.md", Constraints(id="constraints", max_gross=105.0), "limit")

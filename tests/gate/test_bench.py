@@ -7,7 +7,7 @@ from pitlake.gate.columnar import violations_in
 from tests.every import every
 
 
-def test_the_figures_have_a_name_a_value_and_a_ratio_where_there_is_a_baseline():
+def test_benchmark_figures_have_names_values_and_ratios_to_their_baselines():
     figures = gate.run(rows=400, items=100, runs=1)
     assert len({figure["name"] for figure in figures}) == len(figures) == 4
     assert every(figure["value"] > 0 for figure in figures)

@@ -15,7 +15,7 @@ from tests.every import every
 from tests.gate.tables import CUTOFF, FORBIDDEN, JUST_AFTER, UTC_MICROS, as_text, codes, rows, stamps
 
 
-def test_a_clean_table_is_falsy():
+def test_violations_in_a_clean_table_are_falsy():
     result = violations_in(rows(3), CUTOFF)
     assert not result
     assert (result.codes, result.rows) == ({}, [])
@@ -38,7 +38,7 @@ BEYOND = datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))
     ("cutoff", "fault"),
     [(datetime.fromisoformat("2024-01-01"), "naive"), ("2024-01-01", "naive"), (BEYOND, "out_of_range")],
 )
-def test_a_cut_off_that_is_no_instant_is_refused_even_over_an_empty_table(cutoff, fault):
+def test_an_invalid_cut_off_is_refused_even_for_an_empty_table(cutoff, fault):
     with pytest.raises(BadInstant) as caught:
         violations_in(pa.table({}), cutoff)
     assert caught.value.fault == fault
@@ -149,11 +149,11 @@ TEXTS = {
 
 
 @as_text
-def test_texts_of_instants_get_their_codes_however_they_are_stored(build):
+def test_instants_as_text_get_the_right_codes_in_every_arrow_string_type(build):
     assert codes(rows(len(TEXTS), available_at=build(list(TEXTS)))) == list(TEXTS.values())
 
 
-def test_a_broken_text_says_nothing_about_its_neighbours():
+def test_an_invalid_instant_does_not_affect_neighbouring_rows():
     sound = "2024-02-15T16:00:00-05:00"
     for position in range(len(sound)):
         for wrong in "X9:":
@@ -168,12 +168,12 @@ SOURCES = dict.fromkeys(rules.SOURCES) | dict.fromkeys(NO_SOURCES, "PIT_INVALID_
 
 
 @as_text
-def test_source_tags_get_their_codes_however_they_are_stored(build):
+def test_source_tags_get_the_right_codes_in_every_arrow_string_type(build):
     assert codes(rows(len(SOURCES), available_at_source=build(list(SOURCES)))) == list(SOURCES.values())
 
 
 @pytest.mark.parametrize("column", [None, pa.nulls(1), pa.array([1]), pa.array([b"edgar_accepted"]), pa.array([["x"]])])
-def test_a_source_that_is_no_text_is_no_source(column):
+def test_a_source_tag_that_is_not_text_is_invalid(column):
     assert codes(rows(available_at_source=column)) == ["PIT_INVALID_AVAILABLE_AT_SOURCE"]
 
 
@@ -189,13 +189,13 @@ def test_the_first_failing_rule_of_a_row_decides_its_code():
 
 
 @pytest.mark.parametrize("name", ["available_at", "available_at_source"])
-def test_a_clock_column_named_twice_is_none(name):
+def test_a_duplicated_clock_column_counts_as_missing(name):
     table = rows()
     twice = table.append_column(name, table[name])
     assert codes(twice) == ["PIT_MISSING_AVAILABLE_AT" if name == "available_at" else "PIT_INVALID_AVAILABLE_AT_SOURCE"]
 
 
-def test_what_lies_under_a_null_is_not_there():
+def test_bytes_under_nulls_are_ignored():
     text, validity = b"2024-02-15T16:00:00-05:00", pa.py_buffer(b"\x00")
     offsets = pa.array([0, len(text)], pa.int32()).buffers()[1]
     nothing = pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text), validity)
@@ -205,7 +205,7 @@ def test_what_lies_under_a_null_is_not_there():
     assert codes(rows(available_at=stamp)) == ["PIT_MISSING_AVAILABLE_AT"]
 
 
-def test_slices_of_every_column_are_read_where_they_begin():
+def test_sliced_columns_are_read_from_their_offset():
     deep = "[" * 250
     table = rows(
         4,
@@ -243,7 +243,7 @@ def test_details_name_places_and_never_values():
     assert detail.endswith(" $.note.*.*.daily_stock")
 
 
-def test_every_code_about_rows_can_come_out():
+def test_every_row_code_can_occur():
     about_rows = set(rules.CODES) - {
         "PIT_PARSE_ERROR", "PIT_INVALID_PIT", "PIT_INVALID_JSON", "PIT_MISSING_ENVELOPE", "PIT_INVALID_ITEM_TYPE",
     }  # fmt: skip

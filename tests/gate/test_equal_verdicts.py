@@ -307,7 +307,7 @@ def far_instants(size):
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(staged_tables(), st.sampled_from([CUTOFF, None, CUTOFF + timedelta(days=400_000)]), st.booleans())
-def test_what_the_lake_stages_is_judged_in_bulk_as_its_rows_are_alone(table, cutoff, hinted):
+def test_staged_tables_are_judged_alike_in_bulk_and_row_by_row(table, cutoff, hinted):
     assert _goes_in_bulk(table.schema)
     expected = list(item_verdicts(table, cutoff))
     result = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())

@@ -13,11 +13,11 @@ from tests.gate.tables import BINARY_KINDS, FORBIDDEN, as_text, codes, rows
 
 
 @pytest.mark.parametrize("name", ["daily_stock", "HOURLY_Sector", "session_macro ", "dаily_return"])
-def test_a_forbidden_column_refuses_every_row_nulls_too(name):
+def test_a_forbidden_column_refuses_every_row_even_with_nulls(name):
     assert codes(rows(2, **{name: pa.nulls(2)})) == [FORBIDDEN] * 2
 
 
-def test_neither_of_two_columns_of_one_name_hides_the_other():
+def test_both_of_two_columns_with_the_same_name_are_searched():
     plain, bad = pa.array(["x"]), pa.array(['{"daily_stock": 1}'])
     for first, second in ((plain, bad), (bad, plain)):
         assert codes(rows(note=first).append_column("note", second)) == [FORBIDDEN]
@@ -101,18 +101,18 @@ JSON = {
 
 @as_text
 @pytest.mark.parametrize("hint", [(), ("note",)], ids=["unhinted", "hinted"])
-def test_json_in_texts_is_looked_through_however_they_are_stored(build, hint):
+def test_json_in_texts_is_searched_in_every_arrow_string_type(build, hint):
     table = rows(len(JSON), note=build(list(JSON)))
     assert codes(table, json_columns=hint) == list(JSON.values())
 
 
 @pytest.mark.parametrize("kind", BINARY_KINDS, ids=str)
-def test_json_in_bytes_is_looked_through(kind):
+def test_json_in_bytes_is_searched_for_forbidden_keys(kind):
     column = pa.array([text and text.encode() for text in JSON], kind)
     assert codes(rows(len(JSON), note=column)) == list(JSON.values())
 
 
-def test_text_that_is_no_utf8_is_judged_like_any_other():
+def test_text_that_is_not_valid_utf8_is_checked_like_any_other():
     broken = pa.array(
         [b'\xff{"daily_stock": 1}', b'{"\xff": 1, "daily_stock": 2}', b"\xff\xfe", b'"\xed\xa0\x80']
     ).view(pa.string())
@@ -133,7 +133,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("deeper", NESTED.values(), ids=NESTED)
-def test_a_type_nested_beyond_sight_is_refused(deeper):
+def test_values_nested_beyond_the_maximum_depth_are_refused(deeper):
     kind, value = pa.int64(), 1
     for _ in range(rules.MAX_DEPTH + 5):
         kind, value = deeper(kind, value)
@@ -148,7 +148,7 @@ def test_json_at_the_bottom_of_a_deep_type_is_found():
     assert codes(rows(2, deep=pa.array([value, []], kind))) == [FORBIDDEN, None]
 
 
-def test_levels_of_the_type_and_of_the_text_add_up():
+def test_nesting_levels_of_a_type_and_of_its_json_add_up():
     kind, value = pa.string(), "[" * 185 + "]" * 185
     for _ in range(20):
         kind, value = pa.list_(kind), [value]
@@ -170,7 +170,7 @@ def test_no_character_folds_to_more_letters_than_its_bytes_can_stand_for():
         assert len(letters) <= min(len(character.encode()), len(hidden._WIDENED.encode()))
 
 
-def test_every_escape_that_spells_letters_of_a_forbidden_key_is_looked_at():
+def test_every_escape_that_can_spell_a_forbidden_key_matches_the_pattern():
     pattern = re.compile(hidden._LETTER_ESCAPE)
     for character in (*map(chr, range(0x80)), *letter_like()):
         escaped = json.dumps(character) if not character.isascii() else f"\\u{ord(character):04X}"
@@ -178,7 +178,7 @@ def test_every_escape_that_spells_letters_of_a_forbidden_key_is_looked_at():
         assert pattern.search(escaped.replace("\\", "\\\\"))
 
 
-def test_every_character_unseen_may_lead_a_suspect():
+def test_every_invisible_character_may_precede_suspicious_json():
     for low, high in rules.UNSEEN:
         for number in range(low, high + 1):
             assert hidden._LEADING[chr(number).encode("utf-8", "surrogatepass")[0]]

@@ -23,7 +23,7 @@ from pitlake.gate.rules import MAX_DEPTH
         (2**31 - 1, pa.date32(), "outside the years 1 to 9999"),
     ],
 )
-def test_an_instant_or_a_date_is_its_exact_text(value, kind, text):
+def test_instants_and_dates_become_exact_text(value, kind, text):
     stored = pa.int32() if pa.types.is_date32(kind) else pa.int64()
     assert plain(pa.array([value], stored).view(kind)[0]) == text
 
@@ -38,12 +38,12 @@ def test_an_instant_or_a_date_is_its_exact_text(value, kind, text):
         (2**62, "s", 2**62),
     ],
 )
-def test_a_duration_is_python_s_where_it_has_one(value, unit, span):
+def test_durations_become_python_timedeltas_where_possible(value, unit, span):
     assert plain(pa.scalar(value, pa.int64()).cast(pa.duration(unit))) == span
 
 
 @pytest.mark.parametrize("nest", ["list", "struct", "map key", "map value"])
-def test_what_lies_within_the_depth_that_rules_look_at_comes_whole(nest):
+def test_values_nested_up_to_the_depth_limit_are_converted_whole(nest):
     value, kind = "deep", pa.string()
     for _ in range(MAX_DEPTH - 1):
         value, kind = {

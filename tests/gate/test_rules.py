@@ -64,11 +64,11 @@ FAULTY = {
 
 
 @pytest.mark.parametrize(("fault", "text"), [(fault, text) for fault, texts in FAULTY.items() for text in texts])
-def test_a_text_that_is_no_instant_is_refused_by_the_name_of_its_fault(fault, text):
+def test_an_invalid_instant_is_refused_and_the_error_names_the_fault(fault, text):
     assert fault_of(text) == fault
 
 
-def test_every_fault_is_named_somewhere_above():
+def test_every_fault_has_a_case_in_this_module():
     assert set(FAULTY) == set(rules.FAULTS)
 
 
@@ -85,12 +85,12 @@ def test_a_fault_echoes_no_part_of_the_text(text):
 @example(datetime.fromisoformat("2024-03-10T02:30"), 0)
 @example(datetime.fromisoformat("2024-11-03T01:30"), 0)
 @example(datetime.fromisoformat("2024-11-03T01:30"), 1)
-def test_new_york_wall_clocks_come_out_as_the_instants_they_were(local, fold):
+def test_new_york_wall_clock_times_are_parsed_to_the_right_instants(local, fold):
     moment = local.replace(tzinfo=NEW_YORK, fold=fold)
     assert rules.parse_instant(moment.isoformat()) == moment.astimezone(timezone.utc)
 
 
-def test_the_repeated_hour_of_autumn_is_two_instants_and_the_cut_off_tells_them_apart():
+def test_the_cut_off_distinguishes_the_two_instants_of_the_repeated_autumn_hour():
     first, second = "2024-11-03T01:30:00-04:00", "2024-11-03T01:30:00-05:00"
     assert rules.check_item(SOUND | {"available_at": first}, rules.parse_instant(first)) is None
     assert code_of(rules.check_item(SOUND | {"available_at": second}, rules.parse_instant(first))) == (
@@ -107,7 +107,7 @@ def test_the_cut_off_itself_passes_and_a_microsecond_later_does_not(zone):
 
 
 @pytest.mark.parametrize("cutoff", [datetime.fromisoformat("2024-01-01"), pd.NaT, PIT, 0, "now"])
-def test_a_cut_off_that_is_no_aware_datetime_refuses_everything(cutoff):
+def test_a_cut_off_that_is_not_an_aware_datetime_refuses_every_item(cutoff):
     assert code_of(rules.check_item(SOUND, cutoff)) == "PIT_INVALID_PIT"
 
 
@@ -154,7 +154,7 @@ def test_the_first_broken_rule_decides():
     ]
 
 
-def test_the_forbidden_keys_are_the_thirteen():
+def test_there_are_exactly_thirteen_forbidden_keys():
     assert {
         "daily_stock", "hourly_stock", "session_stock", "daily_return", "daily_macro", "daily_industry", "daily_sector",
         "hourly_macro", "hourly_industry", "hourly_sector", "session_macro", "session_industry", "session_sector",
@@ -170,7 +170,7 @@ def test_the_forbidden_keys_are_the_thirteen():
         b"daily_stock", "daily\t_stock", "daily_ﬆock",
     ],
 )  # fmt: skip
-def test_a_forbidden_key_is_known_in_every_disguise_a_reader_would_not_see(key):
+def test_a_forbidden_key_is_recognised_in_every_unicode_disguise(key):
     assert rules.is_forbidden_key(key)
 
 
@@ -181,7 +181,7 @@ def test_a_key_that_merely_resembles_a_forbidden_one_passes(key):
     assert not rules.is_forbidden_key(key)
 
 
-def test_the_word_in_a_value_is_no_key():
+def test_a_forbidden_word_in_a_value_passes():
     assert rules.check_item(SOUND | {"title": "daily_stock", "list": ["daily_return", '"daily_stock"']}, CUTOFF) is None
 
 
@@ -219,7 +219,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
-def test_json_hidden_in_a_string_is_looked_through(text):
+def test_a_forbidden_key_in_json_hidden_in_a_string_is_found(text):
     assert code_of(rules.check_item(SOUND | {"raw": text}, CUTOFF)) == "PIT_FORBIDDEN_FIELD"
     assert code_of(rules.check_item(SOUND | {"list": ["x", {"raw": [text]}]}, CUTOFF)) == "PIT_FORBIDDEN_FIELD"
 
@@ -255,7 +255,7 @@ def test_a_value_that_contains_itself_is_refused():
     assert rules.forbidden_path(loop)
 
 
-def test_depth_is_judged_alike_however_much_stack_is_left():
+def test_the_depth_limit_does_not_depend_on_the_remaining_stack():
     def at(frames):
         return rules.forbidden_path("[" * 150 + "]" * 150) if frames == 0 else at(frames - 1)
 
@@ -263,7 +263,7 @@ def test_depth_is_judged_alike_however_much_stack_is_left():
 
 
 @pytest.mark.parametrize("value", [object(), range(3), iter([]), {1: memoryview(b"")}, type])
-def test_a_value_that_cannot_be_looked_through_is_not_let_through(value):
+def test_a_value_that_cannot_be_searched_is_refused(value):
     assert code_of(rules.check_item(SOUND | {"odd": value}, CUTOFF)) == "PIT_FORBIDDEN_FIELD"
 
 
@@ -274,7 +274,7 @@ def test_details_name_places_and_never_values():
     assert detail.endswith("$.raw.*.*.daily_stock")
 
 
-def test_a_path_shows_a_forbidden_key_as_the_rule_spells_it_and_no_other_odd_key():
+def test_a_path_spells_the_forbidden_key_canonically_and_masks_odd_keys():
     assert rules.forbidden_path({"Ｄaily_Ｓtock": 1}) == "$.daily_stock"
     assert rules.forbidden_path({"an odd key": {"DAILY_stock": 1}}) == "$.*.daily_stock"
 
@@ -343,7 +343,7 @@ def test_the_detail_names_the_first_failing_item():
         '{"data": []} {"data": []}', "\ufeff{}", "[" * 100_000,
     ],
 )  # fmt: skip
-def test_text_that_is_no_strict_json_is_refused(text):
+def test_text_that_is_not_strict_json_is_refused(text):
     assert code_of(rules.check_text(text, PIT)) == "PIT_INVALID_JSON"
 
 
@@ -352,7 +352,7 @@ def test_a_bad_cut_off_is_named_before_bad_json():
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", None, '{"a": 1, "a": 2}', "[" * 100_000])
-def test_a_call_that_is_no_json_object_is_a_parse_error(text):
+def test_a_call_that_is_not_a_json_object_is_a_parse_error(text):
     assert code_of(rules.read_call(text)) == "PIT_PARSE_ERROR"
 
 
@@ -360,7 +360,7 @@ def test_a_sound_call_is_read():
     assert rules.read_call('{"tool_name": "query"}') == {"tool_name": "query"}
 
 
-def test_a_gate_that_breaks_lets_nothing_through(monkeypatch):
+def test_nothing_passes_when_the_gate_itself_fails(monkeypatch):
     def broken(*_):
         raise MemoryError
 
@@ -368,7 +368,7 @@ def test_a_gate_that_breaks_lets_nothing_through(monkeypatch):
     assert code_of(rules.check_text(json.dumps(envelope(SOUND)), PIT)) == "PIT_PARSE_ERROR"
 
 
-def test_every_code_can_come_out():
+def test_every_code_can_occur():
     produced = {code_of(rules.check_item(item, CUTOFF)) for items in ITEMS.values() for item in items}
     produced |= {code_of(rules.check_envelope(payload, pit)) for _, payload, pit in ENVELOPES}
     produced |= {code_of(rules.check_text("{", PIT)), code_of(rules.read_call("{"))}
@@ -385,7 +385,7 @@ def test_any_json_value_gets_a_verdict(value):
     rules.check_item({"any": value}, CUTOFF)
 
 
-def test_the_source_tags_are_these_four():
+def test_there_are_exactly_four_source_tags_and_datasets_use_no_others():
     assert rules.SOURCES == ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
     assert {dataset.source_tag for dataset in all_datasets().values()} <= set(rules.SOURCES)
 
@@ -401,7 +401,7 @@ UNSEEN = [
 
 
 @pytest.mark.parametrize(("first", "last"), UNSEEN)
-def test_characters_nobody_sees_hide_no_key(first, last):
+def test_invisible_characters_do_not_hide_a_forbidden_key(first, last):
     for code in (first, (first + last) // 2, last):
         for key in (f"daily{chr(code)}_stock", f"{chr(code)}daily_stock", f"daily_stock{chr(code)}"):
             assert rules.is_forbidden_key(key), hex(code)

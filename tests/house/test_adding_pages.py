@@ -59,7 +59,7 @@ def typed(page: str, checkout: Path) -> list[str]:
 
 
 @pytest.mark.long
-def test_what_the_pages_say_lints_types_and_passes(checkout):
+def test_code_typed_from_the_adding_pages_lints_type_checks_and_passes(checkout):
     paths = []
     for page, python in PAGES.items():
         output = typed(page, checkout)

@@ -22,7 +22,7 @@ def test_every_port_is_open_on_this_machine_only(compose):
     assert every(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_no_password_is_written_down(root):
+def test_compose_takes_every_password_from_the_environment(root):
     text = (root / "compose.yaml").read_text()
     passwords = re.findall(r"PASSWORD: (.*)", text)
     assert passwords
@@ -68,7 +68,7 @@ def test_the_image_copies_only_what_exists_and_checks_hashes(root):
     assert ".venv" in (root / ".dockerignore").read_text().splitlines()
 
 
-def test_the_image_s_user_may_write_wherever_the_services_write(compose, root):
+def test_the_images_user_owns_every_folder_the_services_write_to(compose, root):
     text = (root / "Dockerfile").read_text()
     [owned] = re.findall(r"chown dagster (.*)", text)
     inputs = compose["services"]["daemon"]
@@ -79,7 +79,7 @@ def test_the_image_s_user_may_write_wherever_the_services_write(compose, root):
     assert FOLDER_VARIABLE == "PITLAKE_REPORT"
 
 
-def test_an_image_alone_starts_the_webserver_and_says_whether_it_lives(compose, root):
+def test_the_image_starts_the_webserver_and_every_service_has_a_healthcheck(compose, root):
     text = (root / "Dockerfile").read_text()
     assert "\nHEALTHCHECK " in text
     [reply] = re.findall(r"^CMD (\[.*\])$", text, flags=re.MULTILINE)

@@ -27,7 +27,7 @@ def passed(*arguments: str) -> tuple[int, float]:
 
 
 @pytest.mark.long
-def test_a_file_and_a_test_run_by_name_and_long_tests_only_if_asked_for():
+def test_the_commands_run_a_file_a_test_and_long_tests_only_on_request():
     file, test, long_file = (command[1:] for command in COMMANDS)
     assert passed(*file)[0] > 10
     number, seconds = passed(*test)

@@ -102,7 +102,7 @@ def files_below(folder):
     return (Path(home, name) for home, _, names in os.walk(folder, followlinks=True) for name in names)
 
 
-def test_the_wheel_brings_the_kernel_with_its_sql_and_forge_with_its_skills(built):
+def test_the_wheel_contains_pitlake_with_its_sql_and_forge_with_its_skills(built):
     names = zipfile.ZipFile(built["wheel"]).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake", "forge"}
     skills = {str(path) for path in Path("forge").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
@@ -119,13 +119,13 @@ def test_the_wheel_declares_its_command(built):
         assert "pitlake = pitlake.cli:main" in wheel.read(entry).decode()
 
 
-def test_the_source_archive_can_run_its_own_tests(built):
+def test_the_source_archive_contains_the_files_its_tests_need(built):
     with tarfile.open(built["sdist"]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"Makefile", "requirements.lock", "scripts/set-up", "tests/house/conftest.py", ".ci/run"} <= names
 
 
-def test_asking_is_light(installed):
+def test_the_plain_install_is_small_and_without_heavy_packages(installed):
     site = site_of(installed)
     tops = {path.name for path in site.iterdir()}
     assert not tops & {"assets", "checks", "resources", "pipelines", "sql", "sample", "tests"}
@@ -144,7 +144,7 @@ def test_the_installed_wheel_answers_outside_the_checkout(installed):
     assert described.stdout.startswith("# news")
 
 
-def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
+def test_the_installed_wheel_queries_a_lake_as_of_an_instant(installed, tmp_path):
     lake = Lake(tmp_path / "lake")
     publish(lake, "news", [article(1, "Title", CREATED)], "run")
     counts = [
@@ -177,7 +177,7 @@ def test_the_installed_wheel_mounts_a_table_and_answers_in_two_commands(installe
     assert time.monotonic() - start < SOON
 
 
-def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(installed, install, tmp_path):
+def test_forge_needs_its_extra_and_runs_its_demo_with_ten_skills(installed, install, tmp_path):
     without = pitlake(installed, "forge", "demo")
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.endswith("is not installed; install it with pip install 'pitlake[forge]'\n")
@@ -245,7 +245,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     assert (refusal or "") in served.stderr
 
 
-def test_an_audit_needs_its_extra_alone(installed, install, tmp_path):
+def test_an_audit_needs_only_its_extra(installed, install, tmp_path):
     (tmp_path / "cpi.csv").write_text("date,value\n2024-01-01,1.0\n2024-02-01,1.1\n2024-03-01,1.2\n2024-04-01,1.3\n")
     without = pitlake(installed, "audit", str(tmp_path / "cpi.csv"))
     assert (without.returncode, without.stdout) == (1, "")
@@ -265,7 +265,7 @@ def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, in
     assert pitlake(install("meaning"), *question).returncode == 0
 
 
-def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(install, tmp_path):
+def test_the_wheels_agent_kit_works_in_an_empty_project_and_home(install, tmp_path):
     """The first-time path of docs/agents.md: install, ask through .mcp.json, be denied by a hook, uninstall."""
     home, project, lake = install("mcp"), tmp_path / "project", Lake(tmp_path / "lake")
     publish(lake, "news", [article(1, "Title", CREATED)], "run")

@@ -104,7 +104,7 @@ def type_in(line: str, monkeypatch) -> int:
 
 
 @pytest.mark.parametrize("block", RUN, ids=str)
-def test_a_block_runs_as_it_stands(block, place, monkeypatch, capfd):
+def test_every_code_block_runs_unchanged(block, place, monkeypatch, capfd):
     if block.language == "python":
         exec(compile(block.text, str(block), "exec"), {})
         return
@@ -113,7 +113,7 @@ def test_a_block_runs_as_it_stands(block, place, monkeypatch, capfd):
             assert type_in(line, monkeypatch) == 0, capfd.readouterr().err
 
 
-def test_what_is_not_run_is_marked_and_little():
+def test_few_code_blocks_are_excluded_and_each_is_marked():
     assert every((ROOT / test).exists() for test in ELSEWHERE.values())
     assert len([block for block in RUN if block.language == "sh"]) >= 12
     reply = [block for block in BLOCKS if block.language in ("sh", "python") and not block.runs]
@@ -171,7 +171,7 @@ SPELLED = re.compile(r"\b(?:PITLAKE|FORGE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|
 NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST", "PITLAKE", "NEO4J", "AWS", "PITLAKE_SOCKET"}
 
 
-def test_the_table_of_variables_is_the_code_s():
+def test_the_table_of_variables_lists_exactly_those_the_code_reads():
     """Every variable the code reads stands in the table, and the table has no other."""
     rows = re.findall(r"^\| (`[^|]+) \|", (DOCS / "deployment.md").read_text(), flags=re.MULTILINE)
     reply = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
@@ -199,7 +199,7 @@ def test_the_table_of_variables_is_the_code_s():
 PASSED_ON = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "HTTPS_PROXY"}
 
 
-def test_yaml_in_the_pages_is_yaml():
+def test_yaml_blocks_in_the_pages_are_valid_yaml():
     for block in BLOCKS:
         if block.language == "yaml":
             assert list(yaml.safe_load_all(block.text))

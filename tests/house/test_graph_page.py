@@ -10,7 +10,7 @@ ALTERNATIVES = {("Company", "etf"), ("Industry", "ticker"), ("Sector", "ticker")
 NEVER = {("Report", "INFLUENCES", "Company")}
 
 
-def test_the_sample_world_has_all_that_the_page_names() -> None:
+def test_the_sample_world_has_every_label_relation_and_property_of_the_page() -> None:
     relations: set[tuple[str, str, str]] = set()
     properties: dict[str, set[str]] = defaultdict(set)
     for part in parts():
@@ -25,7 +25,7 @@ def test_the_sample_world_has_all_that_the_page_names() -> None:
     assert {(owner, name) for owner, name in read.properties if name not in properties[owner]} == ALTERNATIVES
 
 
-def test_notes_are_about_what_is_read() -> None:
+def test_notes_and_types_are_about_labels_and_properties_that_are_read() -> None:
     read = graph_page.schema()
     assert graph_page.NOTES.keys() <= set(read.labels)
     assert graph_page.TYPES_OF.keys() <= read.properties.keys()

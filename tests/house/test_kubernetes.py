@@ -42,7 +42,7 @@ def containers(objects):
             yield deployment["metadata"]["name"], pod, container
 
 
-def test_celery_s_settings_are_those_of_postgres_and_a_launcher(root, tmp_path, monkeypatch):
+def test_celery_settings_are_the_postgres_settings_plus_a_launcher(root, tmp_path, monkeypatch):
     for name, value in BROKER.items():
         monkeypatch.setenv(name, value)
     ours = yaml.safe_load((root / "deploy/celery/dagster.yaml").read_text())
@@ -55,7 +55,7 @@ def test_celery_s_settings_are_those_of_postgres_and_a_launcher(root, tmp_path, 
     assert launcher.celery.conf.broker_transport_options["visibility_timeout"] >= 43200
 
 
-def test_the_broker_s_password_is_in_no_file(root):
+def test_no_deploy_file_contains_the_brokers_password(root):
     text = "".join(path.read_text() for path in (root / "deploy").rglob("*") if path.is_file())
     assert set(re.findall(r"[a-z]+://[^\s\"]*:([^@\s/]+)@", text)) == {"$(BROKER_PASSWORD)"}
     assert not re.search(r"kind: Secret$", text, re.MULTILINE)
@@ -68,7 +68,7 @@ def test_every_secret_is_a_reference(objects):
                 assert set(variable["valueFrom"]["secretKeyRef"]) == {"name", "key"}, variable["name"]
 
 
-def test_the_house_has_what_its_settings_and_code_read(root, objects, kustomization):
+def test_containers_define_every_variable_their_settings_and_code_read(root, objects, kustomization):
     [generated] = kustomization["configMapGenerator"]
     plain = {literal.split("=", 1)[0] for literal in generated["literals"]}
     expected = set(re.findall(r"env: (\w+)", (root / "deploy/celery/dagster.yaml").read_text()))
@@ -86,7 +86,7 @@ def test_the_house_has_what_its_settings_and_code_read(root, objects, kustomizat
             assert expected <= plain | {variable["name"] for variable in container["env"]}, name
 
 
-def test_a_variable_is_defined_before_it_is_put_together(objects):
+def test_a_variable_is_defined_before_its_use_in_another(objects):
     for _, _, container in containers(objects):
         existing = set()
         for variable in container["env"]:
@@ -94,7 +94,7 @@ def test_a_variable_is_defined_before_it_is_put_together(objects):
             existing.add(variable["name"])
 
 
-def test_pods_are_closed_bounded_and_probed(objects):
+def test_pods_are_locked_down_limited_and_probed(objects):
     for name, pod, container in containers(objects):
         assert pod["automountServiceAccountToken"] is False, name
         assert pod["securityContext"]["runAsNonRoot"] is True
@@ -106,7 +106,7 @@ def test_pods_are_closed_bounded_and_probed(objects):
         assert {"readinessProbe", "livenessProbe"} <= set(container)
 
 
-def test_what_is_mounted_and_named_exists(objects, kustomization):
+def test_every_mount_and_selector_refers_to_an_existing_volume_or_pod(objects, kustomization):
     pods = of(objects, "Deployment")
     for _, pod, container in containers(objects):
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
@@ -122,14 +122,14 @@ def test_what_is_mounted_and_named_exists(objects, kustomization):
     assert of(objects, "Ingress") == {}
 
 
-def test_there_is_one_daemon_and_workers_may_finish(objects):
+def test_there_is_a_single_daemon_and_workers_have_time_to_finish(objects):
     deployments = of(objects, "Deployment")
     assert deployments["pitlake-daemon"]["spec"]["replicas"] == 1
     assert deployments["pitlake-daemon"]["spec"]["strategy"] == {"type": "Recreate"}
     assert deployments["pitlake-worker"]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 3600
 
 
-def test_images_are_pinned_and_run_as_the_image_s_user(root, objects, kustomization):
+def test_images_are_pinned_and_run_as_the_images_user(root, objects, kustomization):
     [image] = kustomization["images"]
     for name, pod, container in containers(objects):
         if name in HOUSE:
@@ -151,7 +151,7 @@ def test_commands_are_programs_of_the_locked_packages(root, objects):
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_kustomize_puts_the_manifests_together(folder, kustomization):
+def test_kustomize_builds_the_manifests(folder, kustomization):
     built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True)
     objects = list(yaml.safe_load_all(built.stdout))
     [image] = kustomization["images"]

@@ -59,7 +59,7 @@ def test_the_lock_names_no_index_and_no_path(root):
 
 
 @pytest.mark.parametrize("extra", APART)
-def test_what_is_apart_is_brought_as_it_is_declared(root, pyproject, locked, extra):
+def test_packages_outside_the_lock_are_pinned_in_the_makefile_as_declared(root, pyproject, locked, extra):
     makefile = (root / "Makefile").read_text()
     expected = [Requirement(text) for text in pyproject["project"]["optional-dependencies"][extra]]
     assert expected
@@ -75,7 +75,7 @@ def test_what_is_apart_is_brought_as_it_is_declared(root, pyproject, locked, ext
 NPM = ("axe", "claude-code-2.1.197", "claude-code-2.1.332", "inspector", "site")
 
 
-def test_what_npm_brings_is_locked_by_hash_and_taken_as_locked(root):
+def test_npm_packages_are_installed_only_from_lock_files(root):
     makefile = (root / "Makefile").read_text()
     assert not re.search(r"npm (install|i|add|exec)\b|\bnpx\b", makefile)
     called = re.findall(r"\$\(call NPM_CI,[\w-]+,([\w.$()-]+?)\)\n", makefile)

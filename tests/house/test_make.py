@@ -28,7 +28,7 @@ def test_readme_names_only_targets_that_exist(root):
     assert {"demo", "test"} <= names <= targets(root)
 
 
-def test_continuous_integration_runs_the_checks_and_the_commands_of_the_readme(root):
+def test_continuous_integration_runs_make_check_demo_and_test(root):
     commands = re.findall(r"^(?:exec )?(make .+)$", (root / ".ci/run").read_text(), flags=re.MULTILINE)
     assert commands == ["make check", "make demo", "make test"]
 
@@ -39,7 +39,7 @@ def test_a_run_without_days_says_what_to_type(root):
     assert "make run DAYS=" in outcome.stderr
 
 
-def test_a_python_that_does_not_suit_is_refused_with_the_next_step(root, tmp_path):
+def test_an_unsuitable_python_is_refused_with_the_next_step(root, tmp_path):
     shutil.copytree(root / "scripts", tmp_path / "scripts")
     outcome = subprocess.run(
         ["sh", "scripts/set-up"],

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * PATIENCE), pytest.mark.x
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
-def test_a_run_on_the_demo_shows_what_is_kept(name, demo, root, monkeypatch):
+def test_a_notebook_run_on_the_demo_reproduces_its_stored_outputs(name, demo, root, monkeypatch):
     monkeypatch.chdir(root)
     monkeypatch.setenv("PITLAKE_LAKE", str(demo / "lake"))
     stored, run = (nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4) for _ in range(2))

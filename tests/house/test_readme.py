@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("newcomer")]
 
 
 @pytest.mark.timeout(2 * PATIENCE)
-def test_every_block_on_the_demo_s_lake(newcomer):
+def test_every_readme_block_works_on_the_demo_lake(newcomer):
     message = [type_in(newcomer, language, text) for language, text in BLOCKS[:-2]]
     public, apple, mounted, python, agent, demo = message
     assert every(answer in text for text in (public, apple) for answer in ("6.29", "9.08"))
@@ -37,7 +37,7 @@ def test_every_block_on_the_demo_s_lake(newcomer):
 
 
 @pytest.mark.timeout(2 * PATIENCE)
-def test_the_blocks_of_a_graph_of_one_s_own(newcomer, demo):
+def test_the_readme_blocks_for_an_own_graph_work(newcomer, demo):
     with own_graph(newcomer) as ours:
         (_, filling), (_, range_of_days) = BLOCKS[-2:]
         type_in(newcomer, "sh", ours(filling))
@@ -106,5 +106,5 @@ def own_graph(newcomer):
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w.]+/[\w./-]*)`", TEXT))))
-def test_a_path_it_names_exists(path):
+def test_every_path_named_in_the_readme_exists(path):
     assert (ROOT / path).exists()

@@ -11,7 +11,7 @@ from pitlake import __version__
 from scripts.release import bill, digest, main, provenance
 
 
-def test_every_file_has_the_same_version_and_name(root):
+def test_every_release_file_has_the_same_version_and_name(root):
     server, citation = (
         json.loads((root / "server.json").read_text()),
         yaml.safe_load((root / "CITATION.cff").read_text()),
@@ -39,14 +39,14 @@ def test_the_plug_in_starts_the_server_as_of_its_variable(root, tmp_path, kind):
 
 
 @pytest.mark.parametrize("catalogue", [".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json"])
-def test_a_catalogue_names_the_folder_of_the_plug_in(root, catalogue):
+def test_a_marketplace_file_names_the_plugins_folder(root, catalogue):
     (plugin,) = json.loads((root / catalogue).read_text())["plugins"]
     source = plugin["source"]
     folder = root / (source if isinstance(source, str) else source["path"])
     assert (folder / ".mcp.json").is_file()
 
 
-def test_the_provenance_names_the_commit_and_the_bytes(tmp_path, root):
+def test_the_provenance_statement_names_the_commit_and_file_hashes(tmp_path, root):
     wheel = tmp_path / "pitlake-0.1.0-py3-none-any.whl"
     wheel.write_bytes(b"a wheel")
     statement = provenance([wheel])
@@ -57,13 +57,13 @@ def test_the_provenance_names_the_commit_and_the_bytes(tmp_path, root):
     assert sources[1]["digest"] == {"sha256": digest(root / "requirements.lock")}
 
 
-def test_the_bill_names_every_package_once():
+def test_the_bill_of_materials_names_every_package_once():
     parts = bill(metadata.distributions(name="pyarrow"))
     (component,) = parts["components"]
     assert component["purl"] == f"pkg:pypi/pyarrow@{metadata.version('pyarrow')}"
 
 
-def test_a_folder_that_is_not_empty_is_refused(tmp_path, capsys):
+def test_a_release_into_a_folder_that_is_not_empty_is_refused(tmp_path, capsys):
     (tmp_path / "old.whl").touch()
     assert main([str(tmp_path)]) == 2
     assert "is not empty" in capsys.readouterr().err

@@ -30,7 +30,7 @@ def test_sound_text_passes(check, text):
 @pytest.mark.parametrize(
     ("limit", "advice"), [(99, "take lines away"), (100, None), (105, None), (110, "lower it")], ids=str
 )
-def test_a_folder_keeps_to_its_budget_of_lines(tmp_path, limit, advice):
+def test_a_folder_outside_its_line_budget_is_reported(tmp_path, limit, advice):
     (tmp_path / "forge" / "desk").mkdir(parents=True)
     (tmp_path / "forge" / "desk" / "shown.py").write_text("x = 1\n" * 100)
     faults = list(budget_faults(tmp_path, {"forge": limit}))

@@ -21,7 +21,7 @@ def pages(entry) -> list[str]:
     return [page for each in (entry.values() if isinstance(entry, dict) else entry) for page in pages(each)]
 
 
-def test_its_navigation_has_every_page():
+def test_the_sites_navigation_has_every_page():
     output = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     generated = {page for page in output if page.startswith("datasets/") and page != "datasets/README.md"}
     listing = pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
@@ -30,7 +30,7 @@ def test_its_navigation_has_every_page():
 
 @pytest.mark.long
 @pytest.mark.skipif(not (TOOLS / "node_modules").exists(), reason="mkdocs-material is not installed: make site")
-def test_it_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+def test_the_site_builds_without_warnings_and_loads_nothing_external(tmp_path):
     env = os.environ | {"PYTHONPATH": str(TOOLS), "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     message = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=240, check=False)

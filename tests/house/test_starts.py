@@ -206,13 +206,13 @@ def test_every_command_has_a_case():
 
 
 @pytest.mark.parametrize("path", NAMED, ids=" ".join)
-def test_a_named_query_answers(path, place, capfd):
+def test_every_named_query_runs_on_the_demo_lake(path, place, capfd):
     code = cli.invoke([*path, *AS_OF, *values_of(NAMED[path], place / "lake")])
     assert code == 0, capfd.readouterr().err
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_a_command_does_what_it_is_for(path, place, capfd):
+def test_every_command_runs_on_the_demo_lake(path, place, capfd):
     if path == ("replay",):
         cli.invoke(["query", "SELECT 1 AS one", *AS_OF, "--receipt"])
     code = cli.invoke([*path, *filled(COMMANDS[path], place)])
@@ -220,7 +220,7 @@ def test_a_command_does_what_it_is_for(path, place, capfd):
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=" ".join)
-def test_a_command_that_lacks_something_says_what(path, place, capfd):
+def test_a_command_that_lacks_something_is_refused_in_one_line(path, place, capfd):
     arguments, says = REFUSED[path]
     assert cli.invoke([*path, *filled(arguments, place)]) == 2
     (line,) = capfd.readouterr().err.splitlines()
@@ -228,7 +228,7 @@ def test_a_command_that_lacks_something_says_what(path, place, capfd):
 
 
 @pytest.mark.parametrize("path", RUNNING, ids=" ".join)
-def test_a_command_that_runs_on_begins_and_ends(path, place):
+def test_a_long_running_command_starts_and_stops(path, place):
     arguments, says = RUNNING[path]
     with subprocess.Popen(
         [sys.executable, "-m", "pitlake", *path, *arguments],
@@ -243,7 +243,7 @@ def test_a_command_that_runs_on_begins_and_ends(path, place):
     assert running.returncode == {"": 0, "ANTHROPIC_API_KEY": 2}.get(says, 130)
 
 
-def test_every_page_is_shown_and_every_form_is_taken(place):
+def test_every_web_page_and_form_responds(place):
     unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
     home = Address(instant(T), "QBRY")
     with browsing(place / "lake", rooms=(room,), home=home) as client:
@@ -353,7 +353,7 @@ def test_every_job_has_a_case(wired):
 
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name != "forge_turn"])
-def test_a_job_runs(name, wired, place, monkeypatch):
+def test_every_job_runs_on_the_demo_lake(name, wired, place, monkeypatch):
     definitions, instance = wired
     job = definitions.resolve_job_def(name)
     monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))  # jobs write the live memory
@@ -373,7 +373,7 @@ def test_a_job_runs(name, wired, place, monkeypatch):
     assert result.success, [event.step_failure_data.error_display_string for event in result.get_step_failure_events()]
 
 
-def test_a_turn_of_the_agent_says_that_it_has_no_model(wired, place, monkeypatch):
+def test_an_agent_turn_without_a_model_fails_and_names_the_missing_key(wired, place, monkeypatch):
     definitions, instance = wired
     monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))
     config = QUIET | {"ops": {"take_turn": {"config": {"as_of": T, "occasion": "morning_review"}}}}
@@ -384,7 +384,7 @@ def test_a_turn_of_the_agent_says_that_it_has_no_model(wired, place, monkeypatch
     assert "ANTHROPIC_API_KEY" in failure.step_failure_data.error_display_string
 
 
-def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
+def test_every_schedule_requests_a_run_config_valid_for_its_job(wired, monkeypatch):
     definitions, instance = wired
     for name in ("PITLAKE_DROPS", "ANTHROPIC_API_KEY", "FORGE_NOTIFY"):
         monkeypatch.setenv(name, "0000320193")
@@ -403,7 +403,7 @@ def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
             )
 
 
-def test_every_sensor_looks(wired, monkeypatch, caplog):
+def test_every_sensor_evaluates(wired, monkeypatch, caplog):
     definitions, instance = wired
     repository = definitions.get_repository_def()
 
@@ -426,7 +426,7 @@ def test_every_sensor_looks(wired, monkeypatch, caplog):
     assert "work failed" in caplog.text
 
 
-def test_the_report_of_make_is_written(place):
+def test_make_report_writes_the_report(place):
     (recipe,) = re.findall(r"^report: .*\n\t@\$\(BIN\)/python (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     done = subprocess.run(
         [sys.executable, *recipe.split()], env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,

@@ -58,7 +58,7 @@ def tracked(*patterns: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, ".claude"])
-def test_names_say_what_they_hold(package):
+def test_names_are_meaningful(package):
     modules = tracked(f"{package}/*.py")
     assert modules
     assert [f"{path}:{name}" for path in modules for name in empty_names(path.read_text(encoding="utf-8"))] == []
@@ -71,7 +71,7 @@ def test_prose_is_plain(place):
     assert [f"{path}: {line}" for path in files for line in odd_phrases(prose_of(path))] == []
 
 
-def test_a_planted_fault_is_seen():
+def test_planted_empty_names_and_odd_phrases_are_reported():
     assert empty_names("def load(given, rows):\n    found = [one for one in rows]\n") == [
         "1: given",
         "2: found",

@@ -68,12 +68,12 @@ def test_old_rows_have_null_in_an_added_column(wider):
     assert colours(wider, version=1) == [{"key": "a", "colour": None}]
 
 
-def test_a_lake_that_has_nothing_of_an_added_column_yet_answers_null(lake):
+def test_a_column_added_to_the_contract_reads_as_null_before_any_row_has_it(lake):
     publish(lake, [A], NOON + DAY, TOY)
     assert colours(lake) == [{"key": "a", "colour": None}]
 
 
-def test_a_row_without_a_value_in_an_added_column_is_the_row_that_was_there(wider):
+def test_an_old_row_with_null_in_an_added_column_counts_as_unchanged(wider):
     again = publish(wider, [A], NOON + 50 * DAY)
     assert not again.changed
     assert again.total.unchanged == 1
@@ -87,14 +87,14 @@ def test_a_value_in_an_added_column_is_a_revision_when_observed(wider):
     assert not publish(wider, [A], seen + DAY, colour="blue").changed
 
 
-def test_compaction_keeps_the_rows_of_before_and_after(wider):
+def test_compaction_keeps_rows_from_before_and_after_the_column_was_added(wider):
     before = colours(wider)
     assert wider.compact(WIDER, before="2025-01").changed
     assert colours(wider) == before
     assert not publish(wider, [A], NOON + 50 * DAY).changed
 
 
-def test_compaction_before_the_first_row_with_the_column(lake):
+def test_old_rows_compacted_with_the_wider_contract_read_as_null_in_the_added_column(lake):
     publish(lake, [A], NOON + DAY, TOY)
     publish(lake, [A._replace(text="z")], NOON + 2 * DAY, TOY)
     assert lake.compact(WIDER, before="2025-01").changed
@@ -112,7 +112,7 @@ def test_files_compacted_before_the_column_was_added_are_read_as_they_are(lake):
     assert colours(lake, NOON + 3 * DAY) == [{"key": "a", "colour": None}]
 
 
-def test_expectations_the_report_and_exports_read_old_rows_too(wider, tmp_path, monkeypatch):
+def test_expectations_the_report_and_exports_show_null_in_old_rows(wider, tmp_path, monkeypatch):
     assert newest_rows(WIDER, wider.snapshot())["colour"].to_pylist() == ["red", None]
     failing = CheckResult(name="a check", severity="warning", passed=False, examples=("Toy:a", "Toy:b"))
     seen = NOON + 42 * DAY
@@ -148,7 +148,7 @@ REFUSED: dict[str, tuple[Dataset, str]] = {
 
 
 @pytest.mark.parametrize("change", REFUSED)
-def test_what_stored_rows_cannot_follow_is_refused_with_the_next_step(lake: Lake, change):
+def test_an_incompatible_contract_change_is_refused_and_the_error_says_what_to_do(lake: Lake, change):
     publish(lake, [A], NOON + DAY, TOY)
     dataset, next_step = REFUSED[change]
     with lake.stage(dataset, "run") as stage:
@@ -166,12 +166,12 @@ def staged(dataset):
     return pa.Table.from_pylist([values], staged_schema(dataset))
 
 
-def test_a_contract_of_before_the_column_is_refused_once_it_is_added(wider):
+def test_an_old_contract_is_refused_once_rows_have_the_added_column(wider):
     with pytest.raises(LakeError, match=r"colour.*put it back"):
         publish(wider, [Toy("c", "z", NOON)], NOON + 50 * DAY, TOY)
 
 
-def test_null_in_an_added_column_leaves_the_hash_and_no_two_rows_share_one():
+def test_null_in_an_added_column_keeps_the_old_hash_and_distinct_rows_differ():
     rows = pa.table({"a": ["x", "x", "x"], "b": [None, "x", None], "c": [None, None, "x"]})
     old = content_hashes(rows, ["a"]).to_pylist()
     new = content_hashes(rows, ["a", "b", "c"], frozenset({"b", "c"})).to_pylist()

@@ -44,7 +44,7 @@ def expected(result, as_of, known_by):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_latest_date_is_current_whatever_arrived_last(tmp_path, seed):
+def test_the_statement_with_the_latest_date_is_current_in_any_order_of_arrival(tmp_path, seed):
     lake, result, catalogue = Lake(tmp_path), deliveries(random.Random(seed)), Catalogue({TOY.name: DATED})
     for came, toys in result.items():
         with mock.patch("pitlake.clock.now", lambda came=came: came):

@@ -30,7 +30,7 @@ def results(lake, toys, gaps=(), *, extracted=None, day=DAY):
         (StagedGap("no_data", "no text", "Toy:a", SEEN + timedelta(seconds=1)), "after_observation"),
     ],
 )
-def test_a_gap_that_says_too_little_or_too_early_is_refused(lake, gap, fault):
+def test_a_malformed_gap_or_a_gap_dated_after_the_observation_fails_the_audit(lake, gap, fault):
     result = results(lake, [], [gap])["gaps_well_formed"]
     assert (result.passed, result.facts[fault]) == (False, 1)
 
@@ -67,7 +67,7 @@ def test_freshness_warns_when_the_newest_row_is_too_old(limit, newest, passed):
     assert (result.passed, result.severity) == (passed, "warning")
 
 
-def test_the_past_changes_when_a_file_goes_or_shrinks():
+def test_past_never_changes_fails_when_a_file_disappears_or_shrinks():
     file = DataFile("/a", 1, 10, NOON, NOON)
     remaining, grown, empty = TableState((file,)), TableState((file, replace(file, path="/b"))), TableState()
     assert past_never_changes([(remaining, grown), (empty, remaining)]).passed
@@ -75,7 +75,7 @@ def test_the_past_changes_when_a_file_goes_or_shrinks():
     assert not past_never_changes([(remaining, TableState((replace(file, size=9),)))]).passed
 
 
-def test_what_is_frozen_and_came_out_otherwise_is_warned_of():
+def test_changed_values_in_frozen_columns_cause_a_warning():
     assert frozen(TOY, 1) == ()
     for changed in (0, 2):
         (result,) = frozen(replace(TOY, frozen=TOY.key), changed)

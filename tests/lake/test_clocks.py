@@ -70,7 +70,7 @@ def extracted(lake):
         "publish", "as observed", "replay", "nothing new", "compact", "dry vacuum", "vacuum", "now", "graph", "derived"
     ],
 )  # fmt: skip
-def test_a_clock_that_went_back_changes_nothing_and_names_both_clocks(seen, at, work):
+def test_work_under_a_clock_that_went_back_is_refused_and_names_both_times(seen, at, work):
     before, version = rows(seen), seen.head()
     at(BACK)
     with pytest.raises(ClockWentBack) as refused:
@@ -82,7 +82,7 @@ def test_a_clock_that_went_back_changes_nothing_and_names_both_clocks(seen, at, 
     assert (rows(seen), seen.head()) == (before, version)
 
 
-def test_a_clock_that_goes_back_while_a_run_reads_publishes_nothing(seen, at):
+def test_a_run_publishes_nothing_if_the_clock_goes_back_while_it_reads(seen, at):
     with seen.stage(TOY, "run") as stage:
         stage.add(None, extracted=0)
         at(BACK)
@@ -90,7 +90,7 @@ def test_a_clock_that_goes_back_while_a_run_reads_publishes_nothing(seen, at):
             seen.publish(stage)
 
 
-def test_a_clock_that_is_set_right_publishes_again(seen, at):
+def test_publishing_works_again_once_the_clock_is_corrected(seen, at):
     at(BACK)
     with pytest.raises(ClockWentBack):
         publish(seen, [CHANGED], None)
@@ -100,7 +100,7 @@ def test_a_clock_that_is_set_right_publishes_again(seen, at):
 
 
 @pytest.mark.parametrize("behind", [timedelta(0), SECOND, SKEW])
-def test_machines_whose_clocks_are_seconds_apart_take_turns_and_time_goes_on(seen, at, behind):
+def test_commits_stay_ordered_in_time_when_a_writers_clock_is_seconds_behind(seen, at, behind):
     newest = seen.entry().committed_at
     at(newest - behind)
     assert publish(seen, [CHANGED], None).revisions == 1
@@ -109,7 +109,7 @@ def test_machines_whose_clocks_are_seconds_apart_take_turns_and_time_goes_on(see
     assert newest < seen.entry().committed_at <= newest + 3 * MICROSECOND
 
 
-def test_a_walk_reaches_the_lakes_newest_instant_on_a_machine_seconds_behind(seen, at):
+def test_a_walk_reaches_the_newest_commit_when_the_local_clock_is_seconds_behind(seen, at):
     newest = seen.entry().committed_at
     at(newest - SECOND)
     pitlake.walk([newest - SECOND, newest], lake=seen)
@@ -123,7 +123,7 @@ def test_a_clock_behind_by_more_than_the_skew_is_refused(seen, at):
         publish(seen, [CHANGED], None)
 
 
-def test_where_there_is_no_lake_yet_now_is_the_machines(lake, at):
+def test_now_is_the_machines_time_when_the_lake_does_not_exist_yet(lake, at):
     at(NOVEMBER)
     assert lake.now() == NOVEMBER
 
@@ -138,7 +138,7 @@ def log(tmp_path, at):
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), steps=st.lists(st.integers(-5, 9), max_size=20))
-def test_an_instant_names_the_version_that_was_the_newest(tmp_path_factory, data, steps):
+def test_entry_at_returns_the_version_that_was_newest_at_an_instant(tmp_path_factory, data, steps):
     log, now = LakeLog(Store(tmp_path_factory.mktemp("log"))), [NOVEMBER]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("pitlake.clock.now", lambda: now[0])
@@ -160,12 +160,12 @@ def test_an_instant_names_the_version_that_was_the_newest(tmp_path_factory, data
                 log.entry_at(question)
 
 
-def test_an_instant_to_come_names_no_version(log, at):
+def test_entry_at_refuses_an_instant_in_the_future(log, at):
     with pytest.raises(BadInput, match="known_by: is in the future; give a time up to now"):
         log.entry_at(NOVEMBER + 2 * MICROSECOND)
     assert log.entry_at(NOVEMBER).version == 0
 
 
-def test_without_a_lake_no_instant_names_a_version(tmp_path):
+def test_entry_at_raises_lake_not_found_when_there_is_no_lake(tmp_path):
     with pytest.raises(LakeNotFound, match="no lake at"):
         LakeLog(Store(tmp_path / "nowhere")).entry_at(NOVEMBER)

@@ -181,7 +181,7 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
 
 
 @pytest.mark.parametrize("kind", ["in_key", "in_content", "history"])
-def test_columns_named_like_what_sql_uses_change_no_answer(kind, tmp_path, monkeypatch):
+def test_columns_named_after_sql_words_give_the_same_answers_as_plain_names(kind, tmp_path, monkeypatch):
     odd = answers(tmp_path / "odd", kind, {word: word for word in words()}, monkeypatch)
     plain = answers(tmp_path / "plain", kind, {word: f"c{n:03}" for n, word in enumerate(words())}, monkeypatch)
     assert odd == plain
@@ -189,7 +189,7 @@ def test_columns_named_like_what_sql_uses_change_no_answer(kind, tmp_path, monke
 
 
 @pytest.mark.parametrize("name", ["row", "rows", "text", "words", "characters"])
-def test_a_searched_column_may_bear_a_name_of_the_index(name):
+def test_a_searched_column_may_have_a_name_that_the_index_uses_internally(name):
     def index(column: str) -> pa.Table:
         rows = pa.table({column: ["growth slows", "growth"], "available_at": pa.array([FIRST, SECOND], INSTANT)})
         file = io.BytesIO()

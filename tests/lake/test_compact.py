@@ -39,7 +39,7 @@ def months(lake, table="toys"):
     return {month: result.count(month) for month in sorted(set(result))}
 
 
-def test_compacted_months_become_one_file_each_and_the_newest_is_left_alone(landed):
+def test_compaction_merges_each_month_but_the_newest_into_one_file(landed):
     before, missing = rows(landed), gaps(landed)
     result = landed.compact(TOY)
     assert (result.changed, result.version) == (True, 13)
@@ -63,7 +63,7 @@ def test_merged_files_are_sorted_by_entity_and_instant(landed, monkeypatch, grou
     assert pq.read_metadata(merged.path).num_row_groups == -(-len(result_rows) // group_rows) > 0
 
 
-def test_the_cut_can_be_given(landed):
+def test_compact_merges_only_the_months_before_the_given_month(landed):
     landed.compact(TOY, before="2024-02")
     assert months(landed)["2024-02"] > 1
     landed.compact(TOY, before="2025-01")
@@ -71,7 +71,7 @@ def test_the_cut_can_be_given(landed):
 
 
 @pytest.mark.parametrize("before", ["2024", "2024-1", "202401", "2024-13", "now"])
-def test_a_cut_that_is_no_month_is_refused(landed, before):
+def test_an_invalid_month_for_before_is_refused(landed, before):
     with pytest.raises(BadInput, match="before"):
         landed.compact(TOY, before=before)
 
@@ -88,13 +88,13 @@ def test_older_versions_read_as_before(landed):
     assert {version: rows(landed, version) for version in range(13)} == old
 
 
-def test_a_run_after_compaction_still_knows_every_row(landed):
+def test_a_run_after_compaction_finds_compacted_rows_unchanged(landed):
     landed.compact(TOY, before="2025-01")
     at = FIRST + timedelta(weeks=3)
     assert not publish(landed, [Toy("3a", "x", at), Toy("0a", "text 11", FIRST)], utc("2024-06-01T00:00:00Z")).changed
 
 
-def test_a_merge_that_loses_a_row_is_noticed_and_nothing_becomes_visible(landed, monkeypatch):
+def test_a_merge_that_loses_a_row_raises_and_publishes_no_version(landed, monkeypatch):
     read = merge._rows
     monkeypatch.setattr(merge, "_rows", lambda *inputs: read(*inputs).slice(1))
     before = rows(landed)

@@ -46,7 +46,7 @@ def random_table(rng):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, seed, way):
+def test_reading_between_two_instants_returns_exactly_the_rows_in_that_range(tmp_path, seed, way):
     rng, path = random.Random(seed), tmp_path / "rows.parquet"
     rows = sorted(random_table(rng), key=lambda each: each["available_at"]) if seed else random_table(rng)
     pq.write_table(pa.Table.from_pylist(rows, schema=STORED), path, row_group_size=60, **WAYS[way])
@@ -64,7 +64,7 @@ def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, s
         assert result.to_pylist() == right
 
 
-def test_texts_that_repeat_are_not_made_one_by_one_to_be_left_out(tmp_path):
+def test_dictionary_encoded_columns_stay_encoded_when_rows_are_filtered(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.Table.from_pylist(random_table(random.Random(0)), schema=STORED), path, use_dictionary=["name"])
     with path.open("rb") as source:
@@ -86,7 +86,7 @@ def test_texts_are_in_the_order_of_their_bytes_and_null_is_last():
     assert not compacted.Form(rows.schema, ("text",)).positions(rows.slice(0, 0))
 
 
-def test_a_form_without_a_column_neither_has_it_nor_is_in_its_order():
+def test_a_form_without_a_column_drops_that_column_from_schema_and_order():
     form = compacted.Form(SCHEMA, ("name", "id", "newer")).without(frozenset({"name", "newer"}))
     assert (form.schema.names, form.order) == (["id", "moods", "hash", "available_at"], ("id",))
     rows = pa.table({"id": ["b", "a"]}, schema=pa.schema([SCHEMA.field("id")]))

@@ -32,7 +32,7 @@ def file_of(folder, name, numbers, lo, hi):
     return DataFile(str(path), len(numbers), path.stat().st_size, lo, hi)
 
 
-def test_what_is_staged_and_stored_is_found(tmp_path):
+def test_compare_finds_the_staged_rows_that_are_already_stored(tmp_path):
     numbers = np.random.default_rng(1).permutation(2 * ROWS).tolist()
     staged, stored = numbers[: ROWS + ROWS // 2], numbers[ROWS // 2 :]
     files = [

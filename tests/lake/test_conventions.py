@@ -51,7 +51,7 @@ def seen(lake, as_of):
         return answer.rows(), answer.receipt.question.filings_count_from
 
 
-def test_a_filing_of_the_evening_is_found_on_its_day_of_release_and_is_not_there_before(tmp_path):
+def test_an_evening_filing_appears_at_its_release_and_not_before(tmp_path):
     lake = Lake(tmp_path / "lake")
     assert extracted(lake, "2024-05-24", "2024-05-25", "2024-05-27").total.extracted == 0
     assert extracted(lake, "2024-05-28").total.published == 1
@@ -62,7 +62,7 @@ def test_a_filing_of_the_evening_is_found_on_its_day_of_release_and_is_not_there
     assert lake.filings_count_from == "release"
 
 
-def test_a_lake_set_to_the_literal_rule_takes_the_acceptance_and_its_receipts_say_so(tmp_path, monkeypatch):
+def test_filings_count_from_acceptance_when_so_configured_and_receipts_say_so(tmp_path, monkeypatch):
     monkeypatch.setenv(FILINGS_VARIABLE, "acceptance")
     lake = LakeResource(root=str(tmp_path / "lake")).open()
     assert extracted(lake, "2024-05-24").total.published == 1
@@ -72,7 +72,7 @@ def test_a_lake_set_to_the_literal_rule_takes_the_acceptance_and_its_receipts_sa
     assert LakeResource(root=str(tmp_path / "lake"), filings_count_from="acceptance").open().filings_count_from
 
 
-def test_a_rule_that_is_none_is_refused(tmp_path):
+def test_an_unknown_rule_for_filings_is_refused(tmp_path):
     with pytest.raises(BadInput, match="give release or acceptance"):
         Lake(tmp_path / "lake").count_filings_from("filing date")
 
@@ -125,7 +125,7 @@ def test_bars_of_outside_sources_count_by_the_rule_of_their_lake(tmp_path, monke
     assert json.loads(capfd.readouterr().out)["counts_from"] == rule
 
 
-def test_a_lake_with_bars_keeps_the_close_and_no_other_rule_exists(tmp_path):
+def test_the_bar_rule_of_a_lake_with_bars_is_fixed_and_unknown_rules_are_refused(tmp_path):
     lake = Lake(tmp_path / "lake")
     with pytest.raises(BadInput, match="give close, close \\+ 15 minutes or next day"):
         lake.count_bars_from("open")
@@ -138,7 +138,7 @@ def test_a_lake_with_bars_keeps_the_close_and_no_other_rule_exists(tmp_path):
 @pytest.mark.parametrize(
     ("fetched_at", "expected"), [(CLOSES + timedelta(minutes=14), None), (LATER, COUNTED[RULES[1]])]
 )
-def test_a_bar_fetched_before_it_counts_is_unfinished(tmp_path, fetched_at, expected):
+def test_a_bar_is_published_only_if_fetched_after_the_instant_it_counts_from(tmp_path, fetched_at, expected):
     lake = Lake(tmp_path / "lake")
     lake.count_bars_from(RULES[1])
     assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", fetched_at, tickers=("QAU",)) == expected
@@ -166,7 +166,7 @@ def test_bars_without_any_volume_count_at_the_end_of_their_day(tmp_path, before,
         assert session.sql(last).rows() == [(expected,)]
 
 
-def test_a_file_of_funds_and_shares_dates_each_by_its_own_history(tmp_path):
+def test_funds_and_shares_in_one_file_are_dated_by_their_own_volume_histories(tmp_path):
     lake = Lake(tmp_path / "lake")
     bars = ("2024-07-03,VFINX,1,1,1,1,0", "2024-07-03,qau,1,1,1,1,0", "2024-07-02,qau,1,1,1,1,9")
     lines = "\n".join(("date,ticker,open,high,low,close,volume", *bars, ""))
@@ -177,7 +177,7 @@ def test_a_file_of_funds_and_shares_dates_each_by_its_own_history(tmp_path):
 
 
 @pytest.mark.parametrize(("after", "fresh"), [(None, False), (timedelta(days=2), True), (timedelta(days=4), False)])
-def test_freshness_is_judged_no_later_than_the_end_of_the_lake_s_world(tmp_path, after, fresh):
+def test_freshness_is_measured_against_the_end_of_the_lakes_world_when_set(tmp_path, after, fresh):
     lake = Lake(tmp_path / "lake")
     if after is not None:
         lake.end_at(CREATED + after)
@@ -189,7 +189,7 @@ def test_freshness_is_judged_no_later_than_the_end_of_the_lake_s_world(tmp_path,
     assert news.freshness.passed is fresh
 
 
-def test_the_end_of_a_world_is_agreed_once(tmp_path):
+def test_the_end_of_a_lakes_world_cannot_be_changed_once_set(tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.end_at(CREATED)
     lake.end_at(CREATED)

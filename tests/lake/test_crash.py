@@ -72,7 +72,7 @@ def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undistu
     assert lake.head() == 2
 
 
-def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
+def test_a_run_killed_right_after_writing_its_log_entry_counts_as_published(lake, undisturbed):
     first_run(lake)
     kill(("pitlake.lake.storage.log:LakeLog", "append", 1, "after"), second_run, lake.root)
     assert (lake.head(), rows_by_version(lake)) == (2, undisturbed)
@@ -81,7 +81,7 @@ def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
 
 
 @pytest.mark.parametrize("name", ["_create", "_swap"])
-def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name):
+def test_a_first_run_killed_while_creating_its_table_converges_on_rerun(lake, name):
     lake.start()
     kill(("pitlake.lake.tables.delta:DeltaTables", name, 1, "after"), first_run, lake.root)
     assert (lake.head(), dict(lake.snapshot().tables)) == (0, {})
@@ -112,7 +112,7 @@ def test_a_killed_compaction_changes_nothing_and_can_be_repeated(lake, undisturb
     assert (lake.head(), rows_by_version(lake)) == (3, undisturbed)
 
 
-def test_what_a_killed_run_left_behind_is_vacuumed_and_nothing_else(lake, undisturbed):
+def test_vacuum_removes_exactly_the_files_a_killed_run_left_behind(lake, undisturbed):
 
     first_run(lake)
     kill(STEPS["between the Delta commits and the log entry"], second_run, lake.root)

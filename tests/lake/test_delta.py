@@ -43,7 +43,7 @@ def test_a_delta_version_nobody_pinned_is_undone_by_the_next_commit(store, lake)
     assert len(DeltaTables(store).state("toys", 2).files) == 2
 
 
-def test_a_file_is_held_once_it_is_committed(store, lake):
+def test_holds_is_true_for_a_file_only_after_its_commit(store, lake):
     tables, file = DeltaTables(store), new_file(store, lake)
     assert not tables.holds("toys", [file])
     assert not tables.holds("nothing", [file])
@@ -52,7 +52,7 @@ def test_a_file_is_held_once_it_is_committed(store, lake):
 
 
 @pytest.mark.parametrize("files", [0, 1])
-def test_a_table_that_a_dead_writer_made_is_on_the_disk_before_it_is_pinned(store, lake, monkeypatch, files):
+def test_a_table_left_by_a_dead_writer_is_fsynced_before_it_is_pinned(store, lake, monkeypatch, files):
     DeltaTables(store)._create("others", TOY.arrow_schema)
     forced = set()
     monkeypatch.setattr(os, "fsync", lambda handle: forced.add(os.fstat(handle).st_ino))
@@ -69,7 +69,7 @@ def test_a_file_that_an_unpinned_version_removed_is_brought_back(store, lake):
 
 
 @pytest.mark.parametrize("harm", [lambda actions: actions[1:], lambda actions: actions[:-1]], ids=["first", "last"])
-def test_a_commit_that_does_not_hold_what_it_must_is_never_made_visible(store, lake, monkeypatch, harm):
+def test_a_commit_with_missing_actions_raises_and_never_becomes_visible(store, lake, monkeypatch, harm):
     DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])  # makes the next one undo it
     swap = DeltaTables._swap
 
@@ -95,14 +95,14 @@ def test_a_commit_on_a_table_another_writer_just_moved_is_a_conflict(store, lake
         DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])
 
 
-def test_states_are_the_same_from_many_versions_on_past_a_checkpoint(store, lake):
+def test_table_states_are_right_for_versions_before_and_after_checkpoints(store, lake):
     for number in range(45):
         publish(lake, [Toy(str(number), "x", NOON + timedelta(minutes=number))], SEEN)
     fresh = DeltaTables(store)
     assert [len(fresh.state("toys", version).files) for version in (1, 19, 20, 21, 40, 46)] == [1, 19, 20, 21, 40, 46]
 
 
-def test_a_commit_that_fails_for_another_reason_is_no_conflict(store, lake):
+def test_a_commit_that_fails_on_a_storage_error_is_not_reported_as_a_conflict(store, lake):
     tables, file = DeltaTables(store), new_file(store, lake)
     log = lake.root / "tables" / "toys" / "_delta_log"
     log.rename(log.with_name("away"))
@@ -112,7 +112,7 @@ def test_a_commit_that_fails_for_another_reason_is_no_conflict(store, lake):
     assert not isinstance(failed.value, LakeConflict)
 
 
-def test_a_lake_with_a_lost_data_file_says_so(lake):
+def test_publishing_to_a_lake_with_a_lost_data_file_raises(lake):
     publish(lake, [Toy("a", "x", NOON)], SEEN)
     (file,) = lake.snapshot().files("toys")
     Path(file.path).unlink()
@@ -148,7 +148,7 @@ def test_columns_that_another_engine_changed_after_the_checkpoint_are_seen(lake)
         DeltaTables(Store(lake.root)).commit("toys", TOY.arrow_schema, 20, [])
 
 
-def test_a_publish_past_a_checkpoint_lists_no_log(lake, monkeypatch):
+def test_publishing_past_a_checkpoint_does_not_list_the_delta_log(lake, monkeypatch):
     for number in range(22):
         publish(lake, [Toy(str(number), "x", NOON)], SEEN)
     monkeypatch.setattr(DeltaTables, "_open", lambda *_: pytest.fail("Delta lists the log"))
@@ -156,7 +156,7 @@ def test_a_publish_past_a_checkpoint_lists_no_log(lake, monkeypatch):
     assert len(rows(lake)) == 23
 
 
-def test_delta_reads_a_commit_as_it_was_meant(store, lake):
+def test_delta_lake_reads_the_intended_statistics_and_history_of_a_commit(store, lake):
     publish(lake, [Toy("b", "x", NOON)], SEEN)
     lake.compact(TOY, before="2025-01")
     table = DeltaTable(str(lake.root / "tables/toys"))

@@ -62,14 +62,14 @@ def attempts(tmp_path_factory):
     return json.loads(done.stdout)
 
 
-def test_every_kind_of_place_and_every_door_is_tried(attempts, tmp_path):
+def test_the_attempts_cover_every_path_and_every_interface(attempts, tmp_path):
     assert {*denied.READERS, *denied.WRITERS} == {name for name, _ in denied.doors(tmp_path)}
     missing = [place for place in PLACES if f"0 {place}" not in attempts]
     assert missing == []
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_closed_path_is_named_at_every_door_that_needs_it(attempts, place):
+def test_every_interface_that_needs_an_unreadable_path_names_that_path(attempts, place):
     reply = {door: seen for door, seen in attempts[f"0 {place}"].items() if seen is not None}
     wrong = {door: seen for door, seen in reply.items() if door not in ("doctor", "command")
              and seen[:4] != ["LakeFault", "permission", "PLACE", 2]}  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_closed_path_is_named_at_every_door_that_needs_it(attempts, place):
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if "*" not in place and place not in CONVENTIONS])
-def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(attempts, place):
+def test_every_writer_names_a_folder_that_is_not_writable(attempts, place):
     reply = {door: seen for door, seen in attempts[f"500 {place}"].items() if seen is not None}
     wrong = {door: seen for door, seen in reply.items() if seen[:4] != ["LakeFault", "permission", "PLACE", 2]}
     assert wrong == {}
@@ -91,7 +91,7 @@ def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(attempts
 
 
 @pytest.mark.parametrize("place", ["_lake/log", "tables/toys/_delta_log"])
-def test_publishing_needs_to_write(attempts, place):
+def test_publishing_fails_where_a_required_folder_is_not_writable(attempts, place):
     assert attempts[f"500 {place}"]["publish"] is not None
 
 
@@ -104,7 +104,7 @@ LOST = {
 
 @pytest.mark.parametrize("key", LOST)
 @pytest.mark.parametrize("how", ["missing", "damaged"])
-def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, how):
+def test_a_missing_or_damaged_file_is_reported_as_such_with_its_folder(tmp_path, key, how):
     lake = build(tmp_path / "lake")
     name, folder = LOST[key]
     live = next(file.path for file in lake.snapshot().files("toys") if "2024-05" in file.path)
@@ -118,14 +118,14 @@ def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, h
 
 @pytest.mark.parametrize("key", CONVENTIONS)
 @pytest.mark.parametrize("content", [b"", b"\xff", b"soon\n"])
-def test_a_damaged_convention_is_told_as_that(tmp_path, key, content):
+def test_a_damaged_convention_file_is_reported_as_damaged(tmp_path, key, content):
     lake = build(tmp_path / "lake")
     (lake.root / key).write_bytes(content)
     reply = denied.tried(dict(denied.doors(lake.root))["conventions"])
     assert reply[:4] == ["LakeFault", "damaged", str(lake.root / key), 2]
 
 
-def test_too_many_open_files_are_told_as_that(tmp_path):
+def test_running_out_of_file_descriptors_is_reported_as_machine_exhausted(tmp_path):
     root = build(tmp_path / "lake").root
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     reply = {}
@@ -150,7 +150,7 @@ def test_too_many_open_files_are_told_as_that(tmp_path):
     assert reply["publish"]
 
 
-def test_a_read_only_file_system_is_no_missing_permission(tmp_path):
+def test_a_read_only_file_system_is_not_reported_as_a_missing_permission(tmp_path):
     Lake(tmp_path / "lake").start()
     path = tmp_path / "lake" / "_lake"
     fault = faults.cause(OSError(errno.EROFS, os.strerror(errno.EROFS), str(path)), tmp_path / "lake")

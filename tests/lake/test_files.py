@@ -60,7 +60,7 @@ def written(tmp_path):
     return pq.read_metadata(tmp_path / "a.parquet")
 
 
-def test_values_get_a_dictionary_where_they_repeat_and_hashes_no_compression(written):
+def test_short_repeating_columns_get_a_dictionary_and_hashes_are_not_compressed(written):
     columns = {column.path_in_schema: column for column in map(written.row_group(0).column, range(5))}
     dictionaries = {path: "RLE_DICTIONARY" in column.encodings for path, column in columns.items()}
     repeating = {"name": True, "names.list.element": True, "id": False, "text": False, "content_hash": False}
@@ -72,7 +72,7 @@ def test_values_get_a_dictionary_where_they_repeat_and_hashes_no_compression(wri
 
 
 @pytest.mark.parametrize("pieces", [1, 3])
-def test_a_dictionary_is_for_values_of_which_nine_in_ten_differ_at_most_and_null_is_none_of_them(pieces):
+def test_columns_with_at_most_90_percent_distinct_values_get_a_dictionary(pieces):
     most = int(0.9 * SAMPLE_ROWS)
     numbers = range(SAMPLE_ROWS)  # so that the sample is every row
     rows = pa.table(

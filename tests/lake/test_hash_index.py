@@ -72,7 +72,7 @@ def unread(monkeypatch):
     return lambda: sum(source.count(".parquet'") for source in sources)
 
 
-def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
+def test_only_files_with_a_row_that_matches_a_staged_row_are_returned(lake, unread):
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
     assert likely(lake, "c", "a", "z") == ["a", "c"]
     assert likely(lake, "z") == likely(lake) == []
@@ -93,7 +93,7 @@ def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
     ],
     ids=["zeros", "empty", "cut off", "gone", "no record", "another record", "a folder"],
 )
-def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeypatch, harm):
+def test_a_damaged_or_missing_index_is_rebuilt(lake, unread, monkeypatch, harm):
     monkeypatch.setattr(signed_cache, "_trusted", {})
     for path in indexes(lake):
         harm(path)
@@ -103,29 +103,29 @@ def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeyp
     assert sorted(row[0] for row in rows(lake)) == ["a", "b", "b2", "c"]
 
 
-def test_an_index_in_the_place_of_another_is_not_believed(lake, unread):
+def test_an_index_under_the_name_of_another_index_is_not_trusted(lake, unread):
     for path in indexes(lake):
         for item in (path, signed_cache.signature_path(path)):
             item.rename(item.with_name(item.name.replace(path.stem, "another")))
     assert ([likely(lake, name) for name in "abc"], unread()) == ([["a"], ["b"], ["c"]], 3)
 
 
-def test_an_index_made_by_another_engine_is_not_asked(lake, unread, monkeypatch):
+def test_an_index_made_by_another_duckdb_version_is_not_used(lake, unread, monkeypatch):
     monkeypatch.setattr(hash_index.duckdb, "__version__", "0")
     assert (likely(lake, "b"), unread()) == (["b"], 3)
 
 
-def test_an_index_of_other_columns_is_not_asked(lake, unread):
+def test_an_index_of_other_columns_is_not_used(lake, unread):
     assert (likely(lake, "b", kinds=['"maker"'], of='"maker"'), unread()) == ([], 3)
 
 
-def test_each_set_of_columns_is_asked_on_its_own(lake):
+def test_hashes_are_looked_up_separately_for_each_set_of_columns(lake):
     evidence = {row["key"]: row["evidence"] for row in stored(lake, "toys")}["c"]
     assert likely(lake, evidence, "a") == ["a"]
     assert likely(lake, evidence, "a", of=EVIDENCE) == ["c"]
 
 
-def test_nothing_is_lost_where_no_index_can_be_kept(lake, unread):
+def test_lookups_and_publishes_work_when_no_index_can_be_stored(lake, unread):
     folder = lake.root / hash_index.FOLDER
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
@@ -137,7 +137,7 @@ def test_nothing_is_lost_where_no_index_can_be_kept(lake, unread):
     assert unread() >= 6
 
 
-def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(lake):
+def test_the_publish_after_a_compaction_removes_indexes_of_replaced_files(lake):
     publish(lake, [Toy("d", "text", NOON + timedelta(days=60))], SEEN + timedelta(days=1))
     before = indexed(lake)
     lake.compact(TOY)
@@ -151,7 +151,7 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
     assert remaining == {path.name for path in indexes(lake)}
 
 
-def test_indexes_of_replaced_files_go_with_the_compaction_and_others_stay(tmp_path):
+def test_compaction_removes_only_the_indexes_of_replaced_files(tmp_path):
     lake = Lake(tmp_path / "lake")
     for number, days in enumerate((0, 0, 0, 60, 60)):
         at = NOON + timedelta(days=days)
@@ -167,7 +167,7 @@ def test_indexes_of_replaced_files_go_with_the_compaction_and_others_stay(tmp_pa
     assert len(before) == 4
 
 
-def test_a_row_is_dated_no_earlier_than_the_text_it_follows_whichever_file_that_is_in(lake):
+def test_a_row_is_dated_no_earlier_than_the_row_it_follows_in_any_file(lake):
     later = NOON + timedelta(hours=3)
     publish(lake, [Toy("d", "text", later)], SEEN + timedelta(days=1))
     echoes = replace(TOY, name="echoes", follows=(("key", "toys", "{key}"),))
@@ -175,7 +175,7 @@ def test_a_row_is_dated_no_earlier_than_the_text_it_follows_whichever_file_that_
     assert {row["key"]: row["available_at"] for row in stored(lake, "echoes")} == {"a": NOON, "d": later}
 
 
-def test_a_gap_about_what_an_earlier_gap_or_row_named_counts_when_observed(lake):
+def test_a_gap_whose_locator_is_already_in_the_lake_is_available_when_observed(lake):
     seen = SEEN + timedelta(days=1)
     (of_a,) = (row["evidence"] for row in stored(lake, "toys") if row["key"] == "a")
     reply = [("unverifiable", "Toy:m"), ("no_data", "Toy:m"), ("no_data", of_a), ("no_data", "Toy:n")]
@@ -187,7 +187,7 @@ def test_a_gap_about_what_an_earlier_gap_or_row_named_counts_when_observed(lake)
     assert [dated[each] for each in reply] == [NOON, hours[1], hours[2], NOON]
 
 
-def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_path, unread):
+def test_many_publishes_leave_few_indexes_and_read_each_file_once(tmp_path, unread):
     lake = Lake(tmp_path / "lake")
     for number in range(20):
         publish(lake, [Toy(f"t{number}", "text", NOON)], SEEN + timedelta(hours=number))
@@ -213,7 +213,7 @@ def test_an_index_of_files_read_in_bundles_names_the_file_of_each_row(tmp_path, 
         assert [likely(lake, key) for key in keys] == [[keys[0]]] * len(keys)
 
 
-def test_an_index_in_another_format_goes(lake):
+def test_an_index_in_another_format_is_removed(lake):
     (old := lake.root / TOYS / f"old{hash_index.SUFFIX}").write_bytes(b"not of today")
     signed_cache.sign(old)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
@@ -241,7 +241,7 @@ ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1
 
 
 @given(ENTRIES, ENTRIES)
-def test_an_entry_is_found_where_it_lies(entries, asked):
+def test_searched_positions_equal_those_of_numpy_searchsorted(entries, asked):
     ordered, expected = np.sort(np.array(entries, np.uint64)), np.array(asked, np.uint64)
     assert hash_index._less(ordered, expected).tolist() == np.searchsorted(ordered, expected).tolist()
 

@@ -43,7 +43,7 @@ rows_of_all_kinds = st.lists(st.tuples(*(st.none() | VALUES[kind] for kind in AL
 
 @settings(deadline=None)
 @given(rows_of_all_kinds)
-def test_equals_the_slow_twin(rows):
+def test_content_hashes_equal_those_of_the_slow_reference(rows):
     assert hashes(table_of(ALL, rows)) == [slow_hash(ALL, row) for row in rows]
 
 
@@ -75,7 +75,7 @@ def test_null_is_not_empty_and_zero_is_not_null():
     assert len(set(hashes(table_of(("string", "int"), [(None, 0), ("", 0), (None, None), ("", None)])))) == 4
 
 
-def test_minus_zero_is_zero_and_every_nan_is_one():
+def test_negative_zero_hashes_like_zero_and_all_nans_hash_alike():
     other_nan = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
     assert len(set(hashes(table_of(("float",), [(0.0,), (-0.0,)])))) == 1
     assert len(set(hashes(table_of(("float",), [(math.nan,), (other_nan,), (-math.nan,)])))) == 1
@@ -83,12 +83,12 @@ def test_minus_zero_is_zero_and_every_nan_is_one():
 
 @pytest.mark.parametrize("length", [1, hashing.LONG_ROW_BYTES * 2], ids=["short", "long"])
 @pytest.mark.parametrize("count", [1, hashing.HASHED_ROWS // 2], ids=["few", "many"])
-def test_few_or_many_and_short_or_long_rows_have_the_same_hash(length, count):
+def test_hashes_do_not_depend_on_the_number_or_length_of_rows(length, count):
     rows = [("x" * length, ["é", None]), (None, []), ("short", None)] * count
     assert hashes(table_of(("string", "strings"), rows)) == [slow_hash(("string", "strings"), row) for row in rows]
 
 
-def test_more_rows_than_one_block():
+def test_more_rows_than_one_block_hash_correctly():
     rows = [(str(number), number) for number in range(70_000)]
     assert hashes(table_of(("string", "int"), rows)) == [slow_hash(("string", "int"), row) for row in rows]
 
@@ -116,5 +116,5 @@ def test_garbage_under_null_is_not_hashed():
         ("string", None, "ad95131bc0b799c0b1af477fb14fcf26"),
     ],
 )
-def test_golden_values(kind, value, golden):
+def test_content_hashes_equal_golden_values(kind, value, golden):
     assert hashes(table_of((kind,), [(value,)]))[0].hex() == golden

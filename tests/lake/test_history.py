@@ -110,14 +110,14 @@ def rows_by_version(lake):
     return result
 
 
-def test_every_version_s_files_are_those_that_delta_says(lake, grown):
+def test_every_version_has_the_files_that_delta_lake_lists(lake, grown):
     grown(14)
     fresh = Lake(lake.root)
     for version in range(1, fresh.head() + 1):
         assert told_by_lake(fresh, version) == told_by_delta(fresh, version)
 
 
-def test_blocks_tell_what_the_commits_say(lake, grown):
+def test_every_version_reads_the_same_with_and_without_history_blocks(lake, grown):
     grown(14)
     assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 4
     reply = rows_by_version(Lake(lake.root))
@@ -126,7 +126,7 @@ def test_blocks_tell_what_the_commits_say(lake, grown):
     assert rows_by_version(Lake(lake.root)) == reply
 
 
-def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, grown, monkeypatch):
+def test_an_old_version_is_read_from_history_blocks_and_not_from_commits(lake, grown, monkeypatch):
     grown(14)
     read, commit = [], History._commit
     monkeypatch.setattr(
@@ -144,7 +144,7 @@ def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake, grown):
     assert reply["remove"].null_count == reply.num_rows
 
 
-def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
+def test_compaction_writes_a_checkpoint_of_the_remaining_files(lake):
     for number in range(4):
         day(lake, number)
     lake.compact(TOY, before="2024-12")
@@ -155,7 +155,7 @@ def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
     assert reply["remove"].null_count == reply.num_rows
 
 
-def test_a_checkpoint_is_read_by_names_with_whatever_else_is_in_it(lake, grown):
+def test_checkpoint_fields_are_read_by_name_in_any_order(lake, grown):
     grown(10)
     newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
     reply, existing = pq.read_table(newest), checkpoints.Checkpoints(Store(lake.root), "tables/toys")
@@ -168,7 +168,7 @@ def test_a_checkpoint_is_read_by_names_with_whatever_else_is_in_it(lake, grown):
     assert existing.facts(points(lake)[-1]) == before
 
 
-def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake, grown):
+def test_delta_lake_reads_every_version_from_checkpoints_without_tombstones(lake, grown):
     grown(14)
     assert told_by_delta(lake, lake.head()) == told_by_lake(lake, lake.head())
     for version in range(1, lake.head()):
@@ -176,7 +176,7 @@ def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake, grown):
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"[[[],[]]]", b"[1, 2, 3, 4]"])
-def test_a_damaged_block_is_named(lake, grown, content):
+def test_the_error_for_a_damaged_history_block_names_its_file(lake, grown, content):
     grown(14)
     blocks(lake)[0].write_bytes(content)
     with pytest.raises(LakeFault, match=f"{history.FOLDER}/{0:020d}.json is damaged"):
@@ -185,7 +185,7 @@ def test_a_damaged_block_is_named(lake, grown, content):
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut off"])
-def test_a_lost_checkpoint_stops_nobody(lake, grown, harm):
+def test_a_lost_or_truncated_checkpoint_does_not_stop_reading(lake, grown, harm):
     grown(10)
     result_rows = rows(lake)
     newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
@@ -201,7 +201,7 @@ def test_a_lost_checkpoint_stops_nobody(lake, grown, harm):
         assert rows_by_version(Lake(lake.root)).keys() == set(range(fresh.head() + 1))
 
 
-def test_a_writer_that_may_not_remove_publishes(lake, monkeypatch):
+def test_a_writer_that_may_not_delete_or_overwrite_files_can_still_publish(lake, monkeypatch):
     def refused(*_):
         raise LakeError("not allowed")
 
@@ -228,7 +228,7 @@ def of_before(lake, made):
     return lake
 
 
-def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(of_before):
+def test_a_lake_in_the_old_format_reads_the_same_and_vacuum_tidies_its_log(of_before):
     lake = of_before
     reply = rows_by_version(Lake(lake.root))
     assert reply.keys() == set(range(lake.head() + 1))
@@ -241,14 +241,14 @@ def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(of_before)
     assert rows_by_version(Lake(lake.root)).items() >= reply.items()
 
 
-def test_a_vacuum_writes_the_blocks_that_are_due(lake):
+def test_vacuum_writes_missing_history_blocks(lake):
     untended(lake, 5)
     assert blocks(lake) == []
     lake.vacuum(timedelta(days=1), dry_run=False)
     assert len(blocks(lake)) == 1
 
 
-def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_before):
+def test_publishing_to_a_lake_in_the_old_format_writes_missing_history_blocks(of_before):
     lake = of_before
     reply = rows_by_version(lake)
     for number in range(40, 44):
@@ -258,7 +258,7 @@ def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_befor
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 20))])
-def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake, seed):
+def test_after_any_operations_each_version_reads_as_before_or_is_vacuumed(lake, seed):
     """Publishes, compactions, vacuums, receipts, Delta versions that nobody pinned, in any order."""
     chance, remaining, due = random.Random(seed), {0}, {}
     for number in range(30):
@@ -342,7 +342,7 @@ def unlinking(lake):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", PLACES.values(), ids=PLACES)
-def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grown, step, when):
+def test_a_publish_killed_during_log_maintenance_leaves_every_version_readable(lake, grown, step, when):
     grown(9)
     if step[1] == "put":
         crashed(lake)  # whose removal is a tombstone in the next checkpoint
@@ -360,7 +360,7 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grow
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", OF_VACUUM.values(), ids=OF_VACUUM)
-def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(of_before, step, when):
+def test_a_killed_vacuum_spares_protected_versions_and_a_second_vacuum_finishes(of_before, step, when):
     lake = of_before
     lake.keep_receipt(b'{"question": {"version": 5}}', 5)
     reply = rows_by_version(lake)

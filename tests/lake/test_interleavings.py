@@ -83,13 +83,13 @@ FORWARD, BACKWARD = (0, 1, 2, 3), (3, 2, 1, 0)
 
 
 @pytest.mark.parametrize(("kind", "order"), [*zip(KINDS, (FORWARD, BACKWARD, FORWARD), strict=True)])
-def test_every_world_ends_as_the_oracle_says(lake, kind, order):
+def test_publishing_by_partition_ends_with_the_oracles_rows_in_every_world(lake, kind, order):
     oracle = live_through(lake, kind, WORLDS, order)
     assert rows(lake) == oracle.rows
     nothing_new(lake, kind)
 
 
-def test_every_world_ends_as_the_oracle_says_at_once(lived):
+def test_publishing_all_at_once_ends_with_the_oracles_rows_in_every_world(lived):
     lake, oracle, then = lived
     assert then[-1] == oracle.rows
     nothing_new(lake, oracle.kind)
@@ -146,7 +146,7 @@ def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
         assert {key: row.text for key, row in answers(result_rows, instant).items()} == reply
 
 
-def test_what_a_look_has_seen_later_looks_never_tell_otherwise_as_of_it(lived):
+def test_later_polls_never_change_the_answers_as_of_an_earlier_poll(lived):
     *_, result = lived[2]
     for instant, existing in zip(INSTANTS, lived[2], strict=True):
         then, now = answers(existing, instant), answers(result, instant)

@@ -21,7 +21,7 @@ def log(store):
     return log
 
 
-def test_there_is_no_lake_before_the_start(store):
+def test_reading_the_head_of_a_log_that_was_not_started_raises_lake_not_found(store):
     with pytest.raises(LakeNotFound, match="there is no lake at"):
         LakeLog(store).head()
 
@@ -46,14 +46,14 @@ def test_an_entry_comes_back_as_it_was_written(store, log):
     assert LakeLog(store).entry(1) == entry
 
 
-def test_writers_of_other_tables_are_put_on_top_of_each_other(log):
+def test_concurrent_entries_for_different_tables_are_merged(log):
     base = log.head()
     log.append(base, {"toys": 1}, **FACTS)
     entry = log.append(base, {"games": 5}, **FACTS)
     assert (entry.version, entry.parent, entry.tables) == (2, 1, {"toys": 1, "games": 5})
 
 
-def test_a_writer_whose_table_moved_is_told(log):
+def test_an_entry_for_a_table_that_changed_meanwhile_is_a_conflict(log):
     base = log.head()
     log.append(base, {"toys": 1}, **FACTS)
     with pytest.raises(LakeConflict, match="toys"):
@@ -62,19 +62,19 @@ def test_a_writer_whose_table_moved_is_told(log):
 
 
 @pytest.mark.parametrize("version", [-1, 1, 99])
-def test_a_version_there_never_was(log, version):
+def test_a_version_that_never_existed_is_not_found(log, version):
     with pytest.raises(LakeNotFound, match=f"no version {version}; the newest is 0"):
         log.entry(version)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"version": 0}'])
-def test_a_damaged_entry_is_an_error_and_no_version(store, content):
+def test_a_damaged_log_entry_raises_an_error(store, content):
     store.put_new(f"{LOG}/{0:020d}.json", content)
     with pytest.raises(LakeError, match="damaged"):
         LakeLog(store).head()
 
 
-def test_an_entry_that_is_gone_is_an_error_and_no_version(store, log):
+def test_a_missing_log_entry_raises_an_error(store, log):
     for number in range(2):
         log.append(log.head(), {"toys": number}, **FACTS)
     store.delete(f"{LOG}/{1:020d}.json")
@@ -85,7 +85,7 @@ def test_an_entry_that_is_gone_is_an_error_and_no_version(store, log):
 @pytest.mark.parametrize(
     "reply", [False, LakeError("no answer came"), OSError("no answer came")], ids=["taken", "lake", "os"]
 )
-def test_an_entry_whose_answer_was_lost_is_known_by_its_writer(log, store, monkeypatch, reply):
+def test_a_writer_recognises_its_own_entry_when_the_stores_reply_is_lost(log, store, monkeypatch, reply):
     put = store.put_new
 
     def lost(key, content):
@@ -99,7 +99,7 @@ def test_an_entry_whose_answer_was_lost_is_known_by_its_writer(log, store, monke
     assert (entry.version, log.head()) == (1, entry)
 
 
-def test_an_entry_that_another_writer_put_first_is_not_taken_for_ones_own(log, store, monkeypatch):
+def test_an_identical_entry_from_another_writer_is_a_conflict(log, store, monkeypatch):
     base, put = log.head(), store.put_new
     other = LakeLog(Store(store.root))
 
@@ -114,7 +114,7 @@ def test_an_entry_that_another_writer_put_first_is_not_taken_for_ones_own(log, s
     assert log.head().version == 1
 
 
-def test_what_is_not_known_of_an_entry_is_said(log, store, monkeypatch):
+def test_the_error_says_when_it_is_unknown_whether_an_entry_was_written(log, store, monkeypatch):
     def gone(*_):
         raise LakeError("the store could not be reached")
 

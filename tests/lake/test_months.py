@@ -52,7 +52,7 @@ def built(lake, months):
         return tables, seconds, expected.sort_by([("maker", "ascending"), ("available_at", "ascending")])
 
 
-def test_many_months_take_no_longer_than_few(tmp_path):
+def test_building_tables_for_many_months_takes_no_longer_than_for_few(tmp_path):
     _, few, _ = built(Lake(tmp_path / "few"), 12)
     tables, many, expected = built(Lake(tmp_path / "many"), 240)
     assert len(tables) > 200

@@ -43,7 +43,7 @@ def test_a_run_that_finds_all_unchanged_leaves_a_poll_and_no_version(lake, store
     assert read_all(store, "toys")[0].days == (("2024-03-05", "2024-03-05"),)
 
 
-def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store):
+def test_last_returns_the_newest_poll_of_a_day_and_entity_up_to_the_instant(store):
     polls.write(store, "toys", poll(1))
     polls.write(store, "toys", poll(2, days=(("2024-03-01", "2024-03-03"),)))
     polls.write(store, "toys", poll(3, entities=frozenset({"AAPL"})))
@@ -59,7 +59,7 @@ def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store
     ("finds", "found_nothing"),
     [((), False), ((True,), True), ((False,), False), ((False, True), True), ((None,), False), ((None, False), False)],
 )
-def test_a_poll_that_saw_a_part_completely_and_nothing_in_it_found_nothing(store, finds, found_nothing):
+def test_found_nothing_is_true_once_a_complete_poll_was_empty(store, finds, found_nothing):
     """finds: of each poll whether it found nothing in what it saw completely; None if it saw no part completely."""
     for day, is_empty in enumerate(finds):
         coverage = (Coverage(frozenset({"a"})),) if is_empty is not None else ()
@@ -74,7 +74,7 @@ def test_a_run_s_own_poll_does_not_count(store):
     assert other.last() == Polls(store, "toys", at(2), exclude_run="run").last() > NEVER
 
 
-def test_many_polls_are_folded_into_one_file_and_none_is_lost(store):
+def test_many_polls_are_merged_into_few_files_without_loss(store):
     reply = [poll(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
     for item in reply:
         polls.write(store, "toys", item)
@@ -104,7 +104,7 @@ def some_poll(rng):
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9))])
-def test_polls_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch, seed):
+def test_merged_poll_files_answer_like_the_full_list_of_polls(store, monkeypatch, seed):
     rng = random.Random(seed)
     monkeypatch.setattr(polls, "MOST_FILES", 3)
     monkeypatch.setattr(polls, "MOST_POLLS", 4)
@@ -124,7 +124,7 @@ def test_polls_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch,
         assert result.newest == (max(each.observed for each in reply) <= clock.micros(instant))
 
 
-def test_of_many_polls_few_are_read(store, monkeypatch):
+def test_only_the_poll_files_that_an_answer_needs_are_read(store, monkeypatch):
     monkeypatch.setattr(polls, "MOST_FILES", 3)
     monkeypatch.setattr(polls, "MOST_POLLS", 4)
     for number in range(48):
@@ -142,7 +142,7 @@ def test_of_many_polls_few_are_read(store, monkeypatch):
     assert 0 < len(read) < 12, "full files are left alone"
 
 
-def test_polls_that_are_folded_while_they_are_asked_are_found(store):
+def test_polls_merged_while_a_reader_is_open_are_still_found(store):
     polls.write(store, "toys", poll(0))
     result = Polls(store, "toys", at(90))
     assert result.last(day=day_of(1)) == poll(0).observed
@@ -155,7 +155,7 @@ def test_polls_that_are_folded_while_they_are_asked_are_found(store):
     assert fresh.last(day=day_of(1)) == poll(2 * MOST_FILES + 3).observed
 
 
-def test_a_poll_with_other_bytes_than_were_written_is_an_error(store):
+def test_a_poll_file_with_altered_bytes_is_an_error(store):
     polls.write(store, "toys", poll(1))
     [file] = store.walk(f"{polls.POLLS}/toys")
     path = store.path(file.key)
@@ -164,7 +164,7 @@ def test_a_poll_with_other_bytes_than_were_written_is_an_error(store):
         read_all(store, "toys")
 
 
-def test_a_file_of_polls_with_another_name_is_an_error(store):
+def test_a_renamed_poll_file_is_an_error(store):
     polls.write(store, "toys", Poll(clock.micros(at(1)), "run-1"))
     (file,) = store.walk(polls.POLLS)
     path = store.path(file.key)
@@ -173,7 +173,7 @@ def test_a_file_of_polls_with_another_name_is_an_error(store):
         read_all(store, "toys")
 
 
-def test_a_damaged_poll_is_an_error_and_not_an_earlier_date(lake, store):
+def test_publishing_over_a_damaged_poll_fails_instead_of_dating_rows_earlier(lake, store):
     publish(lake, [A], at(1))
     [file] = store.walk(f"{polls.POLLS}/toys")
     store.path(file.key).write_bytes(b"{}")
@@ -181,7 +181,7 @@ def test_a_damaged_poll_is_an_error_and_not_an_earlier_date(lake, store):
         publish(lake, [A._replace(text="y", revised=at(1.5))], at(2), dataset=BY_COLUMN)
 
 
-def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, store):
+def test_the_poll_of_an_unpartitioned_run_lists_its_days_and_entities(lake, store):
     with lake.stage("companies", "run") as stage:
         stage.poll((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
         stage.poll(entities=["0009800014"])
@@ -191,7 +191,7 @@ def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, sto
 
 
 @pytest.mark.parametrize("dataset", [WHEN_OBSERVED, BY_COLUMN], ids=["observed", "column"])
-def test_a_row_is_an_observation_even_where_its_poll_is_not_kept(lake, store, dataset):
+def test_a_stored_row_counts_as_an_observation_even_if_its_poll_is_lost(lake, store, dataset):
     moved = Toy("a", "y", NOON, at(1))
     publish(lake, [A._replace(revised=NOON)], at(2), dataset=dataset)
     for file in list(store.walk(polls.POLLS)):

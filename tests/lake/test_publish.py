@@ -32,13 +32,13 @@ def dated_rows(lake, dataset=TOY):
     return [(row.key, row.text, row.available_at) for row in rows(lake, dataset=dataset)]
 
 
-def test_opening_a_lake_touches_nothing(tmp_path):
+def test_opening_a_missing_lake_creates_no_folder(tmp_path):
     with pytest.raises(LakeNotFound):
         Lake(tmp_path / "nowhere").head()
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_what_is_new_is_published_as_dated_by_the_source(lake):
+def test_new_records_are_published_with_the_dates_of_their_source(lake):
     result = publish(lake, [A, B], SEEN, {DAY: [StagedGap("no_data", "no text", "Toy:c")]})
     assert dated_rows(lake) == [("a", "x", NOON), ("b", "x", B.available_at)]
     assert (result.version, result.changed, result.revisions) == (1, True, 0)
@@ -82,7 +82,7 @@ def test_a_published_version_is_forced_to_the_disk(lake, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["a", "other"])
-def test_what_was_a_gap_by_its_kind_s_name_is_available_when_observed(lake, name):
+def test_a_record_that_an_earlier_gap_names_is_available_when_observed(lake, name):
     dataset = replace(TOY, gap_names=("Gap of {key}",))
     publish(lake, [], SEEN, {DAY: [StagedGap("no_data", "no text", f"Gap of {name}", NOON)]}, dataset)
     publish(lake, [A], LATER, dataset=dataset)
@@ -98,7 +98,7 @@ def test_changed_content_is_a_revision_available_when_observed(lake):
 
 
 @pytest.mark.parametrize("revised_at", ["", "available_at"])
-def test_an_instant_that_is_proven_otherwise_is_no_revision(lake, revised_at):
+def test_a_change_in_a_proof_column_alone_is_no_revision(lake, revised_at):
     columns = (*TOY.columns[:-1], replace(TOY.columns[-1], proof=True))
     proven = replace(TOY, columns=columns, revised_at=revised_at)
     publish(lake, [A._replace(revised=SEEN), A], SEEN, dataset=proven)
@@ -107,7 +107,7 @@ def test_an_instant_that_is_proven_otherwise_is_no_revision(lake, revised_at):
     assert [(row.text, row.revised, row.available_at) for row in rows(lake)] == [("x", SEEN, NOON), ("y", LATER, LATER)]
 
 
-def test_a_content_that_comes_back_is_a_revision_too(lake):
+def test_content_that_returns_to_an_earlier_value_is_a_revision(lake):
     for text, seen in (("x", SEEN), ("y", LATER), ("x", LATER + timedelta(days=1))):
         publish(lake, [A._replace(text=text)], seen)
     assert [row[1] for row in sorted(dated_rows(lake), key=lambda row: row[2])] == ["x", "y", "x"]
@@ -132,7 +132,7 @@ def test_contents_that_alternate_within_one_instant_are_kept_once_each(lake):
     ],
     ids=["later than the look", "at the look", "not later", "unstated", "in the future", "at the observation"],
 )
-def test_a_change_the_source_dates_is_available_then_if_that_is_credible(lake, revised, available):
+def test_a_change_is_available_at_its_source_date_if_that_date_is_credible(lake, revised, available):
     publish(lake, [A], SEEN, dataset=BY_COLUMN)
     publish(lake, [A._replace(text="y", revised=revised)], LATER, dataset=BY_COLUMN)
     assert ("a", "y", available) in dated_rows(lake)
@@ -145,7 +145,7 @@ def test_a_dated_change_is_never_available_before_its_record(lake):
     assert ("a", "y", moved.available_at) in dated_rows(lake)
 
 
-def test_a_history_keeps_each_statement_at_its_own_instant_whenever_it_is_found(lake):
+def test_a_history_dates_each_statement_by_its_own_instant_even_if_found_late(lake):
     newer = Toy("a", "y", SEEN)
     publish(lake, [newer], LATER, dataset=HISTORY)
     publish(lake, [A, newer], LATER, dataset=HISTORY)
@@ -161,7 +161,7 @@ def test_a_replaced_statement_of_a_history_is_a_revision_when_observed(lake):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_correction_dated_as_a_statement_of_the_same_content_is_no_second_one(lake, order):
+def test_a_correction_equal_to_a_statement_in_content_and_date_is_stored_once(lake, order):
     publish(lake, [A], SEEN, dataset=HISTORY)
     corrections = [A._replace(text="y"), A._replace(text="y", available_at=LATER)]
     done = publish(lake, corrections[::order], LATER, dataset=HISTORY)
@@ -169,7 +169,7 @@ def test_a_correction_dated_as_a_statement_of_the_same_content_is_no_second_one(
     assert [(row.text, row.available_at) for row in rows(lake, dataset=HISTORY)] == [("x", NOON), ("y", LATER)]
 
 
-def test_a_correction_stays_where_only_another_of_the_same_content_is_overruled(lake):
+def test_a_correction_survives_when_only_another_with_its_content_is_overruled(lake):
     """Both are dated by the observation; a look since was of the first one's day alone, and saw it otherwise."""
     days = [NOON + timedelta(days=number) for number in range(4)]
     publish(lake, [B, Toy("c", "z", days[3])], days[3], dataset=HISTORY)
@@ -186,7 +186,7 @@ def test_statements_replaced_by_one_content_become_one_revision(lake):
     assert dated_rows(lake) == [("a", "x", NOON), ("a", "y", SEEN), ("a", "z", LATER)]
 
 
-def test_two_statements_of_one_content_that_one_observation_dates_are_one_revision(lake):
+def test_equal_statements_dated_by_the_same_observation_are_a_single_revision(lake):
     earlier = NOON - timedelta(days=1)
     other = Toy("b", "x", earlier)
     publish(lake, [A, other], SEEN, dataset=HISTORY)
@@ -194,7 +194,7 @@ def test_two_statements_of_one_content_that_one_observation_dates_are_one_revisi
     assert [row.available_at for row in rows(lake) if row.text == "y"] == [LATER]
 
 
-def test_an_older_observation_replayed_is_judged_by_what_was_known_then(lake):
+def test_a_replayed_older_observation_is_compared_with_the_rows_of_its_time(lake):
     publish(lake, [A], SEEN)
     publish(lake, [A._replace(text="y")], LATER)
     assert not publish(lake, [A], SEEN).changed
@@ -202,7 +202,7 @@ def test_an_older_observation_replayed_is_judged_by_what_was_known_then(lake):
     assert ("a", "between", SEEN + timedelta(days=1)) in dated_rows(lake)
 
 
-def test_null_is_a_content_and_a_key_part_like_any_other(lake):
+def test_null_is_an_ordinary_value_in_contents_and_keys(lake):
     loose = replace(TOY, key=("key", "text"), identity=("key", "text"))
     toys = [A._replace(text=None), A._replace(text="")]
     assert publish(lake, toys, SEEN, dataset=loose).total.published == 2
@@ -221,7 +221,7 @@ def test_a_known_gap_is_not_published_again_and_stays_when_its_record_appears(la
     assert [(gap["locator"], gap["available_at"]) for gap in gaps(lake)] == [("Toy:a", SEEN)]
 
 
-def test_a_gap_says_where_it_belongs_and_when_it_may_be_shown(lake):
+def test_a_gap_has_its_partition_and_the_instant_it_becomes_available(lake):
     publish(
         lake,
         [],
@@ -272,7 +272,7 @@ def test_bounds_enclose_the_microseconds_that_delta_cuts_off(lake):
     assert (file.lo, file.hi) == (NOON, NOON + timedelta(milliseconds=1))
 
 
-def test_a_version_shows_what_it_showed_for_ever(lake):
+def test_an_older_version_shows_the_same_rows_after_a_later_publish(lake):
     publish(lake, [A], SEEN)
     before = rows(lake, 1)
     publish(lake, [A._replace(text="y"), B], LATER)
@@ -281,7 +281,7 @@ def test_a_version_shows_what_it_showed_for_ever(lake):
     assert lake.entry(2).counts == {"published": 2, "revisions": 1, "gaps": 0}
 
 
-def test_a_snapshot_never_moves(lake):
+def test_a_snapshot_does_not_change_when_a_new_version_is_published(lake):
     publish(lake, [A], SEEN)
     content = lake.snapshot()
     publish(lake, [B], LATER)
@@ -300,9 +300,7 @@ instants = st.integers(0, 5).map(lambda place: NOON + timedelta(days=place))
     st.lists(st.lists(st.tuples(st.sampled_from("ab"), texts, instants, st.none() | instants)), min_size=1, max_size=4),
     st.data(),
 )
-def test_any_runs_in_any_order_of_observation_end_as_the_oracle_says(
-    tmp_path_factory, monkeypatch, many, kind, runs, data
-):
+def test_any_sequence_of_runs_ends_with_the_rows_of_the_oracle(tmp_path_factory, monkeypatch, many, kind, runs, data):
     """many: the number of rows from which a run's contents are compared with those of whole files."""
     monkeypatch.setattr(hash_index, "MANY", many)
     monkeypatch.setattr(diff, "MANY", many)

@@ -52,7 +52,7 @@ def with_value(name, place, value):
     return change
 
 
-def test_nothing_is_refused_of_a_clean_stage(lake):
+def test_no_row_of_a_clean_stage_is_refused(lake):
     left, lost, checks = judged(lake, [GOOD, Toy("a", "y", NOON)])
     assert (len(left), lost) == (2, [])
     assert list(checks) == [
@@ -63,25 +63,25 @@ def test_nothing_is_refused_of_a_clean_stage(lake):
 
 
 @pytest.mark.parametrize("text", ['{"daily_stock": 5.1}', '[{"x": {"Daily_Stock": 1}}]', "[" * 300])
-def test_a_forbidden_key_or_a_text_too_deep_costs_its_row_alone(lake, text):
+def test_only_the_row_with_a_forbidden_key_or_too_deep_json_is_refused(lake, text):
     result = refused_for(lake, [GOOD, Toy("bad", text, NOON)])
     assert result == ("gate", {"refused by the gate: PIT_FORBIDDEN_FIELD"}, ["Toy:bad"])
 
 
-def test_a_row_of_the_future_is_a_gap_of_when_it_was_observed(lake):
+def test_a_row_dated_after_its_observation_becomes_a_gap_dated_when_observed(lake):
     toys = [GOOD, Toy("late", "x", SEEN + timedelta(microseconds=1))]
     assert refused_for(lake, toys) == ("gate", {"refused by the gate: PIT_VIOLATION_GT_CUTOFF"}, ["Toy:late"])
     assert judged(lake, toys)[1][0]["available_at"] is None
 
 
-def test_a_row_at_the_very_observation_passes(lake):
+def test_a_row_available_exactly_when_observed_passes(lake):
     assert judged(lake, [Toy("a", "x", SEEN)], day=date(2024, 3, 6))[1] == []
 
 
 @pytest.mark.parametrize(
     ("name", "code"), [("available_at", "MISSING_AVAILABLE_AT"), ("available_at_source", "INVALID_AVAILABLE_AT_SOURCE")]
 )
-def test_missing_clocks_are_the_gates_to_refuse(lake, name, code):
+def test_the_gate_refuses_rows_without_an_instant_or_its_source(lake, name, code):
     result = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=with_value(name, 1, None))
     assert result == ("gate", {f"refused by the gate: PIT_{code}"}, ["Toy:a"])
 
@@ -92,13 +92,13 @@ def test_a_tag_of_another_dataset_breaks_a_rule(lake):
     assert result[:2] == ("row_rules", {"breaks the rule: available_at_source is neo4j_created"})
 
 
-def test_a_null_where_a_value_is_required(lake):
+def test_a_row_with_null_in_a_required_column_is_refused(lake):
     result = refused_for(lake, [GOOD, Toy("a", "x", NOON)], change=with_value("key", 1, None))
     assert result == ("row_rules", {"breaks the rule: key is there"}, ["Toy:a"])
 
 
 @pytest.mark.parametrize(("evidence", "rule"), [(None, "evidence is there"), (" ", "evidence is not blank")])
-def test_a_row_that_cites_nothing_is_named_by_its_content(lake, evidence, rule):
+def test_a_refused_row_without_evidence_gets_a_locator_from_its_content(lake, evidence, rule):
     toys = [GOOD, Toy("a", "x", NOON)]
     name, reasons, (locator,) = refused_for(lake, toys, change=with_value("evidence", 1, evidence))
     assert (name, reasons) == ("row_rules", {f"breaks the rule: {rule}"})
@@ -116,7 +116,7 @@ def test_a_row_of_another_day_is_refused(lake, text):
     assert refused_for(lake, [GOOD, Toy("a", "x", utc(text))]) == ("partition_window", {OTHER_DAY}, ["Toy:a"])
 
 
-def test_the_same_record_twice_is_no_fault(lake):
+def test_a_repeated_record_is_not_refused(lake):
     _, lost, checks = judged(lake, [GOOD] * 3)
     assert (lost, checks["identity_unique"].facts["seen_twice"]) == ([], 2)
 
@@ -124,7 +124,7 @@ def test_the_same_record_twice_is_no_fault(lake):
 @pytest.mark.parametrize(
     "other", [Toy("a", "y", NOON), Toy("a", "x", NOON + timedelta(seconds=1))], ids=["content", "instant"]
 )
-def test_two_contents_of_one_identity_are_one_gap_and_none_stands(lake, other):
+def test_conflicting_contents_of_one_identity_are_all_refused_as_a_single_gap(lake, other):
     toys = [GOOD, Toy("a", "x", NOON), other, Toy("a", "x", NOON)]
     assert refused_for(lake, toys) == ("identity_unique", {TWO_CONTENTS}, ["Toy:a"] * 3)
     published = publish(lake, toys, SEEN)
@@ -138,7 +138,7 @@ def test_two_contents_of_one_identity_are_one_gap_and_none_stands(lake, other):
     ("dates", "stays"),
     [((1, 2), "2"), ((2, 1), "1"), ((1, 1), None), ((None, 2), None), ((1, 2, 2), None), ((3, 1, 2), "1")],
 )
-def test_of_two_contents_the_one_the_source_dates_last_stands(lake, dates, stays):
+def test_the_content_with_the_latest_source_date_wins_a_conflict_of_contents(lake, dates, stays):
     toys = [
         Toy("a", str(number), NOON, day and NOON - timedelta(days=9 - day)) for number, day in enumerate(dates, start=1)
     ]
@@ -147,18 +147,18 @@ def test_of_two_contents_the_one_the_source_dates_last_stands(lake, dates, stays
     assert {gap["reason"] for gap in lost} == {OUTDATED if stays else TWO_CONTENTS}
 
 
-def test_the_record_beside_a_refused_one_of_its_identity_stands(lake):
+def test_a_good_record_stays_when_another_of_the_same_identity_is_refused(lake):
     left, lost, _ = judged(lake, [Toy("a", "x", NOON), Toy("a", '{"daily_return": 1}', NOON)])
     assert (left, len(lost)) == ([("a", "x")], 1)
 
 
-def test_a_history_may_tell_an_identity_once_per_instant(lake):
+def test_a_history_may_have_a_single_statement_per_identity_and_instant(lake):
     reply = [Toy("a", "x", NOON), Toy("a", "y", NOON + timedelta(seconds=1))]
     assert judged(lake, reply, dataset=HISTORY)[1] == []
     assert judged(lake, [*reply, Toy("a", "z", NOON)], dataset=HISTORY)[0] == [("a", "y")]
 
 
-def test_two_answers_to_one_key_are_refused_unless_something_breaks_the_tie(lake):
+def test_two_rows_for_one_key_are_refused_without_a_tiebreak(lake):
     by_text = replace(TOY, identity=("key", "text"))
     toys = [GOOD, Toy("a", "x", NOON), Toy("a", "y", NOON)]
     assert refused_for(lake, toys, dataset=by_text) == ("key_unique", {TWO_ANSWERS}, ["Toy:a"] * 2)
@@ -203,7 +203,7 @@ def quotes(*changes):
         ({"word": "a\n"}, "word is like [a-z]+"),
     ],
 )
-def test_an_impossible_value_costs_its_row_alone(lake, change, rule):
+def test_only_the_row_with_an_impossible_value_is_refused(lake, change, rule):
     toys, changed = quotes({}, change, {})
     result = refused_for(lake, toys, change=changed, dataset=QUOTE)
     assert result == ("row_rules", {f"breaks the rule: {rule}"}, ["Toy:q1"])
@@ -212,7 +212,7 @@ def test_an_impossible_value_costs_its_row_alone(lake, change, rule):
 @pytest.mark.parametrize(
     "change", [{"high": None, "low": 9.0}, {"close": None}, {"close": 1e-9}, {"lax": "1"}, {"last": None}]
 )
-def test_what_is_possible_is_not_refused(lake, change):
+def test_unusual_but_possible_values_are_not_refused(lake, change):
     toys, changed = quotes(change)
     assert judged(lake, toys, change=changed, dataset=QUOTE)[1] == []
 
@@ -221,7 +221,7 @@ def test_what_is_possible_is_not_refused(lake, change):
     ("bad", "good", "allowed", "passes"),
     [(9, 0, 0.01, True), (10, 990, 0.01, True), (10, 989, 0.01, False), (10, 989, 0.02, True), (11, 989, 0, False)],
 )
-def test_refused_records_above_the_contracts_share_publish_nothing(lake, bad, good, allowed, passes):
+def test_nothing_is_published_when_refused_records_exceed_the_contracts_share(lake, bad, good, allowed, passes):
     toys = [Toy(f"b{number}", '{"daily_return":1}', NOON) for number in range(bad)]
     toys += [Toy(f"g{number}", "x", NOON) for number in range(good)]
     dataset = replace(TOY, most_refused=allowed)
@@ -238,7 +238,7 @@ def test_refused_records_above_the_contracts_share_publish_nothing(lake, bad, go
     assert not (lake.root / "tables").exists()
 
 
-def test_a_run_of_bad_records_among_many_keeps_every_other(lake):
+def test_a_few_bad_records_do_not_stop_the_good_records_of_a_run(lake):
     toys = [Toy(f"{number:04}", '{"daily_stock":1}' if number % 200 == 7 else "x", NOON) for number in range(2000)]
     published = publish(lake, toys, SEEN)
     assert (published.total.published, published.total.gaps) == (1990, 10)
@@ -247,14 +247,14 @@ def test_a_run_of_bad_records_among_many_keeps_every_other(lake):
     assert (again.changed, again.total.unchanged, again.total.gaps) == (False, 1990, 10)
 
 
-def test_what_was_a_gap_and_was_mended_is_dated_after_it_was_seen(lake):
+def test_a_refused_record_that_was_fixed_is_dated_when_the_fix_was_observed(lake):
     publish(lake, [Toy("a", '{"daily_stock":1}', NOON)], SEEN)
     later = SEEN + timedelta(days=1)
     publish(lake, [Toy("a", "mended", NOON)], later)
     assert [(row.text, row.available_at) for row in rows(lake)] == [("mended", later)]
 
 
-def test_a_published_record_that_turns_bad_stays_as_it_was(lake):
+def test_a_published_record_stays_unchanged_when_its_new_content_is_refused(lake):
     publish(lake, [Toy("a", "x", NOON)], SEEN)
     publish(lake, [Toy("a", '{"daily_stock":1}', NOON)], SEEN + timedelta(days=1))
     assert [row.text for row in rows(lake)] == ["x"]
@@ -264,7 +264,7 @@ def test_a_published_record_that_turns_bad_stays_as_it_was(lake):
 @pytest.mark.parametrize(
     "name", ['n:{"daily_stock": 5.1}', 'n:x{"a":[{"Daily_Stock":1}]}', 'n:"daily_stock":1', "n:" + "[" * 300]
 )
-def test_no_locator_spells_what_was_refused(lake, name):
+def test_gap_locators_never_repeat_forbidden_content(lake, name):
     change = with_value("evidence", 1, name)
     _, _, (locator,) = refused_for(lake, [GOOD, Toy("bad", '{"daily_stock":1}', NOON)], change=change)
     assert locator == safe_locator(name)

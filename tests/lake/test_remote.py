@@ -67,7 +67,7 @@ def test_answers_and_receipts_are_those_of_the_same_lake_in_a_directory(url, tmp
                 assert receipts.replay(item.receipt, far).arrow().equals(item.arrow())
 
 
-def test_a_session_brings_no_file_that_is_wholly_later(url, tmp_path, monkeypatch):
+def test_a_session_downloads_no_file_that_lies_wholly_after_its_as_of(url, tmp_path, monkeypatch):
     small(url)
     another_machine(monkeypatch, tmp_path)
     as_of = utc("2024-03-02T15:00:00Z")
@@ -78,7 +78,7 @@ def test_a_session_brings_no_file_that_is_wholly_later(url, tmp_path, monkeypatc
     assert not all(brought)
 
 
-def test_runs_on_two_machines_converge_and_a_lost_mirror_is_no_loss(url, tmp_path, monkeypatch):
+def test_runs_on_two_machines_converge_and_a_lost_mirror_loses_no_rows(url, tmp_path, monkeypatch):
     lake = Lake(url)
     assert publish(lake, [Toy("one", "x", NOON)], SEEN).changed
     shutil.rmtree(lake.root)
@@ -90,7 +90,7 @@ def test_runs_on_two_machines_converge_and_a_lost_mirror_is_no_loss(url, tmp_pat
     assert sorted(row.key for row in rows(Lake(url))) == ["one", "two"]
 
 
-def test_compaction_and_vacuum_keep_what_receipts_need(url):
+def test_vacuum_after_compaction_keeps_the_files_of_protected_versions(url):
     lake = Lake(url)
     for name in "abc":
         publish(lake, [Toy(name, "x", NOON)], SEEN)
@@ -105,7 +105,7 @@ def test_compaction_and_vacuum_keep_what_receipts_need(url):
 
 
 @as_long_as_it_takes
-def test_racing_writers_lose_and_double_nothing(url):
+def test_racing_writers_do_not_lose_or_duplicate_rows(url):
     lake = Lake(url)
     published = race(lake, "own_and_common", "own_and_common")
     expected = {f"{number}{name}" for number in range(RUNS) for name in ("p", "q", " common")}
@@ -114,7 +114,7 @@ def test_racing_writers_lose_and_double_nothing(url):
     assert_whole(lake, len(expected))
 
 
-def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(url, monkeypatch):
+def test_a_slow_writer_succeeds_beside_a_fast_writer_that_never_pauses(url, monkeypatch):
     assert 2 <= slow_beside_quick(Lake(url), monkeypatch) <= FEW_ATTEMPTS
 
 
@@ -140,26 +140,26 @@ def credentials():
     return {name.lower(): os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")}
 
 
-def test_a_store_out_of_reach_is_one_clear_error_without_secrets(url, monkeypatch):
+def test_an_unreachable_store_raises_a_clear_error_without_secrets(url, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(LakeError, match="could not be reached") as reply:
         Lake(url).head()
     assert "S3cretS3cret" not in str(reply.value)
 
 
-def test_no_lake_is_named_by_its_url(url):
+def test_the_error_for_a_missing_lake_names_its_url(url):
     with pytest.raises(LakeNotFound, match=url):
         Lake(url).head()
 
 
 @pytest.mark.parametrize("bad", ["s3:///lake", "s3://key:secret@lakes/x", "s3://lakes/x?versionId=1"])
-def test_a_url_that_is_no_bucket_and_prefix_is_refused_without_its_secrets(bad):
+def test_an_invalid_s3_url_is_refused_and_the_error_hides_its_secrets(bad):
     with pytest.raises(BadInput) as reply:
         Lake(bad)
     assert "secret" not in str(reply.value)
 
 
-def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp_path, monkeypatch):
+def test_captures_in_the_object_store_can_be_replayed_on_another_machine(url, tmp_path, monkeypatch):
     feed, scope, lake = all_feeds()["polygon_splits"], Scope(tickers=("QBRY",)), Lake(url)
     played, store = Played(feed.provider), CaptureStore.of(lake.location)
     happened(feed, scope, played.fetch)
@@ -175,7 +175,7 @@ def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp
     assert [*there.every("polygon")] == [*store.every("polygon")] != []
 
 
-def test_a_damaged_copy_of_a_capture_is_brought_again(url, tmp_path, monkeypatch):
+def test_a_damaged_local_copy_of_a_capture_is_downloaded_again(url, tmp_path, monkeypatch):
     store, provider = CaptureStore.of(url), all_feeds()["polygon_splits"].provider
     remaining = store.put(captured(provider, Request("/notes"), b'{"a": 1}'))
     [body] = (path for path in (store.root / "bodies").rglob("*") if path.is_file() and path.suffix != ".sum")
@@ -187,7 +187,7 @@ def test_a_damaged_copy_of_a_capture_is_brought_again(url, tmp_path, monkeypatch
     assert [*CaptureStore.of(url).newest_first("polygon", remaining.request_key)] == [remaining]
 
 
-def test_an_instant_names_a_version_of_a_lake_in_an_object_store(url, monkeypatch):
+def test_version_at_resolves_instants_for_a_lake_in_an_object_store(url, monkeypatch):
     lake, at = Lake(url), utc("2026-03-01T09:00:00Z")
     times = []
     for number in range(5):

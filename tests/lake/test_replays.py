@@ -47,7 +47,7 @@ def order(request):
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, order):
+def test_replaying_an_older_poll_never_changes_answers_since_a_later_poll(lake, kind, order):
     oracle, looked = Oracle(kind), []
     lake.start()
     for look in order:
@@ -68,7 +68,7 @@ def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, orde
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["observed", "column"])
-def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
+def test_after_all_polls_the_newest_poll_decides_the_answer(lake, kind, order):
     for look in order:
         publish(lake, statements_of_look(look, kind), LOOKS[look], dataset=KINDS[kind])
     now = answers(rows(lake), MOMENTS[-1])
@@ -78,7 +78,7 @@ def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
 
 
 @pytest.mark.parametrize("kind", ["observed", "column"])
-def test_in_their_own_order_looks_tell_at_each_of_them_what_they_saw(lake, kind):
+def test_polls_in_order_answer_as_of_each_poll_with_what_it_saw(lake, kind):
     for look, at in enumerate(LOOKS):
         publish(lake, statements_of_look(look, kind), at, dataset=KINDS[kind])
     result_rows = rows(lake)

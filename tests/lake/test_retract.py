@@ -130,7 +130,7 @@ def history(lake):
     return History(lake)
 
 
-def test_the_rows_and_gaps_of_a_run_are_gone_at_every_instant(history, others):
+def test_rows_and_gaps_of_a_retracted_run_are_gone_as_of_every_instant(history, others):
     history.add(Run("good", (A,), day(1)))
     history.add(Run("bad", (replace_text(A, "wrong"), B), day(2), gaps=("c",)))
     history.retract("bad")
@@ -141,7 +141,7 @@ def test_the_rows_and_gaps_of_a_run_are_gone_at_every_instant(history, others):
     assert (entry.counts["rows"], entry.counts["gaps"]) == (2, 1)
 
 
-def test_a_row_that_a_later_run_found_unchanged_stays_dated_by_it(history, others):
+def test_a_retracted_row_confirmed_by_a_later_run_is_dated_by_that_run(history, others):
     history.add(Run("first", (A,), day(1)))
     history.add(Run("bad", (replace_text(A, "y"), B), day(2)))
     history.add(Run("later", (replace_text(A, "y"),), day(3)))
@@ -150,7 +150,7 @@ def test_a_row_that_a_later_run_found_unchanged_stays_dated_by_it(history, other
     history.check(next(others))
 
 
-def test_a_correction_of_a_bad_row_is_dated_as_if_it_had_never_been_there(history, others):
+def test_the_correction_of_a_retracted_row_returns_to_its_original_date(history, others):
     history.add(Run("bad", (replace_text(A, "wrong"),), day(1)))
     history.add(Run("later", (A,), day(2)))
     assert [row.available_at for row in rows(history.lake)] == [NOON, day(2)]
@@ -171,7 +171,7 @@ def own_toys(lake, view="own"):
 
 
 @pytest.mark.parametrize(("repeats", "shown"), [("withdraw", "ax cx"), ("keep", "ay bx cx")])
-def test_what_becomes_of_a_wrong_mount_s_rows_in_later_mounts_is_asked(lake, repeats, shown):
+def test_retracting_a_mount_requires_a_choice_for_rows_mounted_again_later(lake, repeats, shown):
     mount_toys(lake, {"a": "x"})
     bad = mount_toys(lake, {"a": "y", "b": "x"})
     later = mount_toys(lake, {"a": "y", "b": "x", "c": "x"})
@@ -196,7 +196,7 @@ def test_repeats_stay_withdrawn_when_another_run_is_retracted(lake):
     assert own_toys(lake, "own_revisions") == [("a", "x"), ("a", "y"), ("c", "x")]
 
 
-def test_rows_that_were_withdrawn_and_vacuumed_bind_no_later_mount(lake):
+def test_withdrawn_and_vacuumed_rows_do_not_affect_later_mounts(lake):
     bad = mount_toys(lake, {"a": "x"})
     mount_toys(lake, {"a": "x", "b": "x"})
     lake.retract(bad, "it was wrong", repeats="withdraw")
@@ -217,7 +217,7 @@ def test_rows_that_were_withdrawn_and_vacuumed_bind_no_later_mount(lake):
     ("run", "reason", "problem"),
     [("unknown", "why", "has no run"), ("bad", " ", "is empty"), ("gone", "why", "was retracted before, in version 3")],
 )
-def test_what_can_t_be_retracted_is_refused_and_changes_nothing(history, run, reason, problem):
+def test_an_invalid_retraction_is_refused_and_changes_nothing(history, run, reason, problem):
     history.add(Run("gone", (A,), day(1)))
     history.add(Run("bad", (B,), day(2)))
     history.retract("gone")
@@ -226,7 +226,7 @@ def test_what_can_t_be_retracted_is_refused_and_changes_nothing(history, run, re
     assert history.lake.head() == 3
 
 
-def test_a_run_that_is_not_over_is_refused_and_a_retracted_one_can_t_publish(history):
+def test_an_unfinished_run_cannot_be_retracted_and_a_retracted_run_cannot_publish(history):
     history.add(Run("bad", (A,), day(1)))
     with history.lake.stage(TOY, "bad"), pytest.raises(BadInput, match="is not over"):
         history.retract("bad")
@@ -243,7 +243,7 @@ def test_a_dry_run_counts_and_changes_nothing(history):
     assert history.lake.head() == 1
 
 
-def test_a_poll_of_a_retracted_run_is_no_evidence(history, others):
+def test_polls_of_a_retracted_run_are_ignored(history, others):
     history.dataset = CAPTURED
     history.add(Run("bad", (), day(1), complete=True))
     history.retract("bad")
@@ -254,7 +254,7 @@ def test_a_poll_of_a_retracted_run_is_no_evidence(history, others):
     history.check(next(others))
 
 
-def test_compaction_before_and_after_changes_nothing(history, others):
+def test_compaction_before_or_after_a_retraction_does_not_change_the_result(history, others):
     for number, text in enumerate("xyz"):
         history.add(Run(f"run{number}", (replace_text(A, text), Toy("m", text, day(-50 * number))), day(1 + number)))
         history.lake.compact(TOY, "2026-01")
@@ -266,7 +266,7 @@ def test_compaction_before_and_after_changes_nothing(history, others):
     assert rows(history.lake) == before
 
 
-def test_a_vacuum_keeps_what_known_by_needs_until_its_version_expires(history, others):
+def test_vacuum_keeps_files_that_known_by_needs_until_their_version_expires(history, others):
     history.add(Run("good", (A,), day(1)))
     history.add(Run("bad", (B,), day(2)))
     history.add(Run("later", (replace_text(A, "y"),), day(3)))
@@ -287,7 +287,7 @@ RECORDS = ((), (A,), (replace_text(A, "y"),), (A, B))
 @pytest.mark.parametrize("bad", range(3))
 @pytest.mark.parametrize("kind", EVERY_KIND)
 @pytest.mark.long
-def test_every_history_of_three_small_runs(tmp_path, others, kind, bad):
+def test_every_history_of_three_runs_reads_as_if_the_retracted_run_never_happened(tmp_path, others, kind, bad):
     for number, reads in enumerate(product(RECORDS, repeat=3)):
         history = History(Lake(tmp_path / str(number)), EVERY_KIND[kind])
         for place, toys in enumerate(reads):
@@ -329,6 +329,6 @@ def wander(history: History, dice: random.Random, others: Iterator[Lake]) -> Non
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(200))
-def test_random_histories(lake, others, seed):
+def test_random_histories_read_as_if_retracted_runs_never_happened(lake, others, seed):
     dice = random.Random(seed)
     wander(History(lake, EVERY_KIND[dice.choice(sorted(EVERY_KIND))]), dice, others)

@@ -25,13 +25,13 @@ def intact(path):
         os.close(descriptor)
 
 
-def test_a_file_is_taken_as_it_was_signed_even_if_it_was_copied_over_itself(file):
+def test_a_signed_file_is_intact_even_after_a_rewrite_with_the_same_bytes(file):
     assert intact(file)
     file.write_bytes(b"rows")
     assert [intact(file), intact(file)] == [True, True]
 
 
-def test_a_file_with_other_bytes_or_the_signature_of_another_is_not_taken(file, tmp_path):
+def test_a_file_with_altered_bytes_or_another_files_signature_is_not_intact(file, tmp_path):
     (tmp_path / "other.parquet").write_bytes(b"rows")
     signed_cache.signature_path(tmp_path / "other.parquet").write_bytes(signed_cache.signature_path(file).read_bytes())
     assert not intact(tmp_path / "other.parquet")
@@ -40,6 +40,6 @@ def test_a_file_with_other_bytes_or_the_signature_of_another_is_not_taken(file, 
 
 
 @pytest.mark.parametrize("signature", [b"", b"[]", b'["a", [1, 2, 3, 4]]', b'["a", 5, "b"]', b"{"])
-def test_a_signature_that_can_not_be_read_is_none(file, signature):
+def test_a_file_with_an_unreadable_signature_is_not_intact(file, signature):
     signed_cache.signature_path(file).write_bytes(signature)
     assert not intact(file)

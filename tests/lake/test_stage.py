@@ -41,7 +41,7 @@ def staging(lake):
     return sorted(path.name for path in (lake.root / STAGING).rglob("*"))
 
 
-def test_what_was_staged_comes_back_in_partition_order(lake):
+def test_staged_rows_and_gaps_load_in_partition_order(lake):
     with lake.stage(TOY, "run") as stage:
         stage.add(date(2024, 3, 6), table([Toy("later", "x", NOON)]), extracted=1)
         stage.add(DAY, table([Toy("a", "x", NOON)]), [StagedGap("no_data", "no text", "Toy:b")], extracted=1)
@@ -55,7 +55,7 @@ def test_what_was_staged_comes_back_in_partition_order(lake):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=12), st.integers(1, 9), st.integers(1, 9))
-def test_rows_come_back_by_day_with_their_hashes_however_they_are_gathered(pieces, at_once, hashed_at_once):
+def test_staged_rows_load_by_day_with_their_hashes_at_any_batch_size(pieces, at_once, hashed_at_once):
     days, number = {}, 0
     with (
         TemporaryDirectory() as folder,
@@ -77,7 +77,7 @@ def test_rows_come_back_by_day_with_their_hashes_however_they_are_gathered(piece
         assert stage.load().rows.equals(staged.rows)
 
 
-def test_days_of_a_row_each_come_back_in_one_piece(lake):
+def test_many_days_of_a_single_row_load_as_a_single_chunk(lake):
     with lake.stage(TOY, "run") as stage:
         for day in range(40):
             stage.add(DAY + timedelta(days=day), table([Toy(f"{day}", "x", NOON)]), extracted=1)
@@ -94,7 +94,7 @@ def test_no_more_rows_wait_in_memory_than_are_written_at_once(tmp_path):
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 1)), max_size=4), max_size=5))
-def test_columns_of_one_value_come_back_as_they_were(pieces):
+def test_columns_with_a_constant_value_are_read_back_unchanged(pieces):
     schema = pa.schema([("n", pa.int64()), ("alike", pa.string()), ("m", pa.int64())])
     with TemporaryDirectory() as folder:
         spilled = SpillFile(Path(folder), "rows", schema, 3, ("alike", "of another dataset"))
@@ -109,7 +109,7 @@ def test_columns_of_one_value_come_back_as_they_were(pieces):
         assert spilled.read(("0", "1"))[0].to_pylist() == [*rows_of_days[0], *rows_of_days[1]]
 
 
-def test_a_value_of_all_rows_is_written_once(tmp_path):
+def test_a_constant_column_is_written_to_disk_once(tmp_path):
     spilled = SpillFile(tmp_path, "rows", pa.schema([("source", pa.string())]), alike=("source",))
     spilled.put("a", pa.table({"source": ["provider_metadata"] * 10_000}))
     assert spilled.read(("a",))[0]["source"].to_pylist() == ["provider_metadata"] * 10_000
@@ -138,7 +138,7 @@ def test_leaving_a_stage_removes_it_even_after_an_error(lake):
     assert staging(lake) == []
 
 
-def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
+def test_a_disk_full_at_creation_leaves_no_stage_or_descriptor_behind(lake, monkeypatch):
     def full(_handle, _content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -151,7 +151,7 @@ def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
     assert psutil.Process().num_fds() == session
 
 
-def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(lake, monkeypatch):
+def test_a_stage_whose_files_cannot_be_finished_is_removed_and_unlocked(lake, monkeypatch):
     session = psutil.Process().num_fds()
     finish = SpillFile.close
 
@@ -168,21 +168,21 @@ def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(l
     assert psutil.Process().num_fds() == session
 
 
-def test_a_closed_stage_holds_no_row_whoever_holds_what_was_loaded(lake):
+def test_closing_a_stage_empties_the_data_loaded_from_it(lake):
     with lake.stage(TOY, "run") as stage:
         stage.add(DAY, table([Toy("a", "x", NOON)]), extracted=1)
         staged = stage.load()
     assert (staged.rows.num_rows, staged.gaps.num_rows) == (0, 0)
 
 
-def test_two_stages_of_one_run_do_not_meet(lake):
+def test_two_stages_of_the_same_run_are_separate(lake):
     with lake.stage(TOY, "run") as first, lake.stage(TOY, "run") as second:
         first.add(DAY, table([Toy("a", "x", NOON)]), extracted=1)
         assert second.load().rows.num_rows == 0
 
 
 @pytest.mark.parametrize("run_id", ["", ".", "..", ".hidden", "a/b", "a\\b", "x" * 129, "a\nb"])
-def test_a_run_id_that_is_no_folder_name_is_refused(lake, run_id):
+def test_a_run_id_that_is_not_a_valid_folder_name_is_refused(lake, run_id):
     with pytest.raises(BadInput, match="run_id"):
         lake.stage(TOY, run_id)
 
@@ -219,7 +219,7 @@ def test_a_forbidden_column_is_refused_by_the_gate(lake):
     ],
     ids=["missing", "more", "other type", "other order"],
 )
-def test_other_columns_than_the_contract_has_are_refused(lake, change):
+def test_columns_that_differ_from_the_contract_are_refused(lake, change):
     with lake.stage(TOY, "run") as stage, pytest.raises(CheckFailed) as refused:
         stage.add(DAY, change(table([Toy("a", "x", NOON)])), extracted=1)
     assert refused.value.check == "schema"
@@ -230,7 +230,7 @@ def test_a_gap_with_a_naive_instant_is_refused(lake):
         stage.add(DAY, gaps=[StagedGap("no_data", "no text", "Toy:a", NOON.replace(tzinfo=None))], extracted=1)
 
 
-def test_the_stage_of_a_dead_process_is_removed_and_that_of_a_living_one_kept(lake):
+def test_only_the_stages_of_dead_processes_are_removed(lake):
     code = (
         "import os, sys; from pitlake.lake import Lake; from tests.lake.world import TOY\n"
         "stage = Lake(sys.argv[1]).stage(TOY, 'other'); print('staged', flush=True); sys.stdin.read(); os._exit(0)"
@@ -245,7 +245,7 @@ def test_the_stage_of_a_dead_process_is_removed_and_that_of_a_living_one_kept(la
     assert staging(lake) == []
 
 
-def test_a_stage_without_its_name_goes_only_when_old(lake):
+def test_a_stage_folder_not_yet_named_is_removed_only_when_old(lake):
     nameless = lake.root / STAGING / "run" / ".abc"
     nameless.mkdir(parents=True)
     assert remove_stale(Store(lake.root)) == []
@@ -254,7 +254,7 @@ def test_a_stage_without_its_name_goes_only_when_old(lake):
     assert remove_stale(Store(lake.root)) == [f"{STAGING}/run/.abc"]
 
 
-def test_a_half_removed_stage_is_removed_and_nothing_of_it_stays_open(lake):
+def test_a_half_removed_stage_is_removed_without_leaking_descriptors(lake):
     (lake.root / STAGING / "run" / "toys.abc").mkdir(parents=True)
     before = psutil.Process().num_fds()
     assert remove_stale(Store(lake.root)) == [f"{STAGING}/run/toys.abc"]

@@ -36,7 +36,7 @@ def test_a_file_url_is_a_directory(url):
         Path("~nosuchuser/x"),
     ],
 )
-def test_what_is_no_place_is_refused(root, monkeypatch):
+def test_an_invalid_or_unsupported_lake_location_is_refused(root, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(root))
     for inputs in (root, None):
         with pytest.raises(BadInput, match=r"lake: .*give "):
@@ -44,7 +44,7 @@ def test_what_is_no_place_is_refused(root, monkeypatch):
 
 
 @pytest.mark.parametrize("root", [5, b"lake", ["lake"]])
-def test_what_is_neither_text_nor_path_is_refused(root):
+def test_a_lake_location_that_is_not_a_string_or_path_is_refused(root):
     with pytest.raises(BadInput, match=f"lake: is a {type(root).__name__}; give "):
         open_store(root)
 
@@ -57,20 +57,20 @@ def test_put_new_writes_once_and_leaves_no_scratch(tmp_path):
     assert list(store.walk(SCRATCH)) == []
 
 
-def test_of_many_writers_of_one_key_exactly_one_wins(tmp_path):
+def test_exactly_one_of_many_concurrent_writers_of_a_key_wins(tmp_path):
     store = Store(tmp_path)
     with ThreadPoolExecutor(8) as pool:
         won = list(pool.map(lambda number: store.put_new("key", str(number).encode()), range(64)))
     assert [str(number).encode() for number, first in enumerate(won) if first] == [store.read("key")]
 
 
-def test_what_cannot_be_read_is_an_error_of_the_lake(tmp_path):
+def test_an_unreadable_file_raises_a_lake_error(tmp_path):
     (tmp_path / "a").touch()
     with pytest.raises(LakeError, match="refused or could not be reached"):
         Store(tmp_path).read("a/b.json")
 
 
-def test_the_key_that_vouches_for_kept_files_is_its_user_s_alone(tmp_path, monkeypatch):
+def test_the_key_that_signs_cached_files_is_accessible_to_its_user_only(tmp_path, monkeypatch):
     monkeypatch.setattr("platformdirs.user_state_dir", lambda name: str(tmp_path / name))
     key = signed_cache._key.__wrapped__()
     (remaining,) = (tmp_path / "pitlake").iterdir()
@@ -85,11 +85,11 @@ def test_walking_a_missing_folder_finds_nothing(tmp_path):
     assert list(Store(tmp_path).walk("nowhere")) == []
 
 
-def test_deleting_what_is_gone_is_no_error(tmp_path):
+def test_deleting_a_missing_file_is_not_an_error(tmp_path):
     Store(tmp_path).delete("gone")
 
 
-def test_what_cannot_be_written_is_one_clear_error(tmp_path):
+def test_a_failed_write_raises_a_single_line_error_that_names_the_path(tmp_path):
     (tmp_path / "_lake").mkdir()
     (tmp_path / SCRATCH).write_text("in the way")
     with pytest.raises(LakeError, match=f"{tmp_path}.*Not a directory") as reply:
@@ -99,7 +99,7 @@ def test_what_cannot_be_written_is_one_clear_error(tmp_path):
         Store(tmp_path).read("a/b.json")
 
 
-def test_the_newest_of_numbered_files_is_found_from_any_known_one(tmp_path):
+def test_the_newest_numbered_file_is_found_from_any_starting_number(tmp_path):
     store = Store(tmp_path)
     assert store.newest("log") == -1
     for newest in range(40):

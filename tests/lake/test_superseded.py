@@ -49,7 +49,7 @@ def newest(rows, day, by_text):
 
 @given(RUNS, st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_factory, runs, by_text):
+def test_rows_without_a_tombstone_as_of_an_instant_are_the_newest_at_that_instant(tmp_path_factory, runs, by_text):
     toy = replace(TOY, newer_by=("text",)) if by_text else TOY
     folder, files, rows, dead = tmp_path_factory.mktemp("dead"), [], [], []
     for number, run in enumerate(runs):
@@ -85,7 +85,7 @@ def test_rows_compared_in_parts_have_the_same_tombstones(tmp_path_factory, runs,
         assert new_tombstones(toy, new, state, complete=True).equals(whole)
 
 
-def test_a_key_with_an_empty_column_is_superseded_as_any_other(tmp_path):
+def test_a_row_with_null_in_its_key_is_superseded_like_any_other(tmp_path):
     loose = replace(TOY, columns=tuple(replace(column, required=False) for column in TOY.columns))
     old, new = (
         pa.Table.from_pylist(
@@ -101,7 +101,7 @@ def test_a_key_with_an_empty_column_is_superseded_as_any_other(tmp_path):
     assert brought["dead_hash"].to_pylist() == [b"0"]
 
 
-def test_the_first_rows_begin_the_table_of_tombstones(lake):
+def test_publishing_the_first_rows_creates_the_tombstone_table(lake):
     publish(lake, [Toy("a", "x", NOON)], NOON)
     assert superseded_table_name("toys") in lake.snapshot().tables
 

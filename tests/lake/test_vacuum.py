@@ -48,7 +48,7 @@ def test_a_dry_run_is_the_default_and_removes_nothing(compacted):
     assert rows(compacted, 1)
 
 
-def test_what_only_old_versions_need_goes_and_the_newest_reads_on(compacted):
+def test_vacuum_removes_files_that_only_old_versions_need(compacted):
     before = rows(compacted)
     report = compacted.vacuum(NONE, dry_run=False)
     assert len(data_files(compacted)) == 2  # the rows, and when they were observed
@@ -56,19 +56,19 @@ def test_what_only_old_versions_need_goes_and_the_newest_reads_on(compacted):
     assert report.bytes > 0
 
 
-def test_a_lost_version_says_which_tables_lost_files_but_counts_none(compacted):
+def test_the_error_for_a_vacuumed_version_names_tables_but_no_file_counts(compacted):
     compacted.vacuum(NONE, dry_run=False)
     with pytest.raises(VersionVacuumed, match=r"version 2 was vacuumed .*\(missing files of toys\); ask a newer one$"):
         compacted.snapshot(2)
     assert compacted.snapshot(0).files("toys") == ()
 
 
-def test_versions_within_the_keep_stay(compacted):
+def test_versions_within_the_retention_period_are_kept(compacted):
     assert compacted.vacuum(timedelta(days=1), dry_run=False).files == ()
     assert [len(rows(compacted, version)) for version in range(1, 5)] == [1, 2, 3, 3]
 
 
-def test_a_version_that_was_the_newest_within_the_keep_stays_however_old(lake, monkeypatch):
+def test_an_old_version_that_was_newest_within_the_retention_period_is_kept(lake, monkeypatch):
     for day in range(2):
         at = NOON + timedelta(days=day)
         publish(lake, [Toy(f"{day}a", "x", at)], at)
@@ -79,7 +79,7 @@ def test_a_version_that_was_the_newest_within_the_keep_stays_however_old(lake, m
     assert len(rows(lake, 2)) == 2
 
 
-def test_a_version_a_receipt_names_stays(compacted):
+def test_versions_listed_in_keep_versions_are_kept(compacted):
     expected = rows(compacted, 2)
     report = compacted.vacuum(NONE, keep_versions=[2], dry_run=False)
     assert (report.versions, len(report.files)) == ((3,), 1)
@@ -87,7 +87,7 @@ def test_a_version_a_receipt_names_stays(compacted):
     assert rows(compacted, 1) == expected[:1]
 
 
-def test_what_goes_is_what_no_kept_version_shows_whichever_is_kept(compacted):
+def test_vacuum_removes_exactly_the_files_that_no_retained_version_shows(compacted):
     at = NOON + timedelta(days=40)
     publish(compacted, [Toy("4a", "x", at)], at)
     compacted.compact(TOY, before="2024-06")
@@ -103,7 +103,7 @@ def test_what_goes_is_what_no_kept_version_shows_whichever_is_kept(compacted):
         assert report.versions == tuple(version for version in shows if shows[version] & gone)
 
 
-def test_a_vacuum_reads_the_files_of_no_version_but_each_table_s_newest(compacted, monkeypatch):
+def test_vacuum_loads_only_the_newest_state_of_each_table(compacted, monkeypatch):
     loaded, load = [], DeltaTables._load
     monkeypatch.setattr(DeltaTables, "_load", lambda *of: loaded.append(of[1:]) or load(*of))
     Lake(compacted.root).vacuum(NONE)
@@ -129,7 +129,7 @@ def test_a_vacuum_of_a_lake_that_lacks_a_table_removes_nothing(compacted):
     assert data_files(compacted) == before
 
 
-def test_a_vacuum_of_a_table_whose_commit_tells_something_else_removes_nothing(compacted):
+def test_vacuum_removes_nothing_when_a_table_has_an_altered_commit(compacted):
     commit = compacted.root / "tables" / "toys" / "_delta_log" / f"{4:020d}.json"
     commit.write_text("\n".join(line for line in commit.read_text().splitlines() if '"add"' not in line))
     before = data_files(compacted)
@@ -138,12 +138,12 @@ def test_a_vacuum_of_a_table_whose_commit_tells_something_else_removes_nothing(c
     assert data_files(compacted) == before
 
 
-def test_keeping_a_version_there_never_was_is_an_error(compacted):
+def test_keeping_a_version_that_never_existed_is_an_error(compacted):
     with pytest.raises(LakeNotFound):
         compacted.vacuum(NONE, keep_versions=[99])
 
 
-def test_a_leftover_goes_once_it_is_older_than_the_grace(compacted):
+def test_a_leftover_file_is_removed_once_older_than_the_grace_period(compacted):
     young = leave_behind(compacted, timedelta(hours=1))
     assert compacted.vacuum(timedelta(days=1), dry_run=False).leftovers == ()
     assert young.exists()
@@ -153,7 +153,7 @@ def test_a_leftover_goes_once_it_is_older_than_the_grace(compacted):
     assert not old.exists()
 
 
-def test_a_part_of_the_delta_log_is_no_leftover_however_old(compacted):
+def test_files_of_the_delta_log_are_never_removed_as_leftovers(compacted):
     sidecar = compacted.root / "tables" / "toys" / "_delta_log" / "_sidecars" / "a.parquet"
     sidecar.parent.mkdir()
     leave_behind(compacted, timedelta(days=3)).rename(sidecar)
@@ -181,7 +181,7 @@ def test_publishing_goes_on_after_a_vacuum(compacted):
     assert len(rows(compacted)) == 4
 
 
-def test_files_of_the_newest_delta_version_stay_for_other_engines_until_it_is_undone(compacted):
+def test_files_of_an_unpinned_delta_version_stay_until_that_version_is_undone(compacted):
     store = Store(compacted.root)
     (existing,) = compacted.snapshot().files("toys")
     orphan = write_file(store, "tables/toys", "2024-03", pq.read_table(existing.path, partitioning=None))
@@ -193,7 +193,7 @@ def test_files_of_the_newest_delta_version_stay_for_other_engines_until_it_is_un
     assert len(rows(compacted)) == 4
 
 
-def test_the_versions_of_a_vacuum_are_marked_in_one_file_as_runs(compacted):
+def test_vacuumed_versions_are_marked_as_ranges_in_a_single_file(compacted):
     compacted.vacuum(NONE, keep_versions=[2], dry_run=False)
     (marks,) = (compacted.root / VACUUMS).iterdir()
     assert json.loads(marks.read_text()) == [[3, 3]]
@@ -202,14 +202,14 @@ def test_the_versions_of_a_vacuum_are_marked_in_one_file_as_runs(compacted):
     assert [version for version in range(12) if log.is_vacuumed(version)] == [0, 1, 2, 3, 7, 9, 10]
 
 
-def test_no_marks_are_read_for_a_version_after_all_of_them(compacted, monkeypatch):
+def test_no_marks_are_read_for_a_version_newer_than_all_marks(compacted, monkeypatch):
     compacted.vacuum(NONE, dry_run=False)
     monkeypatch.setattr(LakeLog, "_runs", None)
     assert not LakeLog(Store(compacted.root)).is_vacuumed(4)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", "3"])
-def test_damaged_marks_are_named(compacted, content):
+def test_the_error_for_damaged_vacuum_marks_names_their_file(compacted, content):
     compacted.vacuum(NONE, dry_run=False)
     (marks,) = (compacted.root / VACUUMS).iterdir()
     marks.write_text(content)
@@ -227,7 +227,7 @@ def test_a_vacuum_of_a_table_that_lacks_a_pinned_version_removes_nothing(compact
     assert data_files(compacted) == before
 
 
-def test_of_a_command_s_versions_go_the_files_that_no_other_version_needs(compacted):
+def test_vacuum_versions_removes_the_files_that_no_other_version_needs(compacted):
     before = rows(compacted)
     report = compacted.vacuum_versions([2, 3, 4])
     assert report.versions == (2, 3)
@@ -238,13 +238,13 @@ def test_of_a_command_s_versions_go_the_files_that_no_other_version_needs(compac
             compacted.snapshot(version)
 
 
-def test_a_receipt_s_version_stays_though_a_command_wrote_it(compacted):
+def test_vacuum_versions_keeps_a_version_that_a_receipt_names(compacted):
     compacted.keep_receipt(json.dumps({"question": {"version": 2}}).encode(), 2)
     assert compacted.vacuum_versions([1, 2, 3]).versions == (3,)
     assert len(rows(compacted, 2)) == 2
 
 
-def test_a_command_s_vacuum_leaves_leftovers_alone(compacted):
+def test_vacuum_versions_leaves_leftover_files_alone(compacted):
     left = leave_behind(compacted, timedelta(days=400))
     compacted.vacuum_versions([1, 2, 3])
     assert left.exists()

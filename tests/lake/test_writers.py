@@ -89,7 +89,7 @@ def assert_whole(lake, published):
 
 
 @as_long_as_it_takes
-def test_two_writers_of_one_dataset_lose_nothing_and_double_nothing(lake):
+def test_two_writers_of_one_dataset_do_not_lose_or_duplicate_rows(lake):
     published = race(lake, "own_and_common", "own_and_common")
     expected = {f"{number}{name}" for number in range(RUNS) for name in ("p", "q", " common")}
     assert sorted(row.key for row in rows(lake)) == sorted(expected)
@@ -187,7 +187,7 @@ def slow_beside_quick(lake, monkeypatch):
     return len(attempts)
 
 
-def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(lake, monkeypatch):
+def test_a_slow_writer_succeeds_beside_a_fast_writer_that_never_pauses(lake, monkeypatch):
     assert 2 <= slow_beside_quick(lake, monkeypatch) <= FEW_ATTEMPTS
 
 
@@ -203,7 +203,7 @@ def turns(lake):
     return [file for file in (lake.root / commit_queue.TURNS).rglob("*") if file.is_file()]
 
 
-def test_a_dead_writers_turn_holds_others_up_for_a_while_only(lake, monkeypatch):
+def test_a_dead_writers_turn_delays_other_writers_only_for_a_while(lake, monkeypatch):
     publish(lake, [Toy("first", "x", NOON)], SEEN)
     turn_of_a_dead_writer(lake, monkeypatch, 0.5)
     start = time.monotonic()
@@ -211,14 +211,14 @@ def test_a_dead_writers_turn_holds_others_up_for_a_while_only(lake, monkeypatch)
     assert time.monotonic() - start > 0.4
 
 
-def test_a_turn_is_no_matter_to_other_datasets_nor_to_who_has_nothing_to_publish(lake, monkeypatch):
+def test_a_turn_does_not_delay_other_datasets_or_writers_with_nothing_new(lake, monkeypatch):
     publish(lake, [Toy("first", "x", NOON)], SEEN)
     turn_of_a_dead_writer(lake, monkeypatch, 3600.0)
     assert publish(lake, [Toy("first", "x", NOON)], SEEN).total.unchanged == 1
     assert publish(lake, [Toy("first", "x", NOON)], SEEN, dataset=GAMES).changed
 
 
-def test_a_damaged_turn_holds_up_nobody_and_a_vacuum_takes_old_ones(lake, monkeypatch):
+def test_a_damaged_turn_delays_no_writer_and_old_turns_are_vacuumed(lake, monkeypatch):
     publish(lake, [Toy("first", "x", NOON)], SEEN)
     file = turn_of_a_dead_writer(lake, monkeypatch, 3600.0)
     file.write_bytes(b"")

@@ -22,7 +22,7 @@ def tools(tmp_path, monkeypatch):
     return write
 
 
-def test_without_java_and_maven_it_says_so(tmp_path, monkeypatch):
+def test_without_java_and_maven_the_error_names_them(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert neo4j_local.why_not() == "needs Java 17+ and Maven on PATH"
     with pytest.raises(BadInput, match="PITLAKE_GRAPH: a local Neo4j needs Java"):
@@ -30,13 +30,13 @@ def test_without_java_and_maven_it_says_so(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("version", "fit"), [("1.8.0_392", False), ("11.0.2", False), ("17.0.15", True), ("25", True)])
-def test_the_version_of_java_decides(tools, version, fit):
+def test_java_17_or_later_is_required(tools, version, fit):
     tools("java", f"""echo 'openjdk version "{version}" 2025-04-15' >&2""")
     tools("mvn", "")
     assert (neo4j_local.why_not() == "") is fit
 
 
-def test_a_failing_maven_leaves_no_half_a_cache(tools, tmp_path, monkeypatch):
+def test_a_failing_maven_leaves_no_partial_cache(tools, tmp_path, monkeypatch):
     monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache"))
     tools("mvn", "mkdir -p lib; touch lib/half.jar; echo '[ERROR] no route to the repository'; exit 1")
     with pytest.raises(GraphUnavailable, match="no route to the repository"):
@@ -44,7 +44,7 @@ def test_a_failing_maven_leaves_no_half_a_cache(tools, tmp_path, monkeypatch):
     assert [path for path in (tmp_path / "cache").iterdir() if path.is_dir()] == []
 
 
-def test_maven_is_asked_once(tools, tmp_path, monkeypatch):
+def test_maven_runs_only_once(tools, tmp_path, monkeypatch):
     monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache"))
     tools("mvn", "mkdir lib && touch lib/server.jar")
     jars = neo4j_local.server_jars()
@@ -62,7 +62,7 @@ def test_the_login_every_neo4j_starts_with_is_replaced(graph_db):
 
 @pytest.mark.parametrize("graph_server", ["neo4j"], indirect=True)
 @pytest.mark.long
-def test_even_the_admin_of_neo4j_cannot_write_through_the_door(graph_db):
+def test_even_the_neo4j_admin_cannot_write_through_graph(graph_db):
     with (
         Graph(graph_db.uri, graph_db.admin_auth, graph_db.database) as graph,
         pytest.raises(Exception, match="AccessMode"),
@@ -70,7 +70,7 @@ def test_even_the_admin_of_neo4j_cannot_write_through_the_door(graph_db):
         rows(graph, "CREATE (n) RETURN n")
 
 
-def test_the_pom_is_what_maven_is_given(tools, tmp_path, monkeypatch):
+def test_maven_runs_with_the_projects_pom(tools, tmp_path, monkeypatch):
     monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache"))
     tools("mvn", f"mkdir lib && cp pom.xml {tmp_path}/asked.xml")
     neo4j_local.server_jars()

@@ -53,7 +53,7 @@ def read_one(server):
         return [each for (each,) in rows(graph, "MATCH (a:A) RETURN a.id AS id")]
 
 
-def test_the_last_to_leave_stops_the_server_and_its_data_can_be_opened_again(tmp_path):
+def test_the_last_user_stops_the_server_and_its_data_can_be_reopened(tmp_path):
     with embedded_graph(tmp_path) as server, GraphAdmin(server) as admin:
         admin.create_schema({"A": "id"})
         admin.write("CREATE (:A {id: 'kept'})")
@@ -147,7 +147,7 @@ def test_no_password_is_on_a_command_line_or_in_a_file(tmp_path):
     assert (tmp_path.stat().st_mode & 0o077, (tmp_path / "control").stat().st_mode & 0o077) == (0, 0)
 
 
-def test_the_server_listens_on_the_loopback_alone(tmp_path):
+def test_the_server_listens_only_on_loopback(tmp_path):
     with embedded_graph(tmp_path) as server:
         (process,) = servers_over(tmp_path)
         listening = {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
@@ -162,7 +162,7 @@ def test_a_directory_with_a_long_path_works(tmp_path):
         assert server.uri
 
 
-def test_a_server_that_will_not_start_says_where_its_log_is(tmp_path, monkeypatch):
+def test_the_error_of_a_server_that_fails_to_start_names_its_log(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded, "_JVM_OPTIONS", ("--no-such-option",))
     with pytest.raises(GraphUnavailable, match=r"ended while it started; see .*server\.log"), embedded_graph(tmp_path):
         pass
@@ -182,7 +182,7 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path, monkeypatc
         embedded_graph(tmp_path).__enter__()
 
 
-def test_the_reader_sees_every_database_and_owns_none(tmp_path):
+def test_the_reader_can_read_every_database_but_not_write(tmp_path):
     with embedded_graph(tmp_path) as server:
         other = server.with_database("other")
         with GraphAdmin(other) as admin:

@@ -50,7 +50,7 @@ def as_rows(table):
     return sorted(map(str, table.to_pylist()))
 
 
-def test_a_table_of_a_catalog_is_mounted_and_watched(own, tmp_path, capfd):
+def test_an_iceberg_table_is_mounted_and_its_changes_are_detected(own, tmp_path, capfd):
     lake = Lake(tmp_path / "lake")
     mount = ["mount", "iceberg://own", "--table", "desk.scores", "--name", "scores", "--lake", lake.location]
     assert invoke([*mount, "--available-at", "seen", "--key", "ticker"]) == 0
@@ -66,7 +66,7 @@ def test_a_table_of_a_catalog_is_mounted_and_watched(own, tmp_path, capfd):
     assert "iceberg://other can't be used" in capfd.readouterr().err
 
 
-def test_a_lake_as_of_t_is_a_catalog_of_its_rows(lake, tmp_path):
+def test_a_lake_as_of_an_instant_is_exported_as_an_iceberg_catalog(lake, tmp_path):
     copy = tmp_path / "copy"
     to = ["--to", str(copy), "--format", "iceberg", *(word for name in SOME for word in ("--dataset", name))]
     assert invoke(["export", "--lake", lake.location, "--as-of", T, *to]) == 0
@@ -83,7 +83,7 @@ def test_a_lake_as_of_t_is_a_catalog_of_its_rows(lake, tmp_path):
             assert [row["rows"] for row in receipt if row["table"] == name] == [len(due)]
 
 
-def test_a_copy_in_the_home_folder_is_written_there(lake, tmp_path, monkeypatch):
+def test_an_export_to_a_tilde_path_is_written_to_the_home_folder(lake, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     with connect(T, lake=lake, datasets=["prices"], isolation="in_process") as session:
@@ -92,7 +92,7 @@ def test_a_copy_in_the_home_folder_is_written_there(lake, tmp_path, monkeypatch)
     assert not (tmp_path / "~").exists()
 
 
-def test_a_table_goes_in_and_out_as_it_was_known(own, tmp_path):
+def test_an_iceberg_table_round_trips_as_of_an_instant(own, tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.mount(("iceberg://own", "desk.scores"), "scores", key=["ticker"], available_at="seen")
     for as_of, rows in (("2024-01-02T16:00:00Z", 1), (T, 2)):
@@ -102,7 +102,7 @@ def test_a_table_goes_in_and_out_as_it_was_known(own, tmp_path):
         assert as_rows(back.select(["ticker", "score", "seen"])) == as_rows(SCORES.slice(0, rows))
 
 
-def test_a_copy_goes_into_a_new_namespace_of_a_catalog_or_leaves_nothing(lake, own, monkeypatch):
+def test_an_export_creates_a_new_namespace_or_leaves_nothing_behind(lake, own, monkeypatch):
     with connect(T, lake=lake, datasets=["prices"]) as session:
         output = export(session, "iceberg://own/at_t", form="iceberg")
         assert len(own.load_table("at_t.prices").scan().to_arrow()) == output[0].rows > 0
@@ -122,7 +122,7 @@ def test_a_copy_goes_into_a_new_namespace_of_a_catalog_or_leaves_nothing(lake, o
     assert sorted(own.list_namespaces()) == [("at_t",), ("desk",)]
 
 
-def test_a_folder_with_two_newest_metadata_files_needs_its_catalog(own, tmp_path):
+def test_a_folder_with_two_newest_metadata_files_is_refused(own, tmp_path):
     folder = tmp_path / "own" / "desk" / "scores"
     newest = max((folder / "metadata").glob("*.metadata.json"))
     newest.with_name("00001-other.metadata.json").write_bytes(newest.read_bytes())

@@ -34,7 +34,7 @@ def run(lake, capfd, *arguments):
     return capfd.readouterr().out
 
 
-def test_the_command_line_lists_and_describes_it(lake, capfd):
+def test_the_command_line_lists_and_describes_a_mounted_table(lake, capfd):
     document = json.loads(run(lake, capfd, "datasets", "--format", "json"))
     assert "estimates" in [dataset["name"] for dataset in document]
     content = {
@@ -46,7 +46,7 @@ def test_the_command_line_lists_and_describes_it(lake, capfd):
     assert json.loads(run(lake, capfd, "describe", "estimates", "--open", "--format", "json"))["holds"]["gaps"] == 1
 
 
-def test_gaps_and_differences_count_it(lake, capfd):
+def test_the_commands_gaps_and_diff_count_a_mounted_table(lake, capfd):
     counted = run(lake, capfd, "gaps", "--open", "--dataset", "estimates", "--format", "csv")
     assert counted.splitlines()[1] == "estimates,unverifiable,no knowledge time,1"
     since = ("--from", "2024-02-05T00:00:00Z", "--to", "2024-02-20T00:00:00Z")
@@ -54,7 +54,7 @@ def test_gaps_and_differences_count_it(lake, capfd):
     assert (change["dataset"], change["new"], change["revised"]) == ("estimates", 1, 1)
 
 
-def test_an_agent_finds_describes_and_asks_it(lake):
+def test_an_agent_can_list_describe_and_query_a_mounted_table(lake):
     calls = [
         ("describe", {}),
         ("describe", {"name": "estimates"}),
@@ -80,7 +80,7 @@ def test_an_answer_is_replayed_after_the_table_has_changed(tmp_path):
     assert replay(result.receipt, lake).rows() == result.rows() == [("A", 2.0)]
 
 
-def test_it_is_copied_and_compacted(lake, tmp_path, capfd):
+def test_a_mounted_table_can_be_exported_and_compacted(lake, tmp_path, capfd):
     run(lake, capfd, "export", "--as-of", AS_OF, "--to", str(tmp_path / "copy"), "--dataset", "estimates")
     copied = DeltaTable(tmp_path / "copy" / "estimates").to_pyarrow_table()
     assert copied.select(["ticker", "eps"]).to_pylist() == [{"ticker": "A", "eps": 2.0}]
@@ -89,6 +89,6 @@ def test_it_is_copied_and_compacted(lake, tmp_path, capfd):
         assert session.sql("SELECT ticker, eps FROM estimates").rows() == [("A", 2.0)]
 
 
-def test_the_report_has_a_page_of_it(lake, tmp_path, capfd):
+def test_the_report_has_a_page_for_a_mounted_table(lake, tmp_path, capfd):
     run(lake, capfd, "report", "--output", str(tmp_path / "report"))
     assert [path for path in (tmp_path / "report").rglob("*estimates*") if path.stem == "estimates"]

@@ -45,7 +45,7 @@ def lake(tmp_path):
     return Lake(tmp_path / "lake")
 
 
-def test_two_commands_from_a_file_to_an_answer_as_of_an_instant(tmp_path, monkeypatch, capfd):
+def test_mount_and_query_commands_lead_from_a_file_to_an_answer_as_of_an_instant(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     pq.write_table(estimates(), "estimates.parquet")
     command = (
@@ -88,13 +88,13 @@ def test_frames_of_every_kind_hold_the_same_rows(lake, made_of):
     assert rows(lake, EARLY) == [("A", "q1", 1.0), ("A", "q2", 2.0)]
 
 
-def test_files_of_a_pattern_are_one_table(lake, tmp_path):
+def test_files_that_match_a_pattern_are_mounted_as_one_table(lake, tmp_path):
     for number in range(3):
         pq.write_table(estimates().slice(number, 1), tmp_path / f"{number}.parquet")
     assert mounted(lake, str(tmp_path / "*.parquet")).published == 3
 
 
-def test_types_are_those_of_the_columns(lake):
+def test_column_types_are_inferred_from_a_data_frame(lake):
     frame = pd.DataFrame({
         "ID": [1, 2], "Price (USD)": [1.5, None], "is_final": [True, False], "tags": [["x"], []],
         "about": [{"a": 1}, {"a": 2}], "day": [date(2024, 1, 1)] * 2, "at": [pd.Timestamp("2024-01-01", tz="UTC")] * 2,
@@ -120,7 +120,7 @@ DATED = [
 
 
 @pytest.mark.parametrize(("text", "zone", "existing"), DATED)
-def test_a_text_is_dated_never_early(lake, text, zone, existing):
+def test_dates_in_text_columns_are_never_read_too_early(lake, text, zone, existing):
     """A date counts at its end; of two hours of one name the later one counts; what is finer is rounded up."""
     mounted(lake, estimates(published_at=[text] * 3), timezone=zone)
     assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(existing),)]
@@ -135,18 +135,18 @@ def test_a_text_is_dated_never_early(lake, text, zone, existing):
         (pa.array([AT_FOUR] * 3, pa.timestamp("s", "UTC")), None, "2024-02-15T16:00:00Z"),
     ],
 )
-def test_a_typed_column_is_dated_never_early(lake, column, zone, existing):
+def test_dates_in_typed_columns_are_never_read_too_early(lake, column, zone, existing):
     mounted(lake, estimates(published_at=column), timezone=zone)
     assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(existing),)]
 
 
-def test_a_lag_comes_on_top(lake):
+def test_a_lag_delays_when_rows_become_available(lake):
     mounted(lake, estimates(published_at=[LATE] * 3), lag="1 day")
     assert rows(lake, "2024-02-16T20:59:59Z") == []
     assert len(rows(lake, "2024-02-16T21:00:00Z")) == 3
 
 
-def test_what_cannot_be_a_row_is_a_gap_with_its_reason(lake):
+def test_rows_that_cannot_be_mounted_become_gaps_with_their_reason(lake):
     times = [None, "soon", "2999-01-01", "01/02/2024", LATE, LATE]
     table = {"ticker": ["A", "B", "C", "D", None, "F"], "eps": ["1", "2", "3", "4", "5", "6"], "published_at": times}
     done = lake.mount(pa.table(table), "estimates", key=["ticker"], available_at="published_at")
@@ -162,7 +162,7 @@ def test_what_cannot_be_a_row_is_a_gap_with_its_reason(lake):
     ]  # fmt: skip
 
 
-def test_a_table_without_knowledge_time_is_known_since_now(lake, capfd, tmp_path):
+def test_rows_without_a_knowledge_time_are_available_from_the_mount_on(lake, capfd, tmp_path):
     before = datetime.now(timezone.utc)
     lake.mount(estimates(), "estimates", key=["ticker", "period"])
     assert rows(lake, before.isoformat()) == []
@@ -203,7 +203,7 @@ WRONG = [
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("options", "message"), WRONG)
-def test_bad_input_is_one_error_and_nothing_is_written(lake, options, message):
+def test_invalid_input_raises_an_error_and_writes_nothing(lake, options, message):
     with pytest.raises(BadInput) as raised:
         mounted(lake, **({"table": estimates()} | options))
     assert message in str(raised.value)
@@ -212,12 +212,12 @@ def test_bad_input_is_one_error_and_nothing_is_written(lake, options, message):
 
 
 @pytest.mark.parametrize("name", ["prices", "gaps", "Estimates", "x-y", "estimates_revisions", ""])
-def test_names_that_are_taken_or_no_names(lake, name):
+def test_reserved_and_invalid_table_names_are_refused(lake, name):
     with pytest.raises(BadInput, match="name: "):
         lake.mount(estimates(), name, key=["ticker"])
 
 
-def test_the_command_names_its_own_options(tmp_path, capfd):
+def test_errors_of_the_mount_command_name_its_options(tmp_path, capfd):
     pq.write_table(estimates(), tmp_path / "e.parquet")
     arguments = ["mount", str(tmp_path / "e.parquet"), "--name", "e", "--key", "x", "--lake", str(tmp_path / "lake")]
     assert cli.invoke(arguments) == 2
@@ -234,7 +234,7 @@ def test_a_publish_that_fails_leaves_no_contract(lake, monkeypatch):
     assert not lake.root.joinpath(contract.key_of("estimates")).exists()
 
 
-def test_a_first_mount_that_was_stopped_takes_no_row_out_of_the_past(lake, monkeypatch):
+def test_an_interrupted_first_mount_does_not_delay_the_dates_of_rows(lake, monkeypatch):
     """Its poll was written, but no version has its rows, so the poll does not prove that rows were missing."""
 
     def stop(*_):
@@ -251,7 +251,7 @@ def test_a_first_mount_that_was_stopped_takes_no_row_out_of_the_past(lake, monke
     assert (late.published, late.revisions) == (1, 1)
 
 
-def test_a_complete_poll_that_found_nothing_proves_that_a_later_row_was_missing(lake, tmp_path):
+def test_an_empty_complete_poll_proves_that_earlier_dated_rows_were_missing(lake, tmp_path):
     dataset = mounted(Lake(tmp_path / "other"), estimates(), trust_dates=True).mount.dataset
     with lake.stage(dataset, "empty") as stage:
         stage.cover()
@@ -260,7 +260,7 @@ def test_a_complete_poll_that_found_nothing_proves_that_a_later_row_was_missing(
     assert rows(lake, LATE) == [("B", "q1", 3.0)]
 
 
-def test_rows_that_repeat_are_mounted_once_and_rows_that_contradict_are_refused(lake):
+def test_duplicate_rows_are_mounted_once_and_contradicting_rows_are_refused(lake):
     twice = pa.concat_tables([estimates()] * 2)
     done = mounted(lake, twice)
     assert (done.rows, done.published) == (6, 3)
@@ -275,7 +275,7 @@ def test_the_same_table_again_adds_nothing(lake):
     assert (again.version, again.published, again.unchanged) == (first.version, 0, 3)
 
 
-def test_new_content_of_a_known_statement_counts_since_it_was_seen(lake):
+def test_changed_content_of_a_row_is_available_from_when_the_change_was_seen(lake):
     mounted(lake, estimates())
     seen = lake.now()
     done = lake.mount(estimates(eps=[1.5, 2.0, 3.0]), "estimates")
@@ -294,7 +294,7 @@ def test_a_correction_of_an_old_statement_does_not_hide_a_newer_one(lake):
     assert rows(lake, None, "count(*)", "estimates_revisions") == [(4,)]
 
 
-def test_a_row_that_an_earlier_mount_did_not_hold_is_not_dated_before_it(lake):
+def test_a_row_missing_from_an_earlier_mount_is_not_dated_before_that_mount(lake):
     mounted(lake, estimates().slice(0, 2), trust_dates=True)
     done = lake.mount(estimates(), "estimates")
     assert (done.published, done.revisions) == (1, 1)
@@ -303,7 +303,7 @@ def test_a_row_that_an_earlier_mount_did_not_hold_is_not_dated_before_it(lake):
 
 
 @pytest.mark.parametrize(("trust_dates", "basis"), [(None, "observed"), (True, "between_polls")])
-def test_a_date_between_two_mounts_is_believed_only_if_the_caller_trusts_such_dates(lake, trust_dates, basis, capfd):
+def test_a_date_between_two_mounts_is_used_only_with_trust_dates(lake, trust_dates, basis, capfd):
     """An endpoint that returns what is current under the date that was requested looks the same."""
     mounted(lake, estimates(), trust_dates=trust_dates)
     between = lake.now()
@@ -318,14 +318,14 @@ def test_a_date_between_two_mounts_is_believed_only_if_the_caller_trusts_such_da
     assert len(rows(lake, between.isoformat())) == (6 if trust_dates else 3)
 
 
-def test_a_partial_table_proves_nothing_of_what_it_lacks(lake):
+def test_a_partial_table_proves_nothing_about_missing_rows(lake):
     mounted(lake, estimates().slice(0, 2), partial=True)
     done = lake.mount(estimates().slice(2), "estimates")
     assert (done.published, done.revisions, done.deleted) == (1, 0, 0)
     assert len(rows(lake, LATE)) == 3
 
 
-def test_a_partial_table_may_state_an_older_row_of_a_key_later(lake):
+def test_a_partial_table_may_later_add_an_older_row_of_a_key(lake):
     two = estimates(ticker=["A"] * 3, period=["q1"] * 3)
     mounted(lake, two.slice(1, 2), partial=True)
     done = lake.mount(two, "estimates")
@@ -342,7 +342,7 @@ def test_a_row_still_to_come_does_not_date_an_older_row_of_its_key_in_a_partial_
     assert shown == [("source_date", 1.0), ("source_date", 2.0)]
 
 
-def test_a_large_table_again_publishes_only_what_changed(lake, monkeypatch):
+def test_remounting_a_large_table_publishes_only_the_changed_rows(lake, monkeypatch):
     """A large table is compared with whole files of the lake, and an index of them is not made."""
     monkeypatch.setattr(hash_index, "MANY", 0)
     monkeypatch.setattr(diff, "MANY", 0)
@@ -356,7 +356,7 @@ def test_a_large_table_again_publishes_only_what_changed(lake, monkeypatch):
     assert rows(lake, None) == [("A", "q1", 1.0), ("A", "q2", 2.0), ("B", "q1", 3.0)]
 
 
-def test_deletions_are_gaps_and_what_was_deleted_stays(lake):
+def test_deleted_rows_stay_visible_and_are_recorded_as_gaps(lake):
     mounted(lake, estimates())
     done = lake.mount(estimates().slice(0, 1), "estimates")
     assert done.deleted == 2
@@ -365,7 +365,7 @@ def test_deletions_are_gaps_and_what_was_deleted_stays(lake):
     assert lake.mount(estimates().slice(0, 1), "estimates").version == done.version
 
 
-def test_a_contract_that_was_edited_is_obeyed(lake):
+def test_an_edited_contract_file_takes_effect(lake):
     mounted(lake, estimates())
     path = lake.root / contract.key_of("estimates")
     text = path.read_text().replace('name = "eps"\n', 'name = "eps"\nmeaning = "Earnings."\nunit = "USD"\n')
@@ -378,7 +378,7 @@ def test_a_contract_that_was_edited_is_obeyed(lake):
 
 
 @pytest.mark.parametrize("key", [(), ("ticker", "period")])
-def test_a_contract_may_get_a_column_and_can_lose_none(lake, key):
+def test_a_contract_may_gain_columns_but_not_lose_or_retype_columns(lake, key):
     mounted(lake, estimates(), key=key)
     path = lake.root / contract.key_of("estimates")
     text = path.read_text()
@@ -404,7 +404,7 @@ def test_a_contract_may_get_a_column_and_can_lose_none(lake, key):
         ('name = "others"\nkey = ["a"]\n[[columns]]\nname = "a"\ntype = "int"\n', "names the table 'others'"),
     ],
 )
-def test_a_contract_that_cannot_be_read_is_named(lake, text, message):
+def test_the_error_for_an_unreadable_contract_names_its_file(lake, text, message):
     mounted(lake, estimates())
     lake.root.joinpath(contract.key_of("estimates")).write_text(text)
     with pytest.raises(BadInput, match=message) as raised:
@@ -412,21 +412,21 @@ def test_a_contract_that_cannot_be_read_is_named(lake, text, message):
     assert "_lake/mounts/estimates.toml" in str(raised.value)
 
 
-def test_columns_that_come_and_go(lake):
+def test_new_columns_are_left_out_and_missing_columns_are_refused(lake):
     mounted(lake, estimates())
     assert lake.mount(estimates(note=["x"] * 3), "estimates").left_out == ("note",)
     with pytest.raises(BadInput, match="the table has no column 'eps'"):
         lake.mount(estimates().drop_columns("eps"), "estimates")
 
 
-def test_a_version_from_before_does_not_know_the_table(lake):
+def test_a_version_before_the_mount_does_not_have_the_table(lake):
     lake.start()
     mounted(lake, estimates())
     assert "estimates" not in lake.contracts(lake.snapshot(0))
     assert "estimates" in lake.contracts()
 
 
-def test_a_future_row_counts_from_its_own_instant_once_that_has_come(lake):
+def test_a_future_row_is_mounted_with_its_own_date_once_that_date_has_passed(lake):
     soon = lake.now() + timedelta(seconds=1.5)
     table = estimates(published_at=["2024-02-01", EARLY, soon.isoformat()])
     assert mounted(lake, table, trust_dates=True).gaps == {"not public yet": 1}

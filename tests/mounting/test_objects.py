@@ -32,7 +32,7 @@ def put(bucket, folder, key, table):
     obstore.put(bucket, key, folder / "own.parquet")
 
 
-def test_a_file_a_folder_and_a_pattern(bucket, lake, tmp_path):
+def test_files_folders_and_patterns_of_an_object_store_can_be_mounted(bucket, lake, tmp_path):
     put(bucket, tmp_path, "days/1.parquet", estimates().slice(0, 1))
     put(bucket, tmp_path, "days/2.parquet", estimates().slice(1, 1))
     put(bucket, tmp_path, "days/later/3.parquet", estimates().slice(2))
@@ -47,7 +47,7 @@ def test_a_file_a_folder_and_a_pattern(bucket, lake, tmp_path):
     assert find_origin("s3://lakes/days").state() != before
 
 
-def test_a_delta_table(bucket, endpoint, lake):
+def test_a_delta_table_in_an_object_store_can_be_mounted(bucket, endpoint, lake):
     options = {"aws_allow_http": "true", "aws_endpoint_url": endpoint, **{k: os.environ[k] for k in settings(endpoint)}}
     write_deltalake("s3://lakes/delta", estimates(), storage_options=options)
     assert mounted(lake, "s3://lakes/delta").published == 3
@@ -63,6 +63,6 @@ def test_a_delta_table(bucket, endpoint, lake):
         ("s3://", "the table: s3:// without a plain bucket"),
     ],
 )
-def test_what_is_not_there_is_named(bucket, lake, capfd, place, message):
+def test_the_error_for_a_missing_object_or_bucket_names_its_url(bucket, lake, capfd, place, message):
     assert cli.invoke(["mount", place, "--name", "own", "--key", "ticker", "--lake", lake.location]) == 2
     assert capfd.readouterr().err.startswith(f"pitlake: {message}")

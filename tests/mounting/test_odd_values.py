@@ -35,7 +35,7 @@ UNSET = ["'0001-01-01T00:00:00Z'", "'0000-01-01'", "DATE '0001-01-01'", "'0044-0
 
 
 @pytest.mark.parametrize("seen", UNSET)
-def test_a_time_that_is_unset_makes_no_row_known_since_ever(lake, tmp_path, seen):
+def test_a_row_with_an_unset_knowledge_time_becomes_a_gap(lake, tmp_path, seen):
     done = mounted(lake, in_duckdb(tmp_path, seen), timezone="UTC")
     assert (done.published, done.gaps) == (1, {"the knowledge time is unset": 1})
 
@@ -43,7 +43,7 @@ def test_a_time_that_is_unset_makes_no_row_known_since_ever(lake, tmp_path, seen
 @pytest.mark.parametrize(
     "seen", ["DATE '9999-12-31'", "'5881580-07-10'::DATE", "'9999-12-31'", "'20000-01-01 00:00:00+00'::TIMESTAMPTZ"]
 )
-def test_a_time_at_the_end_of_the_calendar_is_none(lake, tmp_path, seen):
+def test_a_row_dated_at_the_end_of_the_calendar_becomes_a_gap(lake, tmp_path, seen):
     done = mounted(lake, in_duckdb(tmp_path, seen), timezone="UTC")
     assert done.published == 1
     assert list(done.gaps) == [f"the knowledge time is {'unreadable' if '5881580' in seen else 'unset'}"]
@@ -62,7 +62,7 @@ VALUES = [
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("value", "expected"), VALUES)
-def test_a_day_that_no_calendar_of_python_has_is_a_gap_and_no_error_of_each_answer(lake, tmp_path, value, expected):
+def test_a_row_with_a_date_that_python_cannot_represent_becomes_a_gap(lake, tmp_path, value, expected):
     done = mounted(lake, in_duckdb(tmp_path, "'2024-01-01'", value), timezone="UTC")
     assert done.gaps == ({} if expected else {"value is unreadable": 1})
     assert rows(lake, None, "ticker, value") == [*([("ODD", expected)] if expected else []), ("QBG", None)]
@@ -88,7 +88,7 @@ def test_timestamps_in_nanoseconds_are_rounded_up(lake, tmp_path, zone, outcome)
     assert rows(lake, None, "available_at, value") == sorted(expected)
 
 
-def test_days_of_a_contract_may_come_as_nanoseconds(lake):
+def test_date_columns_may_later_arrive_as_nanosecond_timestamps(lake):
     day = pa.table({"ticker": ["QBG"], "seen": ["2024-01-01"], "value": [date(2024, 1, 1)]})
     mounted(lake, day)
     at_midnight = pa.array([1_704_067_200 * 10**9], pa.timestamp("ns", "UTC"))
@@ -96,7 +96,7 @@ def test_days_of_a_contract_may_come_as_nanoseconds(lake):
 
 
 @pytest.mark.parametrize("offset", ["+99:99", "+24:00", "+05:60"])
-def test_an_offset_that_no_zone_has_makes_no_row_known_early(lake, offset):
+def test_a_row_with_an_impossible_utc_offset_becomes_a_gap(lake, offset):
     seen = [f"2024-02-15T10:00:00{offset}", "2024-02-15T10:00:00+14:00", "2024-02-15T10:00:00-1200"]
     done = mounted(lake, pa.table({"ticker": ["A", "B", "C"], "seen": seen}))
     assert done.gaps == {"the knowledge time is unreadable": 1}
@@ -119,7 +119,7 @@ def test_the_name_of_a_file_is_not_a_pattern(lake, tmp_path, name, other):
     assert rows(lake, None, "ticker") == [("RIGHT",)]
 
 
-def test_identifiers_of_whole_decimals_stay_apart(lake):
+def test_identifiers_stored_as_decimals_stay_distinct(lake):
     """Warehouses export whole numbers as decimals without digits after the point."""
     ids = [2**53 + 1, 2**53 + 2, 2**53 + 3]
     ticker = pa.array([*map(Decimal, ids), Decimal(10**30)], pa.decimal128(38, 0))
@@ -139,7 +139,7 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("ticker", ALIKE.values(), ids=ALIKE)
-def test_two_keys_that_a_type_of_the_lake_makes_equal_are_never_one_row(lake, ticker):
+def test_distinct_keys_are_never_merged_by_rounding_to_a_lake_type(lake, ticker):
     table = pa.table({"ticker": ticker, "seen": ["2024-02-15"] * 2, "value": [1, 1]})
     if "decimal" in str(ticker.type):
         assert mounted(lake, table).published == 2
@@ -148,7 +148,7 @@ def test_two_keys_that_a_type_of_the_lake_makes_equal_are_never_one_row(lake, ti
         mounted(lake, table)
 
 
-def test_a_key_is_not_a_list(lake):
+def test_a_list_column_is_refused_as_a_key(lake):
     with pytest.raises(BadInput, match="key: ticker holds lists; name columns of texts, numbers or days"):
         mounted(lake, pa.table({"ticker": [["QBG"]], "seen": ["2024-01-01"]}))
     assert not lake.root.exists()
@@ -156,7 +156,7 @@ def test_a_key_is_not_a_list(lake):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["content", "statement", "suspect", "position", "day", "name", "select", "a b", "📈"])
-def test_a_key_of_any_name_is_checked_for_contradictions(lake, key):
+def test_contradicting_rows_are_refused_for_key_columns_of_any_name(lake, key):
     table = pa.table({key: ["QBG", "QBG"], "seen": ["2024-01-01"] * 2, "value": [1, 2]})
     with pytest.raises(BadInput, match="rows with the same key and known at the same time differ, such as estimates#"):
         mounted(lake, table, key=[key])
@@ -178,13 +178,13 @@ def test_a_column_keeps_the_letters_of_its_alphabet(lake, tmp_path, column, name
     assert rows(lake, None, f"{name}, 价格") == [("QBG", 1.5)]
 
 
-def test_the_name_of_a_renamed_column_may_be_taken(lake):
+def test_a_renamed_column_that_collides_with_another_is_refused(lake):
     table = pa.table({"source_available_at": ["x"], "ticker": ["QBG"], "available_at": ["2024-01-01"]})
     with pytest.raises(BadInput, match="columns: two columns would be called source_available_at; rename one of them"):
         mounted(lake, table, available_at="available_at")
 
 
-def test_a_text_that_is_not_a_whole_number_is_not_rounded_to_one(lake):
+def test_fractional_text_in_an_integer_column_is_not_rounded(lake):
     first = pa.table({"ticker": [*"ABCD"], "seen": ["2024-01-01"] * 4, "value": [1, 2, 3, 2**53 + 1]})
     mounted(lake, first)
     texts = pa.array(["1.5", "2.0", "1e3", str(2**53 + 1)])
@@ -198,7 +198,7 @@ def as_csv(folder, lines, name="own.csv"):
 
 
 @pytest.mark.parametrize("lines", ["QBG,2024-01-01\nQBH,2024-01-02\n", "ticker,seen\nQBG,2024-01-01,1\nQBH\n"])
-def test_a_file_without_names_of_columns_says_so(lake, tmp_path, lines):
+def test_the_error_for_a_file_without_a_header_asks_for_column_names(lake, tmp_path, lines):
     (tmp_path / "own.csv").write_text(lines)
     with pytest.raises(BadInput, match=r"no column 'seen'; its columns are .*; begin the file with a line of"):
         mounted(lake, tmp_path / "own.csv")
@@ -214,7 +214,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize(("lines", "message"), STARTS.values(), ids=STARTS)
-def test_no_row_is_taken_for_a_title(lake, tmp_path, lines, message):
+def test_rows_above_a_later_header_are_not_skipped_as_titles(lake, tmp_path, lines, message):
     """A file that grows by a column would lose all rows before it."""
     (tmp_path / "own.csv").write_text("\n".join(lines))
     if message is None:
@@ -224,7 +224,7 @@ def test_no_row_is_taken_for_a_title(lake, tmp_path, lines, message):
         mounted(lake, tmp_path / "own.csv")
 
 
-def test_tickers_of_one_letter_are_not_flags(lake, tmp_path):
+def test_the_tickers_t_and_f_are_not_read_as_booleans(lake, tmp_path):
     lines = ("T,2024-01-01,F,true", "F,2024-01-01,T,FALSE")
     done = mounted(lake, as_csv(tmp_path, lines))
     types = {column.column.name: column.column.type for column in done.mount.columns}
@@ -248,14 +248,14 @@ def test_codes_of_digits_keep_their_spelling_in_any_column(lake, tmp_path, codes
 
 
 @pytest.mark.parametrize("later", ["007", "T", "1.10", "12E3", "true", "2024-2-5", "10:00"])
-def test_a_later_file_of_other_looks_has_the_texts_of_the_contract(lake, tmp_path, later):
+def test_values_of_a_later_file_stay_text_where_the_contract_says_text(lake, tmp_path, later):
     mounted(lake, as_csv(tmp_path, ["QBG,2024-01-01,x,a"]), partial=True)
     lake.mount(as_csv(tmp_path, [f"{later},2024-01-01,{later},{later}"]), "estimates")
     assert (later, later, later) in rows(lake, None, "ticker, value, note")
 
 
 @pytest.mark.parametrize("name", ["own.csv", "own.jsonl"])
-def test_a_text_is_parsed_once_so_that_each_pass_reads_the_same_rows(tmp_path, name):
+def test_a_file_changed_after_opening_still_reads_the_same_rows(tmp_path, name):
     (tmp_path / "own.csv").write_text('ticker,value,note\n007,"1,5",\n"",,12345678901234567890123\n"8"," 2.5 ",\n')
     (tmp_path / "own.jsonl").write_text('{"note": 123456789012345678901, "value": 1.50}\n')
     with source.opened(tmp_path / name) as reader:
@@ -272,7 +272,7 @@ def test_identifiers_of_json_lines_keep_their_spelling(lake, tmp_path):
     assert rows(lake, None, "ticker, value") == [(key, key)]
 
 
-def test_fields_of_json_lines_that_differ_only_in_case_lose_no_value(lake, tmp_path):
+def test_json_fields_that_differ_only_in_case_are_refused(lake, tmp_path):
     place = tmp_path / "own.jsonl"
     place.write_text('{"ticker": "QBG", "seen": "2024-01-01", "eps": 1, "eps_1": 2}\n')
     mounted(lake, place)
@@ -282,14 +282,14 @@ def test_fields_of_json_lines_that_differ_only_in_case_lose_no_value(lake, tmp_p
         lake.mount(place, "others", key=["ticker"], available_at="seen")
 
 
-def test_a_text_that_is_not_utf_8_says_so(lake, tmp_path):
+def test_the_error_for_a_file_that_is_not_utf_8_says_so(lake, tmp_path):
     (tmp_path / "own.csv").write_bytes("ticker,seen\nN\xd6G,2024-01-01\n".encode("latin-1"))
     with pytest.raises(BadInput, match=r"CSV Error on Line: 2 Invalid unicode .* This file is not utf-8 encoded"):
         mounted(lake, tmp_path / "own.csv")
 
 
 @pytest.mark.parametrize("column", ["entity", "last", "next"])
-def test_a_key_may_have_the_name_of_a_column_of_the_polls(lake, column):
+def test_a_key_column_may_share_a_name_with_an_internal_poll_column(lake, column):
     for score, name in ((1.0, "A"), (2.0, "B")):
         seen = ["2024-02-01", "2024-02-10T10:00:00-05:00"]
         table = pa.table({column: ["Z", name], "seen": seen, "score": [0.0, score]})
@@ -297,7 +297,7 @@ def test_a_key_may_have_the_name_of_a_column_of_the_polls(lake, column):
     assert (result.published, result.deleted) == (1, 1)
 
 
-def test_a_column_of_categories_holds_texts_and_times(lake, tmp_path):
+def test_categorical_columns_are_read_as_text_and_times(lake, tmp_path):
     frame = pd.DataFrame({"ticker": ["A", "B"], "seen": ["2024-01-01", "2024-01-02"], "value": ["x", None]})
     mounted(lake, frame.astype("category"))
     assert rows(lake, None, "ticker, seen, value") == [("A", date(2024, 1, 1), "x"), ("B", date(2024, 1, 2), None)]
@@ -306,7 +306,7 @@ def test_a_column_of_categories_holds_texts_and_times(lake, tmp_path):
     assert lake.mount((tmp_path / "own.duckdb", "own"), "estimates").unchanged == 2
 
 
-def test_a_row_without_a_key_is_the_same_in_another_order_with_more_columns_and_other_numbers(lake):
+def test_rows_without_a_key_match_despite_column_order_and_number_types(lake):
     first = pd.DataFrame({"ticker": ["A", "B"], "seen": ["2024-01-01"] * 2, "value": [1, 2], "score": [0.5, 1.0]})
     mounted(lake, first, key=())
     later = first.astype({"value": float})[::-1][["score", "value", "seen", "ticker"]].assign(more=3)
@@ -316,7 +316,7 @@ def test_a_row_without_a_key_is_the_same_in_another_order_with_more_columns_and_
     assert (done.unchanged, done.published, done.deleted) == (1, 1, 1)
 
 
-def test_a_folder_of_partitions_is_one_table_with_their_columns(lake, tmp_path):
+def test_a_hive_partitioned_folder_is_mounted_with_its_partition_columns(lake, tmp_path):
     for year in (2023, 2024):
         folder = tmp_path / "bars" / f"year={year}" / "market=us"
         folder.mkdir(parents=True)

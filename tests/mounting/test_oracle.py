@@ -73,7 +73,7 @@ def answers(lake, name, as_of):
 
 
 @pytest.mark.parametrize("batch", [0, *(pytest.param(number, marks=pytest.mark.long) for number in range(1, BATCHES))])
-def test_answers_are_the_oracles_and_no_byte_is_of_the_future(tmp_path, batch):
+def test_answers_equal_the_oracles_and_reveal_nothing_of_the_future(tmp_path, batch):
     lakes = [Lake(tmp_path / "one"), Lake(tmp_path / "other")]
     for seed in range(batch, CASES, BATCHES):
         case, name = Case(seed), f"case_{seed}"

@@ -121,7 +121,7 @@ def marked(block):
 
 
 @pytest.mark.parametrize("block", [*map(marked, BLOCKS)])
-def test_a_block_runs_and_shows_what_the_page_says(block, shown):
+def test_each_block_of_the_mount_page_runs_and_shows_the_expected_output(block, shown):
     assert block.runs
     text = shown(block.number)
     assert [part for part in SHOWN[block.number] if part not in text] == []

@@ -18,7 +18,7 @@ from tests.mounting.test_mount import estimates, rows
 pytestmark = needs_postgres
 
 
-def test_types_of_postgres_alone(lake, server):
+def test_types_specific_to_postgres_are_mounted(lake, server):
     execute(
         server,
         "DROP SCHEMA IF EXISTS odd CASCADE",
@@ -43,13 +43,13 @@ def test_types_of_postgres_alone(lake, server):
 
 
 @pytest.mark.parametrize("kind", ["bytea", "interval"])
-def test_what_a_lake_cannot_hold_is_named(lake, server, kind):
+def test_the_error_for_an_unsupported_postgres_type_names_its_column(lake, server, kind):
     execute(server, "DROP TABLE IF EXISTS raws", f"CREATE TABLE raws AS SELECT 1 AS id, NULL::{kind} AS raw")
     with pytest.raises(BadInput, match="columns: raw is "):
         lake.mount((url(server), "raws"), "estimates", key=["id"])
 
 
-def test_a_long_text_is_whole(lake, server):
+def test_a_long_postgres_text_is_mounted_complete(lake, server):
     execute(server, "DROP TABLE IF EXISTS texts", "CREATE TABLE texts AS SELECT 1 AS id, repeat('x', 9000000) AS text")
     lake.mount((url(server), "texts"), "estimates", key=["id"])
     assert rows(lake, None, "length(text)") == [(9_000_000,)]
@@ -87,7 +87,7 @@ def test_no_error_contains_a_password(server, tmp_path, capfd, place):
     assert SECRET not in printed.out + printed.err + "".join(calls) + repr(raised.value.__dict__)
 
 
-def test_a_url_typed_where_none_belongs_is_not_repeated(server, capfd):
+def test_the_error_for_a_misplaced_url_does_not_repeat_the_password(server, capfd):
     assert cli.invoke(["mount", "own.csv", url(server), "--name", "own"]) == 2
     printed = capfd.readouterr().err
     assert "unexpected extra argument" in printed

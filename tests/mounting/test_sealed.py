@@ -35,21 +35,21 @@ def statements(kind, path):
             yield sql
 
 
-def test_rows_up_to_the_instant_and_no_others():
+def test_a_sealed_session_shows_rows_up_to_the_instant_and_no_others():
     with pitlake.sealed({"own": table(FUTURE, PAST)}, as_of=T, available_at="at") as session:
         assert session.sql("SELECT ticker, note FROM own ORDER BY ALL").rows() == [("A", "x"), ("A", "x"), ("A", "y")]
         assert session.sql("SELECT count(DISTINCT row) FROM own").rows() == [(3,)]
         assert session.sql("FROM gaps").rows() == []
 
 
-def test_with_a_key_the_newest_statement_is_shown():
+def test_a_sealed_table_with_a_key_shows_the_newest_row_per_key():
     tables = {"own": table(PAST, FUTURE).slice(1), "other": table(FUTURE)}
     with pitlake.sealed(tables, as_of=T, available_at={"own": "at", "other": "at"}, key={"own": ["ticker"]}) as session:
         assert session.sql("SELECT ticker, note FROM own").rows() == [("A", "y")]
         assert session.sql("FROM other").rows() == []
 
 
-def test_the_future_does_not_show_in_any_byte():
+def test_later_rows_do_not_change_any_byte_of_an_answer():
     answers = []
     for future in (FUTURE, FUTURE | {"note": ["other", "texts"], "at": ["2025-01-01", "2999-01-01"]}):
         with pitlake.sealed({"own": table(PAST, future)}, as_of=T, available_at="at") as session:
@@ -147,12 +147,12 @@ class Unsealed:
         ({"tables": {"own": pa.table({"row": [1], "at": ["2024-01-01"]})}}, "columns: row identifies rows"),
     ],
 )
-def test_bad_input_is_one_error(options, message):
+def test_invalid_arguments_of_sealed_raise_bad_input(options, message):
     with pytest.raises(BadInput, match=message):
         pitlake.sealed(**({"tables": {"own": table(PAST)}, "as_of": T, "available_at": "at"} | options))
 
 
-def test_the_command_names_its_own_options_and_takes_names_of_every_alphabet(tmp_path, capfd):
+def test_the_sealed_command_accepts_unicode_names_and_its_errors_name_options(tmp_path, capfd):
     (tmp_path / "own.csv").write_text("代码,seen\nA,2024-01-01\n")
     command = ["sealed", f"表={tmp_path}/own.csv", "--sql", "SELECT 代码 FROM 表"]
     assert cli.invoke(command) == 0

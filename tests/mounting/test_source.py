@@ -45,7 +45,7 @@ def test_a_lag_is_a_duration_in_words():
 
 
 @pytest.mark.parametrize("shortage", [None, MachineExhausted("memory", "the table", "torn.parquet", "is full")])
-def test_a_shortage_of_the_machine_is_told_as_one(monkeypatch, tmp_path, shortage):
+def test_a_machine_shortage_is_reported_instead_of_a_bad_file(monkeypatch, tmp_path, shortage):
     (tmp_path / "torn.parquet").write_bytes(b"PAR1")
     monkeypatch.setattr("pitlake.machine.exhausted", lambda *_: shortage)
     with pytest.raises(type(shortage) if shortage else BadInput), opened(str(tmp_path / "torn.parquet")):
@@ -53,7 +53,7 @@ def test_a_shortage_of_the_machine_is_told_as_one(monkeypatch, tmp_path, shortag
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
-def test_a_day_outside_of_the_calendar_of_duckdb_is_read_as_none_of_it(kind):
+def test_a_postgres_date_outside_the_supported_years_is_read_as_minus_infinity(kind):
     column = PostgresColumn.of("seen", kind, False, -1)
     assert (
         column.text == """CASE WHEN "seen" < '0001-01-01' OR "seen" >= '10000-01-01' THEN '-infinity' ELSE "seen" END"""
@@ -61,13 +61,13 @@ def test_a_day_outside_of_the_calendar_of_duckdb_is_read_as_none_of_it(kind):
 
 
 @pytest.mark.parametrize("url", ["postgresql://desk:a@b@host/prices", "postgresql://desk:a/b@host/prices"])
-def test_a_password_that_splits_a_url_is_to_be_escaped(url):
+def test_a_url_with_an_unescaped_password_is_refused_with_the_escapes_to_use(url):
     message = "is a URL that Postgres can't read; write special characters in it, such as @ and /, as %40 and %2F"
     with pytest.raises(BadInput, match=f"the table: {message}"):
         parse_url(url, "the table")
 
 
-def test_a_mount_is_told_as_json(tmp_path, capfd):
+def test_mount_reports_its_result_as_json(tmp_path, capfd):
     pq.write_table(estimates(), tmp_path / "e.parquet")
     own = ["--name", "estimates", "--key", "ticker,period", "--lake", str(tmp_path / "lake")]
     assert cli.invoke(["mount", str(tmp_path / "e.parquet"), *own, "--format", "json"]) == 0

@@ -66,7 +66,7 @@ FRAMES = st.lists(ROWS, min_size=1, max_size=12).map(
 @example(frame=MIXED, midnights=None)
 @example(frame=MIXED, midnights=END)
 @example(frame=MIXED, midnights=INSTANTS)
-def test_one_frame_has_the_same_rows_wherever_it_is(server, tmp_path_factory, frame, midnights):
+def test_the_same_frame_mounts_alike_from_every_kind_of_source(server, tmp_path_factory, frame, midnights):
     folder = tmp_path_factory.mktemp("same")
     lake, answers = Lake(folder / "lake"), {}
     is_ambiguous = midnights is None and len({seen.time() == time() for seen in frame["seen"].to_pylist()}) == 2
@@ -115,20 +115,20 @@ def refusal(lake, table, **options):
 
 
 @pytest.mark.parametrize("outcome", [in_duckdb, pytest.param(in_postgres, marks=needs_postgres)])
-def test_a_missing_table_names_those_that_exist(lake, tmp_path, server, outcome):
+def test_the_error_for_a_missing_table_lists_the_existing_tables(lake, tmp_path, server, outcome):
     place, name = outcome(estimates(), tmp_path, server)
     assert refusal(lake, (place, "estimate")) == f"table: there is no table 'estimate'; its tables are {name}"
     assert refusal(lake, place) == f"table: missing; its tables are {name}"
 
 
-def test_only_databases_have_tables(lake, tmp_path):
+def test_naming_a_table_in_a_file_without_tables_is_refused(lake, tmp_path):
     message = "table: own.parquet is not a database, so it has no table 'x'; leave it out"
     assert refusal(lake, (in_parquet(estimates(), tmp_path, None), "x")) == message
     duckdb.connect(tmp_path / "empty.duckdb").close()
     assert refusal(lake, (tmp_path / "empty.duckdb", "x")).endswith("it has no tables")
 
 
-def test_a_duckdb_file_that_is_written_to_says_so(lake, tmp_path):
+def test_the_error_for_a_duckdb_file_open_for_writing_says_what_to_do(lake, tmp_path):
     place, name = in_duckdb(estimates(), tmp_path, None)
     with duckdb.connect(place) as database:
         database.execute("CREATE VIEW half AS SELECT * FROM mine.own WHERE period = 'q1'")
@@ -151,7 +151,7 @@ EMPTY = {"empty.csv": "", "header.csv": "ticker,published_at\n", "empty.jsonl": 
 
 
 @pytest.mark.parametrize("name", [*EMPTY, "empty.parquet", "empty.duckdb"])
-def test_an_empty_table_has_no_rows_rather_than_no_such_column(lake, tmp_path, name):
+def test_an_empty_table_is_reported_as_having_no_rows(lake, tmp_path, name):
     place = tmp_path / name
     if name in EMPTY:
         place.write_text(EMPTY[name])
@@ -164,7 +164,7 @@ def test_an_empty_table_has_no_rows_rather_than_no_such_column(lake, tmp_path, n
     assert refusal(lake, place) == "the table: has no rows; mount it once it has some"
 
 
-def test_a_folder_is_the_table_of_its_files(lake, tmp_path):
+def test_a_folder_of_files_is_mounted_as_one_table(lake, tmp_path):
     (tmp_path / "[days]").mkdir()
     for number in range(3):
         pq.write_table(estimates().slice(number, 1), tmp_path / "[days]" / f"{number}.parquet")

@@ -53,7 +53,7 @@ def test_a_table_that_is_read_for_a_sealed_session_keeps_its_zones(lake, tmp_pat
 
 
 @pytest.mark.parametrize("other", [None, "Asia/Tokyo"])
-def test_files_of_one_table_have_one_zone(lake, tmp_path, other):
+def test_files_of_a_table_with_different_time_zones_are_refused(lake, tmp_path, other):
     """DuckDB would take a time without a zone for UTC, whatever --timezone says."""
     for number, zone in enumerate(("UTC", other, "UTC")):
         seen = pd.DataFrame({"k": [number], "seen": [pd.Timestamp(f"{DAY} 16:30", tz=zone)]})
@@ -62,7 +62,7 @@ def test_files_of_one_table_have_one_zone(lake, tmp_path, other):
         mounted(lake, tmp_path, timezone="America/New_York")
 
 
-def test_the_table_of_a_stranger(lake):
+def test_midnights_in_any_zone_count_at_the_end_of_the_day_and_unset_dates_are_gaps(lake):
     spellings = [f"{DAY}T00:00:00-05:00", f"{DAY}T00:00:00Z", "1970-01-01T00:00:00Z", "1900-01-01"]
     assert mounted(lake, frame(spellings)).gaps == {"the knowledge time is unset": 2}
     assert rows(lake, None, "k, available_at") == [(0, ITS_END), (1, ITS_END)]
@@ -74,7 +74,7 @@ def test_the_table_of_a_stranger(lake):
         assert session.sql("FROM own").rows() == []
 
 
-def test_midnights_beside_other_clock_times_are_asked_for(lake):
+def test_midnights_mixed_with_clock_times_require_a_choice(lake):
     table = frame([pd.Timestamp(DAY, tz="UTC"), pd.Timestamp(f"{DAY} 10:00", tz="UTC")])
     with pytest.raises(BadInput, match=r"midnights: seen has 1 midnights and 1 other clock times, .* --midnights end"):
         mounted(lake, table)
@@ -96,7 +96,7 @@ def test_midnights_beside_other_clock_times_are_asked_for(lake):
         ([1_708_000_000_000], "epoch_ms", datetime.fromisoformat("2024-02-15T12:26:40Z")),
     ],
 )
-def test_a_format_reads_other_spellings(lake, spellings, form, instant):
+def test_time_format_reads_spellings_that_cannot_be_inferred(lake, spellings, form, instant):
     with pytest.raises(
         BadInput, match=rf"available_at: seen can't be read as times, such as {spellings[0]}; .* --time-format"
     ):
@@ -110,7 +110,7 @@ MEMBERS = pa.table({
 })  # fmt: skip
 
 
-def test_the_end_of_an_interval_is_unknown_before_it(lake, tmp_path, capfd):
+def test_the_end_of_an_interval_is_null_until_the_interval_ends(lake, tmp_path, capfd):
     mounted(lake, MEMBERS, until="to")
     assert rows(lake, "2021-06-01T00:00:00Z", 'k, "to"') == [("A", None), ("B", None), ("C", None)]
     assert rows(lake, "2024-06-01T00:00:00Z", 'k, "to"') == [("A", date(2024, 5, 1)), ("B", None), ("C", None)]
@@ -141,7 +141,7 @@ CALLS = pa.table({
 })  # fmt: skip
 
 
-def test_a_row_that_is_dated_by_its_start_counts_from_its_end(lake):
+def test_not_before_delays_a_row_until_the_end_of_its_event(lake):
     with pytest.raises(BadInput, match="not_before: seen can't delay rows; name columns of times other than"):
         mounted(lake, CALLS, not_before="seen")
     done = mounted(lake, CALLS, not_before=["ends"])
@@ -154,7 +154,7 @@ def test_a_row_that_is_dated_by_its_start_counts_from_its_end(lake):
         mounted(lake, CALLS, not_before="k")
 
 
-def test_an_edit_counts_from_its_own_time_and_an_unreadable_one_is_a_gap(lake):
+def test_an_edit_is_available_from_its_own_time_and_unreadable_times_are_gaps(lake):
     texts = pa.table({
         "k": ["A", "A", "B"], "seen": [DAY] * 3, "updated": [None, "2024-03-01T10:00:00-05:00", "soon"],
         "said": ["first", "second", "none"],
@@ -164,12 +164,12 @@ def test_an_edit_counts_from_its_own_time_and_an_unreadable_one_is_a_gap(lake):
     assert rows(lake, "2024-03-01T15:00:00Z", "k, said") == [("A", "second")]
 
 
-def test_a_column_that_is_empty_at_first_may_hold_clock_times_later(lake):
+def test_an_initially_empty_not_before_column_may_later_have_clock_times(lake):
     mounted(lake, CALLS.set_column(2, "ends", pa.array([None] * 3, pa.string())), not_before="ends")
     assert mounted(lake, CALLS).gaps == {}
 
 
-def test_daily_bars_have_one_date(lake):
+def test_daily_bars_may_use_the_same_date_as_key_and_knowledge_time(lake):
     bars = pd.DataFrame({"k": ["A", "A"], "seen": pd.to_datetime([DAY, "2024-02-16"]), "close": [1.0, 2.0]})
     mounted(lake, bars, key=["k", "seen"], valid_at="seen")
     assert rows(lake, "2024-02-16T05:00:00Z", "k, seen, close") == [("A", date(2024, 2, 15), 1.0)]

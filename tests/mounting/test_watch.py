@@ -52,7 +52,7 @@ def watching(lake, table, *options):
             process.kill()
 
 
-def test_a_folder_that_grows_is_mounted_again_and_an_error_is_no_end(lake, tmp_path):
+def test_watching_remounts_a_growing_folder_and_survives_errors(lake, tmp_path):
     folder = tmp_path / "days"
     folder.mkdir()
     pq.write_table(estimates().slice(0, 1), folder / "1.parquet")
@@ -82,7 +82,7 @@ def test_a_table_that_does_not_change_is_not_mounted_again(lake, tmp_path):
     assert len(lake.polls("estimates")) == 1
 
 
-def test_a_file_is_read_once_its_writer_rests(lake, tmp_path):
+def test_watching_waits_until_a_file_is_no_longer_being_written(lake, tmp_path):
     place = tmp_path / "own.csv"
     place.write_text("ticker,period,eps,published_at\nA,q1,1,2024-02-01\n")
     with watching(lake, str(place)) as watched:
@@ -105,7 +105,7 @@ def test_a_table_that_grows_is_mounted_again(lake, tmp_path, server, outcome):
         watched.until("3 rows read, 1 new, 2 unchanged")
 
 
-def test_a_duckdb_file_is_read_once_its_writer_lets_go(lake, tmp_path):
+def test_watching_reads_a_duckdb_file_once_its_writer_closes(lake, tmp_path):
     place, name = in_duckdb(estimates(), tmp_path, None)
     with watching(lake, (place, name)) as watched:
         watched.until("watching")
@@ -116,7 +116,7 @@ def test_a_duckdb_file_is_read_once_its_writer_lets_go(lake, tmp_path):
 
 
 @needs_postgres
-def test_a_postgres_table_that_is_gone_for_a_while(lake, tmp_path, server):
+def test_watching_continues_after_a_postgres_table_is_dropped_and_recreated(lake, tmp_path, server):
     with watching(lake, in_postgres(estimates().slice(0, 2), tmp_path, server)) as watched:
         watched.until("watching")
         execute(server, "DROP TABLE own")

@@ -75,7 +75,7 @@ def toy(tmp_path):
     ],
     ids=["both lanes", "the long lane", "the fast lane"],
 )
-def test_what_only_a_long_test_notices_the_fast_lane_lets_pass(toy, fast, long, verdict):
+def test_a_mutant_caught_only_by_a_long_test_survives_the_fast_lane(toy, fast, long, verdict):
     [record] = run(toy, fast=fast, long=long)
     assert (record.verdict, record.lane, record.by) == verdict
     assert (toy / "toy.py").read_text() == SOURCE
@@ -86,7 +86,7 @@ def test_what_only_a_long_test_notices_the_fast_lane_lets_pass(toy, fast, long, 
     [(FAST, "fast", True), (LONG, "long", False), ("", "", False)],
     ids=["fast", "long", "none"],
 )
-def test_what_a_fast_test_noticed_is_not_judged_again(toy, by, lane, remaining):
+def test_a_mutant_killed_by_a_fast_test_is_not_judged_again(toy, by, lane, remaining):
     """Everything else may meet a fast test now."""
     (toy / "test_toy.py").write_text("import toy\n\ndef test_it_runs():\n    assert toy.rare(6) is False\n")
     [mutant] = [mutant for _, mutant in campaign.drawn(toy, {"toy": Area(("toy.py",), ())}, 1, 0)]
@@ -109,7 +109,7 @@ def test_lines_of_a_fixture_count_for_every_test_that_uses_it(toy):
 
 
 @pytest.mark.long
-def test_a_test_that_never_ends_overruns(toy):
+def test_a_mutant_that_never_ends_is_judged_as_overran(toy):
     (toy / "toy.py").write_text("def rare(n):\n    while n:\n        n = 0\n    return not n\n")
     bench = Bench(toy, toy.parent / "work")
     [endless] = [each for each in mutants("toy.py", (toy / "toy.py").read_bytes()) if each.change == "constant"]
@@ -117,7 +117,7 @@ def test_a_test_that_never_ends_overruns(toy):
     assert (verdict.verdict, verdict.by) == ("overran", FAST)
 
 
-def test_tests_that_fail_anyway_judge_nothing(toy):
+def test_tests_that_fail_without_a_mutant_stop_the_campaign(toy):
     (toy / "test_toy.py").write_text("def test():\n    assert False\n")
     with pytest.raises(Broken, match="all tests fail without a mutant"):
         run(toy)
@@ -144,7 +144,7 @@ def test_a_mutant_belongs_to_its_statement_without_the_body():
     assert result["member", "[b]"] == range(9, 11)
 
 
-def test_the_report_names_what_only_long_tests_notice():
+def test_the_report_names_mutants_caught_only_by_long_tests():
     def of(key, area, verdict, by="", lane="", left_out=0):
         return Record(key, area, "", "", verdict, by, lane, 2.0, left_out)
 
@@ -188,7 +188,7 @@ def test_each_mutation_changes_what_it_names_and_nothing_else(change, source, ch
     assert change in MUTATIONS
 
 
-def test_every_mutant_has_a_name_of_its_own_and_most_are_one(root):
+def test_every_mutant_has_a_unique_key_and_valid_syntax(root):
     source = (root / "pitlake/clock.py").read_bytes()
     result = mutants("pitlake/clock.py", source)
     assert len({each.key for each in result}) == len(result) > 40
@@ -196,7 +196,7 @@ def test_every_mutant_has_a_name_of_its_own_and_most_are_one(root):
         assert not is_one(item, source) or ast.parse(item.applied(source))
 
 
-def test_more_mutants_are_the_same_ones_and_others(root):
+def test_a_larger_draw_of_mutants_extends_a_smaller_draw(root):
     areas = {"clock": AREAS["clock"], "receipts": AREAS["receipts"]}
     few, many = (list(campaign.drawn(root, areas, n, 3)) for n in (6, 10))
     assert few == many[:6]
@@ -222,7 +222,7 @@ def test_every_file_of_the_guarantee_is_in_one_area(root):
     assert {file for file, number in owners.items() if number > 1} == set()
 
 
-def test_what_was_reviewed_is_still_in_the_code_and_has_a_reason(root):
+def test_every_reviewed_mutant_is_still_in_the_code_and_has_a_reason(root):
     existing = campaign.reviewed()
     files = {key.split("::")[0] for key in existing}
     there = {mutant.key for file in files for mutant in mutants(file, (root / file).read_bytes())}
@@ -231,7 +231,7 @@ def test_what_was_reviewed_is_still_in_the_code_and_has_a_reason(root):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount over what others see")
-def test_what_a_planted_fault_mounts_or_signals_stays_with_it(tmp_path):
+def test_mounts_and_processes_of_a_planted_fault_stay_isolated(tmp_path):
     fault = f"mount -t tmpfs none {tmp_path} && touch {tmp_path}/there && ls {tmp_path} && echo $$"
     reply = subprocess.run([*apart(), "sh", "-c", fault], capture_output=True, text=True, check=True)
     assert reply.stdout == "there\n1\n"

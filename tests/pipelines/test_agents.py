@@ -72,7 +72,7 @@ def test_the_sample_lake_answers_every_documented_call(filled):
 
 
 @pytest.mark.parametrize("agent", linter.agent_files(ROOT), ids=lambda path: path.stem)
-def test_what_an_agent_documents_finds_something(filled, agent):
+def test_every_call_an_agent_documents_returns_rows(filled, agent):
     result = {}
     for call in linter.calls(linter._page(ROOT, Path(agent))):
         if call["tool"] != "Bash" and not {call["tool"], call["input"].get("name")} & BY_DESIGN.keys():
@@ -83,7 +83,7 @@ def test_what_an_agent_documents_finds_something(filled, agent):
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.all_queries()))
-def test_a_named_query_cites_and_names_every_row_and_gives_a_unit_with_every_number(session, name):
+def test_every_named_query_row_has_evidence_a_unique_id_and_units(session, name):
     query = catalogue.get(name)
     rows = session.run(name, **(example(query) | UNLIKE_THE_PAGES.get(name, {}))).arrow().to_pylist()
     assert rows

@@ -81,7 +81,7 @@ def test_an_alert_goes_to_every_channel(webhook, mailbox, caplog):
     assert "title: what happened" in caplog.text
 
 
-def test_a_channel_that_fails_is_named_without_its_credentials_and_stops_no_other(webhook, caplog):
+def test_a_failing_channel_is_named_without_credentials_and_stops_no_other_channel(webhook, caplog):
     hook, arrived, server = webhook
     server.status = 500
     with pytest.raises(NotifyFailed, match=r"json://127\.0\.0\.1") as reply:
@@ -92,7 +92,7 @@ def test_a_channel_that_fails_is_named_without_its_credentials_and_stops_no_othe
 
 
 @pytest.mark.parametrize("channel", ["carrier-pigeon://s3cret@loft", "jsons://[s3cret/x", "s3cret", "join://s3cret"])
-def test_what_is_no_channel_is_named_at_the_end_and_stops_no_other(channel, monkeypatch, caplog):
+def test_an_invalid_channel_is_reported_last_and_stops_no_other_channel(channel, monkeypatch, caplog):
     monkeypatch.setenv("PITLAKE_NOTIFY", f"{channel} log")
     with pytest.raises(NotifyFailed, match=r"channel 1.*no channel that apprise knows.*PITLAKE_NOTIFY") as reply:
         Notifier().send("title", "what happened")
@@ -113,7 +113,7 @@ def test_what_is_no_channel_is_named_at_the_end_and_stops_no_other(channel, monk
         ("s3cret:more", "channel 2"),
     ],
 )
-def test_a_channel_is_said_without_what_may_be_a_key(channel, message, monkeypatch):
+def test_a_channel_is_reported_without_any_part_that_may_be_a_key(channel, message, monkeypatch):
     monkeypatch.setattr("pitlake.notify._sent", lambda each, _title, _body: "" if each == "log" else "not delivered")
     with pytest.raises(NotifyFailed) as reply:
         Notifier(channels=f"log {channel}").send("title", "body")
@@ -162,7 +162,7 @@ def failed(op, instance):
         (write, "write: OSError (No space left on device)"),
     ],
 )
-def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webhook, instance, tell, tmp_path):
+def test_a_failed_run_is_alerted_with_its_reason_and_no_private_data(op, says, webhook, instance, tell, tmp_path):
     lake, result = Lake(tmp_path / "lake"), failed(op, instance)
     tell(tell_of_failures, result, result.get_run_failure_event(), lake)
     tell(tell_of_failures, result, result.get_run_failure_event(), lake)
@@ -178,7 +178,7 @@ def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webh
     assert "s3cret" not in json.dumps(webhook[1]) + str(remaining)
 
 
-def test_a_failed_run_of_no_code_location_is_told_by_the_daemon_s_sensor(webhook, instance, tmp_path):
+def test_a_failed_run_without_a_code_location_is_alerted_by_the_daemons_sensor(webhook, instance, tmp_path):
     """As `dg launch` leaves it, which runs a job in its own process."""
     resources = {"notifier": Notifier(channels=webhook[0]), "lake": LakeResource(root=str(tmp_path / "lake"))}
     repository = dg.Definitions(sensors=[tell_of_failures], resources=resources).get_repository_def()
@@ -198,14 +198,14 @@ def test_a_failed_run_of_no_code_location_is_told_by_the_daemon_s_sensor(webhook
     assert [alert["message"].splitlines()[1] for alert in webhook[1]] == [f"run {result.run_id}"]
 
 
-def test_a_failed_run_is_told_once_where_no_daemon_does(webhook, instance, tmp_path):
+def test_a_failed_run_is_alerted_only_once_without_a_daemon(webhook, instance, tmp_path):
     runs = {failed(op, instance).run_id for op in (refuse, blab)}
     for _ in range(2):
         tell_of_untold(instance, LakeResource(root=str(tmp_path / "lake")), Notifier(channels=webhook[0]))
     assert sorted(alert["message"].splitlines()[1] for alert in webhook[1]) == sorted(f"run {run}" for run in runs)
 
 
-def test_make_run_alerts_where_it_can_not_begin(webhook, root, tmp_path):
+def test_make_run_sends_an_alert_if_it_cannot_begin(webhook, root, tmp_path):
     settings = {"NEO4J_URI": "nonsense", "PITLAKE_NOTIFY": webhook[0], "DAGSTER_HOME": str(tmp_path / "home")}
     command = ["make", "-s", "run", "DAYS=2024-01-01...2024-01-02"]
     done = subprocess.run(command, cwd=root, env=os.environ | settings, capture_output=True, text=True, check=False)
@@ -215,7 +215,7 @@ def test_make_run_alerts_where_it_can_not_begin(webhook, root, tmp_path):
 
 
 @pytest.mark.parametrize("root", ["{}", "gs://bucket/lake"])
-def test_a_lake_that_can_not_be_written_keeps_no_alert_from_going_out(root, webhook, instance, tell, tmp_path, caplog):
+def test_an_unwritable_lake_does_not_stop_an_alert(root, webhook, instance, tell, tmp_path, caplog):
     (tmp_path / "lake").write_text("no folder")
     result = failed(refuse, instance)
     tell(tell_of_failures, result, result.get_run_failure_event(), root.format(tmp_path / "lake"))
@@ -224,7 +224,7 @@ def test_a_lake_that_can_not_be_written_keeps_no_alert_from_going_out(root, webh
 
 
 @pytest.mark.parametrize("status", [200, 429])
-def test_a_run_that_got_no_answer_is_told_although_it_published(status, webhook, instance, tell, tmp_path, monkeypatch):
+def test_a_successful_run_with_unanswered_requests_is_alerted(status, webhook, instance, tell, tmp_path, monkeypatch):
     lake = Lake(tmp_path / "lake")
     monkeypatch.setattr("resources.http.client.time.sleep", lambda _: None)
     monkeypatch.setenv("FRED_API_KEY", "s3cret-of-the-tests")
@@ -251,7 +251,7 @@ def test_a_run_that_got_no_answer_is_told_although_it_published(status, webhook,
     assert "s3cret" not in json.dumps(webhook[1]) + str(remaining)
 
 
-def test_a_stale_dataset_is_told_once_until_it_moves(tmp_path, webhook, instance):
+def test_a_stale_dataset_is_alerted_only_once_until_it_gets_new_rows(tmp_path, webhook, instance):
     hook, arrived, _ = webhook
     lake = Lake(tmp_path / "lake")
     old = clock.now() - timedelta(days=30)

@@ -26,7 +26,7 @@ def materialised(instance):
     return instance.get_materialized_partitions(dg.AssetKey("notes"))
 
 
-def test_a_range_is_one_commit_and_every_day_is_materialised(materialise, toy, lake, instance):
+def test_a_range_is_a_single_commit_and_materialises_every_day(materialise, toy, lake, instance):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     toy.write("b", "2024-03-12T12:00:00-04:00")
     toy.write("c", "")
@@ -35,7 +35,7 @@ def test_a_range_is_one_commit_and_every_day_is_materialised(materialise, toy, l
     assert materialised(instance) == {day.isoformat() for day in between("2024-03-10", "2024-03-12")}
 
 
-def test_what_a_person_wants_to_see_is_shown(materialise, toy):
+def test_a_materialization_shows_counts_preview_evidence_and_gaps(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"said":"x|y"}')
     toy.write("c", "")
     result = materialise("2024-03-10", "2024-03-10")
@@ -49,7 +49,7 @@ def test_what_a_person_wants_to_see_is_shown(materialise, toy):
     assert [record.data["reason"] for record in display["gaps by reason"].records] == ["undated"]
 
 
-def test_a_run_tells_what_each_column_is_read_from(materialise, toy):
+def test_a_run_records_the_lineage_of_each_column(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     query = "MATCH (n:Note)-[s:SAID]->() RETURN n.id AS id, [s.first, s[0]] + n.text AS said, n.at AS at, n.id AS more"
     result = materialise("2024-03-10", "2024-03-10", replace(TOY, windows=(query,)))
@@ -59,7 +59,7 @@ def test_a_run_tells_what_each_column_is_read_from(materialise, toy):
     assert read == {"id": [(graph, "Note.id")], "said": [(graph, "Note.text"), (graph, "SAID.first")]}
 
 
-def test_most_columns_of_the_graph_are_read_by_name():
+def test_most_graph_columns_have_column_lineage():
     reply = {name: column_lineage(each, SOURCE.key).deps_by_column for name, each in all_extractors().items()}
     assert [ticker.column_name for ticker in reply["news"]["tickers"]] == ["Company.ticker"]
     assert [each.column_name for each in reply["embeddings"]["vector"]] == ["News.embedding", "QAExchange.embedding"]
@@ -96,7 +96,9 @@ def naive(record, _run):
     ],
     ids=["naive timestamp", "answer to another question"],
 )
-def test_a_source_that_lies_publishes_and_materialises_nothing(materialise, toy, lake, instance, lie, check, code):
+def test_a_run_with_a_failed_blocking_check_publishes_and_materialises_nothing(
+    materialise, toy, lake, instance, lie, check, code
+):
     toy.obeys = False
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", lie.get("at", "2024-03-10T12:00:00-04:00"))
@@ -123,9 +125,7 @@ def test_a_run_logs_its_counts_and_its_version_in_one_line(materialise, toy, cap
         assert line.endswith(f" - notes - {counts}")
 
 
-def test_a_refused_record_is_shown_by_its_check_and_in_the_log_and_the_others_are_published(
-    materialise, toy, lake, capfd
-):
+def test_a_refused_record_is_reported_and_the_others_are_published(materialise, toy, lake, capfd):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"a":[{"Session_Macro":"canary"}]}')
     result = materialise("2024-03-10", "2024-03-10")
@@ -140,7 +140,7 @@ def test_a_refused_record_is_shown_by_its_check_and_in_the_log_and_the_others_ar
     assert "canary" not in logged
 
 
-def test_the_failure_of_too_many_refused_names_code_and_places_but_no_value(materialise, toy):
+def test_a_failure_for_too_many_refused_records_shows_codes_but_no_values(materialise, toy):
     for number in range(10):
         toy.write(f"bad{number}", "2024-03-10T12:00:00-04:00", '{"daily_return":"canary"}')
     event = materialise("2024-03-10", "2024-03-10").failure_data_for_node("notes")
@@ -149,7 +149,7 @@ def test_the_failure_of_too_many_refused_names_code_and_places_but_no_value(mate
     assert "canary" not in str(event)
 
 
-def test_a_run_after_a_refusal_converges(materialise, toy, lake):
+def test_a_corrected_record_is_published_by_the_next_run(materialise, toy, lake):
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"daily_return":1}')
     assert materialise("2024-03-10", "2024-03-10").success
     assert [gap["locator"] for gap in stored(lake, "gaps/notes")] == ["toy:bad"]
@@ -163,13 +163,13 @@ def test_an_unusable_lag_is_refused_before_anything_is_read(materialise, toy, la
     assert toy.asked == []
 
 
-def test_outcomes_have_no_preview(materialise, toy):
+def test_an_open_only_dataset_has_no_preview(materialise, toy):
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"x":1}')
     result = materialise("2024-03-10", "2024-03-10", replace(TOY, dataset=replace(NOTES, open_only=True)))
     assert result.asset_materializations_for_node("notes")[0].metadata["preview"].value == "none"
 
 
-def test_checks_of_a_missing_lake_fail_once_with_its_reason(toy, tmp_path, instance):
+def test_checks_on_a_missing_lake_fail_without_retries_and_with_the_reason(toy, tmp_path, instance):
     asset = graph_asset(TOY, DAYS)
     resources = {"graph": ToyResource(), "lake": LakeResource(root=str(tmp_path)), "settings": ExtractionSettings()}
     job = dg.Definitions([asset], resources=resources).resolve_implicit_global_asset_job_def()
@@ -179,7 +179,7 @@ def test_checks_of_a_missing_lake_fail_once_with_its_reason(toy, tmp_path, insta
     assert not result.retry_attempts_for_node("notes")
 
 
-def test_checks_run_alone_on_the_lake_as_it_is(materialise, toy, lake, instance, capfd):
+def test_checks_can_run_without_a_run_of_their_asset(materialise, toy, lake, instance, capfd):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     assert materialise("2024-03-10", "2024-03-10").success
     columns = (replace(NOTES.columns[0], pattern="z+"), *NOTES.columns[1:])

@@ -38,7 +38,7 @@ def test_every_dataset_of_the_graph_has_its_asset(specs):
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_an_asset_says_what_its_contract_says(specs, name):
+def test_an_assets_metadata_follows_its_contract(specs, name):
     spec, dataset = specs[name], all_datasets()[name]
     schema = spec.metadata["dagster/column_schema"]
     assert tuple(column.name for column in schema.columns) == dataset.agent_columns
@@ -47,7 +47,7 @@ def test_an_asset_says_what_its_contract_says(specs, name):
     assert (spec.partitions_def == DAYS) is dataset.partitioned
 
 
-def test_an_asset_is_due_as_often_as_its_contract_says(specs):
+def test_an_assets_freshness_policy_follows_its_contract(specs):
     limits = {name: dataset.freshness for name, dataset in all_datasets().items() if name in specs}
     due = {name: specs[name].freshness_policy for name in limits}
     assert {name: policy and policy.fail_window.to_timedelta() for name, policy in due.items()} == limits
@@ -84,7 +84,7 @@ def test_partitions_are_new_york_days_up_to_today():
     assert every(all_datasets()[name].first_day.isoformat() >= FIRST_DAY for name in DATASETS)
 
 
-def test_the_evening_covers_the_last_week():
+def test_the_evening_schedule_covers_the_last_week():
     moment = datetime(2024, 7, 4, 18, 30, tzinfo=ZoneInfo("America/New_York"))
     with dg.build_schedule_context(scheduled_execution_time=moment) as context:
         (request,) = evening(context)
@@ -103,7 +103,7 @@ def test_every_schedule_and_sensor_says_what_it_is_for(definitions):
     assert [each.name for each in clocked if not (each.description or "").endswith(".")] == []
 
 
-def test_a_check_says_what_the_runbook_says_of_it(specs, definitions):
+def test_every_check_shows_its_runbook_entry(specs, definitions):
     reply = {
         spec.name: spec.metadata["runbook"].value
         for asset in definitions.assets

@@ -44,7 +44,7 @@ def lake(tmp_path_factory):
     return built(tmp_path_factory.mktemp("demo") / "lake", lambda _: None)
 
 
-def test_the_figures_are_those_of_their_day(lake):
+def test_the_demos_figures_are_those_published_at_the_time(lake):
     instants, questions, _ = zip(*PUBLISHED, strict=True)
     read = ["macro_observations", "sec_facts"]
     sessions = walk(instants, lake=lake, isolation="in_process", datasets=read)
@@ -52,12 +52,12 @@ def test_the_figures_are_those_of_their_day(lake):
     assert answered == [rows for *_, rows in PUBLISHED]
 
 
-def test_no_figure_is_lost(lake):
+def test_the_demo_lake_has_no_gaps(lake):
     with connect(lake=lake, open_mode=True, isolation="in_process") as session:
         assert session.sql("SELECT dataset, reason FROM gaps").rows() == []
 
 
-def test_the_second_start_uses_the_lake_of_the_first(lake):
+def test_a_second_start_reuses_the_demo_lake(lake):
     message = []
     assert built(lake.root, message.append).head() == lake.head()
     assert message == []
@@ -70,12 +70,12 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_answers_are_small():
+def test_the_bundled_answers_are_small():
     answers = Path(str(files("pipelines.demo") / "answers"))
     assert sum(path.stat().st_size for path in answers.rglob("*.json")) < 5 << 20
 
 
-def test_it_answers_twice_and_every_command_it_names_works(lake, capfd):
+def test_the_demo_shows_both_answers_and_its_suggested_commands_work(lake, capfd):
     assert cli.invoke(["demo", "--into", str(lake.root)]) == 0
     answers, _, commands = capfd.readouterr().out.partition("Next:\n")
     assert max(map(len, answers.splitlines())) <= 80
@@ -88,14 +88,14 @@ def test_it_answers_twice_and_every_command_it_names_works(lake, capfd):
     assert "17149.6" in message.stdout
 
 
-def test_a_lake_of_something_else_is_refused(tmp_path):
+def test_a_lake_that_is_not_the_demos_is_refused(tmp_path):
     other = Lake(tmp_path / "own")
     other.start()
     with pytest.raises(BadInput, match=r"--into: .*own is not a lake of the demo; name a folder that does not exist"):
         story.answers(other, print)
 
 
-def test_a_system_without_a_seal_is_told_so(lake, monkeypatch):
+def test_without_process_isolation_the_demo_warns_and_still_answers(lake, monkeypatch):
     message = []
 
     def unsealed(as_of, *, isolation="process", **settings):

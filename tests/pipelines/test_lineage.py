@@ -73,20 +73,20 @@ def test_a_run_sends_its_start_and_its_end_with_what_it_reads_and_publishes(serv
         assert names(event["outputs"]) == [("pitlake", "articles"), ("pitlake", "summaries")]
 
 
-def test_a_run_of_some_assets_names_those_in_the_namespace_of_the_environment(service, instance, monkeypatch):
+def test_a_run_of_some_assets_names_only_those_in_the_configured_namespace(service, instance, monkeypatch):
     monkeypatch.setenv("OPENLINEAGE_NAMESPACE", "desk")
     start, _ = sent(service, instance, "publish", [summaries.key])
     assert names(start["inputs"]) == [("desk", "articles"), ("desk", "rates")]
     assert names(start["outputs"]) == [("desk", "summaries")]
 
 
-def test_a_failed_run_says_so_and_not_why(service, instance):
+def test_a_failed_run_sends_a_fail_event_without_the_reason(service, instance):
     _, fail = sent(service, instance, "fail")
     assert fail["eventType"] == "FAIL"
     assert "s3cret" not in json.dumps(fail)
 
 
-def test_nothing_is_sent_without_an_address(service, monkeypatch):
+def test_without_an_openlineage_url_there_are_no_lineage_sensors(service, monkeypatch):
     assert {"lineage_start", "lineage_abort"} <= {sensor.name for sensor in build_definitions().sensors}
     monkeypatch.delenv("OPENLINEAGE_URL")
     assert sensors() == []

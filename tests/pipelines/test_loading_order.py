@@ -39,7 +39,7 @@ def test_a_sync_loads_splits_before_figures_per_share_however_its_steps_are_list
         assert [step.dataset for step in sources.steps(watched)] == loaded
 
 
-def test_the_order_is_the_same_whatever_order_it_is_asked_in():
+def test_the_loading_order_does_not_depend_on_the_input_order():
     names = list(dependencies())
     for seed in range(50):
         shuffled = random.Random(seed).sample(names, 12)
@@ -47,12 +47,12 @@ def test_the_order_is_the_same_whatever_order_it_is_asked_in():
         assert in_order(shuffled) == in_order(sorted(shuffled))
 
 
-def test_edgar_s_datasets_and_bulk_loads_need_nothing_that_a_sync_loads_later():
+def test_edgar_datasets_need_no_dataset_that_a_sync_loads_later():
     later = {step.dataset for step in sources.STEPS}
     assert not {name for dataset in {*edgar.DATASETS, *bulk.DATASETS} for name in needed(dataset)} & later
 
 
-def test_dagster_s_assets_depend_on_what_their_feeds_declare():
+def test_dagster_assets_depend_on_what_their_feeds_declare():
     graph = defs().resolve_asset_graph()
     for name, source in all_feeds().items():
         parents = {key.to_user_string() for key in graph.get(dg.AssetKey(name)).parent_keys}

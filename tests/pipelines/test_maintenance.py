@@ -36,7 +36,7 @@ def files(lake):
     return sum("_delta_log" not in path.parts for path in lake.root.rglob("*.parquet"))
 
 
-def test_upkeep_merges_months_and_removes_nothing_unless_told(lake):
+def test_upkeep_compacts_months_and_removes_nothing_in_a_dry_run(lake):
     before = files(lake)
     assert upkeep(lake, keep_days=0) == before + 2  # the compacted file, and when its rows were observed
     assert upkeep(lake, keep_days=0, dry_run=False) == 3
@@ -52,7 +52,7 @@ def test_upkeep_leaves_what_a_kept_receipt_needs(lake):
     assert again.arrow().equals(answer.arrow())
 
 
-def test_the_commands_do_the_same(lake, capfd):
+def test_the_compact_and_vacuum_commands_remove_files_only_with_apply(lake, capfd):
     assert invoke(["compact", "--lake", lake.location, "news"]) == 0
     assert invoke(["vacuum", "--lake", lake.location, "--keep-days", "0"]) == 0
     output = capfd.readouterr().out
@@ -70,6 +70,6 @@ def test_the_commands_do_the_same(lake, capfd):
         (["vacuum", "--keep-days", "-1"], "keep-days"),
     ],
 )
-def test_bad_input_is_named(lake, capfd, command, complaint):
+def test_bad_options_are_refused_and_the_error_names_them(lake, capfd, command, complaint):
     assert invoke([command[0], "--lake", lake.location, *command[1:]]) == 2
     assert complaint in capfd.readouterr().err

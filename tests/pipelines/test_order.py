@@ -27,7 +27,7 @@ def door(story, world):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_by_one_in_any_order_is_all_at_once(door, tmp_path, name):
+def test_partitions_run_singly_in_any_order_give_the_lake_of_a_single_run(door, tmp_path, name):
     whole, parts, extractor = Lake(tmp_path / "whole"), Lake(tmp_path / "parts"), all_extractors()[name]
     run_partitions(extractor, DAYS, door, whole, run_id="whole", observed_at=OBSERVED)
     for day in random.Random(name).sample(DAYS, len(DAYS)):
@@ -36,7 +36,7 @@ def test_one_by_one_in_any_order_is_all_at_once(door, tmp_path, name):
     assert seen(parts, f"gaps/{name}") == seen(whole, f"gaps/{name}")
 
 
-def test_the_days_compared_are_not_empty(door, tmp_path):
+def test_the_compared_days_have_rows_in_most_datasets(door, tmp_path):
     lake = Lake(tmp_path / "lake")
     for name in NAMES:
         run_partitions(all_extractors()[name], DAYS, door, lake, run_id="r", observed_at=OBSERVED)

@@ -26,7 +26,7 @@ def ask(story):
         yield lambda query: session.sql(query).rows()
 
 
-def test_every_number_of_the_sample_lake_is_that_of_sql(report_numbers, ask):
+def test_every_number_of_the_report_equals_that_of_sql(report_numbers, ask):
     compared = 0
     for name, facts in report_numbers["datasets"].items():
         rows, keys = f"{name}_revisions", ", ".join(get(name).key)

@@ -20,7 +20,7 @@ def at(text):
 
 
 @pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-07-06", False)])
-def test_before_the_open_needs_a_session(day, runs):
+def test_before_the_open_runs_only_on_trading_days(day, runs):
     with at(f"{day} 08:00") as context:
         assert isinstance(schedules.before_the_open(context), dg.RunRequest) is runs
 
@@ -34,7 +34,7 @@ def watching(tmp_path):
     return lake
 
 
-def test_a_watch_asks_for_the_lakes_watch_list_and_says_when_it_is_empty(watching, tmp_path):
+def test_a_watch_requests_the_lakes_watch_list_and_skips_an_empty_list(watching, tmp_path):
     with at("2024-07-03 09:15") as context:
         assert isinstance(schedules.edgar(context, lake=LakeResource(root=str(tmp_path / "other"))), dg.SkipReason)
         question = schedules.edgar(context, lake=watching)
@@ -42,7 +42,7 @@ def test_a_watch_asks_for_the_lakes_watch_list_and_says_when_it_is_empty(watchin
     assert config == {"mode": "refresh", "ciks": ["0000320193", "0009800019"]}
 
 
-def test_the_run_config_of_a_watch_is_one_the_job_takes(watching, monkeypatch):
+def test_the_run_config_of_a_watch_is_valid_for_its_job(watching, monkeypatch):
     monkeypatch.setenv("FRED_API_KEY", "no-key-opens-anything")
     monkeypatch.delenv("POLYGON_API_KEY", raising=False)
     with at("2024-07-03 08:31") as context:
@@ -56,7 +56,7 @@ def test_the_run_config_of_a_watch_is_one_the_job_takes(watching, monkeypatch):
     assert "polygon_splits" not in every.run_config["ops"]
 
 
-def test_files_are_received_where_a_folder_is_named(monkeypatch):
+def test_drops_run_only_if_a_folder_is_configured(monkeypatch):
     with at("2024-07-07 03:00") as context:
         monkeypatch.delenv("PITLAKE_DROPS", raising=False)
         assert isinstance(schedules.drops(context), dg.SkipReason)
@@ -64,12 +64,12 @@ def test_files_are_received_where_a_folder_is_named(monkeypatch):
         assert isinstance(schedules.drops(context), dg.RunRequest)
 
 
-def test_every_schedule_waits_for_somebody_to_start_it():
+def test_every_schedule_is_stopped_by_default():
     assert {each.default_status for each in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
 
 
 @pytest.mark.parametrize("schedule", [schedules.evening_report, schedules.weekly_upkeep], ids=lambda each: each.name)
-def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
+def test_schedules_that_read_the_lake_skip_until_there_is_a_lake(schedule, tmp_path):
     lake = LakeResource(root=str(tmp_path / "lake"))
     with at("2024-07-07 03:00") as context:
         assert isinstance(schedule(context, lake=lake), dg.SkipReason)
@@ -78,7 +78,7 @@ def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
 
 
 @pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-09-03", False)])
-def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkeypatch):
+def test_releases_of_recent_weeks_are_rebuilt_in_a_single_run(day, runs, monkeypatch):
     moment = datetime.fromisoformat("2024-07-01T20:05:00+00:00")
     existing = [Event(moment - timedelta(days=7 * n), f"T{n % 2}", f"T-{n}") for n in range(20)]
     monkeypatch.setattr(schedules, "events", lambda _lake: sorted(existing))
@@ -91,13 +91,13 @@ def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkey
     assert schedules.earnings.tags(existing[6].key, existing[0].key).items() <= question.tags.items()
 
 
-def test_the_evenings_work_follows_from_what_the_graph_told():
+def test_evening_schedules_run_extraction_then_bundles_then_the_report():
     order = (schedules.evening, schedules.evening_bundles, schedules.evening_report)
     begins = [tuple(map(int, each.cron_schedule.split()[1::-1])) for each in order]
     assert begins == sorted(begins)
 
 
-def test_derived_datasets_follow_their_inputs_and_wait_for_their_runs():
+def test_derived_datasets_are_requested_only_after_their_inputs_change():
     definitions = build_definitions()
     assets = definitions.resolve_asset_graph()
     with dg.DagsterInstance.ephemeral() as instance:

@@ -74,7 +74,7 @@ def test_a_range_of_days_is_published_and_remembered_in_postgres(instance, toy, 
     assert len(stored(Lake(tmp_path / "lake"))) == len(days)
 
 
-def test_the_password_is_in_no_settings_and_on_no_command_line(server, place):
+def test_the_postgres_password_is_in_no_settings_file_and_no_command_line(server, place):
     remaining = place / "data.password"
     assert remaining.stat().st_mode & 0o077 == 0
     assert server.password not in SETTINGS.read_text()
@@ -82,7 +82,7 @@ def test_the_password_is_in_no_settings_and_on_no_command_line(server, place):
     assert not any(server.password in line for line in lines)
 
 
-def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_path):
+def test_serve_starts_and_stops_the_webserver_and_the_daemons(place, tmp_path):
     command = [sys.executable, "-m", "pipelines.serve", "--home", place / "home", "--port", "0"]
     environment = os.environ | {"PITLAKE_LAKE": str(tmp_path / "lake")}
     with subprocess.Popen(
@@ -118,7 +118,7 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
         ({}, (".pitlake/forge-journal.sqlite",), False),
     ],
 )
-def test_forge_s_journal_is_in_postgres_unless_it_was_begun_elsewhere(monkeypatch, tmp_path, settings, start, set_):
+def test_forges_journal_is_in_postgres_unless_it_already_exists_elsewhere(monkeypatch, tmp_path, settings, start, set_):
     monkeypatch.chdir(tmp_path)
     for name in start:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def wait_for_daemons(url, running):
     raise AssertionError(f"serve ended with {running.returncode}")
 
 
-def test_a_server_that_cannot_be_made_says_why_and_leaves_no_password(place):
+def test_a_failed_postgres_start_says_why_and_leaves_no_password_file(place):
     (place / "full").mkdir()
     (place / "full" / "file").touch()
     with pytest.raises(ServerFailed, match="initdb could not make"), postgres(place / "full"):

@@ -64,7 +64,7 @@ def press(browser, text):
     browser.until(f"const button = {BUTTON.format(text)}; button?.click(); return Boolean(button)")
 
 
-def test_releases_are_picked_by_the_year_and_built_as_one_run(instance, lake, url):
+def test_releases_can_be_selected_by_year_and_built_in_a_single_run(instance, lake, url):
     with browsing() as browser:
         browser.go(f"{url}/assets/earnings_snapshots?view=partitions")
         browser.until("return document.body.innerText.includes('3 Partitions Selected')")

@@ -32,16 +32,16 @@ def rows(story, table, version):
 
 
 @pytest.mark.parametrize("expectation", EXPECTATIONS, ids=lambda each: each.name)
-def test_quirk(first, expectation):
+def test_every_planted_quirk_has_its_expected_outcome(first, expectation):
     assert first.faults(expectation) == []
 
 
 @pytest.mark.parametrize("expectation", EVOLVED, ids=lambda each: each.name)
-def test_after_the_world_moved_on(third, expectation):
+def test_every_quirk_has_its_expected_outcome_after_the_source_changed(third, expectation):
     assert third.faults(expectation) == []
 
 
-def test_what_is_new_is_dated_by_the_run_that_saw_it(story):
+def test_an_undated_change_is_dated_by_the_run_that_observed_it(story):
     older = Outcomes(story.lake.snapshot(story.third_version), began(story.third_began))
     observed = [each for each in EVOLVED if each.revisions and each.revisions[-1].available_at is None]
     assert observed
@@ -51,19 +51,19 @@ def test_what_is_new_is_dated_by_the_run_that_saw_it(story):
         assert len(faults) == sum(revision.available_at is None for revision in item.revisions) - 1
 
 
-def test_every_quirk_of_the_source_is_planted_or_says_why_not():
+def test_every_numbered_quirk_is_planted_or_listed_as_not_planted():
     planted = {each.quirk for each in (*EXPECTATIONS, *EVOLVED)}
     assert planted | NOT_PLANTED.keys() >= set(range(1, 55))
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_every_record_of_the_source_was_met(story, name):
+def test_every_record_of_the_source_is_extracted(story, name):
     extracted = sum(counts[0] for counts in story.second_counts[name].values())
     assert extracted == story.source_records[name]
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_nothing_is_lost_in_any_partition(story, name):
+def test_every_extracted_record_is_published_unchanged_or_a_gap(story, name):
     for day, (extracted, published, unchanged, gaps) in story.second_counts[name].items():
         assert extracted == published + unchanged + gaps, day
     if get(name).partitioned:
@@ -77,7 +77,7 @@ def test_a_second_run_publishes_nothing(story, name):
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_what_is_unchanged_is_what_the_lake_holds(story, name):
+def test_a_second_runs_unchanged_counts_equal_the_rows_in_the_lake(story, name):
     unchanged, gaps = (sum(counts[at] for counts in story.second_counts[name].values()) for at in (2, 3))
     repeats = unchanged - rows(story, name, story.first_version)
     assert repeats == {"transcripts": 1, "qa_exchanges": 2, "prepared_remarks": 1, "embeddings": repeats}.get(name, 0)
@@ -91,7 +91,7 @@ def test_every_day_of_the_range_is_materialised(story):
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_the_past_never_changes(story, name):
+def test_a_later_run_removes_no_file_of_an_earlier_version(story, name):
     def stored(version):
         return {file.path for file in story.lake.snapshot(version).files(name)}
 

@@ -55,7 +55,7 @@ def harbour(monkeypatch):
     server.server_close()
 
 
-def test_the_page_names_its_files_and_its_code_is_short():
+def test_the_documentation_names_its_files_and_has_under_60_lines_of_code():
     assert [path for path, _ in CODE] == [
         "pitlake/datasets/port_calls", "resources/http/providers/harbour", "assets/external/harbour/port_calls",
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_the_page_names_its_files_and_its_code_is_short():
     assert len(lines) < MOST_LINES
 
 
-def test_the_source_it_adds_works_from_the_network_to_an_answer(feed, harbour, tmp_path):
+def test_the_documented_source_works_from_the_network_to_an_answer(feed, harbour, tmp_path):
     lake = Lake(tmp_path / "lake")
     with HttpClient(hasty(feed.provider), CaptureStore.of(lake.root), "live") as client:
         report = run_feed(feed, Scope(queries=("NYC",)), client, lake, run_id="first")
@@ -77,7 +77,7 @@ def test_the_source_it_adds_works_from_the_network_to_an_answer(feed, harbour, t
         assert session.sql("SELECT port, ship, berth FROM port_calls").rows() == [("NYC", "Ever Ours", 3)]
 
 
-def test_its_asset_is_an_asset_like_the_others(feed):
+def test_the_documented_source_has_an_asset_with_the_usual_checks(feed):
     asset = feed_asset(feed)
     assert asset.key.path == ["port_calls"]
     assert {spec.name for spec in asset.check_specs} >= {"gate", "conservation"}

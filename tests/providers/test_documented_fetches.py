@@ -25,7 +25,7 @@ def lake(loopback, tmp_path_factory):
     return str(tmp_path_factory.mktemp("documented") / "lake")
 
 
-def test_the_pages_hold_calls():
+def test_the_documentation_contains_fetch_calls_of_several_sources():
     assert {shlex.split(call)[1] for call in CALLS} >= {"alphavantage", "benzinga", "perplexity", "yahoo"}
 
 
@@ -46,7 +46,7 @@ def test_a_documented_call_is_understood_and_answered(lake, capfdbinary, call, p
 
 
 @pytest.mark.parametrize("call", ["--source yahoo --op guesses --symbol QACB", "--source yahoo --op earnings"])
-def test_a_call_that_is_not_understood_asks_nobody(server, lake, capfdbinary, call):
+def test_an_invalid_call_sends_no_request(server, lake, capfdbinary, call):
     assert cli.invoke(["fetch", *call.split(), "--live", "--lake", lake]) == 0
     payload = json.loads(capfdbinary.readouterr().out)
     assert [gap["type"] for gap in payload["gaps"]] == ["bad_input"]

@@ -48,13 +48,13 @@ def rows_as_of(lake, as_of) -> list[tuple]:
         return session.sql(f"SELECT ticker, fiscal_date_ending, estimated_eps FROM {NAME} ORDER BY ALL").rows()
 
 
-def test_a_provider_that_says_the_same_has_not_drifted(lake):
+def test_a_provider_with_unchanged_answers_has_no_drift(lake):
     result = again(lake)
     assert {each.changed for each in result.values()} == {0}
     assert result["reported_eps"].compared == result["*"].compared > 0
 
 
-def test_what_is_rewritten_or_gone_is_counted(lake, server):
+def test_rewritten_and_missing_values_are_counted_as_drift(lake, server):
     whole = again(lake)["*"].compared
     server.behave(rewrite)
     result = again(lake)
@@ -63,7 +63,7 @@ def test_what_is_rewritten_or_gone_is_counted(lake, server):
     assert (result["*"].changed, result["*"].compared) == (whole - result["reported_eps"].compared, whole)
 
 
-def test_first_seen_values_stay_what_the_past_shows(lake, server):
+def test_past_answers_show_the_values_seen_first_despite_drift(lake, server):
     at = clock.now()
     before = rows_as_of(lake, at)
     server.behave(rewrite)
@@ -74,7 +74,7 @@ def test_first_seen_values_stay_what_the_past_shows(lake, server):
     assert rows_as_of(lake, clock.now()) != before
 
 
-def test_the_lake_keeps_what_was_measured(lake, server):
+def test_measured_drift_is_stored_in_the_lake_and_raises_a_warning(lake, server):
     server.behave(rewrite)
     again(lake)
     report = drift.derive(lake, run_id="drift")  # in replay: the newest captures are compared
@@ -86,18 +86,18 @@ def test_the_lake_keeps_what_was_measured(lake, server):
     assert not check.passed
 
 
-def test_a_lake_that_never_asked_has_nothing_to_measure(tmp_path):
+def test_a_lake_without_captures_has_no_drift_to_measure(tmp_path):
     assert drift.derive(Lake(tmp_path), run_id="drift").outcome.total.extracted == 0
 
 
 @given(compared=st.integers(1, 5000), data=st.data())
-def test_the_interval_holds_the_share_and_never_leaves_0_and_1(compared, data):
+def test_the_interval_contains_the_share_and_stays_within_0_and_1(compared, data):
     changed = data.draw(st.integers(0, compared))
     low, high = wilson(changed, compared)
     assert 0 <= low <= changed / compared + 1e-12
     assert changed / compared - 1e-12 <= high <= 1
 
 
-def test_the_interval_is_wilson_s():
+def test_the_interval_is_the_wilson_interval():
     low, high = wilson(1, 10)
     assert (round(low, 4), round(high, 4)) == (0.0179, 0.4042)

@@ -101,7 +101,7 @@ def test_a_fault_ends_with_data_or_a_typed_gap(baseline, server, asker, name, ca
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in PASSING], ids=lambda case: case.name)
 @pytest.mark.parametrize("name", all_feeds())
-def test_a_fault_that_passes_costs_one_more_question_and_no_data(baseline, server, asker, name, case):
+def test_a_temporary_fault_costs_at_most_a_single_retry_and_no_data(baseline, server, asker, name, case):
     asking = asker(name)
     server.behave(at_first(case))
     assert comparable(asking.ask()) == comparable(baseline)
@@ -111,7 +111,7 @@ def test_a_fault_that_passes_costs_one_more_question_and_no_data(baseline, serve
 
 
 @pytest.mark.parametrize("name", sorted(CALLS_EMPTY_FALSE))
-def test_an_empty_answer_that_is_false_is_asked_for_again(baseline, server, asker, name):
+def test_a_falsely_empty_answer_is_requested_again(baseline, server, asker, name):
     asking = asker(name)
     server.behave(at_first(FALSE_EMPTY))
     assert comparable(asking.ask()) == comparable(baseline)
@@ -120,7 +120,7 @@ def test_an_empty_answer_that_is_false_is_asked_for_again(baseline, server, aske
     assert {(gap.type, gap.reason) for gap in asker(name).ask()} == {("no_data", "no data")}
 
 
-def test_every_bundled_answer_is_used_by_its_index():
+def test_every_bundled_answer_is_listed_in_its_index():
     for provider in bundled.providers():
         folder = Path(bundled.__file__).parent / "external" / provider
         listing = {entry["file"] for entry in json.loads((folder / "answers.json").read_text())}

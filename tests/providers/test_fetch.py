@@ -72,7 +72,7 @@ def filled(loopback, tmp_path_factory) -> Lake:
 @pytest.mark.sampled(13)
 @pytest.mark.parametrize(("source", "op"), ASKED)
 @pytest.mark.parametrize("pit", INVALID)
-def test_an_invalid_cut_off_gives_no_data_and_asks_nothing(filled, server, source, op, pit):
+def test_an_invalid_cut_off_gives_no_data_and_sends_no_request(filled, server, source, op, pit):
     payload, _ = answer(given_for(source, op, pit=pit, live=True), lake=filled)
     assert payload["data"] == []
     assert [gap["type"] for gap in payload["gaps"]] == ["bad_input"]
@@ -84,7 +84,7 @@ def test_an_invalid_cut_off_gives_no_data_and_asks_nothing(filled, server, sourc
     which=st.sampled_from(sorted(ASKED)),
     pit=st.datetimes(datetime(2013, 1, 1), datetime(2027, 1, 1), timezones=st.just(timezone.utc)),  # noqa: DTZ001
 )
-def test_no_item_came_after_the_cut_off(filled, which, pit):
+def test_no_item_is_from_after_the_cut_off(filled, which, pit):
     payload, _ = answer(given_for(*which, pit=iso(pit)), lake=filled)
     assert check_envelope(payload, iso(pit)) is None
     assert [item for item in payload["data"] if instant(item["available_at"]) > pit] == []
@@ -92,13 +92,13 @@ def test_no_item_came_after_the_cut_off(filled, which, pit):
 
 
 @pytest.mark.parametrize(("off", "is_visible"), [(-1, False), (0, True), (1, True)], ids=["before", "at", "after"])
-def test_the_cut_off_is_exact(filled, off, is_visible):
+def test_the_cut_off_is_exact_to_the_microsecond(filled, off, is_visible):
     pit = iso(instant(FIRST) + timedelta(microseconds=off))
     payload, _ = answer(given_for("benzinga", "", pit=pit), lake=filled)
     assert ("41000001" in {item["id"] for item in payload["data"]}) is is_visible
 
 
-def test_what_is_fetched_lands_in_the_lake_and_is_not_asked_for_again(filled, server):
+def test_fetched_data_is_stored_in_the_lake_and_not_requested_again(filled, server):
     for source, op in ASKED:
         again, metadata = answer(given_for(source, op, live=True), lake=filled)
         assert again["data"]
@@ -109,7 +109,7 @@ def test_what_is_fetched_lands_in_the_lake_and_is_not_asked_for_again(filled, se
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("line", VERBATIM)
-def test_a_command_as_people_know_it_finds_what_is_there(filled, capfdbinary, line):
+def test_commands_in_the_spelling_of_each_source_find_data(filled, capfdbinary, line):
     pit = ["--pit", iso(datetime.now(timezone.utc))]
     assert cli.invoke(["fetch", *line.split(), *pit, "--lake", filled.location]) == 0
     payload = json.loads(capfdbinary.readouterr().out)
@@ -117,7 +117,7 @@ def test_a_command_as_people_know_it_finds_what_is_there(filled, capfdbinary, li
     assert check_envelope(payload, pit[1]) is None
 
 
-def test_without_live_nothing_is_asked(tmp_path, server):
+def test_without_live_no_request_is_sent(tmp_path, server):
     for source, op in ASKED:
         payload, _ = answer(given_for(source, op), lake=Lake(tmp_path))
         assert payload["data"] == []
@@ -125,7 +125,7 @@ def test_without_live_nothing_is_asked(tmp_path, server):
     assert server.asked == []
 
 
-def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, monkeypatch):
+def test_without_an_api_key_stored_data_is_still_returned_with_a_gap(filled, server, monkeypatch):
     for variable in ("BENZINGANEWS_API_KEY", "BENZINGA_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     question = given_for("benzinga", "", pit="2025-01-01T00:00:00Z", live=True, tickers="QACB")
@@ -135,7 +135,7 @@ def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, mon
 
 
 @pytest.mark.parametrize("key", ["short", "a-key-that-nobody-has"])
-def test_a_wrong_key_is_the_caller_s_mistake(tmp_path, loopback, monkeypatch, key):
+def test_a_wrong_api_key_is_reported_as_bad_input(tmp_path, loopback, monkeypatch, key):
     loopback.behave()
     monkeypatch.setenv("PERPLEXITY_API_KEY", key)
     if key != "short":
@@ -144,7 +144,7 @@ def test_a_wrong_key_is_the_caller_s_mistake(tmp_path, loopback, monkeypatch, ke
     assert (payload["data"], {gap["type"] for gap in payload["gaps"]}) == ([], {"bad_input"})
 
 
-def test_earnings_as_of_an_instant_say_that_later_ones_are_left_out_whether_or_not_there_are_any(filled):
+def test_earnings_as_of_an_instant_always_say_that_later_earnings_are_excluded(filled):
     question = given_for("alphavantage", "earnings")
     cut, late, session = (
         answer(question | more, lake=filled)[0]
@@ -158,20 +158,20 @@ def test_earnings_as_of_an_instant_say_that_later_ones_are_left_out_whether_or_n
     assert not any(letter.isdigit() for letter in gap["reason"])
 
 
-def test_a_limit_that_leaves_items_out_says_so(filled):
+def test_an_answer_cut_by_its_limit_is_marked_as_truncated(filled):
     payload, metadata = answer(given_for("alphavantage", "earnings", limit="1"), lake=filled)
     every_item, _ = answer(given_for("alphavantage", "earnings"), lake=filled)
     assert (payload["truncated"], metadata["truncated"], "truncated" in every_item) == (True, True, False)
 
 
-def test_what_is_as_of_the_download_is_not_shown_before_it(filled):
+def test_data_as_of_its_download_is_not_shown_before_the_download(filled):
     for op in ("estimates", "calendar"):
         payload, _ = answer(given_for("alphavantage", op, pit="2025-01-01T00:00:00Z"), lake=filled)
         assert payload["data"] == []
         assert payload["gaps"][0]["type"] == "pit_excluded"
 
 
-def test_prose_is_shown_in_open_mode_alone(filled):
+def test_prose_is_shown_only_in_open_mode(filled):
     session, _ = answer(given_for("perplexity", "ask"), lake=filled)
     cut, _ = answer(given_for("perplexity", "ask", pit="2026-11-01T00:00:00Z"), lake=filled)
     assert [item["record_type"] for item in session["data"] if "record_type" in item] == ["synthesis"]
@@ -189,21 +189,21 @@ def test_prose_is_shown_in_open_mode_alone(filled):
         ({"limit": "1"}, None),
     ],
 )
-def test_filters_come_before_the_limit(filled, more, ids):
+def test_filters_apply_before_the_limit(filled, more, ids):
     payload, _ = answer(given_for("benzinga", "", **more), lake=filled)
     shown_ids = {item["id"] for item in payload["data"]}
     assert len(shown_ids) == 1 if ids is None else ids <= shown_ids
     assert shown_ids or payload["gaps"]
 
 
-def test_items_say_new_york_s_time_and_their_source(filled):
+def test_items_state_their_new_york_time_and_their_source(filled):
     [first, *_] = answer(given_for("alphavantage", "earnings"), lake=filled)[0]["data"]
     assert first["available_at"].endswith(("-04:00", "-05:00"))
     assert first["available_at_source"] == "provider_metadata"
     assert {"record_type", "fiscalDateEnding", "reportedDate", "reportedEPS", "evidence"} <= set(first)
 
 
-def test_a_file_answers_as_the_source_would(filled, server):
+def test_an_input_file_answers_as_the_source_would(filled, server):
     file = ROOT / "sample/external/benzinga/2024-02-01_page0.json"
     payload, _ = answer(given_for("benzinga", "", pit=FIRST, input_file=str(file)), lake=filled)
     assert "41000001" in {item["id"] for item in payload["data"]}
@@ -211,7 +211,7 @@ def test_a_file_answers_as_the_source_would(filled, server):
     assert server.asked == []
 
 
-def test_what_a_file_holds_and_may_not_be_shown_is_a_gap(filled, tmp_path):
+def test_items_of_an_input_file_that_may_not_be_shown_are_gaps(filled, tmp_path):
     file = tmp_path / "answer.json"
     pages = [{"url": f"https://example.com/{day}", "title": "A", "snippet": "B", "date": day} for day in (None, LATER)]
     file.write_text(json.dumps({"results": pages}))
@@ -221,7 +221,7 @@ def test_what_a_file_holds_and_may_not_be_shown_is_a_gap(filled, tmp_path):
 
 
 @pytest.mark.parametrize("op", ["ask", "reason", "research"])
-def test_a_file_s_prose_is_shown_in_open_mode_alone(filled, op):
+def test_prose_of_an_input_file_is_shown_only_in_open_mode(filled, op):
     file = str(ROOT / "sample/external/perplexity/ask_phones.json")
     session, _ = answer(given_for("perplexity", "ask", input_file=file) | {"op": op}, lake=filled)
     assert [item["record_type"] for item in session["data"] if "record_type" in item] == ["synthesis"]
@@ -231,7 +231,7 @@ def test_a_file_s_prose_is_shown_in_open_mode_alone(filled, op):
     assert cut["data"] == []
 
 
-def test_a_bare_list_in_a_file_is_an_answer(filled, tmp_path):
+def test_an_input_file_may_hold_a_bare_list_or_an_object(filled, tmp_path):
     file = tmp_path / "answer.json"
     hit = {"url": "https://example.com/a", "title": "A", "snippet": "B", "date": "2024-02-01T16:30:00Z"}
     for content in ([hit, hit], {"items": [hit]}, {"results": [hit | {"snippet": "Longer"}, hit]}):
@@ -256,7 +256,7 @@ FAULTY = [
 
 
 @pytest.mark.parametrize("arguments", FAULTY, ids=" ".join)
-def test_stdout_is_the_envelope_and_the_exit_code_0_whatever_is_asked(filled, capfdbinary, arguments):
+def test_faulty_arguments_still_give_an_envelope_on_stdout_and_exit_code_0(filled, capfdbinary, arguments):
     code = cli.invoke(["fetch", "--lake", str(filled.root), *arguments])
     output = capfdbinary.readouterr()
     payload = json.loads(output.out)
@@ -288,7 +288,7 @@ def test_weekly_and_monthly_bars_are_not_mixed(filled, op, starts):
     assert max(item["period_start"] for item in payload["data"]) == starts
 
 
-def test_two_items_under_one_id_are_one_the_newest_by_the_cut_off(tmp_path):
+def test_of_items_with_the_same_id_the_newest_before_the_cut_off_is_shown(tmp_path):
     def article(updated, title):
         return {"id": 7, "title": title, "body": "b", "created": "2024-02-01T10:00:00-05:00", "updated": updated}
 
@@ -300,7 +300,7 @@ def test_two_items_under_one_id_are_one_the_newest_by_the_cut_off(tmp_path):
         assert [item["title"] for item in payload["data"]] == [title]
 
 
-def test_the_wrapper_speaks_for_the_command(filled):
+def test_the_wrapper_script_runs_the_fetch_command(filled):
     script = ROOT / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
     arguments = [
         "--source",
@@ -319,7 +319,7 @@ def test_the_wrapper_speaks_for_the_command(filled):
     assert check_envelope(payload, "2026-11-01T00:00:00Z") is None
 
 
-def test_known_by_an_instant_nothing_is_fetched_and_what_came_later_is_not_there(filled, server):
+def test_with_known_by_nothing_is_fetched_and_later_data_is_not_shown(filled, server):
     before, after = iso(filled.entry(0).committed_at), iso(filled.entry().committed_at)
     for source, op in ASKED:
         now, _ = answer(given_for(source, op), lake=filled)
@@ -329,18 +329,18 @@ def test_known_by_an_instant_nothing_is_fetched_and_what_came_later_is_not_there
 
 
 @pytest.mark.parametrize("known_by", ["2026-03-05", "junk", "1999-01-01T00:00:00Z", "9999-01-01T00:00:00Z"])
-def test_a_lake_that_never_was_gives_no_data(filled, known_by):
+def test_an_invalid_known_by_instant_gives_no_data(filled, known_by):
     payload, _ = answer(given_for("benzinga", "", known_by=known_by), lake=filled)
     assert payload["data"] == []
     assert "known" in payload["gaps"][0]["reason"]
 
 
-def test_a_file_is_no_lake_of_any_instant(filled):
+def test_an_input_file_and_known_by_are_refused_together(filled):
     payload, _ = answer(given_for("benzinga", "", known_by="2026-01-01T00:00:00Z", input_file="a.json"), lake=filled)
     assert (payload["data"], "give only one of them" in payload["gaps"][0]["reason"]) == ([], True)
 
 
-def test_every_operation_asks_a_feed_there_is():
+def test_every_operation_uses_an_existing_feed():
     from assets.external import all_feeds
 
     assert {operation.dataset for operation in OPERATIONS.values()} <= set(all_feeds())
@@ -350,7 +350,7 @@ def test_every_operation_asks_a_feed_there_is():
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("pit", [None, PIT], ids=["open", "pit"])
 @pytest.mark.parametrize(("source", "op"), ASKED)
-def test_a_source_that_fails_is_not_said_to_have_nothing(tmp_path, server, source, op, pit):
+def test_a_failing_source_is_an_upstream_error_and_not_no_data(tmp_path, server, source, op, pit):
     server.behave(always(next(case for case in CASES if case.name == "503")))
     question = given_for(source, op, live=True) | ({"pit": pit} if pit else {})
     payload, _ = answer(question, lake=Lake(tmp_path / "lake"), pause=lambda _: None)
@@ -386,7 +386,7 @@ def believing(monkeypatch):
 @pytest.mark.parametrize(
     ("op", "names"), [("search", "results"), ("ask", "search_results"), ("reason", "search_results")]
 )
-def test_a_provider_s_dates_are_believed_where_that_is_set(tmp_path, believing, op, names):
+def test_provider_dates_are_believed_if_configured(tmp_path, believing, op, names):
     file, lake = tmp_path / "answer.json", Lake(tmp_path / "none")
     file.write_text(json.dumps({names: RESULTS, "choices": [{"message": {"content": "prose"}}], "citations": []}))
     question = {"source": "perplexity", "op": op, "query": ["q"], "input_file": str(file), "pit": CLAIMED_AT}
@@ -402,7 +402,7 @@ def test_a_provider_s_dates_are_believed_where_that_is_set(tmp_path, believing, 
     assert not (tmp_path / "none").exists()
 
 
-def test_a_provider_s_dates_are_not_believed_by_default_nor_of_what_the_lake_knew(tmp_path, monkeypatch, filled):
+def test_provider_dates_are_not_believed_by_default_or_together_with_known_by(tmp_path, monkeypatch, filled):
     file = tmp_path / "answer.json"
     file.write_text(json.dumps({"results": RESULTS}))
     question = {"source": "perplexity", "op": "search", "query": ["q"], "pit": CLAIMED_AT}
@@ -414,7 +414,7 @@ def test_a_provider_s_dates_are_not_believed_by_default_nor_of_what_the_lake_kne
     assert answer(question | {"known_by": iso(clock.now())}, lake=filled)[0]["data"] == []
 
 
-def test_claims_come_from_captures_stay_out_of_the_lake_and_are_counted(tmp_path, believing, filled, server):
+def test_claimed_dates_come_from_captures_stay_out_of_the_lake_and_are_counted(tmp_path, believing, filled, server):
     at = "2026-10-01T00:00:00Z"
     question = given_for("perplexity", "search", pit=at, live=True)
     with connect(at, lake=filled) as session:

@@ -17,7 +17,7 @@ FETCH = (sys.executable, "-c", "from pitlake.cli import main; main()", "fetch")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_wrapper_gives_help_when_it_is_asked_for_help():
+def test_the_wrapper_script_prints_help():
     script = ROOT / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
     command = [sys.executable, script, "--help"]
     process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
@@ -26,7 +26,7 @@ def test_the_wrapper_gives_help_when_it_is_asked_for_help():
 
 
 @pytest.mark.parametrize("fault", ["drip", "hang", "drop"])
-def test_the_command_answers_in_time_whatever_the_source_does(tmp_path, monkeypatch, fault):
+def test_the_fetch_command_answers_in_time_when_the_source_hangs_or_fails(tmp_path, monkeypatch, fault):
     slow = plain.Loopback()
     slow.unknown = [plain.Answer(fault=fault)]
     for name, value in {"PITLAKE_BENZINGA_URL": slow.url, "BENZINGANEWS_API_KEY": KEY}.items():
@@ -44,7 +44,7 @@ def test_the_command_answers_in_time_whatever_the_source_does(tmp_path, monkeypa
     assert took < 3 + OWN_SECONDS
 
 
-def test_a_command_that_hangs_for_a_reason_of_its_own_is_given_up_in_time():
+def test_the_fetch_command_gives_up_in_time_when_its_own_code_hangs():
     code = (
         "import time; from pipelines.commands import fetch; from pitlake import cli\n"
         "fetch.OWN_SECONDS, fetch._answered = 0.2, lambda *_: time.sleep(600)\n"
@@ -55,7 +55,7 @@ def test_a_command_that_hangs_for_a_reason_of_its_own_is_given_up_in_time():
     assert (payload["data"], [gap["type"] for gap in payload["gaps"]]) == ([], ["upstream_error"])
 
 
-def test_asking_a_source_imports_what_that_source_needs_and_no_platform():
+def test_fetching_from_a_source_imports_no_heavy_platform_packages():
     code = (
         "import sys; from pipelines.fetch import answering; from assets.external import feed; feed('benzinga_news');"
         "print(*{'dagster', 'neo4j', 'pandas', 'exchange_calendars'} & {*sys.modules})"

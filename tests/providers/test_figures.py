@@ -13,13 +13,13 @@ from tests.providers.server import Reply
 
 
 @pytest.mark.parametrize(("tickers", "polled"), [(("QACB",), {"QACB"}), ((), None)], ids=["one", "every company"])
-def test_a_poll_of_one_company_s_calendar_is_none_of_the_others(server, lake, tickers, polled):
+def test_a_poll_of_the_earnings_calendar_covers_only_the_requested_companies(server, lake, tickers, polled):
     run_once("av_earnings_calendar", lake, tickers=tickers)
     [poll] = polls.read_all(Store(lake.root), "av_earnings_calendar")
     assert poll.entities == polled
 
 
-def test_bars_are_there_at_their_close_and_not_before(server, lake):
+def test_a_daily_bar_is_available_at_its_close_and_not_before(server, lake):
     run_once("av_daily_bars", lake, tickers=("QACB",))
     newest = "SELECT max(date) AS day FROM av_daily_bars"
     for as_of, day in (("2024-07-03T16:59:59Z", "2024-07-02"), ("2024-07-03T17:00:00Z", "2024-07-03")):
@@ -27,7 +27,7 @@ def test_bars_are_there_at_their_close_and_not_before(server, lake):
             assert str(session.sql(newest).arrow().to_pylist()[0]["day"]) == day
 
 
-def test_yahoo_is_asked_with_the_cookie_and_the_crumb_it_gave(server, lake, tmp_path):
+def test_yahoo_requests_carry_the_cookie_and_crumb_and_the_crumb_is_not_stored(server, lake, tmp_path):
     def grants(ask, reply):
         if ask.path == "":
             return Reply(404, b"", {"set-cookie": "A1=granted"})
@@ -44,7 +44,7 @@ def test_yahoo_is_asked_with_the_cookie_and_the_crumb_it_gave(server, lake, tmp_
     assert [path for path in tmp_path.rglob("*") if path.is_file() and b"crumb/of-tests" in path.read_bytes()] == []
 
 
-def test_another_page_is_never_asked_of_another_host(server, lake):
+def test_the_next_page_is_never_requested_from_another_host(server, lake):
     split = {"ticker": "NVDA", "execution_date": "2021-07-20", "split_from": 1, "split_to": 4}
     page = {"status": "OK", "results": [split], "next_url": "https://elsewhere.example/v3/reference/splits?cursor=abc"}
     pages = iter([page, {"status": "OK", "results": []}])
@@ -53,7 +53,7 @@ def test_another_page_is_never_asked_of_another_host(server, lake):
     assert (server.asked[1].path, server.asked[1].params["cursor"]) == ("v3/reference/splits", "abc")
 
 
-def test_estimates_fetched_later_are_statements_of_their_own(server, lake):
+def test_estimates_fetched_again_are_new_revisions(server, lake):
     run_once("av_estimates", lake)
     before = clock.now()
     run_once("av_estimates", lake, "second", "refresh")

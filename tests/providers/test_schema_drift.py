@@ -127,7 +127,7 @@ def outcomes_with_change(
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", all_feeds())
-def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
+def test_a_changed_field_gives_rows_or_typed_gaps(name):
     feed = all_feeds()[name]
     usual, captures = outcomes_with_change(name)
     is_sound(feed, usual)
@@ -152,7 +152,7 @@ def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
         ("yahoo_upgrades", "epochGradeDate", "grade date is missing or unreadable"),
     ],
 )
-def test_a_dating_field_that_is_gone_leaves_no_row(name, field, reason):
+def test_a_missing_date_field_gives_gaps_and_no_rows(name, field, reason):
     _, captures = outcomes_with_change(name)
     content = json.loads(captures[0].body)
     result, _ = outcomes_with_change(name, 0, lambda _: json.dumps(changed(content, field, "gone")).encode())
@@ -165,7 +165,7 @@ def test_a_dating_field_that_is_gone_leaves_no_row(name, field, reason):
 @pytest.mark.parametrize("name", all_feeds())
 @settings(max_examples=20)
 @given(st.data())
-def test_an_answer_that_is_torn_anywhere_breaks_nothing(name, data):
+def test_a_corrupted_answer_gives_rows_or_typed_gaps(name, data):
     _, captures = outcomes_with_change(name)
     which = data.draw(st.integers(0, len(captures) - 1))
     body = captures[which].body

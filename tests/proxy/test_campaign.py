@@ -100,7 +100,7 @@ def test_a_sample_of_hostile_calls_shows_nothing_of_the_future(tmp_path):
     assert milliseconds < CPU_MILLISECONDS_BOUND
 
 
-def test_neither_do_they_over_http(tmp_path):
+def test_hostile_calls_over_http_show_nothing_of_the_future(tmp_path):
     planted, _, rows = judge(SAMPLE, 1, tmp_path, over_http)
     assert planted == 0
     assert rows > SAMPLE / 4
@@ -119,14 +119,14 @@ def test_every_hostile_call_shows_nothing_of_the_future(tmp_path):
         assert milliseconds < CPU_MILLISECONDS_BOUND
 
 
-def test_answers_of_worlds_that_differ_after_the_cut_off_are_the_same():
+def test_answers_are_equal_in_worlds_that_differ_after_the_cut_off():
     compared, *differences = two_worlds.compare(2, seed=1)
     assert compared >= 600
     assert differences == [0, 0, 0]
 
 
 @pytest.mark.long
-def test_so_are_five_hundred_answers_in_every_spelling():
+def test_500_answers_are_equal_in_worlds_that_differ_after_the_cut_off():
     compared, *differences = two_worlds.compare(500, seed=0)
     sys.stderr.write(f"{compared:,} comparisons, differences: {differences}\n")
     assert compared >= 150_000

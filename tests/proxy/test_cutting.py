@@ -30,7 +30,7 @@ def cut(items, sightings=None, observed_at=NOW, **members):
     return cut_answer(answer, policy, T, name="web/search", sightings=sightings, observed_at=observed_at)
 
 
-def test_an_item_up_to_the_cut_off_is_a_row_with_its_proof():
+def test_an_item_up_to_the_cut_off_is_a_row_with_provenance():
     row = cut([OLD]).envelope(T)["data"][0]
     assert row.pop("evidence").startswith("web/search#sha256=")
     assert row == {
@@ -43,7 +43,7 @@ def test_an_item_up_to_the_cut_off_is_a_row_with_its_proof():
     assert cut([OLD]).envelope(T)["gaps"] == []
 
 
-def test_the_answer_is_the_same_whatever_came_later():
+def test_later_items_do_not_change_an_answer():
     assert cut([LATER, OLD, LATER | {"url": "u3"}]).envelope(T) == cut([OLD]).envelope(T)
     assert cut([LATER]).envelope(T) == cut([]).envelope(T)
     assert cut([]).envelope(T)["gaps"][0]["type"] == "no_data"
@@ -84,13 +84,13 @@ def test_the_later_of_two_dates_counts(change):
     assert cut([OLD | change]).envelope(T)["data"] == []
 
 
-def test_a_business_date_may_be_named_as_one():
+def test_a_declared_business_date_is_not_taken_as_publication():
     bond = OLD | {"maturity": "2030-01-01"}
     assert cut([bond]).envelope(T)["data"] == []
     assert len(cut([bond], business_dates=["maturity"]).envelope(T)["data"]) == 1
 
 
-def test_a_text_that_names_a_later_day_is_a_gap_but_where_texts_stay_as_published():
+def test_a_text_that_names_a_later_day_is_withheld_unless_texts_are_as_published():
     edited = OLD | {"title": "Updated March 5, 2024: profits fell"}
     assert cut([edited]).envelope(T)["data"] == []
     assert len(cut([edited], texts="as_published").envelope(T)["data"]) == 1
@@ -104,7 +104,7 @@ def test_a_text_that_names_a_later_day_is_a_gap_but_where_texts_stay_as_publishe
         ("11/02/2024", {"format": "%d/%m/%Y"}),  # November in the other order
     ],
 )
-def test_a_time_before_the_cut_off_may_be_passed_on_whatever_its_day_is_elsewhere(spelled, members):
+def test_a_time_before_the_cut_off_passes_even_if_its_local_day_is_later(spelled, members):
     item = {"title": "old", "url": "u1", "published": spelled if members else OLD["published"], "local": spelled}
     fields = ["title", "local", "published"]
     assert len(cut([item], fields=fields, **members).envelope(T)["data"]) == 1
@@ -118,7 +118,7 @@ def test_a_bar_whose_day_was_converted_to_utc_counts_at_the_end_of_its_day():
     assert len(cut([bar | {"published": "2024-02-14T05:00:00.000Z"}]).envelope(T)["data"]) == 1
 
 
-def test_other_content_of_a_known_item_dates_from_the_later_look():
+def test_changed_content_of_a_seen_item_dates_from_the_later_call():
     seen = Sightings()
     first, later = instant("2024-02-15T10:00:00Z"), instant("2024-02-15T11:00:00Z")
     assert len(cut([OLD], seen, first).envelope(T)["data"]) == 1
@@ -128,7 +128,7 @@ def test_other_content_of_a_known_item_dates_from_the_later_look():
     assert cut([OLD], seen, NOW).envelope(T)["data"][0]["available_at"] == "2024-02-14T10:00:00Z"
 
 
-def test_a_date_that_is_added_later_dates_from_the_later_look():
+def test_a_date_added_later_dates_from_the_later_call():
     seen = Sightings()
     assert cut([{"title": "old", "url": "u1"}], seen).envelope(T)["data"] == []
     assert cut([OLD], seen).envelope(T)["data"] == []
@@ -143,7 +143,7 @@ def test_a_date_that_is_added_later_dates_from_the_later_look():
         {"type": "resource_link", "uri": "x://future", "name": "future"},
     ],
 )
-def test_what_is_no_text_is_a_gap(block):
+def test_content_that_is_not_text_is_a_gap(block):
     answer = {"structuredContent": {"results": [OLD]}, "content": [block]}
     payload = cut_answer(answer, from_members(MEMBERS), T, name="n").envelope(T)
     assert len(payload["data"]) == 1
@@ -166,7 +166,7 @@ def test_an_item_with_a_forward_return_is_left_out():
     assert cut([row], fields=["title", "daily_stock"]).envelope(T)["data"] == []
 
 
-def test_keys_on_the_way_to_an_item_are_members_of_it():
+def test_keys_on_the_path_to_an_item_become_its_members():
     answer = {"structuredContent": {"bars": {"AAPL": [{"t": "2024-02-14", "c": 1}]}}}
     policy = from_members({"items": "bars.{symbol}[]", "published": "t", "fields": ["symbol", "c"]})
     row = cut_answer(answer, policy, T, name="n").envelope(T)["data"][0]
@@ -214,7 +214,7 @@ def test_arguments_that_bound_time_are_filled_in():
         ({"published": 7}, "list of texts"),
     ],
 )
-def test_a_policy_that_can_not_be_meant_is_refused(change, complaint):
+def test_an_inconsistent_policy_is_refused(change, complaint):
     with pytest.raises(BadInput, match=complaint):
         from_members(MEMBERS | change)
 
@@ -230,7 +230,7 @@ def test_a_policy_that_can_not_be_meant_is_refused(change, complaint):
         ('server = "x"\nreviewed = true\n[tools.a]\nitems = ""', "tools.a: published"),
     ],
 )
-def test_a_file_that_is_no_policy_is_refused(text, complaint):
+def test_an_invalid_policy_file_is_refused(text, complaint):
     with pytest.raises(BadInput, match=complaint):
         parse(text)
 

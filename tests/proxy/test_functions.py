@@ -17,7 +17,7 @@ OLD = {"title": "old", "at": "2024-02-14T10:00:00Z"}
 LATER = {"title": "FUTURE", "at": "2024-02-16T10:00:00Z"}
 
 
-def test_a_function_answers_with_the_envelope_and_is_asked_up_to_the_cut_off():
+def test_a_function_returns_an_envelope_and_is_called_with_the_cut_off():
     question = []
 
     @pitlake.cut_off(AS_OF, **MEMBERS)
@@ -36,7 +36,7 @@ def test_a_function_answers_with_the_envelope_and_is_asked_up_to_the_cut_off():
         search("oil", until="2026-01-01")
 
 
-def test_an_async_function_and_one_that_raises():
+def test_async_functions_are_cut_off_and_exceptions_become_a_gap():
     @pitlake.cut_off(AS_OF, **MEMBERS)
     async def search(until: str) -> list:
         return [OLD]
@@ -53,7 +53,7 @@ def test_an_async_function_and_one_that_raises():
 @pytest.mark.parametrize(
     "answer", [None, 7, "FUTURE", b"FUTURE", {"FUTURE": 1}, [object()], iter([LATER]), [["FUTURE"]]]
 )
-def test_what_is_not_a_list_of_dated_items_is_a_gap(answer):
+def test_a_result_that_is_not_a_list_of_dated_items_is_a_gap(answer):
     search = pitlake.cut_off(AS_OF, **MEMBERS)(lambda until: answer)
     assert search()["data"] == []
     assert len(search()["gaps"]) == 1
@@ -66,7 +66,7 @@ def test_a_function_may_answer_with_datetimes():
     assert len(pitlake.cut_off(AS_OF, **MEMBERS)(lambda until: rows)()["data"]) == 1
 
 
-def test_a_policy_file_serves_a_function_of_a_tool_s_name():
+def test_a_policy_file_applies_to_a_function_with_a_tools_name():
     text = 'server = "own"\nreviewed = true\n[tools.search]\nitems = "[]"\npublished = "at"\nfields = ["title"]\n'
 
     def search() -> list:
@@ -85,12 +85,12 @@ def test_a_policy_file_serves_a_function_of_a_tool_s_name():
         (lambda *until: [], "without names"),
     ],
 )
-def test_a_function_that_could_be_widened_is_refused(function, complaint):
+def test_a_function_whose_cut_off_could_be_overridden_is_refused(function, complaint):
     with pytest.raises(BadInput, match=complaint):
         pitlake.cut_off(AS_OF, **MEMBERS)(function)
 
 
-def test_wrong_use_is_refused():
+def test_a_missing_policy_or_a_future_cut_off_is_refused():
     with pytest.raises(BadInput, match="exactly once"):
         pitlake.cut_off(AS_OF)
     with pytest.raises(BadInput, match="future"):
@@ -147,7 +147,7 @@ async def called_by_pydantic_ai():
 @pytest.mark.parametrize(
     "called", [called_by_langchain, called_by_llama_index, called_by_openai_agents, called_by_pydantic_ai]
 )
-def test_a_framework_s_tool_is_cut_off_and_does_not_show_what_bounds_time(called):
+def test_a_frameworks_tool_is_cut_off_and_hides_the_time_argument(called):
     shown_parameters, answer = anyio.run(called)
     assert list(shown_parameters) == ["query"]
     assert [row["title"] for row in answer["data"]] == ["old"]

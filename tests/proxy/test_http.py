@@ -102,7 +102,7 @@ def test_a_header_is_sent_and_its_value_is_nowhere_else(place):
         assert conversation(at, "oil", "fail") == (read, titles)
 
 
-def test_a_header_that_the_server_refuses_is_one_line_without_it(place, monkeypatch, capsys):
+def test_a_rejected_header_is_reported_in_one_line_without_its_value(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     monkeypatch.setenv("X_AUTH", "Bearer wrong-f00d")
     with served(Keyed()) as upstream:
@@ -113,7 +113,7 @@ def test_a_header_that_the_server_refuses_is_one_line_without_it(place, monkeypa
     assert "f00d" not in output.err
 
 
-def test_it_listens_to_posts_of_its_own_names_with_the_token_alone(place):
+def test_the_proxy_accepts_only_posts_to_its_own_host_with_the_token(place):
     token = "t" * 40
     with (
         served(Keyed()) as upstream,

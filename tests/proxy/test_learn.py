@@ -26,7 +26,7 @@ def text_answer(document):
     return {"content": [{"type": "text", "text": json.dumps(document)}]}
 
 
-def test_a_draft_is_refused_until_it_is_reviewed_and_then_cuts():
+def test_a_draft_is_refused_until_reviewed_and_then_cuts_off():
     answer = text_answer({"total": 2, "results": [
         {"id": 1, "title": "old", "created_at": "2024-02-14T10:00:00Z"},
         {"id": 2, "title": "FUTURE", "created_at": "2024-02-16T10:00:00Z"}]})  # fmt: skip
@@ -47,7 +47,7 @@ def test_a_draft_is_refused_until_it_is_reviewed_and_then_cuts():
 @pytest.mark.parametrize(
     "name", ["position", "rank", "row_number", "index", "result_no", "search_rank", "totalHits", "total"]
 )
-def test_the_place_of_an_item_in_its_list_is_not_drafted(name):
+def test_position_and_total_members_are_left_out_of_a_draft(name):
     answer = text_answer([{"title": "x", "date": "2024-02-14", "item": "pen", name: 24}])
     text = draft([tool("search")], [("search", answer)])
     assert f"# {name} is left out" in text
@@ -94,7 +94,7 @@ def as_text(document):
         (text_answer({"items": [{"date": "2024-02-14"}], "next_cursor": {"id": "x"}}), {"pages": None}),
     ],
 )
-def test_the_forms_that_servers_answer_in_are_drafted_and_let_items_pass(answer, lines):
+def test_common_answer_formats_are_drafted_and_let_items_pass(answer, lines):
     count = {"type": "integer", "maximum": 7}
     text = draft([tool("search", query=TEXT, limit=count, cursor=TEXT)], [("search", answer)])
     members = tomllib.loads(text)["tools"]["search"]
@@ -136,7 +136,7 @@ def test_control_characters_in_names_of_a_server_add_no_line_to_a_draft():
     assert member in policy.tools["search"].fields
 
 
-def test_json_that_a_tool_wrote_twice_is_read():
+def test_doubly_encoded_json_is_read():
     answer = text_answer(json.dumps([{"date": "2024-02-14", "title": "old"}]))
     policy = parse(draft([tool("search")], [("search", answer)]).replace("reviewed = false", "reviewed = true"))
     assert len(cut_answer(answer, policy.tools["search"], instant(AS_OF), name="n").rows) == 1
@@ -150,7 +150,7 @@ def test_only_arguments_that_limit_the_time_are_bound_to_it():
     assert (members["bind"], members["limit"]["argument"]) == ({"end_timestamp": "{epoch}"}, "max_count")
 
 
-def test_a_limit_that_a_server_declares_as_any_number_is_a_limit():
+def test_a_limit_declared_as_any_number_is_recognised():
     answer = text_answer([{"date": "2024-02-14"}] * 2)
     for kind in ({"type": "number"}, {"anyOf": [{"type": "number"}, {"type": "null"}]}):
         text = draft([tool("search", limit=kind)], [("search", answer)])
@@ -166,7 +166,7 @@ def test_a_limit_that_a_server_declares_as_any_number_is_a_limit():
         {"cypher_query": TEXT},
     ],
 )
-def test_a_caller_that_writes_the_query_could_date_the_items_itself(properties):
+def test_a_tool_that_takes_a_query_language_is_commented_out(properties):
     text = draft([tool("run", **properties)], [("run", text_answer([{"date": "2024-02-14"}]))])
     (name,) = properties
     assert f"# Commented out: with a {name} of its own a caller can date the items as it likes" in text
@@ -174,7 +174,7 @@ def test_a_caller_that_writes_the_query_could_date_the_items_itself(properties):
     assert "tools" not in tomllib.loads(text)
 
 
-def test_a_draft_says_which_part_of_a_sample_would_not_pass():
+def test_a_draft_states_how_many_sample_items_would_not_pass_and_why():
     vintages = [
         {"realtime_start": "2024-02-13", "realtime_end": end, "date": "2024-01-01"}
         for end in ("2024-02-15", "9999-12-31")
@@ -195,7 +195,7 @@ def test_a_draft_says_which_part_of_a_sample_would_not_pass():
         (None, "the answer has no text"),
     ],
 )
-def test_an_answer_without_items_is_named(text, shape):
+def test_the_form_of_an_answer_without_items_is_named_in_the_draft(text, shape):
     content = [{"type": "image", "data": ""} if text is None else {"type": "text", "text": text}]
     assert f"# Commented out: {shape}: no item can be found." in draft([tool("a")], [("a", {"content": content})])
 
@@ -240,13 +240,13 @@ def test_a_list_of_one_item_is_a_list():
     assert tomllib.loads(draft([tool("search")], [("search", answer)]))["tools"]["search"]["items"] == "results[]"
 
 
-def test_a_failed_call_is_not_one_that_nobody_made():
+def test_failed_sample_calls_are_listed_apart_from_missing_sample_calls():
     text = draft([tool("a"), tool("b"), tool("c")], [("a", {"isError": True}), ("b", None)])
     assert text.endswith("the sample call failed:\n# a\n# b\n\n# Not drafted, because there was no sample call:\n# c\n")
 
 
 @pytest.mark.parametrize("answer", [None, {"isError": True}, {"content": [{"type": "text", "text": "prose"}]}])
-def test_what_can_not_be_read_is_not_drafted(answer):
+def test_an_unreadable_answer_is_not_drafted(answer):
     text = draft([tool("search", query=TEXT)], [("search", answer)])
     assert "published" not in tomllib.loads(text).get("tools", {}).get("search", {})
 
@@ -271,7 +271,7 @@ def test_the_command_writes_a_draft(tmp_path, monkeypatch, capsys):
     assert "the server has no tool 'no'" in capsys.readouterr().err
 
 
-def test_a_server_that_dies_at_its_start_shows_its_last_words(tmp_path, monkeypatch, capsys):
+def test_the_error_of_a_server_that_dies_at_start_is_shown_without_secrets(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NEWS_API_KEY", "planted-f00dfeed")
     program = "import os\nraise SystemExit('no licence for ' + os.environ['NEWS_API_KEY'])"
@@ -281,7 +281,7 @@ def test_a_server_that_dies_at_its_start_shows_its_last_words(tmp_path, monkeypa
     assert output.count("\n") == 1
 
 
-def test_the_line_of_an_error_is_shown_and_not_the_advice_below_it(tmp_path, monkeypatch, capsys):
+def test_only_the_error_line_of_a_servers_output_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     program = "raise SystemExit('Usage: server\\nError: a licence is required.\\nOptions:\\n  - buy one')"
     assert invoke(["proxy", "--learn", "draft.toml", "--", sys.executable, "-c", program]) == 2
@@ -304,7 +304,7 @@ tools.run("stdio")
 
 
 @pytest.mark.long
-def test_a_server_that_prints_is_read_and_its_failed_call_says_why(tmp_path, monkeypatch, capfd):
+def test_a_server_that_prints_to_stdout_is_read_and_its_error_reported(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     line = ["proxy", "--learn", "draft.toml", "--call", "search", "{}", "--", sys.executable, "-c", NOISY]
     assert invoke(line) == 0

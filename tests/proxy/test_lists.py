@@ -92,7 +92,7 @@ REQUESTS = [
 ]
 
 
-def test_the_number_of_later_items_shows_nowhere(tmp_path, monkeypatch):
+def test_no_answer_depends_on_the_number_of_later_items(tmp_path, monkeypatch):
     monkeypatch.setattr(proxy_server, "ROWS_OF_A_PAGE", 5)
     texts = [anyio.run(conversation, count, tmp_path / f"{count}.jsonl", REQUESTS) for count in (0, 1, 7, 23)]
     assert texts[0].count("honest 11") == 2 * 7  # as text and as structured content
@@ -101,7 +101,7 @@ def test_the_number_of_later_items_shows_nowhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("wrapped", [lambda token: [token], lambda token: {"offset": token}])
-def test_a_list_whose_next_page_can_not_be_asked_for_tells_nothing(tmp_path, wrapped):
+def test_a_list_with_an_unusable_page_token_does_not_depend_on_later_items(tmp_path, wrapped):
     policy = parse(POLICY.partition("[tools.by_number]")[0])
 
     async def answer(later_count):
@@ -131,7 +131,7 @@ def growing(later_count):
     return tools
 
 
-def test_nor_does_the_number_of_items_that_come_while_a_list_is_read(tmp_path):
+def test_no_answer_depends_on_items_added_while_a_list_is_read(tmp_path):
     head, _, tool = POLICY.partition("[tools.by_offset]")
     policy = parse(f"{head.partition('[')[0]}[tools.by_offset]{tool.partition('[tools.newest]')[0]}")
 
@@ -143,13 +143,13 @@ def test_nor_does_the_number_of_items_that_come_while_a_list_is_read(tmp_path):
     assert anyio.run(rows, 1) == anyio.run(rows, 2) == anyio.run(rows, 0)
 
 
-def test_a_list_that_is_not_read_to_its_end_says_so(tmp_path, monkeypatch):
+def test_a_list_not_read_to_its_end_shows_no_items(tmp_path, monkeypatch):
     monkeypatch.setattr(proxy_server, "MOST_PAGES_WITHOUT_ROWS", 2)
     text = anyio.run(conversation, 23, tmp_path / "run.jsonl", [("by_token", {})])
     assert "honest" not in text
 
 
-def test_a_cursor_is_of_one_call_and_none_is_stored(tmp_path):
+def test_a_cursor_of_another_call_or_a_forged_cursor_is_refused(tmp_path):
     async def asked():
         async with proxied(listing(7), parse(POLICY), tmp_path / "run.jsonl") as (client, reader):
             first = await ask(client, reader, "newest", {"limit": 2})
@@ -184,6 +184,6 @@ def _with_page(cursor, page, *more):
     ],
     ids=json.dumps,
 )
-def test_pages_and_a_limit_that_can_not_be_meant_are_refused(change):
+def test_an_inconsistent_paging_policy_is_refused(change):
     with pytest.raises(BadInput):
         from_members({"published": "at", "fields": ["id"]} | change)

@@ -50,7 +50,7 @@ def test_a_block_runs_and_shows_what_the_page_says(block, shown):
         assert text.count('"type": "unverifiable"') == 1
 
 
-def test_the_page_names_every_line_of_a_policy_and_every_ready_one():
+def test_the_page_names_every_policy_setting_and_every_ready_policy():
     assert [name for name in ToolPolicy.__dataclass_fields__ if f"`{name}`" not in PAGE] == []
     for name, file in ready().items():
         assert f"| `{name}` |" in PAGE

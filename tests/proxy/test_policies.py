@@ -48,7 +48,7 @@ def first_members(name, tool, payload):
 
 
 @pytest.mark.parametrize(("name", "tool"), [(name, tool) for name, tools in PASSED.items() for tool in tools])
-def test_a_ready_policy_cuts_what_its_server_was_recorded_to_answer(name, tool):
+def test_a_ready_policy_cuts_off_recorded_answers_of_its_server(name, tool):
     answer = RECORDED[name][tool]
     is_planted = any(mark in json.dumps(answer) for mark in ("FUTURE", "2024-06-10", "987.6", "2024-02-16"))
     assert is_planted or tool == "get_filing_content"
@@ -89,7 +89,7 @@ async def run(name, command, folder):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_ready_policy_fits_the_server_of_the_package_index(name, tmp_path, monkeypatch):
+def test_a_ready_policy_fits_the_published_server_package(name, tmp_path, monkeypatch):
     with upstream() as (address, requests):
         for variable in ("ALPACA_API_KEY", "ALPACA_SECRET_KEY", "BRAVE_API_KEY"):
             monkeypatch.setenv(variable, "no key but long")

@@ -75,7 +75,7 @@ async def passed(server, command, policy, folder):
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_public_server_is_cut_off_or_its_draft_says_what_is_missing(name, tmp_path, monkeypatch):
+def test_a_public_servers_draft_cuts_off_or_says_what_is_missing(name, tmp_path, monkeypatch):
     server = SERVERS[name]
     made(tmp_path)
     command = installed(server, tmp_path)
@@ -102,7 +102,7 @@ def test_a_public_server_is_cut_off_or_its_draft_says_what_is_missing(name, tmp_
 
 
 @pytest.mark.parametrize("name", [name for name, server in SERVERS.items() if server.calls_out])
-def test_a_server_that_can_not_reach_its_source_says_so_in_one_line(name, tmp_path):
+def test_a_server_that_cannot_reach_its_source_is_reported_in_one_line(name, tmp_path):
     server = SERVERS[name]
     command = installed(server, tmp_path)
     variables = server.variables | through(CLOSED) | {"HOME": str(tmp_path)}

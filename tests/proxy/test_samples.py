@@ -104,14 +104,14 @@ def test_samples_with_different_cut_offs_are_answered_concurrently(proxy, folder
     ],
     ids=str,
 )
-def test_nothing_is_answered_without_a_cut_off_up_to_the_proxy_s_own(proxy, headers):
+def test_a_request_without_a_valid_cut_off_header_is_refused(proxy, headers):
     accept = {"Accept": "application/json, text/event-stream"}
     answer = requests.post(proxy, json=LISTING, headers=accept | headers, timeout=30)
     assert answer.status_code == 400
     assert "search" not in answer.text
 
 
-def test_a_header_that_is_sent_twice_is_refused():
+def test_a_cut_off_header_sent_twice_is_refused():
     async def refused():
         sent = []
 
@@ -140,13 +140,13 @@ def test_no_argument_moves_the_cut_off(proxy, arguments):
     ("options", "complaint"),
     [(["--as-of-header", HEADER], "only be used with --http"), (["--http", "--as-of-header", "A b"], "not the name")],
 )
-def test_wrong_options_are_one_line(options, complaint, capsys):
+def test_bad_header_options_are_refused(options, complaint, capsys):
     assert invoke(["proxy", "--as-of", LATEST, "--policy", "alpaca", *options, "x"]) == 2
     assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.long
-def test_an_evaluation_of_inspect_gives_each_sample_its_cut_off(proxy, tmp_path):
+def test_an_inspect_evaluation_gives_each_sample_its_own_cut_off(proxy, tmp_path):
     programs = environment(tmp_path / "inspect", "inspect-ai==0.3.285", "mcp<2")
     cut_offs = [f"{day}=2024-02-{day}T16:00:00-05:00" for day in (11, 14, 18)]
     line = [programs / "python", Path(__file__).with_name("inspect_samples.py"), proxy, HEADER, *cut_offs]

@@ -102,7 +102,7 @@ def envelope_of(answer):
     return answer.structured_content
 
 
-def test_a_model_sees_the_tool_without_what_bounds_time_and_without_other_tools(world, tape_file):
+def test_a_model_sees_only_the_policys_tools_without_their_time_arguments(world, tape_file):
     async def listed():
         async with proxied(world.server, parse(POLICY), tape_file) as (client, _):
             return (await client.list_tools()).tools
@@ -120,14 +120,14 @@ def test_the_cut_off_is_set_for_every_call(world, tape_file):
 
 
 @pytest.mark.parametrize("arguments", [{"end_date": "2026-01-01"}, {"End_Date": "x"}, {"token": "x"}, {"pit": "x"}])
-def test_a_call_can_not_widen_it(world, tape_file, arguments):
+def test_a_call_cannot_override_the_cut_off(world, tape_file, arguments):
     (complaint,) = talk(world, tape_file, {"query": "oil"} | arguments)
     assert "takes no such argument" in complaint
     assert world.calls == []
 
 
 @pytest.mark.parametrize("arguments", [{}, {"query": 7}, {"query": "x", "limit": "many"}, {"query": {"end": "x"}}])
-def test_wrong_arguments_are_explained_without_asking(world, tape_file, arguments):
+def test_wrong_arguments_are_refused_without_calling_the_server(world, tape_file, arguments):
     (complaint,) = talk(world, tape_file, arguments)
     assert complaint
     assert world.calls == []
@@ -147,7 +147,7 @@ def test_other_tools_resources_and_prompts_are_refused(world, tape_file):
     assert answer.content[0].text == "tool: there is no tool 'delete_everything'; choose one of search"
 
 
-def test_a_run_is_given_again_when_the_world_has_changed(world, tape_file):
+def test_a_recorded_run_replays_the_same_answers_after_the_source_changed(world, tape_file):
     calls = [{"query": "oil"}, {"query": "gas"}]
     recorded = talk(world, tape_file, *calls)
     world.results = [{"title": "other", "url": "u2", "published": "2024-02-01"}]
@@ -163,7 +163,7 @@ def test_a_run_is_given_again_when_the_world_has_changed(world, tape_file):
     assert missing["gaps"][0]["reason"] == "the replayed tape does not contain this call"
 
 
-def test_what_was_taken_when_is_on_the_tape(world, tape_file):
+def test_the_tape_records_each_call_with_its_times_and_answer(world, tape_file):
     talk(world, tape_file, {"query": "oil"})
     head, tools, entry = map(json.loads, tape_file.read_text().splitlines())
     assert (head["as_of"], head["server"]) == ("2024-02-15T21:00:00Z", "web")
@@ -174,14 +174,14 @@ def test_what_was_taken_when_is_on_the_tape(world, tape_file):
     assert oct(tape_file.stat().st_mode)[-3:] == "600"
 
 
-def test_a_late_capture_is_dated_late(world, tape_file):
+def test_changed_content_seen_later_is_dated_by_the_later_call(world, tape_file):
     talk(world, tape_file, {"query": "oil"})
     world.results = [{"title": "rewritten", "url": "u1", "published": "2024-02-14T10:00:00Z"}]
     (answer,) = talk(world, tape_file, {"query": "oil prices"})
     assert answer["data"] == []
 
 
-def test_a_failure_is_a_fixed_gap_and_may_be_tried_again(world, tape_file):
+def test_a_failed_call_is_a_gap_and_can_be_retried(world, tape_file):
     world.fails = True
 
     async def tried():
@@ -217,7 +217,7 @@ def test_an_error_does_not_repeat_an_unexpected_answer(world, tape_file, strange
     assert "FUTURE" not in texts
 
 
-def test_a_fault_of_the_proxy_s_own_passes_nothing_on_and_is_an_error(world, tape_file, monkeypatch):
+def test_an_internal_error_of_the_proxy_reveals_nothing(world, tape_file, monkeypatch):
     def broken(*_):
         raise RuntimeError("FUTURE")
 
@@ -225,7 +225,7 @@ def test_a_fault_of_the_proxy_s_own_passes_nothing_on_and_is_an_error(world, tap
     assert talk(world, tape_file, {"query": "oil"}) == [BROKEN]
 
 
-def test_a_server_is_given_no_setting_of_ours(monkeypatch, tmp_path):
+def test_a_server_gets_none_of_pitlakes_environment_variables(monkeypatch, tmp_path):
     monkeypatch.setenv("PITLAKE_AS_OF", "2024-02-15T21:00:00Z")
     monkeypatch.setenv("A_KEY_OF_THE_SERVER", "x")
     monkeypatch.setattr(pitlake.proxy.link, "_logged", lambda parameters, log: parameters)
@@ -234,7 +234,7 @@ def test_a_server_is_given_no_setting_of_ours(monkeypatch, tmp_path):
     assert [name for name in environment if name.startswith("PITLAKE")] == []
 
 
-def test_a_tape_is_of_one_run_and_survives_a_torn_line(world, tape_file):
+def test_a_tape_survives_a_torn_line_and_refuses_another_run_or_damage(world, tape_file):
     talk(world, tape_file, {"query": "oil"})
     whole = tape_file.read_bytes()
     tape_file.write_bytes(whole + b'{"tool": "sea')
@@ -302,7 +302,7 @@ def test_a_large_answer_does_not_hold_up_the_others(world, tape_file):
     assert anyio.run(asked) >= 5
 
 
-def test_an_answer_above_the_limit_is_a_gap_that_names_it(world, tape_file, monkeypatch):
+def test_an_answer_above_the_size_limit_is_a_gap_that_names_the_limit(world, tape_file, monkeypatch):
     monkeypatch.setattr(pitlake.proxy.link, "LONGEST_ANSWER", 10_000)
     world.results = [{"title": "x" * 20_000, "url": "u", "published": "2024-02-14T10:00:00Z"}]
     (answer,) = talk(world, tape_file, {"query": "oil"})
@@ -310,12 +310,12 @@ def test_an_answer_above_the_limit_is_a_gap_that_names_it(world, tape_file, monk
     assert "larger than 16 MiB" in answer["gaps"][0]["reason"]
 
 
-def test_secrets_are_kept_out_of_answers_and_tape(tmp_path):
+def test_long_secrets_are_recognised_in_the_environment(tmp_path):
     environment = {"EXA_API_KEY": "abcdef123456", "HOME": "/root", "MY_TOKEN": "short"}
     assert secrets_of(environment) == {"abcdef123456": "EXA_API_KEY"}
 
 
-def test_a_server_over_http_is_cut_off_alike(world, tape_file):
+def test_a_server_over_http_is_cut_off_too(world, tape_file):
     async def asked(address):
         async with proxied(address, parse(POLICY), tape_file) as (client, reader):
             return envelope_of(await ask(client, reader, "search", {"query": "oil"}))
@@ -378,7 +378,7 @@ def _children():
         (["--learn", "x.toml", "--call", "search", "oil", "--", "true"], "is not a JSON object"),
     ],
 )
-def test_wrong_input_is_one_line(arguments, complaint, tmp_path, monkeypatch, capsys):
+def test_bad_options_are_refused_in_one_line(arguments, complaint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert invoke(["proxy", *arguments]) == 2
     output = capsys.readouterr()

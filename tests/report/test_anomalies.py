@@ -14,7 +14,7 @@ def steady(rows=100, weeks=14):
     return {day: rows for day in days if day.weekday() < 5}
 
 
-def test_a_steady_dataset_has_none():
+def test_a_steady_dataset_has_no_anomalies():
     assert anomalies(steady()) == ()
     assert anomalies({}) == ()
 
@@ -32,18 +32,18 @@ def test_a_missing_day_is_found_but_not_a_holiday():
     assert [anomaly.day for anomaly in anomalies(days)] == [date(2024, 3, 27)]
 
 
-def test_little_past_and_small_numbers_say_nothing():
+def test_a_short_history_or_small_numbers_give_no_anomalies():
     early = MONDAY + timedelta(weeks=3)
     assert anomalies(steady(weeks=5) | {early: 900}) == ()
     assert anomalies(steady(rows=1) | {date(2024, 3, 5): 10}) == ()
     assert anomalies(steady(rows=1) | {date(2024, 3, 5): 11})
 
 
-def test_a_dataset_that_scatters_is_given_room():
+def test_a_dataset_with_high_variance_has_no_anomalies():
     days = {day: 100 if place % 2 else 400 for place, day in enumerate(steady(weeks=20))}
     assert anomalies(days) == ()
 
 
-def test_old_days_are_not_judged():
+def test_old_days_are_never_reported_as_anomalies():
     days = {day - timedelta(weeks=52 * 5): rows for day, rows in steady().items()} | steady()
     assert every(anomaly.day > date(2021, 1, 1) for anomaly in anomalies(days | {date(2019, 3, 5): 900}))

@@ -14,7 +14,7 @@ def drawn(picture):
     return ET.fromstring(str(picture))
 
 
-def test_a_calendar_has_a_cell_a_day_darker_for_more_rows():
+def test_a_calendar_has_a_cell_per_day_that_is_darker_for_more_rows():
     days = {date(2024, 1, day): Day(day) for day in range(1, 11)} | {date(2024, 2, 29): Day(0, 0, {"no_data": 2})}
     [(year, picture)] = calendars(days)
     cells = [cell for cell in drawn(picture).iter("rect") if cell.get("class") != "none"]
@@ -26,7 +26,7 @@ def test_a_calendar_has_a_cell_a_day_darker_for_more_rows():
     ]  # fmt: skip
 
 
-def test_days_of_one_volume_share_one_shade():
+def test_days_of_the_same_volume_share_a_shade():
     assert shade_bounds([7, 7, 7]) == [7]
     assert shade_bounds([]) == []
 
@@ -43,11 +43,11 @@ def test_shares_are_never_rounded_to_nothing_or_all(share, text):
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(5, "5.0 s"), (150, "2.5 minutes"), (86_400, "24.0 hours")])
-def test_lengths_of_time_have_their_largest_unit(seconds, text):
+def test_durations_are_shown_in_a_readable_unit(seconds, text):
     assert span(seconds) == text
 
 
-def test_what_was_never_has_no_age():
+def test_a_missing_instant_is_shown_as_never():
     assert age(None, None) == "never"
 
 

@@ -42,7 +42,7 @@ def name_of(lag):
 
 @given(FILES)
 @settings(max_examples=60, deadline=None)
-def test_the_clocks_are_counted_as_loops_and_quantile_cont_count_them(tmp_path_factory, drawn):
+def test_clock_counts_and_quantiles_equal_those_of_loops_and_quantile_cont(tmp_path_factory, drawn):
     folder = tmp_path_factory.mktemp("clocks")
     files = [
         [(MIDNIGHT + timedelta(microseconds=micros), lag, source) for micros, lag, source in each] for each in drawn
@@ -62,7 +62,7 @@ def test_the_clocks_are_counted_as_loops_and_quantile_cont_count_them(tmp_path_f
 
 
 @pytest.mark.parametrize("rows", [1, 2, 20, 21, 1_000])
-def test_quantiles_lie_between_rows_of_different_hours_as_quantile_cont_says(tmp_path, rows):
+def test_quantiles_between_rows_of_different_hours_equal_quantile_cont(tmp_path, rows):
     """Lags grow faster and faster, so that most hours hold one of them and few are read."""
     file = written(tmp_path, 0, [(MIDNIGHT, timedelta(seconds=number**2 / 7), "told") for number in range(rows)])
     with calculator() as sql:
@@ -76,12 +76,12 @@ def test_quantiles_lie_between_rows_of_different_hours_as_quantile_cont_says(tmp
 @example([datetime(1950, 1, 2, 4, 59, 59, 999999, timezone.utc), datetime(1950, 1, 2, 5, tzinfo=timezone.utc)])
 @example([MIDNIGHT, MIDNIGHT - timedelta(microseconds=1), MIDNIGHT + timedelta(days=1, microseconds=-1)])
 @settings(max_examples=40, deadline=None)
-def test_a_row_counts_on_its_day_of_new_york(tmp_path_factory, moments):
+def test_a_row_counts_on_its_new_york_day(tmp_path_factory, moments):
     file = written(tmp_path_factory.mktemp("days"), 0, [(moment, timedelta(0), "told") for moment in moments])
     with calculator() as sql:
         assert clocks(sql, [file]).days == Counter(map(new_york_day, moments))
 
 
-def test_no_rows_say_nothing():
+def test_without_rows_the_clocks_are_empty():
     with calculator() as sql:
         assert clocks(sql, []) == Clocks()

@@ -54,7 +54,7 @@ def at(day, hour):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4, 9))
 @pytest.mark.parametrize("dataset", [BY_DAY, BY_ENTITY], ids=["by day", "by entity"])
-def test_late_arrivals_are_those_of_the_slow_twin(tmp_path, dataset, seed):
+def test_late_arrivals_equal_those_of_the_slow_oracle(tmp_path, dataset, seed):
     """The twin knows when each record came to its source, what each look covered, and nothing of rows."""
     chance, lake = random.Random(seed), Lake(tmp_path / "lake")
     records = [
@@ -91,7 +91,7 @@ def test_late_arrivals_are_those_of_the_slow_twin(tmp_path, dataset, seed):
         assert (result.median, result.largest) == pytest.approx((median(lags.values()), max(lags.values())))
 
 
-def test_the_report_counts_and_explains_them(tmp_path):
+def test_the_report_counts_and_lists_late_arrivals(tmp_path):
     lake = Lake(tmp_path / "lake")
     records = [(f"n{number}", "AAPL", at(DAYS[0], number)) for number in range(5)]
     look(lake, BY_DAY, records[:1], at(DAYS[1], 0), days=DAYS[:1], run_id="first")
@@ -111,7 +111,7 @@ def test_the_report_counts_and_explains_them(tmp_path):
     assert (earlier.count, [each.evidence for each in earlier.newest]) == (1, ["toy:n1"])
 
 
-def test_no_more_than_the_newest_are_listed(tmp_path):
+def test_only_the_newest_late_arrivals_are_listed(tmp_path):
     lake = Lake(tmp_path / "lake")
     records = [(f"n{number}", "AAPL", at(DAYS[0], 1)) for number in range(late.MOST_LISTED + 3)]
     look(lake, BY_DAY, [], at(DAYS[1], 0), days=DAYS[:1], run_id="first")
@@ -120,7 +120,7 @@ def test_no_more_than_the_newest_are_listed(tmp_path):
     assert (result.count, len(result.newest)) == (len(records), late.MOST_LISTED)
 
 
-def test_within_an_hour_a_look_missed_what_is_dated_up_to_it(tmp_path):
+def test_within_an_hour_a_look_misses_only_records_dated_up_to_it(tmp_path):
     lake, begin = Lake(tmp_path / "lake"), at(DAYS[0], 10)
     records = {minute: (f"n{minute}", "AAPL", begin + timedelta(minutes=minute)) for minute in (1, 9, 20, 21)}
     for after, there in ((5, (1,)), (20, (1,)), (50, (1, 9, 20, 21))):
@@ -129,7 +129,7 @@ def test_within_an_hour_a_look_missed_what_is_dated_up_to_it(tmp_path):
     assert [each.evidence for each in measured(lake, BY_DAY).newest] == ["toy:n20", "toy:n9"]
 
 
-def test_a_look_at_the_very_instant_of_a_row_missed_it(tmp_path):
+def test_a_look_at_the_exact_instant_of_a_row_counts_as_missing_that_row(tmp_path):
     lake, begin = Lake(tmp_path / "lake"), at(DAYS[0], 10)
     look(lake, BY_DAY, [], begin, days=DAYS[:1], run_id="first")
     look(lake, BY_DAY, [("n0", "AAPL", begin)], begin + timedelta(minutes=5), days=DAYS[:1], run_id="second")

@@ -75,14 +75,14 @@ def sql(lake):
     return lambda query: connection.sql(query).fetchall()
 
 
-def test_counts_are_those_of_sql(told, sql):
+def test_reported_counts_equal_those_of_sql(told, sql):
     assert [(told["rows"], told["keys"])] == sql("SELECT count(*), count(DISTINCT id) FROM notes") == [(44, 41)]
     twice = "SELECT id FROM notes GROUP BY id HAVING count(*) > 1"
     assert [(told["revised_keys"], told["revisions"])] == sql(f"SELECT count(*), 3 FROM ({twice})") == [(3, 3)]
     assert sorted(told["gaps"].items()) == sql("SELECT gap_type, count(*) FROM gaps GROUP BY 1 ORDER BY 1")
 
 
-def test_days_are_those_of_sql(told, sql):
+def test_reported_days_equal_those_of_sql(told, sql):
     rows = sql(f"SELECT {NEW_YORK_DAY}::VARCHAR, count(*) FROM notes GROUP BY 1 ORDER BY 1")
     assert [(day, what["rows"]) for day, what in told["days"].items() if what["rows"]] == rows
     later = sql(f"SELECT {NEW_YORK_DAY}::VARCHAR, count(*) FROM notes a WHERE EXISTS (FROM notes b "
@@ -92,7 +92,7 @@ def test_days_are_those_of_sql(told, sql):
     assert [(day, sum(what["gaps"].values())) for day, what in told["days"].items() if what["gaps"]] == dated
 
 
-def test_clocks_are_those_of_sql(told, report, sql):
+def test_reported_clocks_equal_those_of_sql(told, report, sql):
     assert list(told["sources"].items()) == sql("SELECT available_at_source, count(*) FROM notes GROUP BY 1")
     lag = "SELECT epoch(observed_at - available_at) AS lag FROM notes"
     assert told["lags"]["under a minute"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag < 60")[0][0] == 3
@@ -103,7 +103,7 @@ def test_clocks_are_those_of_sql(told, report, sql):
     assert told["newest"] == clock.iso(sql("SELECT max(available_at) FROM notes")[0][0])
 
 
-def test_what_changed_is_the_difference_of_two_versions(told, report, lake):
+def test_reported_changes_are_the_difference_between_two_versions(told, report, lake):
     assert (report[0].base.version, report[0].version.version) == (1, 2)
     rows = [len(stored(lake, version=version)) for version in (1, 2)]
     assert (
@@ -120,7 +120,7 @@ def test_an_earlier_version_is_reported_as_it_was(lake):
     assert (earlier.measures[0].counts.rows, earlier.base.version) == (41, 0)
 
 
-def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
+def test_a_report_of_an_earlier_version_shows_nothing_of_later_versions(tmp_path):
     toy, lake = ToyGraph(), Lake(tmp_path / "lake")
 
     def run(name, extractor=EXTRACTOR):
@@ -150,7 +150,7 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
     assert "second" not in (tmp_path / "site" / "notes.html").read_text()
 
 
-def test_a_base_that_a_vacuum_took_is_passed_over_unless_it_is_named(tmp_path):
+def test_a_vacuumed_base_version_is_skipped_by_default_and_refused_if_requested(tmp_path):
     toy, lake = ToyGraph(), Lake(tmp_path / "lake")
     for number in range(3):
         toy.write(f"n{number}", f"2024-03-0{number + 1}T12:00:00-05:00", "yes")
@@ -166,7 +166,7 @@ def test_a_base_that_a_vacuum_took_is_passed_over_unless_it_is_named(tmp_path):
         site.read(lake, since=3, contracts={"notes": LINKED})
 
 
-def test_a_base_that_a_vacuum_took_gives_way_to_an_older_one_that_is_kept(tmp_path):
+def test_an_older_base_version_that_survived_the_vacuum_is_used_instead(tmp_path):
     toy, lake = ToyGraph(), Lake(tmp_path / "lake")
     for number in range(3):
         toy.write(f"n{number}", f"2024-03-0{number + 1}T12:00:00-05:00", "yes")
@@ -176,7 +176,7 @@ def test_a_base_that_a_vacuum_took_gives_way_to_an_older_one_that_is_kept(tmp_pa
     assert site.read(lake, contracts={"notes": LINKED}).base.version == 2
 
 
-def test_a_base_after_the_version_is_refused(lake):
+def test_a_base_newer_than_the_version_is_refused(lake):
     with pytest.raises(BadInput, match="newer"):
         site.read(lake, version=1, since=2, contracts={"notes": LINKED})
 
@@ -197,7 +197,7 @@ class Page(HTMLParser):
         self.words += data
 
 
-def test_pages_hold_together_without_a_network(report):
+def test_pages_link_only_to_local_files_and_evidence(report):
     for path in report[1].glob("*.html"):
         for target in Page(path.read_text()).refers:
             outside = target.startswith("https://example.org/")
@@ -215,7 +215,7 @@ def test_a_failing_check_shows_its_rows_and_links_to_their_evidence(report, told
     assert "expectation warnings" in Page((report[1] / site.INDEX).read_text()).words
 
 
-def test_freshness_is_of_the_newest_record_not_of_a_revision_that_a_poll_found(lake):
+def test_freshness_is_measured_by_the_newest_record_and_not_by_a_revision(lake):
     newest = datetime(2024, 3, 12, 2, 30, tzinfo=timezone.utc)
     limit = newest + LINKED.freshness
     result = [site.read(lake, contracts={"notes": LINKED}, at=limit + late).measures[0].freshness
@@ -230,7 +230,7 @@ def test_columns_show_their_null_rate_and_the_gaps_have_a_page(report, told):
     assert "undated" in words
 
 
-def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
+def test_a_refused_run_is_shown_with_locators_but_no_content(tmp_path):
     toy, lake = ToyGraph(), Lake(tmp_path / "lake")
     for number in range(LEAST_REFUSED + 1):
         toy.write(f"bad{number}", "2024-03-05T12:00:00-05:00", "canary")
@@ -244,7 +244,7 @@ def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
     assert "canary" not in text
 
 
-def test_incidents_are_shown_newest_first_and_kept_once(tmp_path):
+def test_incidents_are_shown_newest_first_and_stored_once(tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.start()
     reasons = ("prices: GraphUnavailable", "news: <b>")
@@ -263,7 +263,7 @@ def test_incidents_are_shown_newest_first_and_kept_once(tmp_path):
     assert "news: <b>" in words
 
 
-def test_an_incident_is_read_as_it_was_kept():
+def test_an_incident_round_trips_through_json_and_damaged_json_is_refused():
     remaining = Incident(happened_at=OBSERVED, run_id="r", job="work", kind="failed", reasons=("a", "b"))
     assert Incident.from_json(remaining.to_json()) == remaining
     with pytest.raises(LakeError, match="damaged"):
@@ -296,7 +296,7 @@ def test_an_empty_lake_has_a_report_that_names_what_is_missing(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_judgement_is_read_as_it_was_kept():
+def test_a_check_report_round_trips_through_json_and_damaged_json_is_refused():
     remaining = CheckReport(
         dataset="notes", run_id="r", checked_at=datetime(2024, 1, 1, tzinfo=timezone.utc), version=None
     )

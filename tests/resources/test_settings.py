@@ -9,19 +9,19 @@ from resources.lake import LakeResource
 from resources.settings import LAG_VARIABLE, ExtractionSettings
 
 
-def test_without_a_setting_the_lag_is_a_day(monkeypatch):
+def test_the_default_publication_lag_is_a_day(monkeypatch):
     monkeypatch.delenv(LAG_VARIABLE, raising=False)
     assert ExtractionSettings().publication_lag() == timedelta(hours=24)
 
 
-def test_the_run_s_own_setting_comes_before_the_environment_s(monkeypatch):
+def test_the_setting_of_a_run_overrides_the_environment(monkeypatch):
     monkeypatch.setenv(LAG_VARIABLE, "450")
     assert ExtractionSettings().publication_lag() == timedelta(minutes=450)
     assert ExtractionSettings(publication_lag_minutes=180).publication_lag() == timedelta(hours=3)
 
 
 @pytest.mark.parametrize("text", ["-1", "0", "30", "179", "1441", "half a day", "300.5", "٣٠٠"])
-def test_a_lag_that_is_none_is_refused_by_name(monkeypatch, text):
+def test_an_invalid_lag_is_refused_and_the_error_names_its_variable(monkeypatch, text):
     monkeypatch.setenv(LAG_VARIABLE, text)
     with pytest.raises(BadInput, match=LAG_VARIABLE):
         ExtractionSettings().publication_lag()

@@ -38,7 +38,7 @@ def lake(tmp_path_factory):
     return lake
 
 
-def test_a_question_is_asked_as_of_both_instants(lake, capsys):
+def test_the_demo_shows_a_question_as_of_both_instants(lake, capsys):
     demo.show(lake, COUNT)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[3] for line in lines[2:4]] == ["0", "1"]
@@ -56,7 +56,7 @@ def test_the_two_answers_of_a_question_differ(question):
     assert question.answer_before != question.answer_after
 
 
-def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path, monkeypatch):
+def test_the_dagster_home_of_the_demo_has_its_settings_and_no_telemetry(tmp_path, monkeypatch):
     monkeypatch.setenv("DAGSTER_HOME", "set by the demo")
     _, instance = demo.wiring(GraphServer("bolt://127.0.0.1:1", "neo4j"), tmp_path)
     with instance:
@@ -65,7 +65,7 @@ def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path, monkey
     assert (tmp_path / "dagster/dagster.yaml").read_bytes() == demo.SETTINGS.read_bytes()
 
 
-def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
+def test_a_step_prints_its_progress_and_duration(capsys):
     with step("working", of=2) as tick:
         tick(1, "first")
     output = capsys.readouterr().err.splitlines()
@@ -73,7 +73,7 @@ def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
     assert output[2].startswith("working: ")
 
 
-def test_it_ends_with_the_address_that_make_web_opens(tmp_path, capsys):
+def test_the_demo_ends_with_the_address_that_make_web_opens(tmp_path, capsys):
     demo.show_next_steps(tmp_path, "D-1")
     (reply,) = re.findall(r"make web  # opens (\S+)", capsys.readouterr().out.replace("\n", ""))
     (line,) = re.findall(r"pitlake web --lake \S+ (--as-of .*) --browse", Path("Makefile").read_text())

@@ -22,22 +22,22 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("ticker", "ends"), ENDS)
-def test_quarters_end_when_they_really_did(ticker, ends):
+def test_fiscal_quarters_end_on_their_real_days(ticker, ends):
     assert set(ends) <= {quarter.end for quarter in quarters(by_ticker(ticker))}
 
 
-def test_quarters_follow_one_another_without_a_day_between():
+def test_fiscal_quarters_are_contiguous():
     for company in companies():
         result = quarters(company)
         assert every((after.start - before.end).days == 1 for before, after in pairwise(result))
 
 
-def test_published_revenue_is_kept():
+def test_published_revenue_is_unchanged():
     company = by_ticker("QBRY")
     assert figures(company, position_of(company, date(2024, 4, 28))).revenue == 26_044_000_000
 
 
-def test_a_year_s_net_income_is_restated_by_the_next_year_s_filing():
+def test_annual_net_income_is_restated_by_the_filing_of_the_next_year():
     company = by_ticker("QAVN")
     period = (date(2023, 1, 29), date(2024, 2, 3))
 

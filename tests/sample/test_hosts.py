@@ -70,14 +70,14 @@ def test_a_bundled_record_names_an_invented_company_unless_it_is_real(path):
     assert not found if path not in TRUE_FILES else found <= APPLE, "rename it, or mark a real answer in answers.json"
 
 
-def test_a_real_company_among_invented_ones_is_noticed(tmp_path):
+def test_a_real_company_among_invented_companies_is_detected(tmp_path):
     (tmp_path / "a.json").write_text('{"results": [{"ticker": "QACB"}, {"ticker": "IBM", "cash_amount": 1.0}]}')
     (tmp_path / "a.idx").write_text(f"{'8-K':<12}{'A Company':<62}{1800:<12}2024-02-01  edgar/data/1800/1.txt\n")
     assert strangers(named_by(tmp_path / "a.json")) == {"IBM"}
     assert strangers(named_by(tmp_path / "a.idx")) == {"1800"}
 
 
-def test_captures_of_invented_answers_are_cited_at_hosts_of_example(tmp_path):
+def test_captures_of_invented_answers_cite_example_hosts(tmp_path):
     lake = Lake(tmp_path / "lake")
     outside.unpack(lake)
     asked = {(capture.url, f"{capture.location} {capture.payload}") for capture in CaptureStore.of(lake.root).every()}
@@ -97,7 +97,7 @@ def test_an_invented_record_names_no_real_host():
     assert len(addresses & REAL) == len(REAL)
 
 
-def test_an_address_of_a_real_host_is_noticed():
+def test_an_address_of_a_real_host_is_detected():
     assert of_real_hosts('{"url": "https://www.benzinga.com/news/1", "a": "http://www.aa.example/20240930"}') == {
         "https://www.benzinga.com/news/1"
     }

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.timeout(1200)]
 MOVED, ARRIVED = {change.name for change in evolved().changes}, evolved().arrivals
 
 
-def test_everything_is_written(story, admin, nodes, edges):
+def test_every_node_is_written_and_the_counts_are_reported(story, admin, nodes, edges):
     assert story.written == {"nodes": sum(map(len, nodes.values())), "edges": sum(map(len, edges.values()))}
     for label, result in nodes.items():
         count = len(result) + len(ARRIVED.nodes.get(label, ()))
@@ -30,7 +30,7 @@ def test_every_relation_is_written(admin, edges):
     assert {entry["kind"]: entry["n"] for entry in counted} == expected
 
 
-def test_progress_is_told_to_the_end(story):
+def test_progress_is_reported_to_the_end(story):
     done, total, name = story.last_part
     assert (done, name) == (total, "oddities")
 
@@ -65,12 +65,12 @@ def test_a_scale_below_one_is_refused(admin):
         load_world(admin, 0)
 
 
-def test_a_server_that_is_not_ours_is_refused():
+def test_a_server_not_started_by_pitlake_is_refused():
     with pytest.raises(BadInput, match="not a server that pitlake started"):
         GraphAdmin(GraphServer("bolt://127.0.0.1:1"))
 
 
-def test_moving_on_changes_what_it_says_and_again_nothing(admin):
+def test_evolving_the_world_applies_its_changes_and_repeating_adds_nothing(admin):
     before = admin.write("MATCH (n) RETURN count(n) AS n")
     for change in evolved().changes:
         result = admin.write(f"MATCH (n:{change.label} {{id: $id}}) RETURN properties(n) AS p", {"id": change.name})

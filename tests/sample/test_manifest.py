@@ -41,13 +41,13 @@ def valued(expectation):
         yield from revision.values.items()
 
 
-def test_every_quirk_is_expected_or_said_not_to_be_planted():
+def test_every_quirk_is_expected_or_listed_as_not_planted():
     planted = {expectation.quirk for expectation in STATED} - {0}
     assert planted | set(manifest.NOT_PLANTED) == set(manifest.QUIRKS)
     assert planted.isdisjoint(manifest.NOT_PLANTED)
 
 
-def test_names_are_unique():
+def test_expectation_names_are_unique():
     assert [name for name, times in Counter(each.name for each in STATED).items() if times > 1] == []
 
 
@@ -60,13 +60,13 @@ def test_an_expectation_fits_its_contract(expectation):
 
 
 @pytest.mark.parametrize("expectation", [each for each in STATED if each.kind == GAP], ids=lambda each: each.name)
-def test_a_gap_is_one_of_its_contract_s(expectation):
+def test_an_expected_gap_is_in_its_contract(expectation):
     rules = datasets.get(expectation.dataset).gap_rules
     assert (expectation.gap_type, expectation.reason) in {(rule.type, rule.reason) for rule in rules}
 
 
 @pytest.mark.parametrize("expectation", STATED, ids=lambda each: each.name)
-def test_an_expectation_says_what_its_kind_needs(expectation):
+def test_an_expectation_has_the_fields_its_kind_needs(expectation):
     message = bool(expectation.key), bool(expectation.locator), len(expectation.revisions) > 1
     assert {ROW: message[0], GAP: message[1], ABSENT: message[0] or message[1], REVISIONS: message[0] and message[2]}[
         expectation.kind
@@ -89,29 +89,29 @@ def source_of(locator):
     [each for each in manifest.EXPECTATIONS if each.locator and each.kind != ABSENT],
     ids=lambda each: each.name,
 )
-def test_a_locator_names_what_the_world_holds(expectation, nodes, edges):
+def test_a_locator_names_a_node_or_edge_of_the_world(expectation, nodes, edges):
     (label, node_id), relation, (other, other_id) = source_of(expectation.locator)
     assert node_id in nodes[label]
     if relation:
         assert any(edge[:2] == (node_id, other_id) for edge in edges[label, relation, other])
 
 
-def test_the_oddities_are_the_same_however_often_they_are_planted():
+def test_planting_the_oddities_again_gives_the_same_expectations():
     assert plant_all(Graph()) == manifest.EXPECTATIONS
 
 
-def test_each_planted_kind_of_outcome_is_there():
+def test_every_kind_of_outcome_is_planted():
     assert {each.kind for each in manifest.EXPECTATIONS} == {ROW, GAP, ABSENT, REVISIONS}
     assert len(manifest.EXPECTATIONS) >= 150
 
 
 @pytest.mark.parametrize("demo", [manifest.DEMO_QUESTION, manifest.DEMO_RESTATEMENT], ids=lambda demo: demo.title)
-def test_the_demo_asks_before_and_after(demo):
+def test_a_demo_question_has_different_answers_before_and_after(demo):
     assert parse_instant(demo.before) < parse_instant(demo.after)
     assert demo.answer_before != demo.answer_after
 
 
-def test_what_evolves_is_in_the_world(nodes):
+def test_evolution_changes_existing_nodes_and_adds_only_new_reports(nodes):
     for change in evolved().changes:
         before = nodes[change.label][change.name]
         assert before | change.properties != before

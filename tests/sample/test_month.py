@@ -47,7 +47,7 @@ def desk(home):
             yield client
 
 
-def test_one_trade_wins_one_is_stopped_one_is_halted_and_one_waits(home):
+def test_of_four_trades_a_win_and_a_stop_are_closed_and_two_stay_open(home):
     clock = Simulated(month.RUN, month.ENDS)
     with closing(Memory(home / "forge", clock=clock)) as memory:
         remembered = memory.hydrate(memory.read_instant(clock.now()))
@@ -63,7 +63,7 @@ def test_one_trade_wins_one_is_stopped_one_is_halted_and_one_waits(home):
     )
 
 
-def test_the_desk_stands_at_the_last_day_with_capital_alert_and_what_waits(desk):
+def test_the_desk_shows_the_last_day_with_its_capital_alert_and_pending_decisions(desk):
     page = desk.get("/desk").text
     assert "of 1,000,000 paid in" in page
     assert re.search(r'class="clock">(.*?)<', page)[1] == "Friday 21 May 2010, 17:00 New York"
@@ -74,13 +74,13 @@ def test_the_desk_stands_at_the_last_day_with_capital_alert_and_what_waits(desk)
     assert len(set(re.findall(r"/desk/d/([\w-]+)", page))) == 3
 
 
-def test_no_page_has_a_dead_button_and_each_says_once_that_it_is_read_only(desk):
+def test_pages_have_no_dead_buttons_and_state_once_that_they_are_read_only(desk):
     pages = {path: desk.get(f"/desk{path}").text for path in PAGES}
     assert {path: page.count("read-only") for path, page in pages.items()} == dict.fromkeys(PAGES, 1)
     assert every('<form method="post"' not in page and "Go to today" not in page for page in pages.values())
 
 
-def test_the_command_line_stands_at_the_same_day(desk, capsys):
+def test_the_command_line_shows_the_same_day_and_is_read_only(desk, capsys):
     assert invoke(("forge", "desk")) == 0
     output = capsys.readouterr().out
     assert output.startswith("as of 2010-05-21T21:00:00")

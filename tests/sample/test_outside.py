@@ -44,7 +44,7 @@ def lake(tmp_path_factory):
 
 
 @pytest.mark.parametrize("question", outside.QUESTIONS, ids=lambda question: question.concept)
-def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, capsys):
+def test_a_question_has_different_answers_as_of_its_two_instants(lake, question, capsys):
     demo.show(lake, question)
     output = capsys.readouterr().out
     assert question.answer_before != question.answer_after
@@ -52,14 +52,14 @@ def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, cap
 
 
 @pytest.mark.parametrize("dataset", ["av_earnings", "yahoo_earnings"])
-def test_polls_of_splits_prove_that_figures_per_share_counted_when_they_were_reported(lake, dataset):
+def test_polls_of_splits_let_figures_per_share_count_from_their_report(lake, dataset):
     question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'QACB' ORDER BY available_at DESC"
     with connect("2024-05-29T17:00:00-04:00", lake=lake, datasets=[dataset], isolation="in_process") as session:
         assert session.sql(question).rows()[0] == (1.53,)
 
 
 @pytest.mark.parametrize("words", TYPED)
-def test_a_data_agent_s_command_for_apple_finds_real_figures_and_no_later_ones(lake, capfdbinary, words):
+def test_a_fetch_command_finds_real_figures_and_none_after_the_cut_off(lake, capfdbinary, words):
     line = ["fetch", "--source", *words.split(), "--pit", PIT, "--lake", lake.location]
     assert cli.invoke(line) == 0
     payload = json.loads(capfdbinary.readouterr().out)
@@ -70,7 +70,7 @@ def test_a_data_agent_s_command_for_apple_finds_real_figures_and_no_later_ones(l
         assert (newest["reportedEPS"], newest["evidence"].split("/")[2]) == (2.18, HOSTS[words.split()[0]])
 
 
-def test_the_assets_configs_ask_for_the_same(lake):
+def test_the_run_config_requests_the_same_scopes(lake):
     configs = outside.run_config()
     for name, scope in outside.SCOPES.items():
         assert FeedConfig(**configs[name]["config"]).scope() == scope
@@ -78,7 +78,7 @@ def test_the_assets_configs_ask_for_the_same(lake):
     assert set(configs) == {*outside.SCOPES, *all_drops()}
 
 
-def test_the_desk_s_files_become_rows_of_every_dataset_of_drops(tmp_path):
+def test_the_bundled_drop_files_become_rows_of_every_drop_dataset(tmp_path):
     lake = Lake(tmp_path / "lake")
     store = CaptureStore.of(lake.root)
     for name, dropped in all_drops().items():
@@ -88,13 +88,13 @@ def test_the_desk_s_files_become_rows_of_every_dataset_of_drops(tmp_path):
     assert len(lake.snapshot().files("market_quotes")) >= 1
 
 
-def test_the_demo_runs_datasets_there_are():
+def test_the_demo_runs_every_dataset_that_has_an_asset():
     assert len(set(demo.chosen())) == len(demo.chosen())
     assets = {spec.key.to_user_string() for spec in build_definitions().resolve_all_asset_specs()}
     assert {*demo.chosen(), *BUNDLES} == assets & set(all_datasets())
 
 
-def test_a_question_without_a_bundled_answer_has_none():
+def test_a_request_without_a_bundled_answer_is_not_captured():
     assert find("alfred", "GET", "series/observations", {"series_id": "nowhere"}) is None
     assert {"alfred", "sec_edgar"} <= set(providers())
     with pytest.raises(NotCaptured):

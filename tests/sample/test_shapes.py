@@ -25,7 +25,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("value", "spelling"), SPELLINGS)
-def test_values_are_display_text(value, spelling):
+def test_values_are_displayed_as_text(value, spelling):
     assert display(value) == spelling
 
 
@@ -51,14 +51,14 @@ def test_absent_properties_are_left_out_and_merged_ones_are_null():
     assert (graph.nodes["A"]["1"], graph.nodes["B"]["1"]) == ({"id": "1"}, {"id": "1", "x": "null"})
 
 
-def test_a_node_is_made_once():
+def test_making_a_node_twice_is_an_error():
     graph = Graph()
     graph.node("A", "1")
     with pytest.raises(ValueError, match="twice"):
         graph.node("A", "1")
 
 
-def test_shared_nodes_are_made_by_the_first_part_alone():
+def test_shared_nodes_are_made_only_by_the_first_part():
     existing = set()
     first, second = Graph(existing), Graph(existing)
     for graph in (first, second):

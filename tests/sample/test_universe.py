@@ -91,12 +91,12 @@ def test_the_bundled_indexes_list_every_annual_report_of_the_world():
 
 
 @pytest.mark.parametrize("day", SCREENS, ids=str)
-def test_whoever_traded_on_an_old_day_is_in_the_universe_of_that_day(universe, day):
+def test_every_company_that_traded_on_a_day_is_in_the_universe_of_that_day(universe, day):
     result = living(universe(close_of(day)))
     assert traded(day).keys() - result.keys() == set()
 
 
-def test_no_screen_through_the_universe_has_survivors_bias(universe):
+def test_a_screen_of_the_universe_has_no_survivorship_bias(universe):
     survivors = [company for company in companies() if company not in _dead()]
     biased = 0
     for day in SCREENS:
@@ -130,18 +130,18 @@ LIVES = [
 
 
 @pytest.mark.parametrize(("ticker", "moment", "status", "effective"), LIVES)
-def test_a_company_lives_and_dies_when_its_filings_say_so(universe, ticker, moment, status, effective):
+def test_a_company_changes_status_when_its_filings_say_so(universe, ticker, moment, status, effective):
     row = universe(datetime.fromisoformat(moment).replace(tzinfo=NEW_YORK))[by_ticker(ticker).cik]
     assert (row["status"], row["delisting_effective_on"]) == (status, effective)
 
 
-def test_the_dead_say_how_they_died(universe):
+def test_a_delisted_company_states_the_rule_of_its_delisting(universe):
     last = universe(close_of(date(2025, 6, 30)))
     reply = {ticker: last[by_ticker(ticker).cik]["rule_provision"] for ticker in (ACQUIRED, STRUCK)}
     assert reply == {ACQUIRED: "17 CFR 240.12d2-2(a)(3)", STRUCK: "17 CFR 240.12d2-2(b)"}
 
 
-def test_a_lake_that_ends_at_an_instant_gives_the_same_universe_there(universe, tmp_path):
+def test_a_lake_cut_off_at_an_instant_gives_the_same_universe_as_of_that_instant(universe, tmp_path):
     end = date(2024, 6, 30)
     moment = datetime.combine(end, time(23, 59), NEW_YORK)
     cut = lake_of(tmp_path / "lake", Scope(date_from=WHOLE.date_from, date_to=end, options=WHOLE.options))

@@ -40,7 +40,7 @@ def outcomes(tmp_path_factory):
     return Outcomes(lake.snapshot(), OBSERVED)
 
 
-def test_what_is_as_stated_has_no_fault(outcomes):
+def test_an_expectation_that_is_met_has_no_fault(outcomes):
     right = [
         row(locator=EVIDENCE),
         gap(),
@@ -67,5 +67,5 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("expectation", "fault"), [*WRONG.values()], ids=[*WRONG])
-def test_a_difference_is_a_fault(outcomes, expectation, fault):
+def test_an_expectation_that_is_not_met_is_a_fault(outcomes, expectation, fault):
     assert fault in outcomes.faults(expectation)[0]

@@ -48,7 +48,7 @@ def answers(session):
 
 
 @ISOLATIONS
-def test_a_session_that_moved_is_as_one_that_was_opened_there(filled, ask_of, isolation):
+def test_an_advanced_session_equals_a_session_opened_at_the_later_instant(filled, ask_of, isolation):
     moving = ask_of(filled, INSTANTS[0], isolation=isolation)
     for instant in INSTANTS:
         moving.advance(instant)
@@ -58,7 +58,7 @@ def test_a_session_that_moved_is_as_one_that_was_opened_there(filled, ask_of, is
         assert moving.company("QBG").notes == fresh.company("QBG").notes
 
 
-def test_its_process_goes_on_and_is_followed_by_another_where_it_has_no_room(filled, ask_of, monkeypatch):
+def test_advancing_reuses_the_process_until_its_spare_files_run_out(filled, ask_of, monkeypatch):
     monkeypatch.setattr(process, "SPARE_FILES", 5)
     session = ask_of(filled, START)
     processes = []
@@ -81,7 +81,7 @@ def test_a_file_too_large_to_copy_goes_to_another_process(lake, ask, monkeypatch
     assert session.sql("SELECT track FROM charts ORDER BY track").rows() == [("a",), ("b",)]
 
 
-def test_the_process_has_no_row_that_is_not_public_yet_and_can_open_nothing_new(filled, ask_of):
+def test_an_advanced_process_has_no_future_rows_and_opens_no_new_files(filled, ask_of):
     session = ask_of(filled, START)
     session.advance(START + DAY)
     first, pid = paths_of_files(session), session._backend.pid
@@ -109,7 +109,7 @@ def test_a_session_moves_only_forward_to_an_instant_that_has_passed(filled, ask_
 
 
 @ISOLATIONS
-def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
+def test_a_session_in_open_mode_cannot_advance(filled, ask_of, isolation):
     with pytest.raises(BadInput, match="open mode"):
         ask_of(filled, None, open_mode=True, isolation=isolation).advance(T)
 
@@ -130,7 +130,7 @@ def test_open_mode_has_no_instant_to_move_from(filled, ask_of, isolation):
         lambda session: session.sql("CREATE SCHEMA s; USE s"),
     ],
 )
-def test_nothing_that_was_made_in_it_is_there_any_more(filled, ask_of, isolation, outcome):
+def test_advancing_discards_everything_created_in_the_session(filled, ask_of, isolation, outcome):
     session = ask_of(filled, START, isolation=isolation)
     outcome(session)
     session.advance(T)
@@ -139,7 +139,7 @@ def test_nothing_that_was_made_in_it_is_there_any_more(filled, ask_of, isolation
     assert session.sql("SELECT count(*) FROM duckdb_tables()").rows() == [(0,)]
 
 
-def test_limits_and_what_is_called_with_each_answer_stay(filled, ask_of):
+def test_limits_and_callbacks_survive_advancing(filled, ask_of):
     seen, request = [], []
     session = ask_of(filled, START, limits=Limits(rows=1, seconds=30))
     session.on_result, session.on_advance = (lambda result: request.append(result.receipt.question.as_of)), seen.append
@@ -150,7 +150,7 @@ def test_limits_and_what_is_called_with_each_answer_stay(filled, ask_of):
     assert (seen, request) == ([T], ["2024-02-15T21:00:00Z"])
 
 
-def test_who_is_told_of_a_later_instant_may_refuse_it(filled, ask_of):
+def test_the_on_advance_callback_may_refuse_the_later_instant(filled, ask_of):
     def refuse(instant):
         raise BadInput("as_of", "is held out", "ask earlier")
 
@@ -162,7 +162,7 @@ def test_who_is_told_of_a_later_instant_may_refuse_it(filled, ask_of):
 
 
 @pytest.mark.parametrize("noticed", [True, False])
-def test_a_session_whose_process_was_killed_comes_back(filled, ask_of, noticed):
+def test_advancing_revives_a_session_whose_process_was_killed(filled, ask_of, noticed):
     session = ask_of(filled, START)
     session.advance(START + DAY)
     os.kill(session._backend.pid, signal.SIGKILL)
@@ -173,7 +173,7 @@ def test_a_session_whose_process_was_killed_comes_back(filled, ask_of, noticed):
     assert answers(session) == answers(ask_of(filled, T))
 
 
-def test_what_is_not_proven_loses_the_session_until_it_can_be(filled, ask_of, monkeypatch):
+def test_a_refused_advance_loses_the_session_until_an_advance_succeeds(filled, ask_of, monkeypatch):
     session = ask_of(filled, START)
     session.advance(START + DAY)
     handed = psutil.Process(session._backend.pid)
@@ -209,7 +209,7 @@ def test_a_closed_session_stays_closed_and_leaves_nothing(filled, ask_of, isolat
     assert leftovers()[1] <= before[1]
 
 
-def test_a_session_that_is_closed_while_it_moves_is_closed(filled, ask_of, monkeypatch, leftovers):
+def test_a_session_closed_while_advancing_stays_closed(filled, ask_of, monkeypatch, leftovers):
     session = ask_of(filled, START)
     before, deliver = leftovers()[0], process.Binding.deliver
 
@@ -232,17 +232,17 @@ def test_a_session_that_is_closed_while_it_moves_is_closed(filled, ask_of, monke
         (["2024-02-15T21:00:00Z"], {"open_mode": True}, "open_mode"),
     ],
 )
-def test_a_walk_is_refused_before_anything_is_opened(instants, options, problem):
+def test_a_walk_with_invalid_arguments_is_refused_before_opening_anything(instants, options, problem):
     with pytest.raises(BadInput, match=problem):
         pitlake.walk(instants, lake="/nowhere", **options)
 
 
-def test_a_walk_of_no_day_opens_nothing():
+def test_a_walk_over_no_instants_opens_nothing():
     assert list(pitlake.walk([], lake="/nowhere")) == []
 
 
 @pytest.mark.parametrize("few", [0, 2, 9, 1000])
-def test_a_month_that_is_kept_gives_the_very_files_that_are_made_anew(filled, ask_of, tmp_path, few):
+def test_files_cut_from_a_cached_month_equal_freshly_made_files(filled, ask_of, tmp_path, few):
     filled.add("charts", [row(f"late {number}", START + number * DAY / 5, number) for number in range(0, 90, 7)])
     moving = ask_of(filled, START, cut_cache=CutCache(tmp_path / "kept", few=few))
     for hours in (5, 30, 31, 78, 200, 400, 900):

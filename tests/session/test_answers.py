@@ -18,7 +18,7 @@ def test_numbers_that_json_lacks_can_be_bound(ask, isolation):
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
-def test_enums_come_as_texts_wherever_they_stand(ask, isolation):
+def test_enums_are_returned_as_text_at_any_nesting_depth(ask, isolation):
     mood = "'a'::ENUM('a', 'b')"
     reply = ask(isolation=isolation).sql(
         f"""SELECT {mood} AS plain, {{'x': {mood}, 'y "z"': [{mood}]}} AS struct, [{mood}] AS list,
@@ -27,14 +27,14 @@ def test_enums_come_as_texts_wherever_they_stand(ask, isolation):
     assert reply.rows() == [("a", {"x": "a", 'y "z"': ["a"]}, ["a"], ["a", "a"], [("a", ["a"])])]
 
 
-def test_instants_come_as_arrow_converts_them(ask):
+def test_instants_in_rows_equal_those_that_arrow_converts(ask):
     instants = "'0001-01-01 00:00:00Z', '1969-12-31 23:59:59.999999Z', NULL, '9999-12-31 23:59:59.999999Z'"
     result = ask().sql(f"SELECT unnest([{instants}]::TIMESTAMPTZ[]) AS at, now()::TIMESTAMPTZ AS asked")
     by_arrow = [tuple(row.values()) for row in result.arrow().to_pylist()]
     assert repr(result.rows()) == repr(by_arrow)
 
 
-def test_a_notebook_shows_an_answer_as_a_table_and_a_receipt_is_printed_in_a_line(ask):
+def test_answers_render_as_html_tables_and_receipts_print_on_a_single_line(ask):
     session = ask()
     reply = session.sql(
         "SELECT i AS n, '<b>' || repeat('x', 500) AS text, NULL AS nothing, [i] AS list FROM range(30) t(i)"
@@ -60,7 +60,7 @@ def test_a_notebook_shows_an_answer_as_a_table_and_a_receipt_is_printed_in_a_lin
     )
 
 
-def test_a_field_beyond_its_table_s_list_is_absent():
+def test_a_field_beyond_the_tables_field_list_is_read_as_absent():
     fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; what follows is not the table's
     message = memoryview(fields.ljust(16, b"\0") + struct.pack("<i", 16))
     assert [_field(message, 16, number) for number in range(3)] == [24, 0, 0]
@@ -70,7 +70,7 @@ def test_a_field_beyond_its_table_s_list_is_absent():
     "message",
     ['Referenced column "Ticker" not found in FROM clause!', "Table Function with name news_of does not exist!"],
 )
-def test_what_hindsight_left_out_is_told_where_it_is_left_out_alone(message):
+def test_the_hint_about_omitted_hindsight_appears_only_for_omitted_columns(message):
     failure = Failure("BinderException", message)
     assert hint(failure, (), (), (), ("ticker",)) == LEFT_OUT
     assert hint(failure, (), (), ()) == ""

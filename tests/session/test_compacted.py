@@ -64,7 +64,7 @@ def opened(lake, as_of, cuts, dataset=TOY, **changes):
 
 
 @pytest.mark.parametrize("seed", WORLDS)
-def test_compacted_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
+def test_a_session_gets_the_same_bytes_from_compacted_and_uncompacted_lakes(tmp_path, seed):
     rng = random.Random(seed)
     landed, compacted = Lake(tmp_path / "landed"), Lake(tmp_path / "compacted")
     inputs = list(looks(rng))
@@ -88,7 +88,7 @@ def test_compacted_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
         assert every(each == answers[0] for each in answers), as_of
 
 
-def test_how_many_rows_a_closed_year_has_after_the_instant_does_not_show(tmp_path):
+def test_session_files_do_not_reveal_how_many_later_rows_a_closed_year_has(tmp_path):
     early = [datetime(2023, month, 10, tzinfo=timezone.utc) for month in (1, 2)]
     late = [datetime(2023, month, 10, tzinfo=timezone.utc) for month in range(5, 13) for _ in range(3)]
     answers = []
@@ -104,7 +104,7 @@ def test_how_many_rows_a_closed_year_has_after_the_instant_does_not_show(tmp_pat
     assert answers[0] == answers[1]
 
 
-def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
+def test_closed_files_are_not_cached_again_and_show_no_modification_time(tmp_path):
     lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
     for number in range(30):
         at = FIRST + number * timedelta(days=17)
@@ -123,7 +123,7 @@ def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
         assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
 
 
-def test_a_machine_that_lacks_memory_for_a_footer_is_told_and_keeps_no_file_open(tmp_path, monkeypatch):
+def test_running_out_of_memory_for_a_footer_raises_and_leaves_no_file_open(tmp_path, monkeypatch):
     lake = Lake(tmp_path / "lake")
     publish(lake, [Toy(f"{number}a", "x", FIRST + number * timedelta(days=17)) for number in range(30)], LAST)
     lake.compact(TOY)
@@ -138,7 +138,7 @@ def test_a_machine_that_lacks_memory_for_a_footer_is_told_and_keeps_no_file_open
     assert not [file.path for file in psutil.Process().open_files() if Path(file.path).is_relative_to(lake.root)]
 
 
-def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_path, monkeypatch):
+def test_a_session_uses_a_copy_if_it_may_not_reset_a_files_modification_time(tmp_path, monkeypatch):
     lake = Lake(tmp_path / "lake")
     for number in range(20):
         at = FIRST + number * timedelta(days=25)
@@ -165,7 +165,7 @@ def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_pa
             assert moment.timestamp() == 0
 
 
-def test_files_of_another_form_are_sources_until_they_are_compacted_anew(tmp_path, monkeypatch):
+def test_files_of_another_form_are_recut_until_they_are_compacted_again(tmp_path, monkeypatch):
     lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
     for number in range(20):
         at = FIRST + number * timedelta(days=25)
@@ -188,7 +188,7 @@ def test_files_of_another_form_are_sources_until_they_are_compacted_anew(tmp_pat
     assert not lake.compact(TOY).changed
 
 
-def test_rows_of_closed_and_landed_files_are_asked_together_with_when_they_were_observed(tmp_path):
+def test_closed_and_landed_files_are_read_together_with_their_observation_times(tmp_path):
     lake = Lake(tmp_path / "lake")
     for number in range(12):
         at = FIRST + number * timedelta(days=40)
@@ -207,7 +207,7 @@ def test_rows_of_closed_and_landed_files_are_asked_together_with_when_they_were_
     ]
 
 
-def test_a_file_that_says_it_is_closed_is_proven_like_any_other(tmp_path):
+def test_a_closed_file_with_later_rows_than_its_name_says_is_refused(tmp_path):
     lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
     for number in range(20):
         at = FIRST + number * timedelta(days=25)

@@ -41,7 +41,7 @@ def rows_of(session):
     return sorted(session.sql("SELECT track FROM charts").rows())
 
 
-def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
+def test_a_cut_file_depends_only_on_the_rows_up_to_the_instant(lake, ask_of, tmp_path):
     other = type(lake)(tmp_path / "other")
     past = [row(f"t{number}", T - number * HOUR) for number in range(5)]
     lake.add("charts", [*past, row("z", T + HOUR)])
@@ -68,7 +68,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
+def test_cuts_with_different_contents_have_different_names(lake, change):
     file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
     form = Form(stored, ("track",))
     cut = Cut(table="charts", periods=(Period((file,)),), stored=stored, form=form, until=1, bound=1, groups=(1, 3))
@@ -80,7 +80,7 @@ def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
 
 
 @pytest.mark.parametrize("change", [*CHANGES, {"bound": 2}, {"parts": (0, 2)}], ids=lambda change: next(iter(change)))
-def test_what_would_hold_something_else_is_not_opened_again_in_its_place(lake, home, change):
+def test_open_again_never_returns_a_cut_with_different_contents(lake, home, change):
     file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
     bound = micros(T) + 1
     form = Form(stored, ("track",))
@@ -95,7 +95,7 @@ def test_what_would_hold_something_else_is_not_opened_again_in_its_place(lake, h
     assert CutCache(home, few=1).open_again(cut) is CutCache(home.parent, few=0).open_again(cut) is None
 
 
-def test_an_instant_that_was_asked_of_before_reads_no_file_of_the_lake_that_is_as_it_was(lake, ask, home, monkeypatch):
+def test_reopening_an_instant_reads_no_unchanged_file_of_the_lake(lake, ask, home, monkeypatch):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
     right = rows_of(ask(cut_cache=CutCache(home, few=2)))
     monkeypatch.setattr(cut_cache, "Sources", None)
@@ -118,7 +118,7 @@ def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
 
 @pytest.mark.parametrize("few", [1, 100])
 @pytest.mark.parametrize("as_of", [T, T - 3 * HOUR, T + 40 * HOUR])
-def test_no_kept_file_holds_a_row_after_the_instant(lake, ask, home, as_of, few):
+def test_no_cached_file_contains_a_row_after_the_instant(lake, ask, home, as_of, few):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(-99, 99, 3)])
     ask(as_of, cut_cache=CutCache(home, few=few)).close()
     newest = [pq.read_table(path)["available_at"] for path in home.rglob("*") if path.suffix == ".parquet"]
@@ -158,7 +158,7 @@ def swapped(path):
 
 @pytest.mark.parametrize("harm", [rewritten, forged, swapped])
 @pytest.mark.parametrize("few", [1, 100])
-def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, few, harm):
+def test_a_cached_file_changed_by_hand_is_not_trusted(lake, ask, home, few, harm):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
     ask(T - 30 * HOUR, cut_cache=CutCache(home, few=few)).close()
     right = rows_of(ask(cut_cache=CutCache(home, few=few)))
@@ -171,7 +171,7 @@ def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, f
     assert cached_files(home) == good
 
 
-def test_a_copied_directory_is_proven_by_its_bytes(lake, ask, home, tmp_path):
+def test_cuts_in_a_copied_directory_are_verified_by_their_bytes_and_reused(lake, ask, home, tmp_path):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     ask(cut_cache=CutCache(home)).close()
     shutil.copytree(home, tmp_path / "copy")
@@ -187,7 +187,7 @@ def test_cuts_of_different_instants_are_different_files(lake, ask, home):
     assert rows_of(ask(T + HOUR, cut_cache=CutCache(home))) == [("a",), ("b",)]
 
 
-def test_a_growing_lake_is_cut_anew_only_after_a_publish(lake, ask, home):
+def test_cuts_are_reused_until_a_publish_adds_rows(lake, ask, home):
     lake.add("charts", [row("a", T - HOUR)])
     ask(T, cut_cache=CutCache(home))
     before = set(cached_files(home))
@@ -197,7 +197,7 @@ def test_a_growing_lake_is_cut_anew_only_after_a_publish(lake, ask, home):
     assert rows_of(ask(T, cut_cache=CutCache(home))) == [("a",), ("b",)]
 
 
-def test_the_directory_is_private(lake, ask, home):
+def test_the_cache_directory_is_private(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     ask(cut_cache=CutCache(home))
     assert home.stat().st_mode & 0o777 == 0o700
@@ -228,7 +228,7 @@ def test_a_cut_with_later_rows_put_in_its_place_is_not_used(lake, ask, home):
     assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]
 
 
-def test_the_least_recently_used_cuts_go_first(lake, ask, home):
+def test_cuts_are_evicted_when_the_cache_exceeds_its_size(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
     for number in range(6):
         ask(T + number * HOUR, datasets=["charts"], cut_cache=CutCache(home, most=9_000)).close()
@@ -266,7 +266,7 @@ print(sum(cache._sweep_is_due(4000) for _ in range(int(sys.argv[2]))))
 """
 
 
-def test_the_directory_is_looked_through_by_what_all_processes_write_and_not_by_each(home, monkeypatch):
+def test_sweeps_of_the_cache_depend_on_what_all_processes_write_together(home, monkeypatch):
     home.mkdir(mode=0o700, parents=True)
 
     def looks(files):
@@ -279,7 +279,7 @@ def test_the_directory_is_looked_through_by_what_all_processes_write_and_not_by_
     assert sum(here._sweep_is_due(4000) for _ in range(150)) == 1
 
 
-def test_what_a_killed_process_left_is_removed(lake, ask, home):
+def test_temporary_files_of_a_killed_process_are_removed(lake, ask, home):
     home.mkdir(mode=0o700, parents=True)
     stale = home / ".dead.tmp"
     stale.write_bytes(b"half a file")
@@ -304,7 +304,7 @@ def test_sessions_outlive_the_eviction_of_their_cuts(lake, ask, home):
     assert rows_of(session) == [("a",)]
 
 
-def test_how_much_is_kept_can_be_set(home, monkeypatch):
+def test_the_cache_size_can_be_set_by_an_environment_variable(home, monkeypatch):
     monkeypatch.setenv("PITLAKE_CACHE_MIB", "5")
     assert CutCache(home)._most == 5 << 20
     for wrong in ("-1", "1.5", "much"):

@@ -51,7 +51,7 @@ def undisturbed(lake, tmp_path_factory):
 
 
 @pytest.mark.parametrize("step", [*STEPS, *(pytest.param(step, marks=pytest.mark.long) for step in MORE)], ids=str)
-def test_what_a_killed_search_left_is_whole_or_is_made_again(lake, undisturbed, tmp_path, step):
+def test_files_left_by_a_killed_search_are_complete_or_rewritten(lake, undisturbed, tmp_path, step):
     kill(step, search, lake.root, tmp_path / "cuts")
     result, files = undisturbed
     assert len(cached_files(tmp_path / "cuts")) < len(files)

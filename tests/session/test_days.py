@@ -62,7 +62,7 @@ def cached_inodes(home):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("as_of", [T, MARCH, start_of_new_york_day(T.date()), start_of_new_york_day(T.date()) - US])
 @pytest.mark.parametrize("rows", [1, 2, 3, 11])
-def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_path, as_of, rows):
+def test_the_layout_of_session_files_depends_only_on_rows_up_to_the_instant(ask_of, tmp_path, as_of, rows):
     past = days_before(as_of, rows)
     later = [row(f"later{number}", as_of + US + number * DAY / 8) for number in range(20)]
     together, landed, bare = (ToyLake(tmp_path / name) for name in ("together", "landed", "bare"))
@@ -96,7 +96,7 @@ def runs_of_days(count):
 
 
 @pytest.mark.parametrize(("rows", "files"), [(1, 1), (3, 2), (5, 2), (6, 3), (8, 4), (40, 4)])
-def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of, tmp_path, rows, files):
+def test_the_layout_of_past_files_does_not_reveal_publishes_or_compaction(ask_of, tmp_path, rows, files):
     starts = (T - 800 * DAY, T - 430 * DAY, T - 16 * DAY, T)  # two earlier years, two earlier months of as_of's
     as_of = T + 60 * DAY
     past = [row(f"t{number}", starts[number % 4] + number * US) for number in range(rows)]
@@ -120,7 +120,7 @@ def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of
 
 
 @pytest.mark.parametrize("count", [1, 9])
-def test_gaps_are_shown_up_to_t_however_many_there_are(lake, ask, home, count):
+def test_gaps_are_shown_up_to_the_instant_for_few_and_many_gaps(lake, ask, home, count):
     for moment in (T - 400 * DAY, T - US, T, T + US):
         lake.add("gaps/charts", [gap(moment, locator=f"{moment} {number}") for number in range(count)])
     lake.add("charts", [row("a", T)])
@@ -128,7 +128,7 @@ def test_gaps_are_shown_up_to_t_however_many_there_are(lake, ask, home, count):
     assert session.sql("SELECT count(*), max(available_at) FROM gaps").rows() == [(3 * count, T)]
 
 
-def test_a_year_with_rows_of_other_months_than_its_manifest_says_is_refused(lake, ask, home):
+def test_a_file_with_rows_outside_the_months_of_its_manifest_is_refused(lake, ask, home):
     january = T - 400 * DAY
     rows = [row(f"t{number}", january + number * US) for number in range(6)] + [row("later", january + 90 * DAY)]
     file = lake.add_file("charts", pa.Table.from_pylist(rows, schema=CHARTS.arrow_schema))
@@ -137,7 +137,7 @@ def test_a_year_with_rows_of_other_months_than_its_manifest_says_is_refused(lake
         ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
 
 
-def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
+def test_files_of_past_periods_are_reused_for_every_later_instant(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T - number * 20 * DAY) for number in range(40)])
     ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
     before = {path.name: path.stat().st_ino for path in home.iterdir()}
@@ -147,7 +147,7 @@ def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
     assert len(new) <= 4  # the months between, and what T's own month holds
 
 
-def test_another_instant_of_the_day_cuts_it_alone(lake, ask, home, cached_inodes):
+def test_another_instant_of_the_same_day_makes_a_single_new_file(lake, ask, home, cached_inodes):
     lake.add("charts", days_before(T + 5 * DAY, 12))
     ask(T + 3 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     before = cached_inodes()
@@ -157,7 +157,7 @@ def test_another_instant_of_the_day_cuts_it_alone(lake, ask, home, cached_inodes
     assert rows_of(earlier) == sorted(f"t{number}-{each}" for number in range(3, 12) for each in range(2))
 
 
-def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_first(ask_of, tmp_path):
+def test_closed_days_are_grouped_in_files_of_8_4_2_and_1_days_newest_first(ask_of, tmp_path):
     month = T.replace(day=1)
     rows = [row(f"t{17 - day}", month + day * DAY) for day in range(17) if day != 3]
     orders = []
@@ -178,7 +178,7 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_the_newest_file_
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 @pytest.mark.parametrize("broken", range(4))
-def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monkeypatch, leftovers, at_once, broken):
+def test_a_failure_to_write_a_day_file_leaks_no_descriptor(lake, home, monkeypatch, leftovers, at_once, broken):
     lake.add("charts", days_before(T, 12))
     outcome = Binding(lake.snapshot, T, [CHARTS]).relations[0].cuts[-1]
     real, question = CutCache._make, count()
@@ -202,7 +202,7 @@ def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monke
     assert len(contents[0]) > 2
 
 
-def test_a_day_that_can_not_be_made_beside_days_that_are_kept_leaves_no_descriptor(lake, home, monkeypatch, leftovers):
+def test_a_failure_to_write_a_day_file_beside_cached_days_leaks_no_descriptor(lake, home, monkeypatch, leftovers):
     lake.add("charts", days_before(T + 5 * DAY, 20))
     cuts_of = lambda at: Binding(lake.snapshot, at, [CHARTS]).relations[0].cuts[-1]  # noqa: E731
     for item in CutCache(home, few=FEW).open(cuts_of(T)):
@@ -223,7 +223,7 @@ def test_a_day_that_can_not_be_made_beside_days_that_are_kept_leaves_no_descript
     [({*range(20)} - {6}, [4, 2, 1]), (range(4), [4, 0])],
     ids=["not the seventh", "only the first"],
 )
-def test_a_run_of_days_without_rows_is_no_file_of_the_session(lake, home, days, expected):
+def test_a_run_of_days_without_rows_gets_no_file(lake, home, days, expected):
     start = start_of_new_york_day(T.date().replace(day=1))
     lake.add("charts", [row(f"t{day}", start + day * DAY) for day in days])
     outcome = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # over: four days, two and one
@@ -242,7 +242,7 @@ def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkey
     assert len(session) == len(set(session)) == 1
 
 
-def test_a_month_that_is_kept_is_read_once_for_all_the_days_moved_to(lake, home, monkeypatch):
+def test_a_cached_month_is_read_once_while_advancing_day_by_day(lake, home, monkeypatch):
     lake.add("charts", days_before(T + 5 * DAY, 16))
     read, files_read = cuts.Sources._stored, []
     monkeypatch.setattr(cuts.Sources, "_stored", lambda *inputs: files_read.append(inputs[1].path) or read(*inputs))
@@ -254,7 +254,7 @@ def test_a_month_that_is_kept_is_read_once_for_all_the_days_moved_to(lake, home,
     assert len(files_read) == 1
 
 
-def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(lake, ask, home, monkeypatch):
+def test_only_the_rows_of_days_without_a_cached_file_are_read(lake, ask, home, monkeypatch):
     lake.add("charts", days_before(T + 5 * DAY, 25))
     ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     read, question = cuts.compacted.read, []
@@ -270,9 +270,7 @@ def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(l
 
 
 @pytest.mark.parametrize(("day", "a_day", "files"), [(2, 2, 1), (2, 4, 2), (4, 2, 3)])
-def test_days_that_are_over_are_no_files_of_their_own_where_they_have_few_rows(
-    lake, ask, home, cached_inodes, day, a_day, files
-):
+def test_closed_days_with_few_rows_get_no_files_of_their_own(lake, ask, home, cached_inodes, day, a_day, files):
     start = start_of_new_york_day(T.date().replace(day=1))
     lake.add(
         "charts",
@@ -284,7 +282,7 @@ def test_days_that_are_over_are_no_files_of_their_own_where_they_have_few_rows(
 
 
 @pytest.mark.parametrize("harm", ["truncated", "gone", "later"])
-def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, cached_inodes, harm):
+def test_damaged_or_replaced_day_files_are_not_used(lake, ask, home, cached_inodes, harm):
     later = [row(f"later{number}", T + US) for number in range(2)]
     lake.add("charts", [*days_before(T, 6), *later])
     ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
@@ -311,7 +309,7 @@ def test_days_in_a_directory_others_may_enter_are_not_kept(lake, ask, home):
     assert list(home.iterdir()) == []
 
 
-def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, cached_inodes):
+def test_evicted_day_files_are_made_again(lake, ask, home, cached_inodes):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     small = CutCache(home, most=1, few=FEW)
     ask(cut_cache=small, datasets=["charts"])
@@ -319,9 +317,7 @@ def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, cached_ino
     assert len(rows_of(ask(cut_cache=small, datasets=["charts"]))) == 12
 
 
-def test_days_that_go_before_their_record_is_written_are_given_all_the_same(
-    lake, ask, home, cached_inodes, monkeypatch
-):
+def test_day_files_evicted_before_signing_still_reach_the_session(lake, ask, home, cached_inodes, monkeypatch):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     sign = signed_cache.sign
 
@@ -334,7 +330,7 @@ def test_days_that_go_before_their_record_is_written_are_given_all_the_same(
     assert cached_inodes() == {}
 
 
-def test_days_that_are_being_written_are_left_alone_when_another_makes_room(lake, ask, home, monkeypatch):
+def test_day_files_being_written_are_not_evicted(lake, ask, home, monkeypatch):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     moved = Path.replace
 
@@ -347,7 +343,7 @@ def test_days_that_are_being_written_are_left_alone_when_another_makes_room(lake
     assert len(rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
 
 
-def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, home, leftovers):
+def test_day_files_without_a_signature_are_made_again_without_leaking_descriptors(lake, home, leftovers):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     settings = {"datasets": ["charts"], "catalogue": CATALOGUE, "cut_cache": CutCache(home, few=FEW)}
     open_at(lake.snapshot, T, **settings).close()
@@ -367,7 +363,7 @@ def test_a_session_outlives_the_eviction_of_its_days(lake, ask, home):
     assert len(rows_of(session)) == 12
 
 
-def test_a_file_that_lies_is_refused_and_leaves_no_descriptor(lake, ask, home, leftovers):
+def test_a_file_with_a_wrong_row_count_is_refused_without_leaking_descriptors(lake, ask, home, leftovers):
     file = lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     lake.replace("charts", file, replace(file, rows=12))
     for _ in range(2):

@@ -37,14 +37,14 @@ def test_only_strict_instants_open_a_session(lake, as_of):
         open_at(lake.snapshot, as_of, catalogue=CATALOGUE)
 
 
-def test_instants_are_compared_as_instants_whatever_their_offset(lake, ask):
+def test_as_of_is_compared_as_an_instant_in_any_time_zone(lake, ask):
     lake.add("charts", [row("a", T), row("b", T + timedelta(microseconds=1))])
     for spelt in ("2024-02-15T16:00:00-05:00", T.astimezone(timezone(timedelta(hours=9)))):
         assert ask(spelt).sql("SELECT track FROM charts").rows() == [("a",)]
 
 
 @pytest.mark.parametrize("as_of", ["0001-02-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
-def test_the_ends_of_time_are_instants(lake, ask, as_of):
+def test_instants_at_the_ends_of_time_are_accepted(lake, ask, as_of):
     lake.add("charts", [row("a", T)])
     session = ask(as_of)
     assert len(session.sql("FROM charts")) == (as_of > "2024")
@@ -71,12 +71,12 @@ def test_datasets_are_chosen_by_name(lake, ask):
         ({"isolation": "thread"}, 'must be "process" or "in_process", not \'thread\''),
     ],
 )
-def test_bad_input_is_refused_with_the_next_step(ask, changes, reply):
+def test_invalid_arguments_are_refused_and_the_error_says_what_to_do(ask, changes, reply):
     with pytest.raises(BadInput, match=reply):
         ask(**changes)
 
 
-def test_outcomes_are_shown_in_open_mode_alone(lake, ask):
+def test_outcomes_are_shown_only_in_open_mode(lake, ask):
     lake.add("awards", [row("a", T)])
     with pytest.raises(QueryFailed, match="open mode only"):
         ask().sql("FROM awards")
@@ -96,7 +96,7 @@ def test_open_mode_shows_everything_and_the_machines_clock(lake, ask, isolation)
     ]
 
 
-def test_what_counts_the_machines_time_or_questions_is_refused(ask):
+def test_functions_that_reveal_machine_time_or_query_counts_are_refused(ask):
     session = ask()
     with pytest.raises(QueryFailed, match="reads the machine's clock"):
         session.sql("SELECT uuidv7()")
@@ -163,12 +163,12 @@ def test_parameters_travel_unchanged(value):
 
 
 @pytest.mark.parametrize("params", ["x", 5, [object()], {"a": {1: 2}}, [UUID]])
-def test_what_cannot_be_bound_is_refused(ask, params):
+def test_values_that_cannot_be_bound_as_parameters_are_refused(ask, params):
     with pytest.raises(BadInput, match="params"):
         ask().sql("SELECT 1", params)
 
 
-def test_wrong_parameters_are_duckdbs_error(ask):
+def test_missing_parameters_raise_query_failed(ask):
     with pytest.raises(QueryFailed):
         ask().sql("SELECT ?", [])
 
@@ -192,12 +192,12 @@ def test_wrong_parameters_are_duckdbs_error(ask):
         5,
     ],
 )
-def test_loaded_rows_cannot_take_a_views_name(ask, name):
+def test_loaded_rows_cannot_take_the_name_of_a_view_or_an_invalid_name(ask, name):
     with pytest.raises(BadInput, match="name"):
         ask().load(name, [{"a": 1}])
 
 
-def test_rows_are_loaded_from_every_usual_form(ask):
+def test_rows_can_be_loaded_from_arrow_pandas_polars_and_lists(ask):
     import pandas as pd
     import polars as pl
 
@@ -209,19 +209,19 @@ def test_rows_are_loaded_from_every_usual_form(ask):
         session.load("mine", "a")
 
 
-def test_large_tables_can_be_loaded_and_asked_back(ask):
+def test_large_tables_can_be_loaded_and_queried(ask):
     session = ask()
     session.load("mine", pa.table({"a": range(2_000_000)}))
     assert len(session.sql("FROM mine")) == 2_000_000
 
 
-def test_connect_opens_a_lake_by_its_root(tmp_path):
+def test_connect_raises_lake_not_found_for_a_missing_root(tmp_path):
     with pytest.raises(LakeNotFound):
         connect(as_of=T, lake=tmp_path / "nowhere")
     assert pitlake.connect is connect
 
 
-def test_the_last_of_several_statements_answers(ask):
+def test_a_script_returns_the_result_of_its_last_statement(ask):
     assert ask().sql("CREATE TEMP TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (2); FROM t").rows() == [(1,), (2,)]
 
 
@@ -239,7 +239,7 @@ def test_the_last_of_several_statements_answers(ask):
         "170141183460469231731687303715884105727::HUGEINT",
     ],
 )
-def test_what_would_leave_the_session_changed_is_refused_by_its_column(ask, isolation, value):
+def test_values_that_would_be_altered_in_transit_are_refused_by_column_name(ask, isolation, value):
     session = ask(isolation=isolation)
     session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS a")
     with pytest.raises(QueryFailed, match=r'column "x" .*; cast it in the query'):
@@ -257,7 +257,7 @@ def test_what_would_leave_the_session_changed_is_refused_by_its_column(ask, isol
         "{'deep': [repeat([NULL], 100000)]}.deep[1]",
     ],
 )
-def test_lists_of_nothing_arrive(ask, isolation, many):
+def test_long_lists_of_nulls_are_returned(ask, isolation, many):
     session = ask(isolation=isolation)
     result = session.sql(f"SELECT {many} AS x, [] AS e, NULL AS n").rows()[0]
     assert (len(result[0]), set(map(str, result[0])) <= {"None", "{'a': None}"}) == (100_000, True)
@@ -265,7 +265,7 @@ def test_lists_of_nothing_arrive(ask, isolation, many):
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
-def test_an_aborted_transaction_can_be_left(ask, isolation):
+def test_an_aborted_transaction_can_be_rolled_back(ask, isolation):
     session = ask(isolation=isolation)
     session.sql("BEGIN")
     for query in ("SELECT error('mine')", "SELECT 1"):
@@ -288,7 +288,7 @@ def test_an_aborted_transaction_can_be_left(ask, isolation):
     ],
     ids=["list view", "runs", "two types", "no rows", "no value", "too large"],
 )
-def test_rows_that_cannot_be_remembered_are_not_loaded(ask, isolation, rows):
+def test_rows_of_unsupported_types_are_refused_and_not_loaded(ask, isolation, rows):
     session = ask(isolation=isolation)
     with pytest.raises(BadInput, match="rows"):
         session.load("mine", rows)
@@ -297,23 +297,23 @@ def test_rows_that_cannot_be_remembered_are_not_loaded(ask, isolation, rows):
 
 
 @pytest.mark.parametrize("caps", [{"max_rows": "5"}, {"max_rows": True}, {"max_bytes": 1.5}, {"max_rows": -1}], ids=str)
-def test_caps_are_counts(ask, caps):
+def test_max_rows_and_max_bytes_must_be_non_negative_integers(ask, caps):
     with pytest.raises(BadInput, match=next(iter(caps))):
         ask().sql("SELECT 1", **caps)
 
 
 @pytest.mark.parametrize("version", ["1", 1.0, True])
-def test_a_version_is_a_number(tmp_path, version):
+def test_a_version_that_is_not_an_integer_is_refused(tmp_path, version):
     with pytest.raises(BadInput, match="version"):
         connect(T, lake=tmp_path, version=version)
 
 
-def test_a_lake_is_a_place(tmp_path):
+def test_a_lake_that_is_not_a_location_is_refused(tmp_path):
     with pytest.raises(BadInput, match="lake"):
         connect(T, lake=5)
 
 
-def test_text_that_is_no_utf_8_is_refused(ask):
+def test_text_that_is_not_valid_utf_8_is_refused(ask):
     for query, params, field in (("SELECT '\udcff'", None, "query"), ("SELECT ?", ["\udcff"], "params")):
         with pytest.raises(BadInput, match=field):
             ask().sql(query, params)
@@ -331,7 +331,7 @@ SELECT available_at, available_at_source, track || ' -- charts_revisions' AS tra
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
-def test_a_view_is_the_same_without_hindsight_whatever_its_text_quotes(lake, isolation):
+def test_omitting_hindsight_leaves_string_literals_of_a_view_unchanged(lake, isolation):
     lake.add("charts", [row("a", T), row("b", T)])
     dataset = replace(CATALOGUE.contracts["charts"], knowable={"position": "hindsight"})
     catalogue = Catalogue({"charts": dataset}, {"charts": DECIDED})

@@ -74,7 +74,7 @@ def test_both_isolations_answer_alike(filled, ask, question):
         "SELECT * FROM arrow_scan(1::POINTER, 1::POINTER, 1::POINTER)",
     ],
 )
-def test_nothing_of_the_outside_can_be_read_or_written(filled, ask, isolation, attempt):
+def test_queries_cannot_read_or_write_anything_outside_the_session(filled, ask, isolation, attempt):
     session, before = ask(isolation=isolation), digests(filled)
     file = filled.tables["charts"][0].path
     with pytest.raises(QueryFailed):
@@ -84,7 +84,7 @@ def test_nothing_of_the_outside_can_be_read_or_written(filled, ask, isolation, a
 
 
 @pytest.mark.parametrize("what", ["RunningQuery", "load"])
-def test_a_machine_without_memory_ends_the_query_and_not_the_session(filled, ask, monkeypatch, what):
+def test_running_out_of_memory_ends_the_query_but_not_the_session(filled, ask, monkeypatch, what):
     def without_memory(*_, **_settings):
         raise MemoryError
 

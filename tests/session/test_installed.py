@@ -50,20 +50,20 @@ def test_every_view_answers_over_an_empty_lake(bound, name):
 
 
 @pytest.mark.parametrize("datasets", CHOICES, ids=str)
-def test_a_session_holds_what_was_chosen_however_it_was_prepared(bound, datasets):
+def test_sealed_and_in_process_sessions_have_the_same_views_and_functions(bound, datasets):
     ready, alone = (bound(datasets=datasets, isolation=each) for each in ("process", "in_process"))
     for contents in CONTENTS:
         assert ready.sql(contents).rows() == alone.sql(contents).rows()
 
 
-def test_the_macros_that_read_rows_are_found_in_their_texts(bound):
+def test_reading_macros_finds_every_macro_that_selects_rows(bound):
     contents = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE NOT internal AND macro_definition"
     by_duckdb = {name for (name,) in bound().sql(f"{contents} ILIKE '%select%'").rows()}
     assert reading_macros() - {"edgar_facts", *unions()} == by_duckdb
     assert len(by_duckdb) > 20
 
 
-def test_of_many_choices_each_is_prepared_as_if_it_were_the_only_one(bound):
+def test_each_of_many_dataset_choices_is_prepared_independently(bound):
     choices = [[name] for name in NAMES[: MOST_PREPARED + 2]]
     warm(choices[0])
     zygote = launcher._running()
@@ -75,13 +75,13 @@ def test_of_many_choices_each_is_prepared_as_if_it_were_the_only_one(bound):
     assert launcher._running() is zygote
 
 
-def test_open_mode_holds_the_outcomes_too(bound):
+def test_only_open_mode_includes_the_outcomes(bound):
     assert bound(open_mode=True).sql("FROM event_returns").rows() == []
     with pytest.raises(QueryFailed, match="open mode only"):
         bound().sql("FROM event_returns")
 
 
-def test_a_contract_other_than_the_installed_one_is_what_counts(bound):
+def test_a_catalogue_passed_to_a_session_overrides_the_installed_datasets(bound):
     news = all_datasets()["news"]
     changed = Catalogue({"news": news}, {"news": "CREATE VIEW news AS SELECT 'mine' AS id FROM lake.news"})
     session = bound(catalogue=changed)
@@ -89,7 +89,7 @@ def test_a_contract_other_than_the_installed_one_is_what_counts(bound):
     assert session.datasets == ("news",)
 
 
-def test_a_lake_version_without_tombstones_shows_the_newest_revisions_all_the_same(lake, cut_cache):
+def test_a_lake_version_without_tombstones_still_shows_the_newest_revisions(lake, cut_cache):
     revisions = [
         {"id": "bzNews_1", "title": title, "created": at, "available_at": at, "available_at_source": "neo4j_created",
          "evidence": title, "observed_at": at, "content_hash": title.encode()}
@@ -104,7 +104,7 @@ def test_every_installed_dataset_has_a_view():
     assert list(statements.installed()) == list(all_datasets())
 
 
-def test_macros_are_found_by_their_names(bound):
+def test_a_session_defines_exactly_the_expected_macros(bound):
     outcome, general = (
         {name for text in texts for name in re.findall(r"CREATE MACRO (\w+)\(", text)}
         for texts in (statements._library(statements.installed()), statements.session_macros(()))

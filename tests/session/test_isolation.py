@@ -34,7 +34,7 @@ def gone(pid):
         return True
 
 
-def test_what_one_session_makes_another_does_not_see(pair):
+def test_objects_created_in_one_session_are_invisible_to_another(pair):
     earlier, later = pair
     later.sql("CREATE TABLE leak AS FROM charts; CREATE MACRO told() AS 1; SET VARIABLE v = 42")
     later.sql("CREATE TYPE mood AS ENUM ('x')")
@@ -44,14 +44,14 @@ def test_what_one_session_makes_another_does_not_see(pair):
     assert earlier.sql("SELECT getvariable('v'), (SELECT count(*) FROM charts)").rows() == [(None, 1)]
 
 
-def test_spoiling_ones_own_session_spoils_no_other(pair):
+def test_overwriting_views_in_one_session_does_not_affect_another(pair):
     earlier, later = pair
     later.sql("DROP VIEW charts; CREATE TABLE charts AS SELECT 'forged' AS track")
     later.sql("CREATE OR REPLACE MACRO as_of() AS NULL")
     assert earlier.sql("SELECT track, as_of() FROM charts").rows() == [("a", T)]
 
 
-def test_killing_a_session_is_told_and_touches_no_other(pair):
+def test_a_killed_session_raises_session_lost_and_others_keep_working(pair):
     earlier, later = pair
     os.kill(later._backend.pid, signal.SIGKILL)
     with pytest.raises(SessionLost, match="open a new one"):
@@ -61,7 +61,7 @@ def test_killing_a_session_is_told_and_touches_no_other(pair):
     assert earlier.sql("SELECT track FROM charts").rows() == [("a",)]
 
 
-def test_killing_a_session_in_the_middle_of_a_query_is_told(ask):
+def test_a_session_killed_during_a_query_raises_session_lost(ask):
     session = ask()
     once_it_runs(session, lambda: os.kill(session._backend.pid, signal.SIGKILL))
     with pytest.raises(SessionLost):
@@ -89,7 +89,7 @@ def test_closing_stops_a_running_query(ask):
         session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
 
 
-def test_a_session_closes_with_its_block_and_with_its_last_reference(ask, leftovers):
+def test_a_session_closes_at_the_end_of_its_with_block(ask, leftovers):
     with ask() as session:
         pid = session._backend.pid
     assert gone(pid)
@@ -117,13 +117,13 @@ def test_a_zygote_that_does_not_end_is_killed():
     assert zygote.process.returncode == -signal.SIGKILL
 
 
-def test_a_zygote_that_is_still_loading_is_ended_too():
+def test_a_zygote_that_is_still_loading_is_killed_on_close():
     zygote = launcher.Zygote()
     zygote.close()
     assert zygote.process.returncode == -signal.SIGKILL
 
 
-def test_a_zygote_that_was_begun_serves_the_first_session(lake, ask, monkeypatch):
+def test_a_zygote_started_in_advance_serves_the_first_session(lake, ask, monkeypatch):
     lake.add("charts", [row("a", T)])
     monkeypatch.setattr(launcher, "_zygote", None)
     launcher.begin()
@@ -166,7 +166,7 @@ def test_a_fork_of_the_opener_does_not_end_its_sessions(ask):
     assert session.sql("SELECT 1").rows() == [(1,)]
 
 
-def test_threads_may_open_and_ask_at_once(lake, ask):
+def test_threads_can_open_and_query_sessions_concurrently(lake, ask):
     lake.add("charts", [row("a", T)])
     answers = []
 
@@ -214,6 +214,6 @@ def test_a_session_inherits_neither_environment_nor_descriptors(lake, ask):
         del os.environ["SECRET_OF_THE_PARENT"]
 
 
-def test_a_session_is_what_the_kernel_kills_first(ask):
+def test_session_processes_have_a_high_oom_score(ask):
     session = ask()
     assert Path(f"/proc/{session._backend.pid}/oom_score_adj").read_text().strip() == "900"

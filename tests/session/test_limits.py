@@ -46,20 +46,20 @@ def test_a_memory_bomb_is_a_clear_error(ask, query):
     assert alive(session)
 
 
-def test_a_query_without_end_meets_the_wall_clock(ask, isolation):
+def test_an_endless_query_is_stopped_at_the_time_limit(ask, isolation):
     session = ask(limits=Limits(seconds=0.5), isolation=isolation)
     problem = breach(session, ENDLESS)
     assert (problem.limit, problem.allowed) == ("seconds", 0.5)
     assert alive(session)
 
 
-def test_sleeping_is_no_way_around_the_clock(ask):
+def test_a_sleeping_query_is_stopped_at_the_time_limit(ask):
     session = ask(limits=Limits(seconds=0.5))
     assert breach(session, "SELECT sleep_ms(60000)").limit == "seconds"
     assert alive(session)
 
 
-def test_what_does_not_stop_is_killed(ask, leftovers):
+def test_a_session_whose_query_ignores_interruption_is_killed(ask, leftovers):
     session = ask(limits=Limits(seconds=0.5))
     children, _ = leftovers()
     problem = breach(session, DEAF)
@@ -84,7 +84,7 @@ def test_a_result_over_the_limit_of_bytes_is_refused(ask, isolation):
     assert alive(session)
 
 
-def test_truncation_happens_when_asked_for_and_says_so(ask, isolation):
+def test_results_are_truncated_on_request_and_marked_as_truncated(ask, isolation):
     session = ask(isolation=isolation)
     cut = session.sql("FROM range(100000)", max_rows=10)
     assert (cut.rows(), cut.truncated, cut.receipt.truncated) == ([(i,) for i in range(10)], True, True)
@@ -95,12 +95,12 @@ def test_truncation_happens_when_asked_for_and_says_so(ask, isolation):
     assert cut.arrow().nbytes <= 10_000
 
 
-def test_no_rows_may_be_asked_for(ask):
+def test_max_rows_may_be_zero(ask):
     none = ask().sql("FROM range(10)", max_rows=0)
     assert (none.rows(), none.columns, none.truncated) == ([], ["range"], True)
 
 
-def test_an_answer_of_many_small_buffers_comes_whole(ask):
+def test_an_answer_of_many_small_buffers_is_returned_complete(ask):
     columns = [f"i + {number} AS c{number}" for number in range(100)]  # 16 KB each, and no frame holds them all
     answer = ask().sql(f"SELECT {', '.join(columns)} FROM range(2000) t(i) ORDER BY i")
     assert (len(answer), answer.rows()[-1]) == (2000, tuple(1999 + number for number in range(100)))
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_the_query_and_not_the_session(ask):
     assert alive(session)
 
 
-def test_an_answer_given_up_on_is_not_taken_for_a_later_one(ask, monkeypatch):
+def test_the_answer_of_an_abandoned_query_is_not_returned_for_a_later_query(ask, monkeypatch):
     session = ask()
     with monkeypatch.context() as patched:
         patched.setattr(session._backend, "_await", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -129,7 +129,7 @@ def test_an_answer_given_up_on_is_not_taken_for_a_later_one(ask, monkeypatch):
     assert session.sql("SELECT 'asked for'").rows() == [("asked for",)]
 
 
-def test_an_order_that_was_cut_off_ends_the_session(ask, monkeypatch):
+def test_a_partially_sent_order_ends_the_session(ask, monkeypatch):
     session = ask()
     session._backend._channel._torn = True
     with pytest.raises(SessionLost):
@@ -153,7 +153,7 @@ def test_another_thread_can_stop_a_query(ask, isolation):
     assert alive(session)
 
 
-def test_an_interrupt_between_queries_hits_nothing(ask, isolation):
+def test_an_interrupt_between_queries_has_no_effect(ask, isolation):
     session = ask(isolation=isolation)
     session.interrupt()
     assert alive(session)
@@ -192,14 +192,14 @@ def test_hostile_texts_end_in_an_error(ask, query):
     ],
     ids=str,
 )
-def test_limits_are_positive_numbers(changes):
+def test_invalid_limits_are_refused(changes):
     with pytest.raises(BadInput, match=r"^limits\."):
         Limits(**changes)
 
 
-def test_a_query_may_be_given_a_year():
+def test_a_time_limit_of_a_year_is_allowed():
     assert Limits(seconds=366 * 86_400.0).seconds == 366 * 86_400
 
 
-def test_memory_never_means_more_than_the_machine_has():
+def test_the_memory_limit_is_capped_at_the_machines_memory():
     assert Limits(memory=1 << 60).address_space < 1 << 50

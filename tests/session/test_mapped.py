@@ -92,7 +92,7 @@ def answers(session):
 
 
 @pytest.mark.parametrize("as_of", INSTANTS)
-def test_mapped_vectors_are_ranked_as_those_that_are_read(lake, cuts, as_of):
+def test_searches_over_mapped_vectors_equal_searches_over_parquet(lake, cuts, as_of):
     with (
         open_at(lake.snapshot(), as_of, datasets=READS, cut_cache=cuts) as searching,
         open_at(lake.snapshot(), as_of, datasets=READS, isolation="in_process", cut_cache=cuts) as reading,
@@ -115,7 +115,7 @@ def test_later_rows_change_no_answer_of_mapped_vectors(tmp_path):
     assert reply[0] == reply[1]
 
 
-def test_files_of_compaction_are_mapped_as_others(tmp_path):
+def test_searches_over_mapped_vectors_are_the_same_after_compaction(tmp_path):
     lake = lake_of(tmp_path / "lake", list(texts(3)))
     reply = []
     for name in ("before", "after"):
@@ -141,7 +141,7 @@ def test_no_file_that_is_mapped_holds_a_later_row(lake, tmp_path, as_of):
         assert sum(table.num_rows for table in content) == vectors
 
 
-def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
+def test_a_mapped_file_has_the_same_bytes_for_every_instant_that_shares_it(lake, tmp_path):
     def made(name, *instants):
         home = tmp_path / name
         for as_of in instants:
@@ -156,7 +156,7 @@ def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
     assert every(at_once[name] == one_by_one[name] for name in same)
 
 
-def test_no_byte_comes_from_rows_beside_those_that_are_written(tmp_path):
+def test_a_mapped_file_contains_no_bytes_of_neighbouring_rows(tmp_path):
     names = ["a", None, "c", "d", None, "f", "g", "h"]
     rows = {"name": names * 2, "number": [1, None] * 8, "vector": [[float(each)] * 2 for each in range(16)]}
     schema = pa.schema([("name", pa.string()), ("number", pa.int64()), ("vector", pa.list_(pa.float32()))])
@@ -181,7 +181,7 @@ def of_instants(values, kind=None):
         (pa.table({"other": [1]}), "no column available_at"),
     ],
 )
-def test_a_mapped_file_that_is_not_proven_is_refused(tmp_path, rows, complaint):
+def test_a_mapped_file_with_late_or_invalid_instants_is_refused(tmp_path, rows, complaint):
     assert complaint in refusal(tmp_path, rows)
 
 
@@ -189,7 +189,7 @@ def test_a_mapped_file_that_is_cut_off_is_refused(tmp_path):
     assert "can't be read" in refusal(tmp_path, of_instants([START] * 100), -300)
 
 
-def test_a_mapped_file_with_a_column_too_many_is_refused(tmp_path):
+def test_a_mapped_file_with_an_extra_column_is_refused(tmp_path):
     rows = of_instants([START]).append_column("other", pa.array([1]))
     assert "does not know: other" in refusal(tmp_path, rows)
 
@@ -204,7 +204,7 @@ def refusal(home, rows, end=None):
     return str(refused.value)
 
 
-def test_mapped_files_go_when_there_is_no_room(lake, tmp_path):
+def test_mapped_files_are_evicted_when_the_cache_is_full(lake, tmp_path):
     with open_at(
         lake.snapshot(), INSTANTS[-1], datasets=READS, cut_cache=CutCache(tmp_path, most=9_000, few=FEW)
     ) as session:

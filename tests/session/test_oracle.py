@@ -27,7 +27,9 @@ def newest(rows, as_of):
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(files=st.lists(ROWS.filter(bool), max_size=4), shift=SHIFTS)
-def test_a_session_holds_what_the_sentence_says(tmp_path_factory, cut_cache, isolation, files, shift):
+def test_a_session_shows_exactly_the_rows_available_at_or_before_its_instant(
+    tmp_path_factory, cut_cache, isolation, files, shift
+):
     lake, as_of = ToyLake(tmp_path_factory.mktemp("lake")), T + shift
     files = [[(track, T + at, position) for track, at, position in rows] for rows in files]
     for rows in files:

@@ -46,7 +46,7 @@ def made(tmp_path):
         (None, "the basis of a dividend is unproven, because a split may have followed it"),
     ],
 )
-def test_an_amount_as_paid_that_was_fetched_after_a_split_is_no_return(made, at, note):
+def test_total_return_is_null_for_a_dividend_fetched_after_a_split(made, at, note):
     with connect(at, lake=made, open_mode=at is None, isolation="in_process") as session:
         answer = session.run("total_return", ticker="AAA")
         again = answer.receipt
@@ -62,7 +62,7 @@ def test_an_amount_as_paid_that_was_fetched_after_a_split_is_no_return(made, at,
 JANUARY = [(date(2020, 1, 1), date(2020, 1, 31))]
 
 
-def test_spans_of_days():
+def test_spans_of_days_can_be_united_intersected_and_subtracted():
     days = [date(2020, 1, day) for day in range(1, 32)]
     assert union([(days[0], days[4])], [(days[5], days[30])]) == JANUARY
     assert union([(days[4], days[0])]) == []

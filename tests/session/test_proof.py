@@ -38,7 +38,7 @@ def refused(ask, **changes):
     return str(caught.value)
 
 
-def test_a_manifest_that_lies_about_the_end_of_a_file_is_caught(lake, ask):
+def test_a_manifest_that_understates_a_files_latest_instant_is_refused(lake, ask):
     file = lake.add("charts", [row("a", T), row("later", T + DAY)])
     lake.replace("charts", file, replace(file, hi=T))
     assert "later row" in refused(ask)
@@ -63,7 +63,7 @@ def test_a_later_row_in_any_row_group_is_caught(lake, ask):
 
 
 @pytest.mark.parametrize("order", list(permutations(["a", "b", "c"])), ids="".join)
-def test_the_newest_row_is_that_of_all_row_groups(lake, order):
+def test_the_newest_row_is_found_across_all_row_groups(lake, order):
     rows = {"a": row("a", T - DAY), "b": row("b", T), "c": row("c", T + DAY)}
     file = lake.add_file("charts", table([rows[track] for track in order]), row_group_size=1)
     with Path(file.path).open("rb") as session:
@@ -94,12 +94,12 @@ def test_a_file_without_statistics_is_refused(lake, ask):
     assert "no statistics" in refused(ask)
 
 
-def test_statistics_of_other_columns_prove_nothing(lake, ask):
+def test_a_file_with_statistics_of_other_columns_only_is_refused(lake, ask):
     lake.add("charts", BEFORE, write_statistics=["track", "observed_at"])
     assert "no statistics" in refused(ask)
 
 
-def test_rows_without_an_instant_prove_nothing(lake, ask):
+def test_a_file_with_rows_without_an_instant_is_refused(lake, ask):
     instants = pa.array([T - MONTH, None], pa.timestamp("us", "UTC"))
     file = lake.add("charts", BEFORE)
     pq.write_table(table(BEFORE, available_at=instants), file.path)
@@ -107,7 +107,7 @@ def test_rows_without_an_instant_prove_nothing(lake, ask):
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ms", "UTC"), pa.int64(), pa.timestamp("ns", "UTC")])
-def test_only_instants_in_microseconds_count(lake, ask, kind):
+def test_a_file_whose_instants_are_not_in_utc_microseconds_is_refused(lake, ask, kind):
     file = lake.add("charts", BEFORE)
     rows = table(BEFORE)
     pq.write_table(table(BEFORE, available_at=rows["available_at"].cast(kind)), file.path)
@@ -133,27 +133,27 @@ def test_a_column_added_to_the_contract_later_is_null_in_older_files(lake, ask, 
     assert result_rows == [("a", None), ("b", None), ("c", 0.7)]
 
 
-def test_a_file_without_instants_proves_nothing(lake, ask):
+def test_a_file_without_the_column_available_at_is_refused(lake, ask):
     file = lake.add("charts", BEFORE)
     pq.write_table(table(BEFORE).drop(["available_at"]), file.path)
     assert "no column available_at" in refused(ask)
 
 
-def test_a_file_that_is_gone_is_named_as_such(lake, ask):
+def test_the_error_for_a_missing_file_names_its_path(lake, ask):
     lake.add("charts", BEFORE)
     shutil.rmtree(lake.root / "charts")
     with pytest.raises(LakeFault, match=r"charts/part-0.parquet is missing; restore it"):
         ask()
 
 
-def test_a_file_that_is_no_parquet_proves_nothing(lake, ask):
+def test_a_file_that_is_not_parquet_is_reported_as_damaged(lake, ask):
     file = lake.add("charts", BEFORE)
     Path(file.path).write_bytes(b"PAR1 no more")
     with pytest.raises(LakeFault, match=r"part-0.parquet is damaged; restore it"):
         ask()
 
 
-def test_damage_between_whole_footers_is_told_as_that(lake, ask):
+def test_damage_in_a_file_with_an_intact_footer_is_reported_as_damage(lake, ask):
     file = Path(lake.add_table("charts", table([*BEFORE, row("z" * 9000, T - 2 * MONTH)]), use_dictionary=False).path)
     content = bytearray(file.read_bytes())
     content[4:200] = bytes(196)
@@ -164,14 +164,14 @@ def test_damage_between_whole_footers_is_told_as_that(lake, ask):
 
 
 @pytest.mark.parametrize("fault", ["rows", "statistics"])
-def test_files_astride_t_are_proven_too(lake, ask, fault):
+def test_faulty_files_that_straddle_the_instant_are_refused(lake, ask, fault):
     file = lake.add("charts", [row("a", T), row("b", T + DAY)], write_statistics=fault != "statistics")
     if fault == "rows":
         lake.replace("charts", file, replace(file, rows=1))
     refused(ask)
 
 
-def test_in_process_sessions_are_proven_alike(lake, ask):
+def test_in_process_sessions_also_refuse_files_with_later_rows(lake, ask):
     file = lake.add("charts", [row("a", T), row("later", T + DAY)])
     lake.replace("charts", file, replace(file, hi=T))
     assert "later row" in refused(ask, isolation="in_process")
@@ -187,7 +187,7 @@ def test_refusing_leaves_no_process_and_no_descriptor(lake, ask, leftovers):
     assert descriptors <= before[1]
 
 
-def test_a_footer_that_cannot_be_read_for_want_of_files_is_no_damage(tmp_path, monkeypatch):
+def test_running_out_of_descriptors_is_not_reported_as_a_damaged_footer(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"a": [1]}), path)
     descriptor, duplicate = os.open(path, os.O_RDONLY), os.dup

@@ -72,7 +72,7 @@ def test_reading_leaves_no_prelude(ask):
     assert session.sql("SELECT 2").receipt.question.prelude == ()
 
 
-def test_what_may_have_changed_the_session_is_part_of_later_questions(ask):
+def test_statements_that_may_change_the_session_become_part_of_the_prelude(ask):
     session = ask()
     session.sql("CREATE TABLE mine (a INTEGER)")
     session.sql("WITH put AS (INSERT INTO mine VALUES (?) RETURNING a) FROM put", [7])
@@ -83,7 +83,7 @@ def test_what_may_have_changed_the_session_is_part_of_later_questions(ask):
     assert (steps[2].sql, len(steps[2].parameters)) == ("load given", 64)
 
 
-def test_a_failed_statement_that_may_have_changed_something_counts_too(ask):
+def test_failed_statements_that_may_change_the_session_are_in_the_prelude_too(ask):
     session = ask()
     with pytest.raises(Exception, match="does not exist"):
         session.sql("SET VARIABLE v = 1; FROM nowhere")
@@ -99,7 +99,7 @@ def test_a_failed_read_leaves_no_prelude(ask, isolation, sql):
     assert session.sql("SELECT 1").receipt.question.prelude == ()
 
 
-def test_a_failed_read_of_a_transaction_is_part_of_later_questions(ask):
+def test_a_failed_read_inside_a_transaction_is_part_of_the_prelude(ask):
     session = ask()
     session.sql("BEGIN")
     with pytest.raises(QueryFailed):
@@ -110,7 +110,7 @@ def test_a_failed_read_of_a_transaction_is_part_of_later_questions(ask):
     assert len(session.sql("SELECT 1").receipt.question.prelude) == 4
 
 
-def test_more_threads_are_named_in_the_receipt(ask):
+def test_the_receipt_states_the_number_of_threads(ask):
     assert ask(limits=Limits(threads=2)).sql("SELECT 1").receipt.question.threads == 2
 
 
@@ -142,7 +142,7 @@ SCHEMA = pa.schema(
 
 
 @given(rows=TABLES, cut=st.integers(0, 8), other=TABLES)
-def test_the_content_hash_is_of_the_content_alone(rows, cut, other):
+def test_the_content_hash_depends_only_on_the_content(rows, cut, other):
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     halves = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
     padded = pa.concat_tables([pa.Table.from_pylist(other, schema=SCHEMA), table]).slice(len(other))
@@ -163,7 +163,7 @@ def test_the_content_hash_is_pinned():
     assert sha256_of(table) == "80b475230374f8c061ea471d983b9433a8d533b08f0d2e3cafb4f1346050f93e"
 
 
-def test_every_type_duckdb_answers_in_has_a_hash(ask):
+def test_every_duckdb_result_type_can_be_hashed(ask):
     kinds = """SELECT [1, NULL] AS l, {'x': 1, 'y': [true]} AS s, map {'k': 1} AS m, INTERVAL 3 DAY AS i, uuid() AS u,
         'a'::ENUM('a', 'b') AS e, ['b'::ENUM('a', 'b')] AS el, map {'a'::ENUM('a', 'b'): 1} AS em,
         '{}'::JSON AS j, 1::HUGEINT AS h, TIME '10:00:00' AS t, NULL AS n, [NULL] AS nl,
@@ -173,7 +173,7 @@ def test_every_type_duckdb_answers_in_has_a_hash(ask):
     assert len(reply) == 1
 
 
-def test_results_come_in_every_usual_form(grown, ask):
+def test_results_convert_to_rows_pandas_polars_and_arrow(grown, ask):
     result = ask().sql("SELECT track, available_at FROM charts ORDER BY available_at, track LIMIT 2")
     assert result.rows() == [("old 0", T - 90 * DAY), ("old 1", T - 90 * DAY)]
     assert str(result.df()["available_at"].dt.tz) == "UTC"

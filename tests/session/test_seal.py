@@ -110,7 +110,7 @@ def test_without_the_seal_every_attempt_succeeds(imprison):
 
 
 @pytest.mark.parametrize("layers", STOPPED, ids=" and ".join)
-def test_each_layer_stops_its_own_without_the_others(imprison, layers):
+def test_each_seal_layer_alone_stops_the_attempts_it_covers(imprison, layers):
     if "own root" in layers and not launcher.separated():
         pytest.skip("this system allows no own root")
     assert done(imprison("only", *layers)).isdisjoint(STOPPED[layers])
@@ -123,7 +123,7 @@ def test_seccomp_alone_stops_all_but_reading(imprison):
     assert {outcomes.get("make an x32 call"), outcomes.get("make a 32-bit call", errno.EPERM)} == {errno.EPERM}
 
 
-def test_the_lake_is_not_even_there_where_the_system_allows_an_own_root(ask):
+def test_the_lake_is_not_mounted_in_a_session_process_with_its_own_root(ask):
     session = ask()
     assert session._backend.own_root == launcher.separated()
     if launcher.separated():
@@ -131,7 +131,7 @@ def test_the_lake_is_not_even_there_where_the_system_allows_an_own_root(ask):
         assert [line.split()[4] for line in mounts.splitlines()] == ["/", "/proc/self/fd"]
 
 
-def test_a_session_knows_its_files_by_numbers(lake, ask):
+def test_a_session_sees_its_files_only_by_descriptor_numbers(lake, ask):
     lake.add("charts", [row("secret-name", T)])
     lake.add("charts", [row("b", T - timedelta(days=90))])
     session = ask(datasets=["charts"])
@@ -144,7 +144,7 @@ def test_a_session_knows_its_files_by_numbers(lake, ask):
     assert sorted(files.rows()) == [("/proc/self/fd/300",), ("/proc/self/fd/301",)]
 
 
-def test_files_are_handed_over_in_as_few_messages_as_the_kernel_allows():
+def test_descriptors_are_sent_in_as_few_messages_as_possible():
     frames = []
     channel = SimpleNamespace(send_files=lambda descriptors, numbers, deadline: frames.append(list(numbers)))
     with Path(os.devnull).open() as file, process._Parcel(channel) as parcel:
@@ -173,7 +173,7 @@ def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):
         ask()
 
 
-def test_a_zygote_with_a_second_thread_ends_because_a_seal_covers_only_its_own_thread():
+def test_a_zygote_with_a_second_thread_exits():
     end = threading.Event()
     second = threading.Thread(target=end.wait)
     second.start()
@@ -185,7 +185,7 @@ def test_a_zygote_with_a_second_thread_ends_because_a_seal_covers_only_its_own_t
         second.join()
 
 
-def test_a_system_that_lets_too_few_files_be_open_is_no_place_for_a_session(tmp_path):
+def test_a_session_is_refused_if_the_system_allows_too_few_open_files(tmp_path):
     program = f"""
 import resource, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -206,7 +206,7 @@ except IsolationUnavailable as problem:
     assert "need more open files than the 310 this system allows; compact the lake" in done.stdout
 
 
-def test_powers_that_cannot_be_given_up_are_an_error(monkeypatch):
+def test_a_failure_to_drop_capabilities_is_an_error(monkeypatch):
     monkeypatch.setattr(sandbox, "_LINUX_CAPABILITY_VERSION_3", 0)  # a header no kernel knows
     with pytest.raises(OSError, match=os.strerror(errno.EINVAL)):
         sandbox.drop_capabilities()
@@ -216,7 +216,7 @@ def test_powers_that_cannot_be_given_up_are_an_error(monkeypatch):
     ("missing", "reply"),
     [("system", "this is Darwin"), ("machine", "not riscv64"), ("landlock", "no Landlock"), ("old", "version 2")],
 )
-def test_where_a_seal_is_impossible_a_session_says_so_and_names_the_alternative(monkeypatch, ask, missing, reply):
+def test_the_error_on_a_system_without_seal_support_names_the_alternative(monkeypatch, ask, missing, reply):
     def no_landlock():
         raise OSError(errno.ENOSYS, "no")
 

@@ -69,7 +69,7 @@ def test_each_call_of_the_list_has_a_number():
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @given(number=st.integers(0, 460) | st.integers(0, 2**32 - 1), arguments=st.tuples(*[ARGUMENTS] * 6))
-def test_a_call_is_allowed_as_the_list_says(machine, number, arguments):
+def test_the_filter_allows_exactly_the_listed_calls(machine, number, arguments):
     filter_of_calls = seccomp.program(machine, LISTED)
     own, other = (seccomp._ARCHITECTURE[name] for name in (machine, *(set(seccomp.NUMBERS) - {machine})))
     assert verdict(filter_of_calls, as_data(own, number, arguments)) == as_listed(machine, number, arguments)
@@ -77,7 +77,7 @@ def test_a_call_is_allowed_as_the_list_says(machine, number, arguments):
 
 
 @pytest.mark.parametrize(("machine", "column"), [("x86_64", 1), ("aarch64", 2)])
-def test_a_forbidden_call_is_refused_whatever_its_arguments(machine, column):
+def test_a_forbidden_call_is_refused_with_any_arguments(machine, column):
     filter_of_calls = seccomp.program(machine, LISTED)
     for call in FORBIDDEN.split(","):
         number = call.split()[column]

@@ -14,13 +14,13 @@ with pitlake.connect({as_of!r}, lake={lake!r}, datasets=["news"]) as session:
 ONLY_HERE = "import sys\nif sys.flags.isolated:\n    raise RuntimeError('not the library')\n"
 
 
-def test_a_file_with_the_name_of_a_standard_module_does_no_harm(lake, tmp_path):
+def test_a_user_file_named_like_a_standard_module_does_not_break_a_session(lake, tmp_path):
     (tmp_path / "html.py").write_text(ONLY_HERE)
     message = asked(tmp_path, lake)
     assert (message.returncode, message.stdout.strip()) == (0, "[(2,)]"), message.stderr
 
 
-def test_a_file_with_the_name_of_a_library_is_named(lake, tmp_path):
+def test_the_error_names_a_user_file_that_shadows_a_library(lake, tmp_path):
     (tmp_path / "pyarrow.py").write_text("raise RuntimeError('mine')")
     answer = asked(tmp_path, lake)
     assert answer.returncode != 0

@@ -32,7 +32,7 @@ def moods(session, text=LONG):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_enum_leaves_as_text(lake, ask, way):
+def test_enums_are_returned_as_text(lake, ask, way):
     session = ask()
     moods(session, "'happy'")
     value = WAYS[way].format("'happy'::mood", "mood")
@@ -43,7 +43,7 @@ def test_an_enum_leaves_as_text(lake, ask, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_enum_counts_as_the_text_it_is(lake, ask, way):
+def test_enums_count_as_their_text_toward_the_byte_limit(lake, ask, way):
     session = ask(limits=Limits(bytes=20 * MIB))
     moods(session, "repeat('x', 5_000)")
     value = WAYS[way].format(f"'{'x' * 5_000}'::mood", "mood")
@@ -54,7 +54,7 @@ def test_an_enum_counts_as_the_text_it_is(lake, ask, way):
     assert 4 * MIB < cut.arrow().nbytes <= 5 * MIB
 
 
-def test_the_names_of_columns_stay_when_an_enum_leaves(lake, ask):
+def test_column_names_are_preserved_when_enums_become_text(lake, ask):
     session = ask()
     moods(session, "'happy'")
     answer = session.sql("""SELECT 'happy'::mood AS "a ""b", 1 AS x, 2 AS x, {'p q': 'y'::mood} AS s""")
@@ -62,7 +62,7 @@ def test_the_names_of_columns_stay_when_an_enum_leaves(lake, ask):
     assert answer.rows() == [("happy", 1, 2, {"p q": "y"})]
 
 
-def test_one_value_of_many_enums_counts_too(lake, ask):
+def test_a_list_of_many_enums_counts_toward_the_byte_limit(lake, ask):
     session = ask(limits=Limits(bytes=20 * MIB))
     moods(session)
     with pytest.raises(LimitExceeded, match="bytes"):
@@ -71,7 +71,7 @@ def test_one_value_of_many_enums_counts_too(lake, ask):
 
 
 @pytest.mark.parametrize("value", ["union_value(k := 1)", "[union_value(k := 'x')]", "1::VARIANT", "{'a': 1::VARIANT}"])
-def test_unions_are_refused_with_the_next_step(lake, ask, value):
+def test_unions_and_variants_are_refused_and_the_error_suggests_a_cast(lake, ask, value):
     with pytest.raises(QueryFailed, match="cast it in the query"):
         ask().sql(f"SELECT {value} AS v")
 
@@ -105,7 +105,7 @@ QUICK = ("codes in one list", "long text", "escapes", "rows of bits", "blobs", "
 
 
 @pytest.mark.parametrize("names", [QUICK, pytest.param(tuple(HOSTILE), marks=pytest.mark.long)], ids=["quick", "all"])
-def test_no_answer_takes_the_server_s_memory(tmp_path, names):
+def test_no_answer_exhausts_the_memory_of_the_mcp_server(tmp_path, names):
     publish(Lake(tmp_path / "lake"), "news", news(), "r1")
     order = ["-c", "from pitlake.cli import main; main()", "mcp", "--as-of", AS_OF]
     environment = {"PITLAKE_LAKE": str(tmp_path / "lake"), "PYTHONPATH": str(ROOT)}

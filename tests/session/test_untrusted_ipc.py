@@ -21,7 +21,7 @@ def stream(rows, **options):
     return sink.getvalue()
 
 
-def test_a_plain_stream_arrives():
+def test_a_plain_arrow_stream_is_accepted():
     assert table(stream(ROWS), 3).equals(ROWS)
 
 
@@ -88,7 +88,7 @@ def test_values_that_share_bytes_are_refused(kind, place):
 
 
 @pytest.mark.parametrize("place", ["list", "map"])
-def test_nothing_in_a_list_is_refused(place):
+def test_null_typed_values_inside_lists_and_maps_are_refused(place):
     with pytest.raises(ProtocolError, match="not a valid Arrow stream"):
         table(stream(pa.table({"v": nested(pa.nulls(1 << 20))[place]})), 1)
 
@@ -108,7 +108,7 @@ def test_buffers_that_overlap_are_refused():
         table(shared, 1000)
 
 
-def test_a_message_that_says_its_kind_beyond_its_end_is_refused():
+def test_a_message_whose_type_field_lies_beyond_its_end_is_refused():
     sent = bytearray(stream(ROWS).to_pybytes())
     root = 8 + struct.unpack_from("<I", sent, 8)[0]
     fields = root - struct.unpack_from("<i", sent, root)[0]
@@ -117,7 +117,7 @@ def test_a_message_that_says_its_kind_beyond_its_end_is_refused():
         table(pa.py_buffer(bytes(sent)), 3)
 
 
-def test_lists_of_bits_arrive():
+def test_lists_of_booleans_are_accepted():
     rows = pa.table({"l": [[True] * 100_000, []], "n": pa.nulls(2)})
     assert table(stream(rows), 2).equals(rows)
 
@@ -135,13 +135,13 @@ def test_lists_of_bits_arrive():
         b'{"order": 1, "truncated": 0, "stateless": 0, "failure": {"kind": 1, "message": 1, "limit": "x", "fatal": 0}}',
     ],
 )
-def test_a_last_word_out_of_order_is_refused(word):
+def test_a_malformed_end_message_is_refused(word):
     with pytest.raises(ProtocolError):
         decode_end(word)
 
 
 @given(st.binary(max_size=200))
-def test_garbage_is_refused_or_empty(garbage):
+def test_random_bytes_are_refused_or_read_within_the_row_limit(garbage):
     with suppress(ProtocolError):
         assert table(pa.py_buffer(garbage), 10).num_rows <= 10
 

@@ -29,25 +29,25 @@ def test_a_row_available_at_t_is_shown(lake, ask, isolation):
     assert tracks(ask(isolation=isolation)) == ["a"]
 
 
-def test_the_last_microsecond_decides_where_the_manifest_knows_milliseconds(lake, ask, isolation):
+def test_rows_are_cut_to_the_microsecond_though_manifests_have_milliseconds(lake, ask, isolation):
     inside = T + timedelta(microseconds=400)
     lake.add("charts", [row("a", T + timedelta(microseconds=300)), row("b", inside + US)])
     lake.add("charts", [row("c", inside), row("d", T - DAY)])
     assert tracks(ask(inside, isolation=isolation)) == ["d", "a", "c"]
 
 
-def test_t_before_everything_shows_typed_emptiness(lake, ask, isolation):
+def test_a_session_before_the_first_row_returns_empty_typed_results(lake, ask, isolation):
     lake.add("charts", [row("a", T + DAY)])
     session = ask(isolation=isolation)
     assert session.sql("SELECT track || 'x', position + 1, moods[1], available_at FROM charts").rows() == []
     assert session.sql("SELECT sum(position) FROM charts").arrow().schema.types == [pa.decimal128(38, 0)]
 
 
-def test_a_dataset_the_version_has_no_table_for_is_empty(ask, isolation):
+def test_a_dataset_without_a_table_in_the_version_is_empty(ask, isolation):
     assert tracks(ask(isolation=isolation), "sales_revisions") == []
 
 
-def test_months_before_and_files_astride_come_together(lake, ask, isolation):
+def test_earlier_months_and_files_that_straddle_the_instant_are_combined(lake, ask, isolation):
     lake.add("charts", [row("jan", T - 40 * DAY)])
     lake.add("charts", [row("feb 1", T - 14 * DAY), row("feb 20", T + 5 * DAY)])
     lake.add("charts", [row("feb 2", T - 13 * DAY)])
@@ -95,7 +95,7 @@ def test_lists_and_nulls_come_through_a_cut(lake, ask, isolation):
     assert result_rows == [(["x", "y"], None), (None, 0.1)]
 
 
-def test_views_have_the_contracts_columns_and_no_wall_clock(lake, ask):
+def test_views_have_the_contracts_columns_and_no_wall_clock_columns(lake, ask):
     lake.add("charts", [row("a", T)])
     session = ask()
     assert session.sql("SELECT * FROM charts").columns == list(CHARTS.agent_columns)
@@ -103,7 +103,7 @@ def test_views_have_the_contracts_columns_and_no_wall_clock(lake, ask):
     assert revisions == [*CHARTS.agent_columns, "revision", "prev_available_at"]
 
 
-def test_gaps_tell_nothing_of_the_future_of_runs_or_of_the_wall_clock(lake, ask, isolation):
+def test_gaps_reveal_nothing_of_the_future_the_runs_or_the_wall_clock(lake, ask, isolation):
     lake.add("gaps/charts", [gap(T - 40 * DAY, locator="old"), gap(T, locator="now"), gap(T + US, locator="later")])
     lake.add("gaps/sales", [gap(T - 40 * DAY, "sales")])
     lake.add("gaps/awards", [gap(T - 40 * DAY, "awards")])
@@ -122,13 +122,13 @@ def test_later_gaps_of_any_dataset_are_cut_away(lake, ask, isolation, name):
     assert ask(isolation=isolation).sql("SELECT dataset, locator FROM gaps").rows() == [(name, "now")]
 
 
-def test_gaps_are_those_of_the_bound_datasets(lake, ask):
+def test_the_view_gaps_shows_only_the_datasets_of_the_session(lake, ask):
     lake.add("gaps/charts", [gap(T)])
     lake.add("gaps/sales", [gap(T, "sales")])
     assert ask(datasets=["sales"]).sql("SELECT dataset FROM gaps").rows() == [("sales",)]
 
 
-def test_lake_info_tells_t_watermark_and_rows_and_no_version(lake, ask, isolation):
+def test_lake_info_shows_as_of_watermark_and_row_counts_but_no_version(lake, ask, isolation):
     lake.add("charts", [row("a", T - 60 * DAY), row("b", T - DAY - US), row("c", T + US)])
     result_rows = ask(isolation=isolation).sql("SELECT * FROM lake_info ORDER BY dataset").rows()
     assert result_rows == [(T, "charts", T - DAY - US, 2), (T, "sales", None, 0)]
@@ -144,7 +144,7 @@ def test_every_spelling_of_now_answers_t(ask):
     assert ask().sql("SELECT age(TIMESTAMP '2024-02-01') = INTERVAL 14 DAY").rows() == [(True,)]
 
 
-def test_a_session_stays_where_it_was_opened_while_the_lake_moves(lake, ask):
+def test_a_session_does_not_change_when_the_lake_changes(lake, ask):
     file = lake.add("charts", [row("a", T)])
     session = ask()
     lake.add("charts", [row("b", T)])
@@ -153,7 +153,7 @@ def test_a_session_stays_where_it_was_opened_while_the_lake_moves(lake, ask):
     assert tracks(session) == ["a"]
 
 
-def test_the_new_york_month_is_what_counts(lake, ask):
+def test_rows_at_the_end_of_a_new_york_month_are_cut_at_the_instant(lake, ask):
     end_of_january = datetime(2024, 2, 1, 4, 59, 59, 999999, tzinfo=timezone.utc)
     lake.add("charts", [row("a", end_of_january), row("b", end_of_january + MS)])
     assert tracks(ask(end_of_january)) == ["a"]
@@ -163,7 +163,7 @@ def test_the_new_york_month_is_what_counts(lake, ask):
 @pytest.mark.parametrize(
     "evening", [datetime(2024, 2, 1, 2, tzinfo=timezone.utc), datetime(2024, 1, 1, 2, tzinfo=timezone.utc)]
 )
-def test_the_last_evening_of_a_new_york_month_belongs_to_it(lake, ask, isolation, evening):
+def test_the_last_evening_of_a_new_york_month_belongs_to_that_month(lake, ask, isolation, evening):
     lake.add("charts", [row("a", evening), row("b", evening + MS)])
     lake.add("charts", [row("c", evening), row("d", evening + 3 * HOUR - US), row("e", evening + 3 * HOUR)])
     lake.add("gaps/charts", [gap(evening, locator="now"), gap(evening + MS, locator="later")])
@@ -174,7 +174,7 @@ def test_the_last_evening_of_a_new_york_month_belongs_to_it(lake, ask, isolation
 
 
 @pytest.mark.parametrize("name", ["charts", "charts_revisions", "gaps", "lake_info"])
-def test_a_dataset_without_rows_looks_alike_whatever_comes_later(ask_of, tmp_path, name):
+def test_a_dataset_without_rows_yet_reveals_nothing_of_later_rows(ask_of, tmp_path, name):
     nothing, later = (ToyLake(tmp_path / name) for name in ("nothing", "later"))
     later.add("charts", [row("a", T + 40 * DAY), row("a", T + 41 * DAY)])
     later.add("gaps/charts", [gap(T + 40 * DAY)])
@@ -201,14 +201,14 @@ def test_a_tombstone_counts_from_when_its_row_was_superseded(lake, ask, isolatio
     assert result == [[("a", 1), ("b", 3)], [("a", 2), ("b", 3)]]
 
 
-def test_loaded_rows_can_be_joined_with(lake, ask, isolation):
+def test_loaded_rows_can_be_joined_with_a_dataset(lake, ask, isolation):
     lake.add("charts", [row("a", T, 4), row("b", T, 5)])
     session = ask(isolation=isolation)
     session.load("mine", [{"track": "b", "weight": 2}])
     assert session.sql("SELECT track, position * weight FROM charts JOIN mine USING (track)").rows() == [("b", 10)]
 
 
-def test_how_rows_lie_in_the_files_of_ts_month_does_not_show(ask_of, tmp_path):
+def test_the_file_layout_of_the_current_month_is_not_visible(ask_of, tmp_path):
     rows = [row(f"t{number}", T - timedelta(hours=number), number) for number in range(12)]
     queries = ("FROM lake.charts", "FROM parquet_metadata('/proc/self/fd/300')", "EXPLAIN SELECT count(*) FROM charts")
     reply = set()

@@ -137,7 +137,7 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
         assert display < with_words or as_of != INSTANTS[-1]
 
 
-def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_path):
+def test_searches_combine_an_index_with_few_unindexed_rows_of_earlier_years(tmp_path):
     new_year = datetime(2023, 1, 1, 5, 0, tzinfo=timezone.utc)
     rows = list(articles(3))
     earlier = [row for row in rows if row["available_at"] < new_year and row["updated"] is None][:FEW]
@@ -161,7 +161,7 @@ def index_files(home):
     }
 
 
-def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp_path):
+def test_an_index_depends_only_on_rows_up_to_the_instant_and_is_reused_later(tmp_path):
     rows = list(articles(7))
     as_of = START + timedelta(days=120)
     result = []
@@ -185,7 +185,7 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
 
 
 @pytest.mark.parametrize(("searched", "expected"), [((), set()), (("news", "prices"), {"news"})])
-def test_only_a_dataset_to_search_that_has_texts_has_an_index(searched, expected):
+def test_only_searched_datasets_with_texts_get_an_index(searched, expected):
     datasets = [all_datasets()[name] for name in (*BOTH, "prices")]
     assert Binding(Snapshot(1), INSTANTS[0], datasets, indexed=searched).words.keys() == expected
 
@@ -194,7 +194,7 @@ def inodes(home):
     return {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
 
-def test_a_damaged_index_is_not_believed(lake, tmp_path):
+def test_a_damaged_index_is_not_trusted(lake, tmp_path):
     home = tmp_path / "cuts"
 
     def ask():
@@ -209,14 +209,14 @@ def test_a_damaged_index_is_not_believed(lake, tmp_path):
     assert ask().equals(right)
 
 
-def test_a_changed_session_is_searched_as_it_is(lake, cuts):
+def test_a_session_with_changed_state_is_searched_without_an_index(lake, cuts):
     with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
         session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS one")
         assert len(session.run("news_full_text", query="oil")) == 20
         assert session._index.processes == {}
 
 
-def test_a_script_s_statements_take_the_values_they_name(lake, cuts):
+def test_each_statement_of_a_script_takes_only_the_parameters_it_names(lake, cuts):
     with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
         script = "CREATE OR REPLACE TEMP TABLE given AS SELECT $a AS a; SELECT a + $b AS sum FROM given"
         assert session.sql(script, {"a": 1, "b": 2}).rows() == [(3,)]
@@ -230,7 +230,7 @@ def test_few_texts_have_no_index(lake, tmp_path):
         assert session._index.processes == {}
 
 
-def test_one_company_s_texts_are_read(lake, cuts):
+def test_a_search_for_a_single_ticker_uses_no_index(lake, cuts):
     with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:
         assert len(session.run("news_full_text", query="oil", ticker="QBG"))
         assert session._index.processes == {}
@@ -263,7 +263,7 @@ def test_articles_that_only_benzinga_has_are_searched_beside_an_index(tmp_path):
             assert indexed._index.processes
 
 
-def test_few_of_many_are_scored(tmp_path):
+def test_searches_skip_blocks_that_cannot_reach_the_top_results(tmp_path):
     texts = [row | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
     many = lake_of(tmp_path / "lake", texts)
     with (
@@ -281,7 +281,7 @@ def test_few_of_many_are_scored(tmp_path):
         assert left_out
 
 
-def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first(tmp_path):
+def test_ties_in_score_are_resolved_the_same_with_and_without_an_index(tmp_path):
     alike = {"title": "oil", "teaser": "gas", "body": "cut"}
     texts = [row | alike | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
     lake = lake_of(tmp_path / "lake", texts)
@@ -295,7 +295,7 @@ def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first
         assert indexed._index.processes
 
 
-def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
+def test_a_phrase_is_found_among_texts_that_only_contain_its_words(tmp_path):
     message = {"title": "oil", "teaser": None, "body": "margin gross"}
     texts = [row | message | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
     phrased = message | {"body": "oil cut gas gross margin cut"}
@@ -312,7 +312,7 @@ def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
             assert result.equals(reading.run("news_full_text", **question).arrow())
 
 
-def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_path):
+def test_an_index_written_in_several_runs_is_sorted_and_complete(monkeypatch, tmp_path):
     monkeypatch.setattr(words, "_RUN_ROWS", 64)
     monkeypatch.setattr(words, "_LEAST_ROWS", 7)
     chance = random.Random(1)
@@ -349,7 +349,7 @@ def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_pa
     assert reply == {**counted, "": dict.fromkeys(range(150), 1)}
 
 
-def test_an_index_has_the_words_that_queries_have_whatever_their_letters(tmp_path):
+def test_an_index_splits_words_like_queries_do_for_all_letters(tmp_path):
     chance = random.Random(1)
     letters = [chr(code) for code in range(1, 0x20000) if not 0xD800 <= code < 0xE000] + ["a", " ", "é"] * 9_000
     chance.shuffle(letters)
@@ -372,7 +372,7 @@ def test_an_index_has_the_words_that_queries_have_whatever_their_letters(tmp_pat
         assert connection.sql(indexed).fetchall() == connection.sql(expected).fetchall()
 
 
-def test_what_compaction_indexes_is_not_indexed_again_by_searches(tmp_path, monkeypatch):
+def test_searches_reuse_the_indexes_made_by_compaction(tmp_path, monkeypatch):
     lake = lake_of(tmp_path / "lake", list(articles(0)))
     indexed, write = [], words.write
     monkeypatch.setattr(words, "write", lambda *arguments: indexed.append(1) or write(*arguments))

@@ -55,7 +55,7 @@ def without(result, place):
     return [each for number, each in enumerate(result) if number != place]
 
 
-def test_a_soak_with_all_faults_seen_told_and_over_has_no_problem():
+def test_a_soak_with_every_fault_seen_alerted_and_resolved_has_no_problem():
     lines, problems = judge(WHOLE)
     assert problems == []
     assert any(
@@ -63,7 +63,7 @@ def test_a_soak_with_all_faults_seen_told_and_over_has_no_problem():
     )
 
 
-def test_a_run_started_once_more_may_meet_the_next_fault():
+def test_a_retried_run_may_fail_by_the_next_fault():
     met = [
         replace(each, status="FAILURE", started=190, ended=240, why=RUNS[2].why) if each.again else each
         for each in RUNS
@@ -78,7 +78,7 @@ def test_a_run_started_once_more_may_meet_the_next_fault():
 
 
 @pytest.mark.parametrize("fault", range(4))
-def test_a_fault_that_does_not_show_is_a_problem(fault):
+def test_a_fault_that_is_not_visible_everywhere_is_a_problem(fault):
     name = FAULTS[fault].name
     hit = next(each for each in RUNS if FAULTS[fault].explains(each))
     unseen = {**WHOLE.__dict__, "runs": [each for each in RUNS if each != hit]}
@@ -117,7 +117,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_is_not_as_it_must_be_is_a_problem(name):
+def test_every_deviation_of_a_soak_is_a_problem(name):
     change, says = CHANGES[name]
     problems = judge(change(copy.deepcopy(WHOLE)))[1]
     assert any(says in problem for problem in problems)

@@ -51,11 +51,11 @@ def asking(error: type[BadInput], reply: str, **question: Any) -> None:
 
 
 @pytest.mark.skipif(find_spec("pyspark") is not None, reason="pyspark is there")
-def test_without_its_libraries_it_names_what_brings_them():
+def test_without_pyspark_the_error_names_the_extra():
     asking(BadInput, r"spark: pyspark is not installed; pip install 'pitlake\[spark\]'")
 
 
-def test_bad_input_is_told_as_a_session_tells_it(present, tmp_path):
+def test_bad_input_gives_the_same_errors_as_a_session(present, tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.start()
     asking(BadInput, "as_of: missing", as_of=None, lake=lake)
@@ -82,7 +82,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("library", "message", "error", "reply"), SAID)
-def test_what_spark_and_sqlglot_say_becomes_one_line(monkeypatch, tmp_path, library, message, error, reply):
+def test_errors_of_spark_and_sqlglot_become_one_line(monkeypatch, tmp_path, library, message, error, reply):
     raised = {name: type(name, (Exception,), {}) for name in ("PySparkException", "SqlglotError")}
     for each in ("pyspark", "sqlglot"):
         monkeypatch.setitem(sys.modules, f"{each}.errors", SimpleNamespace(**raised))
@@ -143,7 +143,7 @@ def story(cluster, tmp_path_factory):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_dataset_is_a_session_s_at_six_instants(cluster, spark_frames, name):
+def test_every_dataset_equals_that_of_a_session_at_six_instants(cluster, spark_frames, name):
     lake, (before, full, compacted, _undated) = spark_frames
     rows = compared(cluster, lake, name, [full, None, before, compacted])
     assert (rows > 0) == (name != "splits")
@@ -151,7 +151,7 @@ def test_every_dataset_is_a_session_s_at_six_instants(cluster, spark_frames, nam
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", HELD)
-def test_every_dataset_of_the_sample_world_is_a_session_s_at_six_instants(cluster, story, name):
+def test_every_sample_dataset_equals_that_of_a_session_at_six_instants(cluster, story, name):
     assert compared(cluster, story.lake, name, [None, story.first_version]) > 0
 
 
@@ -166,7 +166,7 @@ def test_months_and_files_that_came_later_are_not_opened(cluster, spark_frames):
 
 
 @pytest.mark.long
-def test_the_snippet_of_its_page_shows_the_bars_of_the_sample_world(cluster, story):
+def test_the_snippet_on_the_page_shows_bars_of_the_sample_world(cluster, story):
     (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/spark.md").read_text(), re.DOTALL)
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{TOOLS}", "PITLAKE_LAKE": str(story.lake.root)}
     done = subprocess.run(
@@ -177,7 +177,7 @@ def test_the_snippet_of_its_page_shows_the_bars_of_the_sample_world(cluster, sto
 
 @pytest.mark.long
 @pytest.mark.skipif(not S3A.is_dir(), reason="Amazon's jars are not here: make spark S3A=1")
-def test_a_lake_in_an_object_store_is_read_through_s3a_with_the_page_s_settings(tmp_path, monkeypatch):
+def test_a_lake_in_an_object_store_is_read_through_s3a_with_the_documented_settings(tmp_path, monkeypatch):
     if reason := why_not():
         pytest.skip(reason)
     page = (ROOT / "docs/spark.md").read_text()

@@ -32,7 +32,7 @@ def panel():
 
 
 @pytest.mark.parametrize(("splits", "test_splits", "count"), [(5, 1, 5), (6, 2, 15)])
-def test_no_trained_label_overlaps_a_tested_one(study, panel, splits, test_splits, count):
+def test_no_training_label_overlaps_a_test_label(study, panel, splits, test_splits, count):
     folds = study.folds(panel["known_at"], panel["label_end"], splits=splits, test_splits=test_splits, embargo="2D")
     starts, ends = (panel[name].dt.tz_localize(None).to_numpy() for name in ("known_at", "label_end"))
     blocks = np.array_split(np.arange(len(panel)), splits)
@@ -58,6 +58,6 @@ def test_labels_that_reach_into_the_holdout_are_refused(study, panel):
         study.folds(panel["known_at"], late)
 
 
-def test_an_unsorted_panel_is_refused_with_a_next_step(study, panel):
+def test_an_unsorted_panel_is_refused_and_the_error_says_to_sort(study, panel):
     with pytest.raises(BadInput, match=r"known_at must be monotonic.*sort the panel"):
         study.folds(panel["known_at"][::-1], panel["label_end"][::-1])

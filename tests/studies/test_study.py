@@ -49,7 +49,7 @@ def test_every_question_is_counted_and_its_receipt_replays(own_lake):
     assert receipts.replay(result, own_lake, isolation="in_process").rows() == [(2,)]
 
 
-def test_the_holdout_is_asked_once_after_the_plan_is_sealed(own_lake):
+def test_the_holdout_can_be_queried_once_after_the_plan_is_sealed(own_lake):
     study = begin(own_lake)
     with pytest.raises(BadInput, match=r"sees the holdout.*seal the plan with study\.seal"):
         study.connect(AFTER)
@@ -78,7 +78,7 @@ def test_a_session_of_a_study_does_not_move_into_the_holdout(own_lake):
         assert session.sql("SELECT as_of() < ?::TIMESTAMPTZ", [AFTER]).rows() == [(True,)]
 
 
-def test_a_block_that_fails_has_asked_the_holdout(own_lake):
+def test_a_holdout_block_that_fails_counts_as_used(own_lake):
     study = begin(own_lake)
     study.seal("one look")
     with pytest.raises(ZeroDivisionError), study.holdout():
@@ -108,13 +108,13 @@ def test_a_block_that_fails_has_asked_the_holdout(own_lake):
         (lambda study: study.log_trial("t", "much"), "not numbers"),
     ],
 )
-def test_a_mistake_is_one_error_with_a_next_step(own_lake, act, message):
+def test_mistakes_raise_an_error_that_says_what_to_do(own_lake, act, message):
     with pytest.raises(BadInput, match=message):
         act(begin(own_lake))
 
 
 @pytest.mark.parametrize("holdout", [("2024-02-16", "2024-02-15"), ("2024-02-15",), ("x", "y"), 5])
-def test_a_holdout_is_two_days_in_order(own_lake, holdout):
+def test_a_holdout_that_is_not_two_days_in_order_is_refused(own_lake, holdout):
     with pytest.raises(BadInput, match="holdout"):
         pitlake.study("drift", holdout=holdout, lake=own_lake)
 
@@ -124,7 +124,7 @@ def open_holdout(study):
     return study.holdout()
 
 
-def test_sessions_that_see_the_holdout_are_closed_with_the_block(own_lake):
+def test_sessions_that_saw_the_holdout_are_closed_at_the_end_of_its_block(own_lake):
     study = begin(own_lake)
     early, earlier = study.connect(BETWEEN), study.connect(BETWEEN)
     with open_holdout(study):
@@ -156,7 +156,7 @@ def test_a_copy_of_the_study_does_not_see_the_holdout_after_the_block(own_lake, 
     assert study.report().to_dict()["questions_in_holdout"] == 0
 
 
-def test_questions_before_the_holdout_are_counted_as_that_inside_its_block(own_lake):
+def test_queries_before_the_holdout_never_count_as_holdout_queries(own_lake):
     study = begin(own_lake)
     with open_holdout(study), study.connect(BETWEEN) as session:
         session.sql(COUNT)
@@ -185,7 +185,7 @@ def test_a_dated_series_does_not_reach_into_a_closed_holdout(own_lake, first, pr
     assert study.report().trials[0].frequency == "day"
 
 
-def test_a_trial_after_the_seal_stands_apart_and_is_never_the_best(own_lake):
+def test_trials_after_the_seal_are_listed_apart_and_never_the_best(own_lake):
     study = begin(own_lake)
     study.log_trial("idea", RETURNS)
     study.log_trial("idea", RETURNS)
@@ -277,7 +277,7 @@ def cells(table):
     return re.split(r"\s{2,}|\n", table)
 
 
-def test_the_command_line_reports_trials_and_looks(own_lake, command_line, monkeypatch):
+def test_the_command_line_reports_trials_and_comparisons(own_lake, command_line, monkeypatch):
     study = begin(own_lake)
     study.log_trial("momentum", [0.02, -0.01, 0.03, 0.01, 0.02, 0.01], frequency="day")
     study.log_trial("reversal", [-0.02, 0.01, -0.03, 0.01, 0.0, 0.01], frequency="day")

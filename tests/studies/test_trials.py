@@ -14,13 +14,13 @@ STEPS = {"hour": "h", "day": "B", "week": "W", "month": "MS", "quarter": "QS", "
 
 
 @pytest.mark.parametrize("frequency", STEPS, ids=str)
-def test_the_frequency_of_dated_returns_is_that_of_their_dates(frequency):
+def test_the_frequency_of_dated_returns_is_inferred_from_their_dates(frequency):
     dates = pd.date_range("2020-01-06T15:30:00Z", periods=len(RETURNS), freq=STEPS[frequency])
     returns = Returns.parse(pd.Series(RETURNS, dates)[::-1], None)
     assert (returns.values, returns.dates, returns.frequency) == (RETURNS, list(dates.to_pydatetime()), frequency)
 
 
-def test_the_row_of_a_trial_tells_its_first_and_last_period():
+def test_the_row_of_a_trial_has_its_first_and_last_period_and_sharpe_ratios():
     returns = Returns.parse(dict(zip(pd.date_range("2020-01-06T15:30:00Z", periods=6), RETURNS, strict=True)), None)
     row = Trial("1. idea", "idea", "in sample", tuple(returns.values), tuple(returns.dates), "day").to_dict()
     assert (row["first"], row["last"]) == ("2020-01-06T15:30:00Z", iso(returns.dates[-1]))
@@ -30,6 +30,6 @@ def test_the_row_of_a_trial_tells_its_first_and_last_period():
 
 
 @pytest.mark.parametrize("returns", [5, 0.5, object(), b"0123", "0123"])
-def test_what_is_no_series_is_refused(returns):
+def test_returns_that_are_not_a_series_are_refused(returns):
     with pytest.raises(BadInput, match="returns: are"):
         Returns.parse(returns, None)

@@ -57,32 +57,32 @@ def read_by_python(value, form, zone):
 
 
 @pytest.mark.parametrize("case", READABLE, ids=str)
-def test_a_time_means_its_latest_instant(case):
+def test_a_time_is_read_as_its_latest_possible_instant(case):
     reading = read(case.spelled, case.form, zone_of(case))
     assert (iso(reading.instant), reading.end and iso(reading.end)) == (case.instant, case.end or None)
     assert reading.is_midnight == (case in MIDNIGHTS)
 
 
 @pytest.mark.parametrize("case", UNSET, ids=str)
-def test_a_value_for_a_missing_time_is_none(case):
+def test_placeholder_values_for_a_missing_time_are_unset(case):
     with pytest.raises(Unset):
         read(case.spelled, case.form, zone_of(case))
 
 
 @pytest.mark.parametrize("case", UNREADABLE, ids=str)
-def test_what_can_not_be_read_is_none(case):
+def test_invalid_times_are_unreadable(case):
     with pytest.raises(Unreadable) as raised:
         read(case.spelled, case.form, zone_of(case))
     assert not isinstance(raised.value, Unset)
 
 
 @pytest.mark.parametrize("case", [*READABLE, *UNSET, *UNREADABLE], ids=str)
-def test_sql_reads_it_as_python_does(case):
+def test_sql_reads_every_case_as_python_does(case):
     assert read_by_sql([case.spelled], case.form, case.zone) == [read_by_python(case.spelled, case.form, case.zone)]
 
 
 @pytest.mark.parametrize("case", [*READABLE, *UNSET, *UNREADABLE], ids=str)
-def test_the_strict_reader_agrees_where_it_reads(case):
+def test_the_strict_parser_agrees_on_every_text_it_accepts(case):
     """The reader of `as_of`, which hooks use too, accepts fewer spellings and reads none differently."""
     try:
         strict = parse_instant(case.spelled)
@@ -107,7 +107,7 @@ def test_the_strict_reader_agrees_where_it_reads(case):
         (None, None, None),
     ],
 )
-def test_a_clock_of_instants_states_no_days(text, own, instant):
+def test_stated_instants_are_read_exactly_and_dates_alone_are_unreadable(text, own, instant):
     for reader, spell, expected in ((stated, datetime.isoformat, own), (stated_instant, iso, instant)):
         if expected:
             assert spell(reader(text)) == expected
@@ -118,7 +118,7 @@ def test_a_clock_of_instants_states_no_days(text, own, instant):
 
 @pytest.mark.parametrize("form", ["%Y%m%d", "%Y%m%d %H:%M", "epoch"])
 @pytest.mark.parametrize("value", [None, [1]])
-def test_what_is_neither_text_nor_number_is_none(value, form):
+def test_values_that_are_not_text_or_numbers_are_unreadable(value, form):
     with pytest.raises(Unreadable):
         read(value, form)
 
@@ -148,7 +148,7 @@ def test_sql_reads_random_texts_as_python_does(zone):
 
 @pytest.mark.parametrize("own", ["", NEW_YORK, TOKYO])
 @pytest.mark.parametrize("zone", ZONES[1:])
-def test_typed_columns_mean_what_their_values_mean(zone, own):
+def test_typed_columns_are_read_in_sql_like_their_values_in_python(zone, own):
     rng = random.Random(zone + own)
     moments = [
         datetime.fromisoformat("1960-01-01") + timedelta(minutes=30 * rng.randrange(48 * 366 * 70)) for _ in range(200)
@@ -161,7 +161,7 @@ def test_typed_columns_mean_what_their_values_mean(zone, own):
     assert read_by_sql(aware, "iso", zone, kind, own) == [read_by_python(at, "iso", zone) for at in aware]
 
 
-def test_zones_are_those_of_duckdb_whatever_data_the_system_has():
+def test_time_zones_agree_with_duckdb_for_every_zone_name():
     names = (resources.files("tzdata") / "zones").read_text().split()
     noons = [
         datetime(year, month, 15, 12, tzinfo=timezone.utc) for year in (1995, 2015, 2026) for month in range(1, 13)
@@ -177,7 +177,7 @@ def test_zones_are_those_of_duckdb_whatever_data_the_system_has():
 
 
 @pytest.mark.parametrize("name", ["", "Mars/Olympus", "../tzdata/zones", "/etc/localtime", "America"])
-def test_what_is_not_a_zone_is_not_found(name):
+def test_an_unknown_time_zone_raises_lookup_error(name):
     with pytest.raises(LookupError):
         zone_named(name)
 
@@ -194,7 +194,7 @@ def test_values_of_pandas_are_read():
             read(value)
 
 
-def test_a_column_says_whether_its_midnights_are_days():
+def test_midnights_of_a_column_are_days_unless_mixed_with_clock_times():
     days = ["2024-02-15T00:00:00Z", "2024-02-16", None, "1970-01-01"]
     ends = [datetime(2024, 2, 16, 5, tzinfo=timezone.utc), datetime(2024, 2, 17, 5, tzinfo=timezone.utc), None, None]
     assert read_column(days) == ends
@@ -213,13 +213,13 @@ def test_a_column_says_whether_its_midnights_are_days():
         *((f"%d.%m.%Y {hours}", "time of a day") for hours in ("%H", "%I:%M", "%H:%M %p", "%I %p", "%M %p")),
     ],
 )
-def test_a_format_that_does_not_state_a_day_or_its_half_is_refused(form, what):
+def test_a_time_format_that_leaves_the_day_or_hour_ambiguous_is_refused(form, what):
     """Of a month it would be the first day, and of an afternoon the morning."""
     with pytest.raises(BadInput, match=f"time_format: .* does not state a {what}"):
         checked_form(form)
 
 
 @pytest.mark.parametrize("form", ["iso", "rfc2822", "days", "", "%q", "%Y-%m-%d %z", "%c"])
-def test_a_format_that_no_column_has_is_refused(form):
+def test_an_unknown_time_format_is_refused(form):
     with pytest.raises(BadInput, match=r"time_format: .* is not a format of times; give epoch, "):
         checked_form(form)

@@ -68,7 +68,7 @@ def mistakes_of(way, tmp_path):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", WAYS)
-def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
+def test_edits_found_by_a_later_poll_do_not_change_earlier_answers(tmp_path, way):
     assert mistakes_of(way, tmp_path) == []
 
 
@@ -177,11 +177,11 @@ def test_a_weaker_rule_of_replays_is_caught(tmp_path, monkeypatch, mutant):
         pytest.param(3, 1157, id="an acceptance lies after the look at its facts"),
     ],
 )
-def test_a_replay_dates_facts_by_the_acceptances_of_their_time(tmp_path, seed, number):
+def test_a_replay_dates_facts_by_the_acceptance_times_stated_at_that_time(tmp_path, seed, number):
     assert judge.judged(lived(seed, frozenset({("edgar", number)})), tmp_path / "lake", NEVER).mismatches == []
 
 
-def test_histories_are_a_function_of_their_seed_and_of_nothing_else_that_lives():
+def test_histories_depend_only_on_their_seed_and_not_on_other_documents():
     whole, alone = lived(7), lived(7, frozenset({("news", FIRST_NUMBER)}))
     assert lived(7).story() == whole.story() != lived(8).story()
     assert set(alone.story()) <= set(whole.story())

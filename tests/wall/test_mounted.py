@@ -37,7 +37,7 @@ WEAKER = {
 
 
 @pytest.mark.parametrize("mutant", WEAKER)
-def test_attacks_find_what_a_weaker_wall_shows(tmp_path, monkeypatch, mutant):
+def test_attacks_find_the_leaks_of_a_weakened_wall(tmp_path, monkeypatch, mutant):
     monkeypatch.setattr(*WEAKER[mutant])
     report = mounted.attack(SEEDS[0], tmp_path, **SAMPLE)
     assert report.of("value")

@@ -23,7 +23,7 @@ def before_tombstones(world: World) -> World:
 
 
 @pytest.mark.parametrize("days", [-50, -7, 0, 30])
-def test_both_ways_show_the_same_rows(world, days):
+def test_tombstones_and_sorting_give_the_same_newest_rows(world, days):
     as_of = T + timedelta(days=days)
     dead = 0
     with Sealed(world, as_of).session as item, Sealed(before_tombstones(world), as_of).session as other:
@@ -34,13 +34,13 @@ def test_both_ways_show_the_same_rows(world, days):
     assert dead > len(DATASETS)
 
 
-def test_no_window_keeps_a_filter_from_the_files(world):
+def test_a_filter_on_a_view_is_pushed_down_to_the_files(world):
     with Sealed(world).session as session:
         plan = session.sql("EXPLAIN SELECT close FROM prices WHERE symbol = 'QBG'").rows()[0][1]
     assert "WINDOW" not in plan
     assert "symbol='QBG'" in plan.replace(" ", "")
 
 
-def test_every_view_that_may_be_told_by_tombstones_is():
+def test_every_view_that_can_use_tombstones_does():
     own = {name for name, ready in installed().items() if not ready.is_plain}
     assert own <= {"embeddings", "earnings_events", "text_vectors"} & set(all_datasets())

@@ -36,14 +36,14 @@ def judged(question, folder):
     return judge
 
 
-def test_no_answer_knows_a_later_split_and_no_return_rests_on_one_that_is_not_proven(tmp_path):
+def test_no_answer_uses_a_later_split_and_no_return_uses_an_unproven_split(tmp_path):
     result = judged(SAMPLE, tmp_path)
     assert not result.wrong, result.wrong[:5]
     kinds = {"panel", "prices_as_of_event", "bars_adjusted", "snapshot level", "snapshot return", "outcome"}
     assert kinds <= result.compared.keys()
 
 
-def test_a_split_that_is_known_and_not_counted_is_found(tmp_path, monkeypatch):
+def test_the_judge_notices_when_a_split_is_ignored(tmp_path, monkeypatch):
     """The judge's own proof: where holders are taken to have had no split, every kind of answer is wrong."""
     reply = lake_of(SAMPLE[1:2], tmp_path)
     monkeypatch.setattr(World, "value", lambda world, after, until: world.traded(until) / world.traded(after))
@@ -53,7 +53,7 @@ def test_a_split_that_is_known_and_not_counted_is_found(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_no_figure_that_a_split_changed_shows_before_its_fetch():
+def test_no_figure_changed_by_a_split_appears_before_its_fetch():
     compared = Counter()
     assert split_figures.judge(0, compared) == []
     assert min(compared.values()) > 200

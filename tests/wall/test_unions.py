@@ -104,7 +104,7 @@ def question(name, companies=(1,), as_of=judge.AFTERWARDS):
 
 
 @pytest.mark.parametrize("name", questions.WHOSE)
-def test_a_view_over_several_sources_shows_what_is_due(worlds, name):
+def test_a_view_over_several_sources_shows_the_expected_rows(worlds, name):
     for world, stored in worlds:
         assert list(mistakes(world, stored, f"FROM {name}")) == []
 
@@ -135,13 +135,13 @@ def test_answers_never_depend_on_later_looks(tmp_path):
     assert tally.judged
 
 
-def test_a_row_that_a_complete_poll_did_not_hold_is_found(tmp_path, monkeypatch):
+def test_the_judge_finds_a_row_missing_from_an_earlier_complete_poll(tmp_path, monkeypatch):
     never = lambda self, positions: np.full(len(positions), polls.NEVER)  # noqa: E731 - it stands for a method
     monkeypatch.setattr(EarlierObservations, "polled_before", never)
     assert any("a row that was not there" in each for each in judge.late(1, tmp_path, 1, about_each=0).mismatches)
 
 
-def test_an_answer_that_knows_a_later_row_is_found(tmp_path, monkeypatch):
+def test_the_judge_finds_an_answer_that_uses_a_later_row(tmp_path, monkeypatch):
     answers = judge._answers
 
     def later(world, as_of, *more):
@@ -151,7 +151,7 @@ def test_an_answer_that_knows_a_later_row_is_found(tmp_path, monkeypatch):
     assert judge.truth(2, tmp_path, moments=1, isolation="in_process").mismatches
 
 
-def test_sources_disagree_come_late_and_take_back(worlds):
+def test_generated_histories_contain_disagreements_delays_and_withdrawals(worlds):
     history, (_, stored) = lived(SEEDS[-1]), worlds[-1]
     lives = history.lives.items()
     assert {"gone", "unreadable"} <= {event.said for _, life in lives for event in life if isinstance(event.said, str)}

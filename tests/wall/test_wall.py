@@ -34,14 +34,14 @@ def aimed(kinds, dataset="news"):
 
 
 @pytest.mark.parametrize("kind", READING)
-def test_nothing_of_the_future_answers_a_reading_attack(tmp_path, kind):
+def test_reading_attacks_reveal_nothing_of_the_future(tmp_path, kind):
     report = distinguish(tmp_path / "lake", Sealed, aimed((kind,)), a_session=20)
     assert report.findings == []
     assert report.noisy == []
 
 
 @pytest.mark.parametrize("kind", ALTERING)
-def test_nothing_of_the_future_answers_an_altering_attack(tmp_path, kind):
+def test_altering_attacks_reveal_nothing_of_the_future(tmp_path, kind):
     report = distinguish(tmp_path / "lake", Sealed, aimed((kind,)), a_session=3)
     assert report.findings == []
     assert report.noisy == []
@@ -54,19 +54,19 @@ SAMPLED = ("news", "prices", "qa_exchanges")
     "dataset",
     [name if name in SAMPLED else pytest.param(name, marks=pytest.mark.long) for name in DATASETS if name != "news"],
 )
-def test_other_datasets_stand_the_oracles_too(tmp_path, dataset):
+def test_oracle_attacks_on_other_datasets_reveal_nothing_of_the_future(tmp_path, dataset):
     report = distinguish(tmp_path / "lake", Sealed, aimed(("oracles", "metadata"), dataset), a_session=40)
     assert report.findings == []
 
 
 @pytest.mark.parametrize("step", [160, pytest.param(40, marks=pytest.mark.long)])
-def test_a_sample_of_every_function_says_nothing_of_the_future(tmp_path, step):
+def test_a_sample_of_all_sql_functions_reveals_nothing_of_the_future(tmp_path, step):
     report = distinguish(tmp_path / "lake", Sealed, lambda world: list(fuzz.called(world))[::step], a_session=40)
     assert report.findings == []
     assert report.statements > 4_000 / step
 
 
-def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
+def test_generated_hostile_statements_reveal_nothing_of_the_future(tmp_path):
     report = fuzz.sealed_attacks(tmp_path / "lake", 240)
     assert report.findings == []
 
@@ -93,7 +93,7 @@ def test_the_suite_catches_weaker_designs(tmp_path, design):
     assert design is InProcessFileList or (reading.of("value") and reading.of("oracle"))
 
 
-def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_path):
+def test_a_constant_difference_is_a_finding_and_a_single_difference_is_noise(tmp_path):
     counts = Counter()
 
     class Runner:

@@ -41,7 +41,7 @@ def as_json(url):
 
 
 @pytest.mark.parametrize("url", ADDRESSES)
-def test_a_page_is_json_at_its_address_and_by_accept(client, url):
+def test_pages_are_available_as_json_by_suffix_and_by_accept_header(client, url):
     answer = client.get(as_json(url))
     assert answer.headers["content-type"] == "application/json"
     assert answer.json() == client.get(url, headers=ACCEPT).json()
@@ -51,7 +51,7 @@ def test_a_page_is_json_at_its_address_and_by_accept(client, url):
     assert max(instants) <= T
 
 
-def test_the_figures_of_the_json_are_those_of_the_session(client, root):
+def test_figures_in_the_json_match_the_session(client, root):
     company = client.get(as_json(HERE.url())).json()["company"]
     with connect(T, lake=root) as session:
         figures = get("figures").ask(session, session.company("QBG").company).rows()
@@ -66,14 +66,14 @@ def test_a_redirect_stays_json(client):
     assert client.get(answer.headers["location"]).json()["page"] == "compare"
 
 
-def test_what_is_wrong_is_json_too(client):
+def test_errors_are_json_too(client):
     answer = client.get("/at.json?as_of=2999-01-01T00:00:00Z&ticker=QBG")
     assert answer.status_code == 400
     assert "as_of: is in the future" in answer.json()["sentence"]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_every_row_of_a_question_comes_as_a_file(client, root, form):
+def test_all_rows_of_a_question_can_be_downloaded_as_csv_or_parquet(client, root, form):
     answer = client.get(HERE.url(f"/ask.{form}", question="filings"))
     assert answer.headers["content-disposition"] == f'attachment; filename="QBG-filings.{form}"'
     table = (csv.read_csv if form == "csv" else pq.read_table)(io.BytesIO(answer.content))
@@ -84,13 +84,13 @@ def test_every_row_of_a_question_comes_as_a_file(client, root, form):
     assert f"/ask.{form}?" in client.get(HERE.url("/ask", question="filings")).text
 
 
-def test_a_file_of_another_kind_is_refused(client):
+def test_an_unsupported_download_format_is_refused(client):
     answer = client.get(HERE.url("/ask.xlsx", question="filings"))
     assert answer.status_code == 400
     assert "rows can&#39;t be downloaded as &#39;xlsx&#39;; use csv or parquet" in answer.text
 
 
-def test_pages_of_the_desk_are_json_without_what_runs_it(client, tmp_path, monkeypatch):
+def test_desk_pages_as_json_leave_out_internal_objects(client, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     pages = {path: client.get(f"{path}.json?as_of={AS_OF}") for path in ("/desk", "/desk/approvals", "/desk/skills")}
     assert every(page.status_code == 200 for page in pages.values())

@@ -40,7 +40,7 @@ def browser():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_error_and_no_other_host(base, browser, page):
+def test_pages_load_without_console_errors_or_requests_to_other_hosts(base, browser, page):
     browser.go(base + page)
     question = browser.requests()
     assert base + "/static/pitlake.js" in question
@@ -48,7 +48,7 @@ def test_no_error_and_no_other_host(base, browser, page):
     assert browser.console() == []
 
 
-def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, browser):
+def test_moving_the_slider_shows_the_instant_and_updates_the_page_in_place(base, browser):
     browser.go(base + AT.url())
     browser.run(
         "window.here = 1; const s = document.querySelector('input[type=range]'); s.value = Number(s.value) - 30;"
@@ -73,7 +73,7 @@ def test_companies_are_suggested_by_a_part_of_their_name(base, browser):
     assert browser.until(script) == "0000000001,Bogmarsh Oil"
 
 
-def test_back_moves_by_release(base, browser):
+def test_the_back_links_move_by_release(base, browser):
     browser.go(base + AT.url())
     browser.click(".moves a")
     browser.until("return location.search.includes('2024-02-20T22%3A00%3A00Z')")

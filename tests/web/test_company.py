@@ -40,7 +40,7 @@ def section(client, company, mark):
     return re.search(rf"{mark}.*?</section>", page, re.DOTALL)
 
 
-def test_an_own_table_stands_on_the_page_with_what_it_says_of_days_ahead(client):
+def test_a_company_page_shows_a_mounted_table_and_marks_rows_about_days_after_t(client):
     own = section(client, "QBG", 'id="h-own-1"')[0]
     assert "guesses · all rows" in own
     assert re.findall(r'data-l="eps" class="num">([^<]+)<', own) == ["1.25", "1.10"]
@@ -53,7 +53,7 @@ def test_an_own_table_stands_on_the_page_with_what_it_says_of_days_ahead(client)
     assert section(client, "ZZZ", 'id="h-own-1"') is None
 
 
-def test_what_has_no_rows_is_one_line_at_the_foot(client):
+def test_datasets_without_rows_are_listed_in_a_single_line_at_the_foot(client):
     page = client.get(Address(T, "QBG").url()).text
     (line,) = re.findall(r"<summary><h2[^>]*>(.*?)</h2>", page)
     assert line == "Nothing was public at T of: calls, estimates, macro, planned dates"
@@ -68,7 +68,7 @@ PATHS = ["/at", "/compare", "/history", "/ask", "/companies", "/tables", "/table
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_t_is_moved_on_every_page_and_the_rest_of_its_address_stays(client, path):
+def test_moving_t_on_any_page_preserves_the_rest_of_its_address(client, path):
     query = {"as_of": AS_OF, "ticker": "QBG", "with": "2024-04-01T00:00:00Z", "question": "bars", "q": "a"}
     query |= {"dataset": "guesses", "k_symbol": "QBG", "k_quarter": "2024-03-31", "sql": "FROM guesses"}
     query |= {"of": "prices.close", "k_entity_kind": "company", "k_entity_id": "0000000001", "k_date": "2024-04-26"}
@@ -91,7 +91,7 @@ def follow(client, page, words):
     return client.get(html.unescape(link)).text
 
 
-def test_who_knows_only_a_name_finds_apple_s_restatement_in_three_clicks(tmp_path):
+def test_apples_restatement_is_found_from_its_name_in_three_clicks(tmp_path):
     lake = built(tmp_path / "lake", lambda _step: None)
     with browsing(lake.root, home=Address(instant("2010-01-26T14:30:00Z"), "GE")) as client:
         first = client.get("/", follow_redirects=True).text

@@ -43,12 +43,12 @@ def client(lake):
         "[::1]:x",
     ],
 )
-def test_another_host_is_refused(client, host):
+def test_requests_with_a_foreign_host_header_are_refused(client, host):
     assert client.get("/unlock", headers={"host": host}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "[::1]:8765", "localhost:1"])
-def test_its_own_hosts_are_answered(client, host):
+def test_requests_with_a_local_host_header_are_answered(client, host):
     assert client.get("/unlock", headers={"host": host}).status_code == 200
 
 
@@ -68,7 +68,7 @@ def test_its_own_hosts_are_answered(client, host):
         {**OWN, "cookie": f"====; pitlake_token={TOKEN}x"},
     ],
 )
-def test_nothing_is_kept_without_the_token_from_its_own_page(client, lake, headers):
+def test_no_receipt_is_stored_without_the_token_and_the_same_origin(client, lake, headers):
     before = list((lake / "_lake").rglob("*"))
     assert client.post("/receipts", data=FORM, headers=headers).status_code == 403
     assert list((lake / "_lake").rglob("*")) == before
@@ -89,7 +89,7 @@ def test_the_token_lets_a_browser_in(client):
 
 
 @pytest.mark.parametrize("path", ["/receipts", "/at", "/compare", "/history", "/ask", "/"])
-def test_get_changes_nothing_and_post_reads_nothing(client, lake, path):
+def test_get_changes_nothing_and_post_to_a_page_is_not_allowed(client, lake, path):
     before = sorted(lake.rglob("*"))
     client.get(path, params=FORM, headers=COOKIE)
     if path != "/receipts":
@@ -98,7 +98,7 @@ def test_get_changes_nothing_and_post_reads_nothing(client, lake, path):
 
 
 @pytest.mark.parametrize("path", ["/unlock", "/nowhere", "/static/pitlake.css", HOME.url()])
-def test_every_answer_carries_the_policy(client, path):
+def test_every_response_has_the_security_headers(client, path):
     answer = client.get(path)
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert "unsafe" not in answer.headers["content-security-policy"]
@@ -111,6 +111,6 @@ def test_a_large_form_is_refused(client):
     assert answer.status_code == 400
 
 
-def test_another_machine_may_ask_only_by_a_name_that_is_given(client, lake):
+def test_serving_on_all_interfaces_needs_allow_host(client, lake):
     with pytest.raises(BadInput, match="--allow-host"):
         serve.serve(ServerSettings(client.pool, HOME, TOKEN), "0.0.0.0", 0, print)

@@ -68,7 +68,7 @@ def client(root):
         yield client
 
 
-def test_every_number_of_a_page_is_what_sql_tells(client, root):
+def test_every_number_on_a_page_matches_sql(client, root):
     chance, display = random.Random(7), 0
     for _ in range(PAGES):
         at = START - timedelta(days=3) + timedelta(minutes=chance.randrange(60 * 24 * 150))
@@ -78,7 +78,7 @@ def test_every_number_of_a_page_is_what_sql_tells(client, root):
     assert display > PAGES * 10
 
 
-def test_the_same_page_again_is_remembered_until_the_lake_has_another_version(root, tmp_path, monkeypatch):
+def test_pages_are_cached_until_the_lake_has_a_new_version(root, tmp_path, monkeypatch):
     lake = Lake(shutil.copytree(root, tmp_path / "lake"))
     answers, ask = [], Session.ask
     monkeypatch.setattr(Session, "ask", lambda *inputs, **options: [answers.append(inputs), ask(*inputs, **options)][1])
@@ -99,7 +99,7 @@ def test_the_same_page_again_is_remembered_until_the_lake_has_another_version(ro
         assert client.get(Address(T, "QBG").url() + "&as_of=2999-01-01T00:00:00Z").status_code == 400
 
 
-def test_a_page_shows_what_was_known_and_nothing_after(client):
+def test_a_page_shows_nothing_published_after_t(client):
     page = client.get(f"/at?as_of={AS_OF}&ticker=QBG").text
     instants = [instant(text) for text in re.findall(r'<time datetime="([^"]+)"', page)]
     assert len(instants) > 30
@@ -113,7 +113,7 @@ def figures(client, at):
     return re.search(r'id="h-fig".*?</table>', page, re.DOTALL)[0]
 
 
-def test_first_public_and_this_vintage_are_two_things(client):
+def test_a_figure_shows_its_first_publication_and_its_current_vintage(client):
     page = figures(client, REPEATED)
     (row,) = re.findall(r"<tr><th scope=\"row\"[^>]*>Revenue.*?</tr>", page, re.DOTALL)
     assert re.findall(r'<time datetime="([^"]+)"', row) == ["2024-02-20T22:00:00Z", iso(REPEATED)]
@@ -124,7 +124,7 @@ def test_first_public_and_this_vintage_are_two_things(client):
     assert [value for value, _, _ in Numbers(row).found] == ["90.0", "100.0"]
 
 
-def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
+def test_a_numbers_history_lists_each_revision_with_a_link_to_its_instant(client):
     page = client.get(Address(T, "QBG").url()).text
     link = next(link for value, what, link in Numbers(page).found if value == "90.0" and not what)
     response = client.get(link)
@@ -136,7 +136,7 @@ def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
     assert '<data value="90.0">' not in before
 
 
-def test_back_goes_by_release_and_forward_by_the_calendar_alone(client):
+def test_back_links_move_by_release_and_forward_links_only_by_calendar(client):
     page = client.get(Address(instant("2024-02-20T22:00:01Z"), "QBG").url()).text
     moves = re.search(r'<div class="moves">(.*?)</form>', page, re.DOTALL)[1]
     back, ahead = moves.split('<span class="lab">Forward</span>')
@@ -150,12 +150,12 @@ def test_back_goes_by_release_and_forward_by_the_calendar_alone(client):
     ]
 
 
-def test_no_move_tells_that_a_session_was_called_off():
+def test_forward_links_do_not_reveal_an_unscheduled_market_closure():
     assert iso(forward(instant("2025-01-08T22:00:00Z"))[0].to) == "2025-01-09T21:00:00Z"
     assert iso(forward(instant("2025-01-09T22:00:00Z"))[0].to) == "2025-01-10T21:00:00Z"
 
 
-def test_controls_become_one_address(client):
+def test_time_controls_redirect_to_a_canonical_address(client):
     form = {"as_of": "2024-03-08T22:30:15Z", "date": "2024-03-08", "time": "17:30:15", "ticker": "QBG"}
     stay = date(2024, 3, 8).toordinal()
     for changed, where in (
@@ -189,7 +189,7 @@ def test_controls_become_one_address(client):
         ("/nowhere", "Not Found"),
     ],
 )
-def test_bad_input_is_one_sentence(client, address, sentence):
+def test_bad_input_is_answered_with_a_single_sentence(client, address, sentence):
     answer = client.get(address)
     assert answer.status_code in (400, 404)
     (reply,) = re.findall(r'<p class="note bad">(.*?)</p>', answer.text)
@@ -197,7 +197,7 @@ def test_bad_input_is_one_sentence(client, address, sentence):
     assert "Traceback" not in answer.text
 
 
-def test_now_is_not_the_future(client):
+def test_the_current_instant_is_not_refused_as_the_future(client):
     assert parse_address({"as_of": iso(clock.now()), "ticker": "QBG"}).ticker == "QBG"
 
 
@@ -220,19 +220,19 @@ def test_hostile_texts_stay_texts(client):
 
 
 @pytest.mark.parametrize("name", all_questions())
-def test_a_copied_question_gives_the_page_s_rows(root, name):
+def test_the_sql_of_a_question_returns_the_rows_of_the_page(root, name):
     question = get(name)
     with connect(T, lake=root) as session:
         company = session.company("QBG").company
         assert session.sql(question.written(company)).rows() == question.ask(session, company).rows()
 
 
-def test_a_question_reads_no_hidden_column_as_today_s_word():
+def test_every_question_reads_only_registered_datasets():
     for question in all_questions().values():
         assert set(question.reads) <= set(all_datasets()), question.name
 
 
-def test_copied_python_and_command_run(client, root, monkeypatch):
+def test_the_python_and_the_command_shown_on_a_page_run(client, root, monkeypatch):
     page = client.get(Address(T, "QBG").url("/ask", question="filings")).text
     texts = [
         text.replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
@@ -265,7 +265,7 @@ def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(market_lak
     assert before.content == after.content
 
 
-def test_sessions_are_few_and_idle_ones_end(root):
+def test_the_session_pool_is_limited_and_closes_idle_sessions(root):
     with browsing(root, idle=60.0) as client:
         for day in range(6):
             client.get(Address(T - timedelta(days=day), "QBG").url())
@@ -276,7 +276,7 @@ def test_sessions_are_few_and_idle_ones_end(root):
         assert len(client.pool.sessions) == 0
 
 
-def test_a_lost_session_is_not_kept(root):
+def test_a_page_loads_after_its_pooled_session_was_lost(root):
     with browsing(root) as client:
         client.get(Address(T, "QBG").url())
         with client.pool.session(T) as session:
@@ -306,7 +306,7 @@ def test_a_company_is_found_by_name_ticker_or_cik(named, text):
     assert (result["name"], result["ticker"], sorted(result["tickers"])) == ("Meta Platforms", "META", ["FB", "META"])
 
 
-def test_a_name_in_the_box_of_the_company_is_searched(named):
+def test_a_name_in_the_ticker_box_is_searched_as_of_t(named):
     for text in ("meta plat", "Facebook", "1326801"):
         answer = named.get(f"/at?as_of={AS_OF}&ticker={text}", follow_redirects=False)
         assert answer.headers["location"].startswith("/companies?as_of=")
@@ -318,7 +318,7 @@ def test_a_name_in_the_box_of_the_company_is_searched(named):
     assert "No company was known" in named.get("/companies", params={"as_of": before, "q": "meta"}).text
 
 
-def test_how_a_ticker_was_read_is_a_quiet_mark(named):
+def test_a_ticker_resolved_with_hindsight_is_marked_on_the_page(named):
     page = named.get(Address(T - timedelta(45), "META").url()).text
     (mark,) = re.findall(r'<details class="quiet">(.*?)</details>', page)
     assert mark.startswith("<summary>read with hindsight</summary><p>META: read as CIK 0001326801, with hindsight.</p>")

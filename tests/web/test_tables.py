@@ -42,7 +42,7 @@ def get(client, path, **query):
     return client.get(path, params={"as_of": AS_OF} | query)
 
 
-def test_the_tables_of_t_are_listed_and_no_other(client):
+def test_only_tables_with_rows_public_at_t_are_listed(client):
     page = get(client, "/tables")
     assert "/table?as_of=2024-05-01T00%3A00%3A00Z&dataset=estimates" in page.text
     names = {holding["dataset"] for holding in get(client, "/tables.json").json()["holdings"]}
@@ -52,7 +52,7 @@ def test_the_tables_of_t_are_listed_and_no_other(client):
     assert "estimates" not in client.get("/tables.json", params={"as_of": "2024-01-01T00:00:00Z"}).text
 
 
-def test_a_mounted_table_shows_the_newest_rows_of_t_and_nothing_later(client):
+def test_a_mounted_table_shows_its_newest_rows_as_of_t_and_nothing_later(client):
     answer = get(client, "/table.json", dataset="estimates").json()
     assert sorted(row["eps"] for row in answer["rows"]) == [0.8, 1.1, 1.2, 7.7]
     page = get(client, "/table", dataset="estimates").text
@@ -62,7 +62,7 @@ def test_a_mounted_table_shows_the_newest_rows_of_t_and_nothing_later(client):
     assert max(instants) <= instant(AS_OF)
 
 
-def test_an_entity_is_drawn_and_new_rows_can_be_told_apart(client):
+def test_an_entity_is_charted_and_rows_since_an_instant_can_be_selected(client):
     page = get(client, "/table", dataset="estimates", entity="QBG").text
     assert '<svg class="plot' in page
     assert "1 of them are about days after T" in page
@@ -78,7 +78,7 @@ def eps(client, **query):
     return [row["eps"] for row in answer["rows"]]
 
 
-def test_rows_are_sorted_by_the_column_whose_head_was_followed(client):
+def test_following_a_column_head_sorts_the_rows_by_that_column(client):
     page = get(client, "/table", dataset="estimates").text
     (head,) = re.findall(r'<a href="([^"]+)">eps</a>', page)
     falling = client.get(html.unescape(head))
@@ -110,7 +110,7 @@ def test_rows_are_filtered_by_a_column(client, where, test, value, result):
     assert sorted(row[rows["columns"].index("eps")] for row in rows["rows"]) == result
 
 
-def test_rows_go_on_from_page_to_page(client, monkeypatch):
+def test_rows_are_paginated(client, monkeypatch):
     monkeypatch.setattr(tables, "MOST_ROWS", 3)
     query = {"dataset": "estimates", "sort": "eps"}
     first = get(client, "/table", **query).text
@@ -125,7 +125,7 @@ def test_rows_go_on_from_page_to_page(client, monkeypatch):
     assert (response["rows"], response["more"]) == ([[7.7]], False)
 
 
-def test_sql_of_a_reader_is_answered_as_of_t_and_changes_nothing_for_the_next(client):
+def test_reader_sql_is_answered_as_of_t_and_does_not_affect_later_queries(client):
     def told(sql):
         return get(client, "/sql.json", sql=sql).json()
 
@@ -148,13 +148,13 @@ def test_a_row_leads_to_all_of_its_revisions(client):
 
 
 @pytest.mark.parametrize("dataset", ["news", "prices", "xbrl_facts", "reports"])
-def test_a_row_of_every_kind_of_key_is_found_again(client, dataset):
+def test_row_links_work_for_every_kind_of_key(client, dataset):
     page = get(client, "/table", dataset=dataset).text
     link = re.search(r'href="(/row[^"]+)"', page)[1].replace("&amp;", "&")
     assert len(client.get(link, headers={"accept": "application/json"}).json()["rows"]) >= 1
 
 
-def test_every_row_comes_as_parquet(client):
+def test_a_table_can_be_downloaded_as_parquet(client):
     answer = get(client, "/table.parquet", dataset="estimates")
     assert sorted(pq.read_table(io.BytesIO(answer.content))["eps"].to_pylist()) == [0.8, 1.1, 1.2, 7.7]
 
@@ -179,12 +179,12 @@ def test_every_row_comes_as_parquet(client):
         ("/tables", {"as_of": "2999-01-01T00:00:00Z"}, "as_of: is in the future"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(client, path, query, problem):
+def test_an_invalid_request_is_refused_and_the_problem_named(client, path, query, problem):
     answer = client.get(path, params={"as_of": AS_OF} | query)
     assert answer.status_code == 400
     assert problem in html.unescape(answer.text)
 
 
-def test_a_time_control_redirects_to_no_other_host(client):
+def test_time_controls_never_redirect_to_another_host(client):
     moved = client.get(f"{BASE}//example.org/at?as_of={AS_OF}&date=2024-04-01")
     assert moved.headers["location"].startswith("/example.org/at?")

@@ -56,18 +56,18 @@ def at(root, as_of, ticker="QBG"):
         return read_company(session, Address(as_of, ticker))
 
 
-def test_every_line_item_that_the_page_asks_for_has_a_name_and_a_place_in_its_order():
+def test_every_queried_line_item_has_a_name_in_the_same_order():
     (items,) = re.findall(r"item IN \((.*?)\)", get("figures").sql, re.DOTALL)
     assert re.findall(r"'(\w+)'", items) == list(ITEMS)
 
 
-def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):
+def test_a_figures_timestamps_are_those_of_the_vintage_shown(root):
     (display,) = at(root, AGAIN).figures
     assert (display.value_number, display.first_value, display.first_public) == (90.0, 100.0, FIRST)
     assert (display.available_at, display.available_at_source) == (AGAIN, "edgar_accepted")
 
 
-def test_a_figure_that_was_last_stated_as_nil_has_no_older_value_in_its_place(root):
+def test_a_figure_restated_as_nil_is_not_replaced_by_an_older_value(root):
     assert at(root, NIL - timedelta(seconds=1)).newest_figures
     assert at(root, NIL).newest_figures == []
 
@@ -100,7 +100,7 @@ def test_a_figure_that_the_company_no_longer_states_is_not_among_the_newest(tmp_
     assert row["concept"] in display
 
 
-def test_a_line_item_goes_on_when_the_company_changes_its_concept(tmp_path):
+def test_a_line_item_continues_when_the_company_changes_its_xbrl_concept(tmp_path):
     old, day = fact(FIRST, concept="us-gaap:SalesRevenueNet"), timedelta(days=91)
     new = fact(AGAIN, concept="us-gaap:Revenues", value="120", value_number=120.0)
     new |= {name: old[name] + day for name in ("period_start", "period_end")}
@@ -113,12 +113,12 @@ def test_a_line_item_goes_on_when_the_company_changes_its_concept(tmp_path):
     assert [figure.value_number for figure in line.values()] == [120, 100]
 
 
-def test_a_ticker_is_the_company_s_whose_newest_statement_says_so(root):
+def test_a_ticker_resolves_to_the_company_with_the_newest_statement(root):
     assert at(root, instant("2024-01-06T00:00:00Z")).ciks == ("0000000009",)
     assert at(root, T).ciks == ("0000000001",)
 
 
-def test_a_release_is_when_it_was_public_first(root):
+def test_a_release_is_dated_by_its_first_publication(root):
     reply = at(root, T)
     february = [(move.label, move.to) for move in reply.releases if move.to.month == FIRST.month]
     assert february == [("call", HELD), ("10-Q", FIRST), ("8-K", FIRST - timedelta(days=5))]
@@ -127,7 +127,7 @@ def test_a_release_is_when_it_was_public_first(root):
     assert back(instant("2024-05-01T00:00:00Z"), reply.releases)[0].to == HELD
 
 
-def test_a_later_text_is_an_event_of_its_own(root):
+def test_a_revised_text_is_a_separate_event_in_a_comparison(root):
     def between(first, second):
         result = compare.events(at(root, first), at(root, second))
         return [(each.what, each.at) for each in result]
@@ -136,7 +136,7 @@ def test_a_later_text_is_an_event_of_its_own(root):
     assert between(SEEN, T) == [("revised", REVISED), ("revised", REVISED)]
 
 
-def test_the_page_tells_first_public_and_this_vintage_apart(root):
+def test_the_page_distinguishes_first_publication_from_this_vintage(root):
     with browsing(root) as client:
         page = client.get(Address(T, "QBG").url()).text
     (row,) = re.findall(r"<li><span><b>10-Q</b>(?:(?!</li>).)*this vintage.*?</li>", page)
@@ -144,7 +144,7 @@ def test_the_page_tells_first_public_and_this_vintage_apart(root):
     assert re.search(r"text public since .*?; this vintage ", page)
 
 
-def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
+def test_the_heatmap_shades_by_statement_count_and_marks_multiple_values(root):
     with browsing(root) as client:
         for at, shade, reply in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
             heat = re.search(r'id="h-heat".*?</section>', client.get(Address(at, "QBG").url()).text, re.DOTALL)[0]
@@ -153,7 +153,7 @@ def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
             assert "A quarter that no filing states by itself has no column" in heat
 
 
-def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
+def test_upcoming_events_are_shown_as_planned_at_t(root):
     def ahead(client, as_of):
         page = client.get(Address(as_of, "QBG").url()).text
         plan = re.search(r'id="h-plan".*?</section>|$', page, re.DOTALL)[0]

@@ -78,7 +78,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("clocks", ORDERS.values(), ids=ORDERS)
-def test_a_flip_of_the_clock_is_no_revision_and_dates_nothing_again(tmp_path, clocks):
+def test_a_flip_of_the_edgar_clock_is_no_revision_and_changes_no_date(tmp_path, clocks):
     lake, published = Lake(tmp_path / "lake"), []
     for clock, at in zip(clocks, (LOOK, LATER_LOOK, LAST_LOOK), strict=True):
         looked(lake, TRUTHS, [clock] * len(TRUTHS), at)
@@ -93,7 +93,7 @@ def test_a_flip_of_the_clock_is_no_revision_and_dates_nothing_again(tmp_path, cl
 
 
 @pytest.mark.parametrize("clocks", ORDERS.values(), ids=ORDERS)
-def test_a_filing_that_changes_takes_the_clock_that_was_proven_meanwhile(tmp_path, clocks):
+def test_a_revised_filing_takes_the_acceptance_time_proven_meanwhile(tmp_path, clocks):
     lake = Lake(tmp_path / "lake")
     for clock, at in zip(clocks[:2], (LOOK, LATER_LOOK), strict=True):
         looked(lake, TRUTHS, [clock] * len(TRUTHS), at, items="8.01" if at == LATER_LOOK else "2.02,9.01")
@@ -104,7 +104,7 @@ def test_a_filing_that_changes_takes_the_clock_that_was_proven_meanwhile(tmp_pat
 
 
 @pytest.mark.parametrize("clocks", ORDERS.values(), ids=ORDERS)
-def test_another_clock_of_a_few_filings_publishes_nothing(tmp_path, clocks):
+def test_serving_a_few_filings_by_another_clock_publishes_nothing(tmp_path, clocks):
     lake, truths = Lake(tmp_path / "lake"), [*TRUTHS[2::16], TRUTHS[-1]]
     changes = [looked(lake, truths, [clock] * len(truths), at).outcome.changed
                for clock, at in zip(clocks, (LOOK, LATER_LOOK, LAST_LOOK), strict=True)]  # fmt: skip
@@ -112,7 +112,7 @@ def test_another_clock_of_a_few_filings_publishes_nothing(tmp_path, clocks):
 
 
 @pytest.mark.parametrize(("day", "revisions"), [(17, 1), (18, 2)])
-def test_a_time_of_day_that_is_served_later_is_no_revision(tmp_path, day, revisions):
+def test_a_time_of_day_served_later_is_a_revision_only_if_the_day_changes(tmp_path, day, revisions):
     lake = Lake(tmp_path / "lake")
     looked(lake, [datetime(2024, 7, 17, tzinfo=NEW_YORK)], [NEW_YORK_TEXT], LOOK)
     looked(lake, [datetime(2024, 7, day, 16, 5, tzinfo=NEW_YORK)], [UTC_TEXT], LATER_LOOK)
@@ -143,12 +143,12 @@ def test_an_acceptance_that_truly_changes_is_a_revision(tmp_path):
         (("2024-13-17T16:05:00Z", "", "20240717160500"), None),
     ],
 )
-def test_only_texts_one_offset_in_force_apart_prove_anything(texts, proves):
+def test_two_acceptance_texts_prove_a_time_only_if_the_offset_in_force_separates_them(texts, proves):
     proven = proven_by(texts)
     assert (proven and proven[1]) == (proves and Dated(datetime.fromisoformat(proves), dating.TWO_READINGS))
 
 
-def test_an_undecided_clock_is_released_no_earlier_than_either_reading_says():
+def test_an_ambiguous_acceptance_is_released_no_earlier_than_either_reading_allows():
     # 03:30 undecided: 22:30 of the day before as UTC, which the day's morning shows, later than the reading itself
     undecided = Dated(datetime(2024, 1, 17, 3, 30, tzinfo=NEW_YORK), dating.LATER)
     assert release(undecided, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 17, 7, 30, tzinfo=NEW_YORK)
@@ -161,7 +161,7 @@ def test_an_undecided_clock_is_released_no_earlier_than_either_reading_says():
 
 
 @pytest.mark.parametrize("dataset", ["sec_facts", "xbrl_facts"])
-def test_of_two_filings_that_one_morning_shows_the_one_accepted_later_tells(tmp_path, dataset):
+def test_of_two_filings_released_together_the_later_accepted_sets_the_fact(tmp_path, dataset):
     lake, released = Lake(tmp_path / "lake"), datetime(2024, 2, 23, 12, 30, tzinfo=timezone.utc)
     fact = {
         "cik": CIK, "concept": "us-gaap:Revenues", "unit": "USD", "period_type": "instant", "value_number": 1.0,

@@ -41,13 +41,13 @@ def pages(*listing, then=None):
     return fetch, requests
 
 
-def test_pages_end_with_a_short_one():
+def test_paging_ends_at_a_short_page():
     fetch, requests = pages([item(n) for n in range(100)], [item(n) for n in range(100, 130)])
     assert len(rows(happened(FEED, DAY, fetch))) == 130
     assert [request["page"] for request in requests] == ["0", "1"]
 
 
-def test_a_refused_page_ends_in_a_gap_and_what_came_before_is_kept():
+def test_a_refused_page_is_a_gap_and_the_rows_before_it_remain():
     refusal = AnswerRefused("upstream_error", "page beyond the provider's window", "x")
     fetch, _ = pages([item(n) for n in range(100)], then=refusal)
     outcomes = happened(FEED, DAY, fetch)
@@ -55,13 +55,13 @@ def test_a_refused_page_ends_in_a_gap_and_what_came_before_is_kept():
     assert gaps(outcomes) == [("upstream_error", "page beyond the provider's window")]
 
 
-def test_a_window_cut_short_by_the_run_s_own_limit_says_so():
+def test_a_window_cut_short_by_the_page_limit_is_a_gap():
     fetch, _ = pages([item(n) for n in range(100)])
     outcomes = happened(FEED, Scope(date_from=date(2024, 2, 1), max_pages=1), fetch)
     assert gaps(outcomes) == [("upstream_error", "more pages than were asked for")]
 
 
-def test_a_deep_page_s_refusal_is_told_from_a_bad_question():
+def test_an_empty_day_is_no_data_and_the_bundled_refusal_is_of_a_deep_page():
     played = Played(FEED.provider)
     outcomes = happened(FEED, Scope(date_from=date(2024, 2, 3)), played.fetch)
     assert gaps(outcomes) == [("no_data", "the answer is valid and empty")]
@@ -69,7 +69,7 @@ def test_a_deep_page_s_refusal_is_told_from_a_bad_question():
     assert deep["params"]["page"] == "101"
 
 
-def test_a_window_is_asked_for_day_by_day_and_a_delta_at_once():
+def test_a_window_is_requested_day_by_day_and_a_delta_all_at_once():
     assert [unit.name for unit in FEED.units(Scope(date_from=date(2024, 2, 1), date_to=date(2024, 2, 3)))] == [
         "2024-02-01",
         "2024-02-02",
@@ -81,7 +81,7 @@ def test_a_window_is_asked_for_day_by_day_and_a_delta_at_once():
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope(date_from=date(2024, 2, 2), date_to=date(2024, 2, 1))], ids=str)
-def test_a_scope_without_a_beginning_or_turned_around_is_refused(scope):
+def test_a_scope_without_a_start_or_with_reversed_dates_is_refused(scope):
     with pytest.raises(BadInput):
         FEED.units(scope)
 
@@ -113,7 +113,7 @@ def asked_first():
 ASKED = asked_first()
 
 
-def test_a_text_that_changes_is_a_revision_dated_by_its_update_and_the_first_stays(tmp_path):
+def test_a_changed_text_is_a_revision_dated_by_its_update_and_the_first_text_remains(tmp_path):
     later = "Mon, 03 Mar 2025 16:00:00 -0400"
     texts = published(tmp_path, [item(body="first")], [item(body="second", updated=later)])
     assert texts == [
@@ -122,12 +122,12 @@ def test_a_text_that_changes_is_a_revision_dated_by_its_update_and_the_first_sta
     ]
 
 
-def test_a_text_that_changes_without_a_stamp_is_dated_by_its_observation(tmp_path):
+def test_a_text_changed_without_a_new_update_stamp_is_dated_by_its_observation(tmp_path):
     texts = published(tmp_path, [item(body="first")], [item(body="second")])
     assert texts[1] == (FETCHED + timedelta(days=1), "second")
 
 
-def test_two_texts_under_one_update_in_one_run_leave_the_longer_one(tmp_path):
+def test_of_two_texts_with_the_same_update_time_the_longer_is_published(tmp_path):
     texts = published(tmp_path, [item(body="long text"), item(body="text")])
     assert [body for _, body in texts] == ["long text"]
 
@@ -138,7 +138,7 @@ OFFSETS = st.integers(-12 * 4, 14 * 4).map(lambda quarters: timezone(timedelta(m
 
 
 @given(INSTANTS, OFFSETS, INSTANTS, OFFSETS)
-def test_an_article_is_never_dated_before_its_text(created, offset, updated, other):
+def test_an_article_is_dated_by_the_later_of_its_creation_and_its_update(created, offset, updated, other):
     stamps = [created.replace(tzinfo=offset), updated.replace(tzinfo=other)]
     spelled = [stamp.strftime("%a, %d %b %Y %H:%M:%S %z") for stamp in stamps]
     record = {"item": item(created=spelled[0], updated=spelled[1]), "place": 0}

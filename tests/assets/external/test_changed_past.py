@@ -209,7 +209,7 @@ the last answer publishes."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_changes_is_a_revision_dated_when_it_was_seen(world, case):
+def test_a_changed_statement_is_a_revision_dated_when_it_was_seen(world, case):
     (name, scope), answers, columns, due, *published = case
     feed = world(name, **scope)
     for number, answer in enumerate(answers):
@@ -218,13 +218,13 @@ def test_what_changes_is_a_revision_dated_when_it_was_seen(world, case):
     assert published in ([], [report.outcome.total.published])
 
 
-def test_a_split_that_was_to_come_is_no_fact_of_its_day(world):
+def test_an_upcoming_split_is_excluded_as_not_public_yet(world):
     qbry = world("polygon_splits", tickers=("QBRY",))
     report = qbry.hears(splits(10), at=datetime(2024, 6, 3, 12, tzinfo=timezone.utc))
     assert dict(report.gaps) == {("pit_excluded", "not public yet"): 1}
 
 
-def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
+def test_an_event_moved_to_another_day_supersedes_the_first_statement(world):
     spring, summer = ["2024-05-02T20:30:00Z", 1.5, 1.53, 2.0], ["2024-08-01T20:30:00Z", 1.3, 1.4, 7.0]
     apple = world("yahoo_earnings", tickers=("QACB",))
     apple.hears(events(summer, spring), at=FIRST)
@@ -236,7 +236,7 @@ def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
     assert apple.hears(events(summer, spring), at=FIRST).outcome.total.published == 0
 
 
-def test_an_older_panel_fetched_later_stays_the_older_one(world):
+def test_an_older_panel_fetched_later_does_not_replace_the_newer_vintage(world):
     for month, value, at in (("2024-02", 2, FIRST), ("2024-01", 1, FIRST + WEEK)):
         panel = world("macro_panels", series=(month,))
         panel.runs = at.day
@@ -245,14 +245,14 @@ def test_an_older_panel_fetched_later_stays_the_older_one(world):
 
 
 @pytest.mark.parametrize("ahead", [timedelta(days=1), timedelta(days=20_000)])
-def test_an_article_without_text_that_claims_a_date_after_its_answer_refuses_no_run(world, ahead):
+def test_a_blank_article_dated_after_its_answer_is_a_gap_and_does_not_fail_the_run(world, ahead):
     news = world("benzinga_news", date_from=date(2024, 2, 1))
     claimed = (FIRST + ahead).strftime("%a, %d %b %Y %H:%M:%S +0000")
     report = news.hears([article("", claimed)[0] | {"title": ""}], at=FIRST)
     assert dict(report.gaps) == {("no_data", "no text"): 1}
 
 
-def test_an_older_answer_replayed_later_leaves_the_past_as_it_was_and_is_a_gap(world):
+def test_an_older_answer_replayed_later_is_a_gap_and_changes_no_past_answer(world):
     news = world("benzinga_news", date_from=date(2024, 2, 1))
     news.hears(article("As it was.", NOON), at=FIRST)
     report = news.hears(article("At first.", ELEVEN), at=FIRST - 50 * WEEK)
@@ -261,7 +261,7 @@ def test_an_older_answer_replayed_later_leaves_the_past_as_it_was_and_is_a_gap(w
     assert news.as_of(FIRST, "body") == ["As it was."]
 
 
-def test_several_questions_that_find_one_page_keep_the_past_as_the_first_one_saw_it(world):
+def test_a_page_found_by_several_queries_stays_a_single_row_as_first_seen(world):
     for ask in ("one", "two", "one", "two"):
         web = world("web_results", queries=(ask,))
         web.runs = len(ask) + (at := {"one": 1, "two": 2}[ask])
@@ -277,7 +277,7 @@ def test_several_questions_that_find_one_page_keep_the_past_as_the_first_one_saw
     [(dividends(None), HALF), (HALF, dividends(None)), (HALF, dividends(0.6)),
      (dividends(0.5, id="a"), dividends(0.6, id="b"))],
 )  # fmt: skip
-def test_whatever_polygon_corrects_the_past_stays_as_it_was(world, before, after):
+def test_a_correction_by_polygon_leaves_past_answers_unchanged(world, before, after):
     qau = world("polygon_dividends", tickers=("QAU",))
     qau.hears(before, at=FIRST)
     then = qau.as_of(PAST, "cash_amount, ex_dividend_date")

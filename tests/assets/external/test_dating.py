@@ -32,7 +32,7 @@ def acceptances():
         yield datetime.combine(day, time(), NEW_YORK) + timedelta(seconds=seconds)
 
 
-def test_an_acceptance_is_never_early_and_late_by_the_bound_at_most():
+def test_an_acceptance_is_never_early_and_at_most_its_bound_late():
     early = late = 0
     rules = set()
     for true in acceptances():
@@ -51,13 +51,13 @@ def test_an_acceptance_is_never_early_and_late_by_the_bound_at_most():
     assert rules >= {dating.NEW_YORK_CLOCK, dating.UTC, dating.LATER}
 
 
-def test_an_sgml_header_is_exact_whatever_the_hour():
+def test_an_sgml_header_gives_the_exact_acceptance_at_any_hour():
     for true in islice(acceptances(), N // 5):
         dated = dating.edgar_header(f"{true:%Y%m%d%H%M%S}")
         assert dated.instant == true.astimezone(UTC)
 
 
-def test_what_the_commission_files_at_night_is_never_early():
+def test_filings_by_the_commission_are_never_dated_early_at_any_hour():
     world = random.Random(7)
     for _ in range(5_000):
         exact = FIRST + timedelta(seconds=world.randrange(SECONDS))
@@ -66,13 +66,13 @@ def test_what_the_commission_files_at_night_is_never_early():
             assert dating.edgar(spelled, "EFFECT").instant >= exact
 
 
-def test_of_an_hour_that_new_york_has_twice_the_first_is_told_late_by_the_bound():
+def test_the_first_of_a_repeated_new_york_hour_is_dated_late_by_the_fold_bound():
     first = datetime(2024, 11, 3, 5, 30, tzinfo=UTC)
     instant = dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30:00"))
     assert instant - first == timedelta(hours=1) == dating.FOLD_BOUND
 
 
-def test_other_rules_are_never_early_nor_later_than_they_say():
+def test_other_dating_rules_are_never_early_and_never_later_than_their_bounds():
     world = random.Random(5)
     for _ in range(20_000):
         exact = FIRST + timedelta(seconds=world.randrange(SECONDS))
@@ -100,7 +100,7 @@ def test_other_rules_are_never_early_nor_later_than_they_say():
         ("2024-02-22T09:59:59.5Z", None, "2024-02-22T14:59:59.500000", dating.NEW_YORK_CLOCK),
     ],
 )
-def test_the_ambiguous_z_is_decided_by_what_can_be_proven(spelled, form, instant, rule):
+def test_an_ambiguous_z_suffix_is_resolved_by_the_hour_and_the_form(spelled, form, instant, rule):
     assert dating.edgar(spelled, form) == (datetime.fromisoformat(instant).replace(tzinfo=UTC), rule)
 
 
@@ -112,12 +112,12 @@ def test_the_ambiguous_z_is_decided_by_what_can_be_proven(spelled, form, instant
         ("22:29:59.999999", dating.LATER), ("22:30:00", dating.UTC),
     ],
 )  # fmt: skip
-def test_the_hours_that_decide_begin_and_end_to_the_microsecond(clock_time, rule):
+def test_the_hours_that_decide_the_clock_are_exact_to_the_microsecond(clock_time, rule):
     assert dating.edgar(f"2024-02-22T{clock_time}Z", "10-K").rule == rule
 
 
 @pytest.mark.parametrize("text", ["1969-12-31", "1970-01-01", "19700101", "1959-12-30"])
-def test_a_day_that_a_field_spells_which_nobody_set_is_none(text):
+def test_a_placeholder_date_of_an_unset_field_is_unreadable(text):
     with pytest.raises(Unreadable, match="no plausible date"):
         dating.end_of_day_text(text)
 
@@ -125,7 +125,7 @@ def test_a_day_that_a_field_spells_which_nobody_set_is_none(text):
 @pytest.mark.parametrize(
     "text", ["2024-W07-4", "2024W074", "2024-02-30", "20240230", "2024-2-3", " ", "", None, 20240215]
 )
-def test_a_week_or_an_impossible_day_is_no_day(text):
+def test_an_iso_week_or_an_impossible_day_is_unreadable(text):
     with pytest.raises(Unreadable, match="no date"):
         dating.day(text)
 
@@ -134,7 +134,7 @@ def test_a_week_or_an_impossible_day_is_no_day(text):
     "form", ["EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE", " effect "]
 )
 @pytest.mark.parametrize("hour", [0, 2, 6, 9, 22, 23])
-def test_what_the_commission_files_itself_has_no_hours_that_decide(form, hour):
+def test_the_hour_decides_no_clock_for_filings_by_the_commission(form, hour):
     spelled = datetime(2024, 4, 9, hour, 35, 11)  # noqa: DTZ001
     assert dating.edgar(f"{spelled}Z", form) == (spelled.replace(tzinfo=NEW_YORK).astimezone(UTC), dating.LATER)
     assert dating.edgar(f"{spelled}Z", "10-K").rule != dating.LATER
@@ -147,20 +147,20 @@ def test_what_the_commission_files_itself_has_no_hours_that_decide(form, hour):
         *("0001-01-01T02:00:00.000Z", "1970-01-01T00:00:00.000Z", "0001-01-01T00:00:00Z", "1992-12-31T16:00:00-05:00"),
     ],
 )
-def test_what_is_no_acceptance_is_unreadable(text):
+def test_an_invalid_acceptance_time_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.edgar(text)
 
 
 @pytest.mark.parametrize("text", ["2024022216150", "20240230161503", "00010101000000", "", None, "2024-02-22"])
-def test_what_is_no_sgml_time_is_unreadable(text):
+def test_an_invalid_sgml_time_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.edgar_header(text)
 
 
 @pytest.mark.parametrize("text", ["Thu, 01 Feb 2024 16:31:02", "Thu, 01 Feb 2024 16:31:02 -0000", "soon", None,
                                   f"Thu, 01 Feb 2024 16:31:02 +{10**20}"])  # fmt: skip
-def test_a_mail_date_without_offset_or_out_of_the_calendar_is_unreadable(text):
+def test_an_rfc2822_date_without_an_offset_or_out_of_range_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.rfc2822(text)
 
@@ -168,13 +168,13 @@ def test_a_mail_date_without_offset_or_out_of_the_calendar_is_unreadable(text):
 @pytest.mark.parametrize(
     "text", ["9999-12-31", "2024-02-30", "24-01-01", "", None, 20240101, "0001-01-01", "1900-01-01", "1970-01-01"]
 )
-def test_what_is_no_day_is_unreadable(text):
+def test_an_invalid_day_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.end_of_day_text(text)
 
 
 @pytest.mark.parametrize("year", [1, 1970, 1989])
-def test_an_instant_from_before_the_web_is_unreadable_unless_it_is_asked_for(year):
+def test_an_instant_before_the_web_is_unreadable_unless_older_instants_are_allowed(year):
     early = datetime(year, 1, 1, tzinfo=UTC)
     for reader, spelled in ((dating.iso, early.isoformat()), (dating.rfc2822, format_datetime(early))):
         with pytest.raises(Unreadable):
@@ -187,20 +187,20 @@ def test_a_header_at_midnight_states_a_day_without_a_time():
     assert dating.edgar_header("20240215000001") == (datetime(2024, 2, 15, 5, 0, 1, tzinfo=UTC), dating.SGML)
 
 
-def test_an_old_dividend_was_public_on_its_old_day():
+def test_days_back_to_1960_are_readable_and_earlier_days_are_not():
     assert dating.end_of_day_text("1962-02-06") == datetime(1962, 2, 7, 5, tzinfo=UTC)
     assert dating.end_of_day_text("1960-01-01") == datetime(1960, 1, 2, 5, tzinfo=UTC)
     with pytest.raises(Unreadable):
         dating.end_of_day_text("1959-12-30")
 
 
-def test_a_clock_time_new_york_has_twice_or_never_is_the_later_one():
+def test_an_ambiguous_or_nonexistent_new_york_time_is_read_as_the_later_instant():
     assert dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30")).hour == 6
     assert dating.new_york_clock(datetime.fromisoformat("2024-03-10T02:30")) == datetime(2024, 3, 10, 7, 30, tzinfo=UTC)
     assert dating.new_york_at(date(2024, 3, 8), time(8, 30)) == datetime(2024, 3, 8, 13, 30, tzinfo=UTC)
 
 
-def test_a_claim_counts_from_the_first_year_of_its_kind():
+def test_a_claimed_instant_is_believed_only_from_the_first_year_of_its_kind():
     for since, year in ((dating.ONLINE, 1990), (dating.FILED, 1993), (dating.LISTED, 1960)):
         first = datetime(year, 1, 1, tzinfo=UTC)
         assert dating.believed(first, since) == first
@@ -208,7 +208,7 @@ def test_a_claim_counts_from_the_first_year_of_its_kind():
             dating.believed(first - timedelta(microseconds=1), since)
 
 
-def test_the_last_year_of_the_calendar_is_no_time():
+def test_an_instant_in_the_year_9999_is_unreadable():
     for claimed in (datetime(9999, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)):
         with pytest.raises(Unreadable):
             dating.new_york_clock(claimed.replace(tzinfo=None))

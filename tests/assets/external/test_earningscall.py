@@ -29,7 +29,7 @@ def played(feed, scope):
     return happened(feed, scope, Played(feed.provider).fetch)
 
 
-def test_the_lag_can_be_set_but_not_to_less_than_an_hour_after_a_call():
+def test_the_publication_lag_can_be_set_between_180_and_1440_minutes():
     [row] = rows(transcript({"conference_date": STATED}, publication_lag_minutes="360"))
     assert row.available_at == START + timedelta(hours=6)
     for lag in ("0", "60", "179", "1441", "-1", "soon"):
@@ -37,7 +37,7 @@ def test_the_lag_can_be_set_but_not_to_less_than_an_hour_after_a_call():
             TRANSCRIPTS.units(quarters("2024Q1", publication_lag_minutes=lag))
 
 
-def test_the_lag_is_the_one_setting_of_all_calls(monkeypatch):
+def test_the_publication_lag_can_be_set_by_the_environment(monkeypatch):
     monkeypatch.setenv("PITLAKE_PUBLICATION_LAG_MINUTES", "240")
     [row] = rows(transcript({"conference_date": STATED}))
     assert row.available_at == START + timedelta(hours=4)
@@ -59,7 +59,7 @@ MIDNIGHTS = ["2022-01-19T00:00:00.000-08:00", "2022-01-19T05:00:00Z", "2022-01-1
 
 
 @pytest.mark.parametrize("midnight", MIDNIGHTS)
-def test_without_a_start_the_last_release_soon_after_counts(midnight):
+def test_without_a_start_time_a_transcript_is_dated_by_the_last_release_soon_after(midnight):
     early, late = datetime(2022, 1, 20, 12, tzinfo=timezone.utc), datetime(2022, 4, 28, 20, tzinfo=timezone.utc)
     filed = Filed({DAY: early, RELEASED.date(): RELEASED, late.date(): late})
     [row] = rows(transcript({"conference_date": midnight}, releases=filed))
@@ -74,7 +74,7 @@ UNREAD = ["Sun Oct  6 05:12:04 2024", "2024-10-06T05:12:04", "Sun, 06 Oct 2024 0
 
 @pytest.mark.parametrize("feed", [TRANSCRIPTS, SLIDES], ids=lambda feed: feed.dataset.name)
 @pytest.mark.parametrize("spelled", UNREAD)
-def test_a_file_of_which_nobody_can_read_when_it_was_written_counts_when_fetched(feed, spelled):
+def test_a_file_with_an_unreadable_modification_time_counts_from_its_fetch(feed, spelled):
     fetch = answering({"conference_date": STATED}, STATED)
     headed = lambda request: replace(fetch(request), headers={"last-modified": spelled})  # noqa: E731
     [row] = rows(happened(feed, quarters("2024Q1"), headed))
@@ -116,7 +116,7 @@ def transcript(event, listing=None, releases=None, **options):
 
 
 @pytest.mark.parametrize("spelled", [(2024, 1), ("2024", " 1")])
-def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
+def test_the_later_start_of_a_call_listed_twice_counts(spelled):
     starts = "2024-02-08T09:00:00-05:00", "2024-02-01T09:00:00-05:00"
     for listing in (starts, starts[::-1]):
         entries = [one_listed(start, *spelled) for start in listing]
@@ -127,7 +127,7 @@ def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
     assert gaps(outcomes) == [("unverifiable", "call_start is unreadable")]
 
 
-def test_slides_keep_their_hash_and_wait_like_a_text():
+def test_slides_have_their_hash_and_size_and_wait_a_day_like_transcripts():
     [row] = played(SLIDES, quarters("2024Q1"))
     body = Played(SLIDES.provider).capture(SLIDES_ASKED).body
     assert (row.values["sha256"], row.values["size"]) == (sha256(body).hexdigest(), len(body))
@@ -158,7 +158,7 @@ CALL = {"exchange": "NYSE", "symbol": "QAU", "year": 2024, "quarter": 1, "confer
     ],
     ids=["no ticker", "no day", "no exchange", "no such quarter", "no such year"],
 )
-def test_a_scope_that_names_too_little_is_refused(feed, scope):
+def test_an_incomplete_or_invalid_scope_is_refused(feed, scope):
     with pytest.raises(BadInput):
         feed.units(scope)
 
@@ -168,7 +168,7 @@ ZONES = st.integers(-12, 14).map(lambda hours: timezone(timedelta(hours=hours)))
 
 
 @given(st.lists(st.builds(lambda at, zone: at.replace(tzinfo=zone), INSTANTS, ZONES), min_size=1, max_size=2))
-def test_a_text_is_never_public_before_its_call_and_the_lag(starts):
+def test_a_transcript_is_never_public_before_its_call_plus_the_lag(starts):
     spelled = [start.isoformat() for start in starts]
     record = {**CALL, "start": spelled[0], "listed": spelled[1:], "lag": timedelta(hours=24), "written": None}
     at = TRANSCRIPTS.locate(record, RunFacts(observed_at=FETCHED)).available_at

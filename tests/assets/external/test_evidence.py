@@ -36,7 +36,7 @@ def name_of(evidence: str) -> str:
 
 
 @pytest.mark.parametrize("name", ITEMS)
-def test_what_is_cited_does_not_change_with_the_answer_around_the_item(name):
+def test_a_citation_does_not_depend_on_the_rest_of_the_answer(name):
     feed, scope = all_feeds()[name], SCOPES[name]
     played = Played(feed.provider)
 
@@ -56,7 +56,7 @@ def test_what_is_cited_does_not_change_with_the_answer_around_the_item(name):
 
 
 @pytest.mark.parametrize("name", sorted(set(ITEMS) - {"web_pages"}))
-def test_a_name_is_complete_in_its_dataset(name):
+def test_an_item_name_identifies_a_single_key_in_its_dataset(name):
     feed = all_feeds()[name]
     if feed.naming is not None:
         pytest.skip("its source gives names that do not last, so the lake gives its own")
@@ -73,7 +73,7 @@ def article(number, **more):
     return item | more
 
 
-def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_does():
+def test_a_correction_changes_a_citation_and_neighbouring_items_do_not():
     feed = all_feeds()["benzinga_news"]
 
     def told(*items):
@@ -92,7 +92,7 @@ def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_doe
     assert name_of(corrected) == name_of(alone["7"]) == "7"
 
 
-def test_a_gap_and_the_row_it_becomes_name_one_item():
+def test_a_gap_and_the_row_it_becomes_cite_the_same_item():
     feed = all_feeds()["benzinga_news"]
     undated, dated = (
         happened(
@@ -104,7 +104,7 @@ def test_a_gap_and_the_row_it_becomes_name_one_item():
     assert name_of(undated[0].locator) == name_of(dated[0].evidence)
 
 
-def test_a_run_keeps_the_addresses_of_its_answers_for_operators(tmp_path):
+def test_a_run_records_the_evidence_of_its_captures(tmp_path):
     feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
     played, store = Played(feed.provider), CaptureStore.of(lake.root)
     outcomes = happened(feed, SCOPES["benzinga_news"], played.fetch)
@@ -116,7 +116,7 @@ def test_a_run_keeps_the_addresses_of_its_answers_for_operators(tmp_path):
     assert any(isinstance(outcome, Row) for outcome in outcomes)
 
 
-def test_answers_that_a_retracted_run_fetched_are_left_out_and_those_it_replayed_stay(tmp_path):
+def test_retracting_a_run_drops_the_answers_it_fetched_but_not_those_it_replayed(tmp_path):
     feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
     played, store = Played(feed.provider), CaptureStore.of(lake.root)
     happened(feed, SCOPES["benzinga_news"], played.fetch)

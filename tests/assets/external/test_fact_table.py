@@ -55,7 +55,7 @@ def names(facts):
 @example([PLAIN, PLAIN | {"start": None}, LATER], None)
 @example([PLAIN | {"accn": "x\ud800"}], None)
 @example([PLAIN, PLAIN | {"val": "1"}], None)
-def test_each_fact_is_a_row_or_left(facts, since):
+def test_each_fact_is_a_table_row_or_is_returned_as_irregular(facts, since):
     capture = answer(facts)
     every = [fact | shared for shared, listing in sec_facts.fact_lists(capture, CIK, since) for fact in listing]
     table, irregular = _fact_table.fact_table(capture, CIK, since, RELEASES, AT)
@@ -75,7 +75,7 @@ def test_each_fact_is_a_row_or_left(facts, since):
     assert names(rows + irregular) == names(every)
 
 
-def test_regular_facts_of_a_company_are_one_table_without_its_answer_in_memory():
+def test_regular_facts_become_a_table_without_decoding_the_answer_as_json():
     capture = answer([PLAIN, LATER, LATER | {"start": "2019-10-01"}])
     table, irregular = _fact_table.fact_table(capture, CIK, None, RELEASES, AT)
     assert (table.num_rows, irregular) == (3, [])

@@ -249,7 +249,7 @@ types and reasons of gaps, if the case states them."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_answer_is_rows_and_gaps(case):
+def test_an_answer_becomes_the_expected_rows_and_gaps(case):
     name, scope, body, due, *reasons = case
     provider = feed(name).provider
     if body is None:

@@ -50,17 +50,17 @@ def published(tmp_path_factory):
     return lake, report
 
 
-def test_three_vintages_answer_differently(gdp):
+def test_each_of_three_vintages_gives_its_own_value_as_of_its_time(gdp):
     days = ("2014-05-01", "2014-06-01", "2014-07-01")
     assert [known(rows(gdp), "2014-01-01", f"{day}T00:00:00-04:00") for day in days] == [17149.6, 17101.3, 17016.0]
 
 
-def test_a_release_is_public_at_its_clock_time_and_not_a_second_before(gdp):
+def test_a_release_is_public_at_its_clock_time_and_not_before(gdp):
     assert known(rows(gdp), "2014-01-01", "2014-04-30T08:29:59.999999-04:00") is None
     assert known(rows(gdp), "2014-01-01", "2014-04-30T08:30:00-04:00") == 17149.6
 
 
-def test_a_session_shows_a_number_from_its_release_on(published):
+def test_a_session_shows_a_value_only_from_its_release_on(published):
     lake, report = published
     counts = report.outcome.total
     assert (counts.extracted, counts.gaps) == (counts.published, 0)
@@ -70,14 +70,14 @@ def test_a_session_shows_a_number_from_its_release_on(published):
             assert session.sql(sql).arrow()["value"].to_pylist() == value
 
 
-def test_a_vintage_off_the_calendar_waits_for_the_end_of_its_day():
+def test_a_vintage_off_the_release_calendar_counts_at_the_end_of_its_day():
     outcomes = rows(happened(FEED, Scope(series=("DEMOJOBS",)), Played(PROVIDER).fetch))
     at = {row.values["vintage_date"].isoformat(): row.available_at.astimezone(NEW_YORK).isoformat() for row in outcomes}
     assert at["2024-02-02"] == "2024-02-02T08:30:00-05:00"
     assert at["2024-02-07"] == "2024-02-08T00:00:00-05:00"
 
 
-def test_without_its_calendar_a_vintage_is_late_and_the_refusal_is_a_gap():
+def test_without_a_release_calendar_a_vintage_counts_at_day_end_and_there_is_a_gap():
     played = Played(PROVIDER)
 
     def fetch(request):
@@ -91,7 +91,7 @@ def test_without_its_calendar_a_vintage_is_late_and_the_refusal_is_a_gap():
     assert gaps(outcomes) == [("upstream_error", "the answer is unreadable")]
 
 
-def test_a_withdrawn_value_is_kept_as_such():
+def test_a_withdrawn_value_is_a_row_marked_as_withdrawn():
     outcomes = rows(happened(FEED, Scope(series=("DEMO10Y",)), Played(PROVIDER).fetch))
     withdrawn = [row.values for row in outcomes if row.values["withdrawn"]]
     assert [value["vintage_date"].isoformat() for value in withdrawn] == ["2024-01-03", "2024-01-05"]
@@ -125,14 +125,14 @@ def test_a_clipped_vintage_is_unverifiable():
     assert gaps(parsed(observed("2015-01-05", LATEST, ROW))) == [("unverifiable", "vintage is clipped by the request")]
 
 
-def test_the_end_of_a_vintage_is_no_content():
+def test_the_end_date_of_a_vintage_does_not_change_its_row():
     row, other = (
         rows(parsed(observed(EARLIEST, LATEST, {**ROW, "realtime_end": end})))[0] for end in ("2016-01-01", LATEST)
     )
     assert (row.values, row.available_at) == (other.values, other.available_at)
 
 
-def test_what_a_later_window_carries_over_is_no_vintage():
+def test_a_value_carried_over_into_a_later_window_is_not_a_new_vintage():
     carried = {**ROW, "realtime_start": "2016-01-05"}
     later = observed("2016-01-05", LATEST, carried, {**carried, **NEWER})
     outcomes = parsed(observed(EARLIEST, "2016-01-05", ROW), later)
@@ -172,19 +172,19 @@ FIRST, SECOND, THIRD = ([{**ROW, "date": f"2014-0{month}-01"}] for month in (1, 
     ],
     ids=["two pages", "a short page", "an empty page", "the same page again", "one whole page", "no count"],
 )
-def test_observations_that_are_stated_and_do_not_come_are_told(pages, requested, observations, short):
+def test_fewer_observations_than_the_stated_count_are_a_gap(pages, requested, observations, short):
     outcomes, offsets = paged(pages)
     assert (offsets, len(rows(outcomes))) == (requested, observations)
     assert gaps(outcomes) == [("upstream_error", "fewer observations than stated")] * short
 
 
-def test_pages_without_an_end_are_left():
+def test_endless_paging_stops_after_1000_pages():
     _, offsets = paged([{"count": 10**9, "limit": 1, "observations": FIRST}])
     assert len(offsets) == 1000
 
 
 @pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2000, 2500])
-def test_windows_cover_every_vintage_and_none_holds_too_many(count):
+def test_windows_cover_every_vintage_and_hold_at_most_1000(count):
     vintages = [(date(2000, 1, 1) + timedelta(days=day)).isoformat() for day in range(count)]
     cut = windows(vintages)
     assert (cut[0][0], cut[-1][1]) == (EARLIEST, LATEST)
@@ -204,11 +204,11 @@ def test_windows_cover_every_vintage_and_none_holds_too_many(count):
     ],
     ids=str,
 )
-def test_what_an_observation_lacks_makes_it_a_gap(change, gap):
+def test_an_observation_that_is_incomplete_unreadable_or_in_the_future_is_a_gap(change, gap):
     assert gaps(parsed(observed(EARLIEST, LATEST, {**ROW, **change}))) == [gap]
 
 
-def test_a_field_that_is_gone_makes_the_item_a_gap():
+def test_an_observation_without_its_value_field_is_a_gap():
     renamed = {name: value for name, value in ROW.items() if name != "value"} | {"val": "1"}
     assert gaps(parsed(observed(EARLIEST, LATEST, renamed, ROW))) == [("upstream_error", "item has an unknown format")]
 
@@ -219,7 +219,7 @@ def test_a_run_without_a_series_is_refused():
 
 
 @given(st.dates(date(1930, 1, 1), date(2060, 1, 1)), st.sampled_from([*CLOCKS, 18, None]), st.booleans())
-def test_a_vintage_is_never_early_and_late_by_a_day_at_most(vintage, release, on_calendar):
+def test_a_vintage_is_never_early_and_at_most_a_day_late(vintage, release, on_calendar):
     at = public_at(vintage, release, {vintage} if on_calendar else ())
     morning = datetime(vintage.year, vintage.month, vintage.day, 8, 30, tzinfo=NEW_YORK).astimezone(timezone.utc)
     assert morning <= at <= morning + timedelta(hours=16, minutes=30)
@@ -228,7 +228,7 @@ def test_a_vintage_is_never_early_and_late_by_a_day_at_most(vintage, release, on
         assert new_york_day(at) == vintage + timedelta(days=1)
 
 
-def test_a_clock_is_not_stated_of_times_before_it_was_kept():
+def test_a_release_clock_is_not_applied_to_days_before_1997():
     early = date(1996, 12, 31)
     assert new_york_day(public_at(early, 53, {early})) == date(1997, 1, 1)
     assert new_york_day(public_at(date(1997, 1, 2), 53, {date(1997, 1, 2)})) == date(1997, 1, 2)
@@ -237,7 +237,7 @@ def test_a_clock_is_not_stated_of_times_before_it_was_kept():
 PANEL = feed("macro_panels")
 
 
-def test_a_panel_is_dated_by_its_file_and_blank_cells_say_nothing():
+def test_a_panel_is_dated_by_its_file_and_blank_cells_are_skipped():
     outcomes = happened(PANEL, PANEL.example, Played(PANEL.provider).fetch)
     assert gaps(outcomes) == []
     assert {row.available_at.isoformat() for row in rows(outcomes)} == {"2024-01-02T19:42:10+00:00"}
@@ -262,7 +262,7 @@ SPELLINGS = (
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_months_of_a_panel_are_read_however_the_file_spells_them(spelling):
+def test_months_of_a_panel_are_read_in_every_spelling(spelling):
     months = [date(year, month, 1) for year in (1959, 2023) for month in range(1, 13)]
     spelled = [spelling.format(year=day.year, month=day.month, name=f"{day:%b}") for day in months]
     outcomes = panel_of(*spelled)
@@ -270,13 +270,13 @@ def test_months_of_a_panel_are_read_however_the_file_spells_them(spelling):
     assert [row.values["observation_date"] for row in rows(outcomes)] == [day for day in months for _ in "xy"]
 
 
-def test_an_observation_of_an_old_vintage_was_public_then():
+def test_an_observation_of_an_old_vintage_is_dated_by_that_vintage():
     old = ROW | {"realtime_start": "1947-01-20"}
     [row] = happened_in("X", observed("1776-07-04", "9999-12-31", old))
     assert row.available_at == datetime(1947, 1, 21, 5, tzinfo=timezone.utc)
 
 
-def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):
+def test_a_release_clock_is_believed_only_on_weekdays_with_data(gdp):
     saturday = date(2024, 1, 6)
     assert new_york_day(public_at(saturday, 53, {saturday})) == date(2024, 1, 7)
     played = Played(PROVIDER)
@@ -286,7 +286,7 @@ def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):
     assert {row.evidence.rpartition("=")[2] for row in rows(gdp)} == {"release_clock"}
 
 
-def test_whoever_trusts_no_clock_gets_the_end_of_the_day():
+def test_with_release_clocks_off_a_vintage_counts_at_the_end_of_its_day():
     outcomes = rows(happened(FEED, Scope(series=("GDP",), options={"clocks": "none"}), Played(PROVIDER).fetch))
     assert known(outcomes, "2014-01-01", "2014-04-30T23:59:59-04:00") is None
     assert known(outcomes, "2014-01-01", "2014-05-01T00:00:00-04:00") == 17149.6

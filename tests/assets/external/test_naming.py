@@ -37,5 +37,5 @@ def names_of(days, *first_days):
         ([6, 6], [], [6, 6]),  # stated twice
     ],
 )
-def test_a_record_bears_the_name_of_the_nearest_statement_up_to_ten_days_away(days, statements, names):
+def test_a_record_takes_the_name_of_the_nearest_statement_within_ten_days(days, statements, names):
     assert names_of(days, *statements) == names

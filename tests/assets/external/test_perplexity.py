@@ -50,7 +50,7 @@ SPELLED = [
 
 @pytest.mark.parametrize(("spelled", "day", "claim"), SPELLED)
 @pytest.mark.parametrize("field", ["date", "last_updated"])
-def test_dates_with_a_clock_are_read(spelled, day, claim, field):
+def test_result_dates_are_read_in_every_spelling_with_or_without_a_time(spelled, day, claim, field):
     item = result(**{"day": "2024-01-15", field: spelled} if field != "date" else {"day": spelled})
     [row] = answered({"results": [item]})
     assert row.values["published_on" if field == "date" else "updated_on"] == day
@@ -70,7 +70,7 @@ def test_dates_with_a_clock_are_read(spelled, day, claim, field):
         ([result(snippet="S"), result(snippet="S")], "S"),
     ],
 )
-def test_of_results_with_one_address_one_counts(results, expected, tmp_path):
+def test_of_results_with_the_same_address_only_a_single_row_is_published(results, expected, tmp_path):
     for order in (results, results[::-1]):
         outcomes = answered({"results": order})
         assert [row.values["snippet"] for row in rows(outcomes)] == [expected]
@@ -82,7 +82,7 @@ def test_of_results_with_one_address_one_counts(results, expected, tmp_path):
         assert run_feed(RESULTS, SEARCH, client, lake, run_id="web").outcome.total.published == 1
 
 
-def test_an_earlier_capture_of_a_passage_proves_its_claim(tmp_path):
+def test_an_earlier_capture_of_a_passage_proves_its_claimed_date(tmp_path):
     lake, request = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
     store, claim = CaptureStore.of(lake.root), datetime(2024, 2, 2, 5, tzinfo=timezone.utc)
 
@@ -100,14 +100,14 @@ def test_an_earlier_capture_of_a_passage_proves_its_claim(tmp_path):
     assert dated == {"a": claim, "b": claim + timedelta(days=30), "c": FETCHED}
 
 
-def test_sec_mode_only_locates():
+def test_sec_search_mode_gives_only_locators():
     scope = Scope(queries=("phones 10-K",), options={"search_mode": "sec"})
     [gap] = happened(RESULTS, scope, Played(RESULTS.provider).fetch)
     assert (gap.type, gap.reason, gap.available_at) == ("unverifiable", "locator only", None)
     assert "www.sec.gov/Archives/edgar/data/320193" in gap.locator
 
 
-def test_of_a_chat_answer_only_the_results_are_data():
+def test_only_the_search_results_of_a_chat_answer_become_rows():
     outcomes = happened(RESULTS, ASK, Played(RESULTS.provider).fetch)
     assert [(row.values["url"], row.values["operation"]) for row in rows(outcomes)] == [
         ("https://www.example.com/earned", "reason")
@@ -115,7 +115,7 @@ def test_of_a_chat_answer_only_the_results_are_data():
     assert "more than before" not in json.dumps([row.values for row in rows(outcomes)], default=str)
 
 
-def test_prose_is_an_open_item_of_the_moment_it_was_fetched():
+def test_prose_counts_from_its_fetch_and_is_for_open_mode_only():
     played = Played(SYNTHESES.provider)
     [row] = happened(SYNTHESES, ASK, played.fetch)
     assert row.values["answer"] == "They earned more than before [1]."
@@ -136,7 +136,7 @@ def test_prose_is_an_open_item_of_the_moment_it_was_fetched():
         ("plain", "plain"),
     ],
 )
-def test_thoughts_are_stripped(prose, text):
+def test_thinking_blocks_are_stripped_from_prose(prose, text):
     assert without_thoughts(prose)[0] == text
 
 
@@ -147,13 +147,13 @@ BLOCKS = st.recursive(
 
 
 @given(st.lists(BLOCKS | st.sampled_from(["said", " ", "</think>"]), max_size=8))
-def test_no_thought_survives(parts):
+def test_no_thinking_block_survives_however_nested(parts):
     text, _ = without_thoughts("".join(parts))
     assert "secret" not in text
     assert "think>" not in text
 
 
-def test_filters_go_by_the_official_names_in_american_spelling():
+def test_filters_use_the_official_names_and_american_dates():
     scope = Scope(
         queries=("q",),
         date_from=date(2025, 3, 1),
@@ -183,13 +183,13 @@ def test_filters_go_by_the_official_names_in_american_spelling():
     ],
     ids=str,
 )
-def test_a_question_that_does_not_do_is_refused_before_it_is_asked(scope, field):
+def test_an_invalid_query_is_refused_before_any_request(scope, field):
     with pytest.raises(BadInput) as refused:
         RESULTS.units(scope)
     assert refused.value.field == field
 
 
-def test_a_schema_gives_the_prose_a_form_and_no_date():
+def test_a_response_schema_shapes_the_prose_but_does_not_date_it():
     scope = Scope(queries=("q",), options={"op": "ask", "response_format": '{"type": "object"}'})
     assert asking.request("q", scope).json["response_format"] == {
         "type": "json_schema",
@@ -201,7 +201,7 @@ def test_a_schema_gives_the_prose_a_form_and_no_date():
     assert (row.values["answer"], row.available_at) == (content, FETCHED)
 
 
-def test_a_search_writes_no_prose():
+def test_a_search_scope_is_refused_for_syntheses():
     with pytest.raises(BadInput):
         SYNTHESES.units(SEARCH)
 
@@ -210,7 +210,7 @@ DAYS = st.dates(date(1995, 1, 1), date(2040, 1, 1))
 
 
 @given(DAYS, st.none() | DAYS)
-def test_no_result_is_public_before_its_days_are_over(published, updated):
+def test_a_result_is_not_public_before_its_last_stated_day_is_over(published, updated):
     result = {"url": "https://x.example", "date": str(published), "last_updated": str(updated) if updated else None}
     record = {"result": result, "place": 0, "operation": "search", "query": "q", "locator": False, "repeat": False}
     at = RESULTS.locate(record, RunFacts(observed_at=FETCHED)).available_at

@@ -53,7 +53,7 @@ def lake(tmp_path_factory):
     return lake
 
 
-def test_a_restatement_is_seen_from_its_release_on_and_not_before(lake):
+def test_a_restatement_is_visible_only_from_its_release_on(lake):
     ask = "SELECT value FROM sec_facts WHERE concept = 'us-gaap:Revenues'"
     by_instant = {}
     for moment in (
@@ -75,11 +75,11 @@ def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
     assert releases("QBG", date(2024, 2, 23)) is None
 
 
-def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
+def test_a_lake_that_does_not_exist_has_no_releases(tmp_path):
     assert LakeReleases(Lake(tmp_path / "none")).at(FETCHED).release(TEN_K, CIK) is None
 
 
-def test_a_release_after_the_observation_is_not_known_at_it(lake):
+def test_a_release_is_not_visible_to_an_observation_before_it(lake):
     accepted, microsecond = at("2024-02-23T13:05:41"), timedelta(microseconds=1)
     before, at_release = (LakeReleases(lake).at(moment) for moment in (accepted - microsecond, accepted))
     assert before.release(TEN_K, CIK) is None
@@ -89,14 +89,14 @@ def test_a_release_after_the_observation_is_not_known_at_it(lake):
     assert LakeReleases(lake).at(evening)("QBG", date(2024, 2, 22)) == evening
 
 
-def test_a_release_read_at_once_is_known_as_one_by_one(lake):
+def test_releases_read_in_bulk_equal_those_read_individually(lake):
     accepted, microsecond = at("2024-02-23T13:05:41"), timedelta(microseconds=1)
     for moment in (accepted - microsecond, accepted):
         releases = LakeReleases(lake).at(moment)
         assert releases.of_companies([CIK]).release(TEN_K, CIK) == releases.release(TEN_K, CIK)
 
 
-def test_a_statement_counts_from_its_first_observation(tmp_path):
+def test_a_release_is_dated_by_the_first_observed_statement(tmp_path):
     lake = Lake(tmp_path / "lake")
     accepted = at("2024-02-23T13:05:41")
     corrected, days = accepted + timedelta(minutes=5), [accepted + timedelta(days=day) for day in (1, 2, 3)]
@@ -134,7 +134,7 @@ def first_seen(lake, dataset):
         ("2024-02-16T21:45:00+00:00", {SECOND_POLL: "2024-02-16"}, at("2024-02-16T21:45")),
     ],
 )
-def test_a_date_that_was_moved_back_moves_neither_the_filing_nor_its_facts(tmp_path, accepted, polls, expected):
+def test_a_filing_date_moved_back_later_redates_no_filing_and_no_facts(tmp_path, accepted, polls, expected):
     lake = Lake(tmp_path / "lake")
     store = CaptureStore.of(lake.root)
     for fetched_at, filing_date in polls.items():
@@ -153,7 +153,7 @@ def test_a_date_that_was_moved_back_moves_neither_the_filing_nor_its_facts(tmp_p
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, unique=True), st.integers(0, 5))
-def test_a_filing_is_dated_by_what_was_observed_by_then(statements, now):
+def test_a_filing_is_dated_by_the_statements_observed_first(statements, now):
     start = at("2024-02-23T13:05:41")
     instants = [start + timedelta(days=day) for day in range(6)]
     filings = [

@@ -98,7 +98,7 @@ def test_a_new_lake_reads_captures_in_the_order_they_were_taken(aaa):
     assert [ask(lake, at, EPS) for at in (FEBRUARY, APRIL, JUNE + DAY)] == [[(0.62,)], [(0.62,)], [(0.34,)]]
 
 
-def test_a_replay_is_the_same_in_parts_and_again(aaa):
+def test_a_replay_in_parts_or_repeated_gives_the_same_lake(aaa):
     whole, parts = aaa.lake(), aaa.lake("parts")
     aaa.replay(whole)
     for until in (MARCH + DAY, None, MARCH + DAY, None):
@@ -110,14 +110,14 @@ def test_a_replay_is_the_same_in_parts_and_again(aaa):
     assert parts.head() == version
 
 
-def test_a_live_run_reads_what_was_captured_first(aaa):
+def test_a_live_run_reads_earlier_captures_in_order(aaa):
     lake = aaa.lake()
     with HttpClient(aaa.feed.provider, aaa.store, "live") as client:
         run_feed(aaa.feed, aaa.scope, client, lake, run_id="live")
     assert [ask(lake, at, EPS) for at in (APRIL, JUNE + DAY)] == [[(0.62,)], [(0.34,)]]
 
 
-def test_an_older_capture_that_comes_after_a_newer_one_is_refused_and_changes_no_answer(tmp_path):
+def test_an_older_capture_after_a_newer_capture_is_refused_and_changes_no_answer(tmp_path):
     archive = Archive(tmp_path, "av_earnings", tickers=("AAA",))
     archive.take(earnings(quarter("0.34")), at=JUNE)
     lake = archive.lake()
@@ -164,7 +164,7 @@ def test_a_rebuild_does_not_depend_on_the_scope_that_is_replayed_first(tmp_path,
     assert ask(lake, JUNE + DAY, "SELECT count(*) FROM gaps") == [(0,)]
 
 
-def test_a_replay_reads_what_was_captured_since_of_every_scope(tmp_path):
+def test_a_replay_reads_newer_captures_of_every_scope(tmp_path):
     archive = Archive(tmp_path, "polygon_dividends", tickers=("AAA",))
     archive.take(of_all(declared(0.1, "BBB")), at=FEBRUARY, scope=OTHER)
     lake = archive.lake()
@@ -176,7 +176,7 @@ def test_a_replay_reads_what_was_captured_since_of_every_scope(tmp_path):
     assert [ask(lake, at, amounts) for at in (APRIL, JUNE + DAY)] == [[(0.62,)], [(0.34,)]]
 
 
-def test_a_run_that_died_between_two_captures_is_taken_up_where_it_was(aaa, monkeypatch):
+def test_a_replay_killed_between_two_captures_resumes_where_it_stopped(aaa, monkeypatch):
     lake, publish, calls = aaa.lake(), Lake.publish, []
 
     def dies(self, *args, **names):
@@ -193,7 +193,7 @@ def test_a_run_that_died_between_two_captures_is_taken_up_where_it_was(aaa, monk
     assert [ask(lake, at, EPS) for at in (APRIL, JUNE + DAY)] == [[(0.62,)], [(0.34,)]]
 
 
-def test_what_a_sitting_that_died_left_uncaptured_is_a_gap(tmp_path):
+def test_a_page_left_uncaptured_by_a_killed_run_is_a_gap(tmp_path):
     archive = Archive(tmp_path, "polygon_splits", tickers=("AAA",))
     archive.take(splits(EARLY), at=MARCH)
     with pytest.raises(Died):
@@ -293,7 +293,7 @@ NO_DATA = "SELECT available_at FROM gaps WHERE gap_type = 'no_data'"
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("first", [(), (EARLY,)], ids=["nothing", "another"])
 @pytest.mark.parametrize("what", WHOLE)
-def test_what_a_whole_answer_did_not_hold_is_dated_after_it(tmp_path, what, first):
+def test_a_record_missing_from_a_complete_answer_is_dated_after_that_answer(tmp_path, what, first):
     scope, answer = WHOLE[what]
     archive = Archive(tmp_path, what.split()[0], **scope)
     for at, days in ((MARCH, first), (JUNE, (*first, LATE))):
@@ -310,7 +310,7 @@ def test_what_a_whole_answer_did_not_hold_is_dated_after_it(tmp_path, what, firs
     assert ask(lake, APRIL, f"SELECT count(*) FROM {archive.feed.dataset.name}") == [(len(first),)]
 
 
-def test_what_came_between_two_whole_answers_keeps_its_source_s_date(tmp_path):
+def test_a_record_dated_between_two_complete_answers_keeps_its_source_date(tmp_path):
     archive = Archive(tmp_path, "polygon_splits", **AAA)
     archive.take(splits(), at=MARCH)
     archive.take(splits("2024-04-03"), at=JUNE)
@@ -330,7 +330,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_an_answer_that_is_not_whole_proves_nothing_missing(tmp_path, part):
+def test_an_incomplete_answer_proves_no_record_missing(tmp_path, part):
     archive = Archive(tmp_path, "polygon_splits", **AAA)
     scope, body = PARTS[part]
     archive.take(body, at=MARCH, scope=scope)
@@ -342,7 +342,7 @@ def test_an_answer_that_is_not_whole_proves_nothing_missing(tmp_path, part):
     assert row == (datetime(2024, 2, 26, 21, tzinfo=timezone.utc), "source_date")
 
 
-def test_a_filtered_answer_that_is_empty_does_not_say_that_there_is_nothing(tmp_path):
+def test_an_empty_filtered_answer_does_not_prove_that_there_is_no_data(tmp_path):
     archive = Archive(tmp_path, "benzinga_news", date_from=date(2024, 2, 26), tickers=("BBB",))
     archive.take([], at=MARCH)
     lake = archive.lake()

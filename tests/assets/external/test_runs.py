@@ -102,7 +102,7 @@ def test_every_record_is_a_row_or_a_gap(loopback, run, lake):
     assert report.gaps == {("unverifiable", "undated"): 2}
 
 
-def test_what_rows_cite_is_on_the_disk_before_they_are_published(loopback, run, lake, monkeypatch):
+def test_cited_captures_are_synced_to_disk_before_rows_are_published(loopback, run, lake, monkeypatch):
     forced, kept_runs, sync, publish = set(), set(), os.fsync, lake.publish
 
     def noted(handle):
@@ -135,25 +135,25 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("fault", "gap"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_ends_its_unit_as_one_gap_and_no_other(loopback, run, fault, gap):
+def test_a_fault_ends_its_own_unit_with_a_single_gap(loopback, run, fault, gap):
     loopback.plays("/two", fault)
     report = run()
     assert (report.gaps, balanced(report)) == ({gap: 1}, True)
     assert report.outcome.total.published == 1
 
 
-def test_what_came_before_a_fault_is_kept(loopback, run):
+def test_records_read_before_a_fault_are_not_lost(loopback, run):
     loopback.plays("/two", Answer({"notes": [UNDATABLE]}), Answer(b"", 403))
     assert run().gaps == {("unverifiable", "undated"): 1, ("upstream_error", "HTTP 403"): 1}
 
 
-def test_what_is_not_public_yet_is_a_gap(loopback, run, lake):
+def test_a_record_that_is_not_public_yet_is_a_gap(loopback, run, lake):
     loopback.plays("/two", Answer({"notes": [NOTE | {"id": "c", "at": "2200-01-01T00:00:00Z"}]}))
     assert run().gaps == {("pit_excluded", "not public yet"): 2}
     assert every(row["available_at"].year < 2100 for row in stored(lake, "gaps/notes"))
 
 
-def test_a_replay_publishes_nothing_new_and_asks_nobody(loopback, run, lake):
+def test_a_replay_publishes_nothing_new_and_sends_no_request(loopback, run, lake):
     run()
     version = lake.head()
     loopback.asked.clear()
@@ -171,26 +171,26 @@ def test_a_changed_answer_is_a_revision_available_when_observed(loopback, run, l
     assert second["available_at"] >= before
 
 
-def test_what_was_never_captured_publishes_nothing(loopback, run, lake):
+def test_a_replay_without_captures_is_refused_and_publishes_nothing(loopback, run, lake):
     with pytest.raises(NotCaptured):
         run("replay")
     assert lake.snapshot().files("notes") == ()
 
 
-def test_a_missing_key_publishes_nothing(loopback, run, lake, monkeypatch):
+def test_a_run_without_its_api_key_publishes_nothing(loopback, run, lake, monkeypatch):
     monkeypatch.delenv("TOY_API_KEY")
     with pytest.raises(BadInput, match="TOY_API_KEY"):
         run()
     assert lake.snapshot().files("notes") == ()
 
 
-def test_a_run_parsed_again_by_the_same_code_is_the_same(loopback, run, lake):
+def test_reparsing_a_run_with_the_same_code_finds_no_difference(loopback, run, lake):
     run()
     difference = reparse(FEED, "run", lake, CaptureStore.of(lake.root))
     assert vars(difference) == {"same": 2, "changed": 0, "added": 0, "redated": 0, "gaps": 2, "examples": []}
 
 
-def test_other_code_shows_what_it_reads_otherwise(loopback, run, lake):
+def test_reparsing_a_run_with_changed_code_shows_the_differences(loopback, run, lake):
     run()
     loud = replace(FEED, values=lambda record: {"id": record["id"], "said": '"loud"'})
     difference = reparse(loud, "run", lake, CaptureStore.of(lake.root))
@@ -201,7 +201,7 @@ def test_other_code_shows_what_it_reads_otherwise(loopback, run, lake):
     assert reparse(renamed, "run", lake, CaptureStore.of(lake.root)).added == 2
 
 
-def test_a_run_is_parsed_again_without_what_was_captured_later(loopback, run, lake):
+def test_reparsing_a_run_ignores_later_captures(loopback, run, lake):
     run()
     loopback.plays("/one", Answer({"notes": []}))
     run("refresh", "later")
@@ -209,12 +209,12 @@ def test_a_run_is_parsed_again_without_what_was_captured_later(loopback, run, la
     assert CaptureStore.of(lake.root).runs() == [("later", "notes"), ("run", "notes")]
 
 
-def test_a_run_that_left_no_captures_is_refused(lake):
+def test_reparsing_a_run_without_captures_is_refused(lake):
     with pytest.raises(BadInput, match="nobody"):
         reparse(FEED, "nobody", lake, CaptureStore.of(lake.root))
 
 
-def test_the_command_lists_runs_and_refuses_unknown_ones(loopback, run, lake, capfd):
+def test_the_reparse_command_lists_runs_and_refuses_unknown_runs(loopback, run, lake, capfd):
     run()
     assert cli.invoke(["reparse", "--lake", str(lake.root)]) == 0
     assert {"run", "notes"} <= set(capfd.readouterr().out.split())
@@ -254,7 +254,7 @@ def test_no_artefact_of_a_run_holds_the_key_even_when_the_provider_echoes_it(
     assert every(capture.redacted for capture in captures)
 
 
-def test_a_key_in_dotenv_serves_as_well(loopback, run, tmp_path, monkeypatch):
+def test_an_api_key_is_read_from_a_dotenv_file(loopback, run, tmp_path, monkeypatch):
     monkeypatch.delenv("TOY_API_KEY")
     (tmp_path / ".env").write_text("TOY_API_KEY=from-the-dotenv-file\n")
     run()
@@ -285,7 +285,7 @@ def test_the_asset_runs_a_scope_as_configured(loopback, lake, materialise):
 
 
 @pytest.mark.parametrize(("tickers", "level"), [([], "WARNING"), (["one"], "INFO")], ids=["blank", "of another feed"])
-def test_a_feed_for_which_nothing_is_named_says_so(loopback, materialise, capfd, tickers, level):
+def test_a_feed_without_a_configured_scope_logs_that_nothing_is_requested(loopback, materialise, capfd, tickers, level):
     other = replace(FEED, dataset=replace(FEED.dataset, name="other_notes"), example=PAGED)
     result = materialise(FeedConfig(mode="live", tickers=tickers), FEED, other)
     note = (
@@ -297,12 +297,12 @@ def test_a_feed_for_which_nothing_is_named_says_so(loopback, materialise, capfd,
 
 
 @pytest.mark.parametrize("wrong", [{"date_from": "soon"}, {"updated_since": "2024-01-01"}])
-def test_a_config_that_does_not_do_names_its_field(wrong):
+def test_an_invalid_config_is_refused_and_the_error_names_the_field(wrong):
     with pytest.raises(BadInput, match=next(iter(wrong))):
         FeedConfig(**wrong).scope()
 
 
-def test_a_scope_comes_back_from_json():
+def test_a_scope_round_trips_through_json():
     scope = FeedConfig(
         tickers=["a"], date_from="2024-01-01", updated_since="2024-01-01T00:00:00Z", options={"a": "b"}
     ).scope()

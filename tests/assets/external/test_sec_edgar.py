@@ -120,13 +120,13 @@ GAPS = {
 
 
 @pytest.mark.parametrize(("feed", "scope", "change", "due", "count"), GAPS.values(), ids=GAPS)
-def test_what_is_missing_or_no_record_is_a_gap(feed, scope, change, due, count):
+def test_missing_or_invalid_records_and_answers_are_gaps(feed, scope, change, due, count):
     outcomes = happened(feed, scope, change and with_body(*change), Known())
     assert {gap: reasons(outcomes)[gap] for gap in due} == due
     assert count is None or (len(outcomes), reasons(outcomes)) == (count, due)
 
 
-def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
+def test_a_filing_row_states_its_dating_rule_and_its_raw_acceptance():
     outcomes = happened(FILINGS, replace(COMPANY, options={"headers": "none"}))
     first = {row.values["accession_no"]: row for row in reversed(rows(outcomes))}
     rules = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
@@ -143,7 +143,7 @@ def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
     assert values["accepted_at"] == first[EIGHT_K].available_at
 
 
-def test_a_fetched_header_decides_exactly_and_is_cited():
+def test_a_fetched_header_dates_a_filing_exactly_and_is_cited():
     scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
     filings = [row for row in rows(happened(FILINGS, scope)) if row.values["accession_no"] == EIGHT_K]
     assert len(filings) == 2
@@ -153,7 +153,7 @@ def test_a_fetched_header_decides_exactly_and_is_cited():
 
 
 @pytest.mark.parametrize(("options", "headers"), [({}, [EIGHT_K, EIGHT_K]), ({"headers": "none"}, [])])
-def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, headers):
+def test_only_headers_of_undecided_earnings_filings_are_fetched_by_default(options, headers):
     played = Played(PROVIDER)
     happened(FILINGS, replace(COMPANY, options=options), played)
     assert [request.path.rpartition("/")[2] for request in played.asked if "hdr" in request.path] == [
@@ -162,7 +162,7 @@ def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, h
 
 
 @pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A", "DRSLTR/A", "DOS", "dos/a", "DOSLTR"])
-def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
+def test_forms_that_edgar_withholds_at_first_are_gaps_and_never_rows(form):
     as_form = f'"{form}"'.encode()
     letters = with_body("submissions_QBG.json", lambda body: body.replace(b'"4"', as_form))
     withheld = [gap for gap in happened(FILINGS, COMPANY, letters) if isinstance(gap, Gap)]
@@ -178,7 +178,7 @@ def test_pages_that_end_before_the_first_day_are_not_fetched():
     assert [request.path for request in played.asked] == [f"/submissions/CIK{CIK}.json"]
 
 
-def test_a_daily_index_finds_the_registrants_and_what_only_it_knows_is_a_gap():
+def test_a_daily_index_finds_registrants_and_filings_that_only_it_lists_are_gaps():
     day = date(2024, 2, 22)
     outcomes = happened(FILINGS, Scope(date_from=day, date_to=day))
     assert {row.values["cik"] for row in rows(outcomes)} == {CIK}
@@ -191,7 +191,7 @@ class NoOlderPage(Played):
         return captured(PROVIDER, request, b"", status=404) if lost else super().capture(request)
 
 
-def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing():
+def test_a_missing_registrant_does_not_affect_the_others_of_its_day():
     line = b"8-K         Another One       1           20240222    edgar/data/1/0009800021-24-0000"
     lines = line + b"10.txt\n" + line + b"99.txt\n8-K"
     played = with_body("form.20240222.idx", lambda body: body.replace(b"8-K", lines, 1))
@@ -210,7 +210,7 @@ def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing
     "column", ["accessionNumber", "form", "act", "filmNumber", "primaryDocument", "items", "filingDate"]
 )
 @pytest.mark.parametrize("value", [5, [5], {}, True])
-def test_a_column_of_another_type_makes_gaps_and_breaks_nothing(column, value):
+def test_a_column_of_the_wrong_type_makes_every_filing_of_its_page_a_gap(column, value):
     def change(body):
         answer = json.loads(body)
         recent = answer["filings"]["recent"]
@@ -235,13 +235,13 @@ def test_a_filing_says_whether_it_has_xbrl(spelled, flag):
     assert {(of["is_xbrl"], of["is_inline_xbrl"]) for of in values} == {(flag, flag)}
 
 
-def test_every_column_that_can_be_unreadable_has_its_reason():
+def test_every_column_that_can_be_unreadable_has_a_gap_reason():
     for feed, parsers in ((FILINGS, FILING_PARSERS), (HITS, HIT_PARSERS)):
         assert {f"{column} is unreadable" for column in parsers} <= set(feed.gap_types)
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope(ciks=("x",)), replace(COMPANY, options={"headers": "some"})])
-def test_a_scope_that_does_not_do_is_refused(scope):
+def test_an_invalid_scope_is_refused(scope):
     with pytest.raises(BadInput):
         happened(FILINGS, scope)
 
@@ -256,13 +256,13 @@ def test_facts_are_dated_by_their_filing_and_every_statement_is_a_row():
     assert len(outcomes) == 7
 
 
-def test_what_tells_of_later_filings_is_not_kept():
+def test_fields_that_reveal_later_filings_are_dropped_from_facts():
     text = str([row.values for row in rows(happened(FACTS, COMPANY, releases=Known()))])
     assert "CY2023" not in text
     assert not {"frame", "fy", "fp"} & set(FACTS.dataset.content_columns)
 
 
-def test_one_concept_gives_the_rows_that_all_facts_give():
+def test_a_single_concept_gives_the_same_rows_as_all_facts():
     of_concept = happened(FACTS, replace(COMPANY, options={"concepts": "us-gaap/Revenues"}), releases=Known())
     every = rows(happened(FACTS, COMPANY, releases=Known()))
     assert [row.values for row in rows(of_concept)] == [
@@ -281,7 +281,7 @@ def test_two_values_for_one_statement_are_one_row_and_one_gap():
     assert "1" not in {row.values["value"] for row in rows(outcomes)}
 
 
-def test_a_hit_is_dated_by_its_filing_alone():
+def test_a_search_hit_is_dated_only_by_its_filing():
     releases = Known({TEN_K: at("2024-02-23T13:05:41")})
     outcomes = happened(HITS, Scope(queries=("hedging",)), releases=releases)
     [row] = rows(outcomes)
@@ -290,7 +290,7 @@ def test_a_hit_is_dated_by_its_filing_alone():
     assert "TODAY" not in str(outcomes)
 
 
-def test_a_fetched_header_promotes_a_hit():
+def test_a_fetched_header_turns_a_search_hit_into_a_row():
     class OneHeader(Played):
         def capture(self, request):
             missing = any(request.path.endswith(f"{name}.hdr.sgml") for name in (TEN_K, "0000950170-25-055890"))
@@ -303,7 +303,7 @@ def test_a_fetched_header_promotes_a_hit():
 
 
 @pytest.mark.parametrize("broken", [b"<ACCEPTANCE-DATETIME>", b"ACCESSION NUMBER"])
-def test_a_header_that_is_none_costs_its_own_filing_nothing_but_its_proof(broken):
+def test_an_invalid_header_leaves_its_filing_dated_without_the_header(broken):
     headers = with_body("header_8k.sgml", lambda body: body.replace(broken, b"X"))
     scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
     outcomes = happened(FILINGS, scope, headers)
@@ -325,7 +325,7 @@ def test_a_header_that_is_none_costs_its_own_filing_nothing_but_its_proof(broken
         (200, b'{"hits": {}}', "ok"),
     ],
 )
-def test_answers_are_judged_by_meaning(status, body, outcome):
+def test_answers_are_judged_by_their_content_as_well_as_their_status(status, body, outcome):
     answer = captured(PROVIDER, Request("/LATEST/search-index", host="search"), body, status=status)
     assert judge(answer).outcome == outcome
 
@@ -338,14 +338,14 @@ INDEXES = {
 
 
 @pytest.mark.parametrize("line", INDEXES.values(), ids=INDEXES)
-def test_an_index_line_is_read_whatever_its_widths(line):
+def test_an_index_line_is_read_in_every_layout(line):
     (entry,) = _indexes.entries(f"Some header\nForm Type   Company Name\n{'-' * 100}\n{line}\n")
     assert entry[:4] == ("8-K", "A Name   Of Ours", CIK, date(2024, 2, 22))
     assert entry.accession_no == EIGHT_K
 
 
 @pytest.mark.parametrize("text", ["", "<html>", f"x\n{'-' * 80}\nnot a line of an index"])
-def test_what_is_no_index_says_so(text):
+def test_an_invalid_index_is_unreadable(text):
     with pytest.raises(Unreadable):
         list(_indexes.entries(text))
 
@@ -354,7 +354,7 @@ def test_an_empty_index_has_no_entries():
     assert list(_indexes.entries(f"Form Type\n{'-' * 141}\n\n")) == []
 
 
-def test_a_header_is_read_and_what_is_none_says_so():
+def test_a_header_is_parsed_and_an_invalid_header_is_unreadable():
     text = (FOLDER / "sec_edgar/header_8k.sgml").read_text()
     header = _headers.parsed(text)
     assert (header.accession_no, header.acceptance, header.ciks) == (EIGHT_K, "20240222161503", (CIK,))

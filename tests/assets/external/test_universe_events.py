@@ -160,7 +160,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_answer_is_events_and_gaps(case):
+def test_an_answer_becomes_the_expected_events_and_gaps(case):
     asked, due, *gap = case
     outcomes = asked()
     facts = [row.values | {"available_at": row.available_at} for row in rows(outcomes)]
@@ -173,7 +173,7 @@ def test_an_answer_is_events_and_gaps(case):
         assert gap[1:] in ([], [len(gaps(outcomes))])
 
 
-def test_a_removal_has_no_other_columns():
+def test_a_removal_row_has_exactly_the_expected_columns():
     assert set(rows(of_spring())[0].values) == set(next(iter(CASES.values()))[1][1]) - {"available_at"}
 
 
@@ -194,7 +194,7 @@ def test_a_header_dates_a_filing_exactly():
 @pytest.mark.parametrize(
     "form", ["8-K", "15-12B/A", "25-NSE/A", "CERTNYS/A", "253G2", "424B2", "424B5", "10-Q/A", "D", None]
 )
-def test_other_forms_and_amendments_do_nothing(form):
+def test_other_forms_and_amendments_are_no_events(form):
     assert event_of(form) is None
 
 
@@ -220,11 +220,11 @@ def test_other_forms_and_amendments_do_nothing(form):
         (None, None),
     ],
 )
-def test_words_for_a_class_name_common_equity_or_a_claim_to_it(words, expected):
+def test_common_equity_is_recognised_from_the_description_of_a_security_class(words, expected):
     assert is_common_equity(words) is expected
 
 
-def test_a_document_that_says_a_thing_twice_says_nothing_of_it():
+def test_a_field_stated_twice_in_a_document_is_ignored():
     twice = "<descriptionClassSecurity>A</descriptionClassSecurity>" * 2
     assert parsed(f"<exchange><entityName>X &amp; Y</entityName></exchange>{twice}") == ("X & Y", None, None)
 
@@ -239,12 +239,12 @@ def test_a_document_of_a_million_characters_is_read_in_a_second(pump):
 @pytest.mark.parametrize(
     "scope", [Scope(), Scope(date_from=date(2024, 1, 1)), replace(SPRING, options={"index": "year"})]
 )
-def test_a_scope_that_names_nothing_or_another_index_is_refused(scope):
+def test_an_incomplete_scope_or_an_unknown_index_is_refused(scope):
     with pytest.raises(BadInput):
         FEED.units(scope)
 
 
-def test_a_span_of_days_asks_for_each_quarter_once():
+def test_a_span_of_days_requests_each_quarter_once():
     long = replace(SPRING, date_from=date(2023, 12, 31), date_to=date(2024, 7, 1))
     assert [unit.scope.date_from for unit in FEED.units(long)] == [
         date(2023, 10, 1), date(2024, 1, 1), date(2024, 4, 1), date(2024, 7, 1),

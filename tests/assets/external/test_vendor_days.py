@@ -101,7 +101,7 @@ BOTH, NONE = (
         (0, "8.01,9.01", BOTH),
     ],
 )
-def test_a_stated_day_without_results_of_the_company_near_it_is_a_gap(tmp_path, days, items, expected):
+def test_a_report_day_without_company_results_near_it_is_a_gap(tmp_path, days, items, expected):
     assert reasons(lake_with(tmp_path, LONG_BEFORE, (STATED + days * DAY, items))) == expected
 
 
@@ -129,12 +129,12 @@ PAGE = f"CIK{CIK}-submissions-001.json"
         "before item 2.02", "since item 2.02",
     ],
 )  # fmt: skip
-def test_only_a_complete_list_of_a_company_that_files_8_ks_proves_it(tmp_path, filings, options, reported_on, expected):
+def test_only_a_complete_list_of_8_k_filings_disproves_a_report_day(tmp_path, filings, options, reported_on, expected):
     assert reasons(lake_with(tmp_path, *filings, **options), reported_on) == expected
 
 
 @pytest.mark.parametrize(("end", "expected"), [("2020-07-18", BOTH), ("2020-07-17", NONE)])
-def test_a_list_that_ends_proves_the_days_before_its_end(tmp_path, end, expected):
+def test_a_filing_list_with_an_end_proves_only_the_days_before_its_end(tmp_path, end, expected):
     """An 8-K of the last day, 16 July, may be released on the 17th, and its list be a day old."""
     lake = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"), pages=[PAGE])
     with lake.stage(get("sec_filings"), "bulk") as stage:
@@ -144,7 +144,7 @@ def test_a_list_that_ends_proves_the_days_before_its_end(tmp_path, end, expected
     assert reasons(lake) == expected
 
 
-def test_a_replay_before_that_of_captured_filings_is_dated_by_its_fetch(tmp_path):
+def test_earnings_replayed_before_captured_filings_are_dated_by_their_fetch(tmp_path):
     """The captured list of filings may contradict the stated day; once it is read, it does."""
     listing = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"))
     store, feed = CaptureStore.of(listing.root), all_feeds()["av_earnings"]

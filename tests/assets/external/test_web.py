@@ -36,7 +36,7 @@ def only(outcomes):
     return row
 
 
-def test_the_list_and_the_provider_name_the_same_hosts():
+def test_the_allow_list_and_the_provider_name_the_same_hosts():
     assert set(ALLOWED) == set(HOSTS)
 
 
@@ -53,13 +53,13 @@ def test_the_list_and_the_provider_name_the_same_hosts():
         "file:///etc/passwd",
     ],
 )
-def test_what_is_not_on_the_allow_list_is_never_asked(url):
+def test_a_url_outside_the_allow_list_is_refused(url):
     assert source_of(url) is None
     with pytest.raises(BadInput, match="allow-list"):
         PAGES.units(Scope(queries=(url,)))
 
 
-def test_an_earlier_capture_of_a_text_proves_its_claim():
+def test_an_earlier_capture_of_a_page_proves_its_claimed_date():
     scope = Scope(queries=(URL,))
     source = f"<html><head>{PUBLISHED}</head><body>Text.</body></html>".encode()
     claim = datetime(2024, 2, 1, 21, 30, tzinfo=timezone.utc)
@@ -79,7 +79,7 @@ def test_an_earlier_capture_of_a_text_proves_its_claim():
 
 
 @pytest.mark.parametrize("head", ['<script type="application/ld+json">{"broken</script>', "<meta>", "<time datetime>"])
-def test_broken_markup_is_survived(head):
+def test_broken_markup_still_gives_a_single_outcome(head):
     assert len(page(head)) == 1
 
 
@@ -105,17 +105,17 @@ def latest(text: str, zone=NEW_YORK) -> str:
         ("2/28/2024", "2024-02-29T05:00:00+00:00"),
     ],
 )
-def test_a_claim_is_read_as_late_as_it_can_be_meant(text, instant):
+def test_a_claimed_date_is_read_as_the_latest_instant_it_can_mean(text, instant):
     assert latest(text) == instant
 
 
-def test_a_clock_nobody_names_is_the_last_on_earth():
+def test_a_time_without_a_zone_is_read_in_the_westmost_zone():
     assert latest("2024-02-01T16:30:00", WESTMOST) == "2024-02-02T04:31:00+00:00"
     assert latest("2024-02-01", WESTMOST) == "2024-02-02T12:00:00+00:00"
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2024", "March 2024", "13/13/2024", "February 30, 2024", "1706745600"])
-def test_what_is_no_date_is_unreadable(text):
+def test_an_invalid_date_is_unreadable(text):
     with pytest.raises(Unreadable):
         claimed.latest(text, NEW_YORK)
 
@@ -147,7 +147,7 @@ def test_no_spelling_of_an_instant_is_read_too_early(naive, zone, spelling, fold
 
 
 @given(st.lists(st.dates(date(1995, 1, 1), date(2025, 3, 2)), min_size=1, max_size=4), st.randoms())
-def test_no_order_of_claims_dates_a_page_before_its_latest(days, shuffler):
+def test_a_page_is_never_dated_before_its_latest_claim_in_any_order(days, shuffler):
     tags = [f'<meta property="article:published_time" content="{day}">' for day in days]
     shuffler.shuffle(tags)
     assert only(page("".join(tags))).values["dated_at"] >= datetime(
@@ -155,7 +155,7 @@ def test_no_order_of_claims_dates_a_page_before_its_latest(days, shuffler):
     )
 
 
-def test_a_page_is_asked_for_at_its_host():
+def test_a_page_is_requested_at_its_host_with_a_normalised_query():
     [unit] = PAGES.units(Scope(queries=("https://www.sec.gov/x?b=2&a=1&a=3#part", "https://www.sec.gov/x?b=2&a=1&a=3")))
     requests: list[Request] = []
     played = captured(PAGES.provider, Request("x"), b"", headers=HTML)

@@ -17,7 +17,7 @@ def public_facts(company, at):
     return {each["end"]: each["val"] for each in company.facts["Concept0"] if each["filed"] < f"{at:%Y-%m-%d}"}
 
 
-def test_a_lake_without_a_graph_shows_a_companys_figures_and_prices_as_of_any_instant(sync, edgar, lake, tmp_path):
+def test_a_panel_of_synced_sources_equals_edgars_figures_and_the_users_prices(sync, edgar, lake, tmp_path):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
     assert sync("--tickers", "TKA", "--since", "2015").code == 0
     assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
@@ -33,7 +33,7 @@ def test_a_lake_without_a_graph_shows_a_companys_figures_and_prices_as_of_any_in
         assert (row["close"], row["price_source"]) == (close, source), at
 
 
-def test_snapshot_page_and_series_of_a_lake_without_a_graph_are_its_sources(sync, edgar, lake, tmp_path):
+def test_snapshot_page_and_series_equal_the_synced_sources(sync, edgar, lake, tmp_path):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
     assert sync("--tickers", "TKA", "--since", "2015").code == 0
     assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0

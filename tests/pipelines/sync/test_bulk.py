@@ -59,7 +59,7 @@ def archives(tmp_path):
     return zipped(tmp_path / "bulk", made(3))
 
 
-def test_a_bulk_load_has_what_single_answers_have_and_again_does_nothing(sync, edgar, lake, archives, monkeypatch):
+def test_a_bulk_load_equals_single_answers_and_a_second_load_changes_nothing(sync, edgar, lake, archives, monkeypatch):
     sync("--tickers", "TKA,TKB,BRK.B")
     single = rows(lake, CONTENT)
     monkeypatch.setenv("PITLAKE_LAKE", str(archives / "lake"))
@@ -77,7 +77,7 @@ def test_a_bulk_load_has_what_single_answers_have_and_again_does_nothing(sync, e
     assert loaded.head() == version
 
 
-def test_of_a_changed_archive_the_changed_companies_are_loaded(lake, archives):
+def test_only_the_changed_companies_of_an_archive_are_loaded(lake, archives):
     message: list[str] = []
 
     def load():
@@ -124,9 +124,7 @@ def test_a_task_does_not_carry_the_earlier_statements_of_its_batch(lake, archive
     ],
     ids=["all", "since a day", "without an older page", "an acceptance is unreadable"],
 )
-def test_a_company_s_members_prove_its_filings_before_the_newest_one(
-    lake, tmp_path, since, without, change, first, last
-):
+def test_a_companys_members_cover_its_filings_before_the_newest(lake, tmp_path, since, without, change, first, last):
     company = replace(made(1)[0], filings=[], older=1)
     for quarter in (1, 2, 3):
         company.reports(2017, quarter)
@@ -156,7 +154,7 @@ def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
-def test_what_a_process_made_is_the_same_in_the_publishing_one(monkeypatch, rows_at_once):
+def test_a_workers_rows_and_gaps_survive_pickling_to_the_publishing_process(monkeypatch, rows_at_once):
     monkeypatch.setattr(bulk_worker, "ROWS_AT_ONCE", rows_at_once)
     result, parts = (
         bulk_worker.Made("sec_facts"),
@@ -170,7 +168,7 @@ def test_what_a_process_made_is_the_same_in_the_publishing_one(monkeypatch, rows
     assert list(bulk_worker.Made("sec_facts").packed().tables()) == []
 
 
-def test_odd_facts_cost_themselves_alone(lake, archives):
+def test_malformed_facts_become_gaps_and_the_others_are_loaded(lake, archives):
     companies = made(2)
     item, *_ = companies[0].facts["Concept0"]
     companies[0].facts["Concept0"] += [item | {"val": 7}]
@@ -214,7 +212,7 @@ if __name__ == "__main__":
     assert rows(lake, "SELECT count(*), count(DISTINCT accession_no) FROM sec_facts_revisions") == [(72, 24)]
 
 
-def test_after_a_load_only_versions_within_it_have_lost_files(lake, archives, monkeypatch):
+def test_after_a_load_only_its_intermediate_versions_are_vacuumed(lake, archives, monkeypatch):
     paths = [archives / FACTS, archives / SUBMISSIONS]
     monkeypatch.setattr(upkeep, "FEW_FILES", 0)
     BulkSync(lake, Progress(print), None).run(paths)
@@ -237,7 +235,7 @@ def test_after_a_load_only_versions_within_it_have_lost_files(lake, archives, mo
         ("load.txt,submissions.zip", "is not one of EDGAR's bulk files"),
     ],
 )
-def test_what_is_not_a_bulk_file_is_one_line(sync, archives, monkeypatch, files, message):
+def test_a_missing_or_wrong_bulk_file_is_refused_in_one_line(sync, archives, monkeypatch, files, message):
     monkeypatch.chdir(archives)
     (archives / "load.txt").write_text("text")
     done = sync("--all", "--from", files)
@@ -278,7 +276,7 @@ def test_an_archive_that_was_loaded_before_is_unchanged_even_if_the_lake_is_comp
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_load_says_how_much_it_loads_and_removes_what_only_versions_within_it_need(lake, archives, monkeypatch):
+def test_a_load_reports_its_size_and_vacuums_its_intermediate_versions(lake, archives, monkeypatch):
     monkeypatch.setattr(Upkeep, "compact_where_due", lambda *_, at_end=False: not at_end)
     vacuums = []
     monkeypatch.setattr(Lake, "vacuum_versions", lambda _, versions: vacuums.append(list(versions)))
@@ -288,7 +286,7 @@ def test_a_load_says_how_much_it_loads_and_removes_what_only_versions_within_it_
     assert vacuums == [[2, 1]]
 
 
-def test_a_process_of_a_load_ends_without_clean_up_and_leaves_ctrl_c_to_its_parent(monkeypatch):
+def test_a_load_worker_exits_without_clean_up_and_ignores_ctrl_c(monkeypatch):
     for name in ("atexit", "gc", "signal", "threading", "use_one_heap"):
         monkeypatch.setattr(bulk_worker, name, Mock())
     bulk_worker.prepare_process(os.getppid())
@@ -307,7 +305,7 @@ def members(companies):
 
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("kind", [FACTS, SUBMISSIONS])
-def test_a_damaged_member_is_one_gap_and_the_next_good_files_mend_it(lake, tmp_path, kind):
+def test_a_damaged_member_is_a_gap_until_good_files_replace_it(lake, tmp_path, kind):
     companies = made(len(damaged.KINDS) + 3, range(2016, 2017), older=1)
     content = members(companies)
     bad = dict(zip([f"CIK{company.padded}.json" for company in companies[1:]], damaged.KINDS, strict=False))

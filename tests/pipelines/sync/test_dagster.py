@@ -8,7 +8,7 @@ from resources.lake import LakeResource
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-def test_a_configured_subset_of_the_feeds_is_a_green_run(edgar, lake):
+def test_a_run_with_only_some_feeds_configured_succeeds(edgar, lake):
     job = build_definitions(resources={"lake": LakeResource(root=str(lake.root))}).resolve_job_def("external_feeds")
     config = {"mode": "refresh", "ciks": ["1000"]}
     question = {"sec_filings": {"config": {**config, "options": {"headers": "none"}}}, "sec_facts": {"config": config}}

@@ -35,14 +35,14 @@ def asking(edgar, lake, monkeypatch):
     return Asking(edgar, lake)
 
 
-def test_a_company_without_facts_is_answered(edgar, asking):
+def test_a_company_without_facts_is_no_failure(edgar, asking):
     edgar.server.plays(FACTS, Answer(b"", 404))
     assert FACTS in asking.ask()
     assert asking.failures == []
     assert asking.lines[-1].startswith("sec_edgar: 1 of 1 companies are in the lake (")
 
 
-def test_a_company_that_edgar_does_not_have_is_answered(edgar, asking):
+def test_a_company_that_edgar_does_not_have_is_no_failure(edgar, asking):
     edgar.server.plays(SUBMISSIONS, Answer(b"", 404))
     asking.ask()
     assert asking.failures == []
@@ -71,7 +71,7 @@ def test_submissions_that_cannot_be_read_are_a_failure(edgar, asking, change, pr
     assert failure.startswith(f"no answer: CIK {CIK}: {problem}")
 
 
-def test_an_older_page_is_asked_for_again_only_if_its_listing_has_changed(edgar, asking):
+def test_an_older_page_is_requested_again_only_if_its_listing_has_changed(edgar, asking):
     assert PAGE in asking.ask()
     edgar.companies[0].reports(2018, 1)
     edgar.publish()
@@ -82,7 +82,7 @@ def test_an_older_page_is_asked_for_again_only_if_its_listing_has_changed(edgar,
 
 
 @pytest.mark.parametrize(("headers", "count"), [("none", 0), ("all", 3)])
-def test_headers_are_asked_for_as_the_option_says(edgar, asking, headers, count):
+def test_filing_headers_are_requested_only_if_the_option_says_so(edgar, asking, headers, count):
     del edgar.companies[0].filings[3:]
     edgar.publish()
     paths = asking.ask(headers=headers)

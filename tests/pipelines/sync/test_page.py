@@ -16,7 +16,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 REAL = {"AAPL": 320193, "MSFT": 789019, "NVDA": 1045810}
 
 
-def test_the_commands_of_the_page_run_as_they_stand(edgar, tmp_path):
+def test_the_commands_on_the_page_run_unchanged(edgar, tmp_path):
     edgar.companies = made(len(REAL))
     for company, (ticker, cik) in zip(edgar.companies, REAL.items(), strict=True):
         company.filings, company.facts = [], {}

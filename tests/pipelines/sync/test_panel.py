@@ -57,7 +57,7 @@ def full(sync, edgar, tmp_path):
     }
 
 
-def test_a_panel_of_24_months_is_that_of_an_independent_computation(full, lake, tmp_path, capfdbinary):
+def test_a_panel_of_24_months_equals_an_independent_computation(full, lake, tmp_path, capfdbinary):
     line = f"{PANEL} {','.join(FIELDS)},close,price_source --proof -o panel.parquet"
     assert cli.invoke(shlex.split(line)) == 0
     text = capfdbinary.readouterr().err.decode()
@@ -114,12 +114,12 @@ def test_a_panel_of_24_months_is_that_of_an_independent_computation(full, lake, 
         ("revenue --as-of 2999-01-01T00:00:00Z", "--as-of: is in the future"),
     ],
 )
-def test_what_a_panel_cannot_be_is_one_line_that_names_the_field(more, complaint, capfdbinary):
+def test_bad_panel_options_are_refused_and_the_error_names_the_option(more, complaint, capfdbinary):
     assert cli.invoke(shlex.split(f"{PANEL} {more}")) == 2
     assert complaint in capfdbinary.readouterr().err.decode()
 
 
-def test_python_names_its_own_arguments():
+def test_panel_errors_in_python_name_the_python_arguments():
     with pytest.raises(BadInput, match="did you mean close"):
         pitlake.panel("AAPL", "closee", since=2020)
     with pytest.raises(BadInput, match="since: give either this or instants"):

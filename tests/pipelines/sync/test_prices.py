@@ -21,7 +21,7 @@ def closes(lake, as_of):
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_bars_count_from_the_close_of_their_day(sync, lake, tmp_path, form):
+def test_bars_are_available_from_the_close_of_their_day(sync, lake, tmp_path, form):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
     if form == "parquet":
         parquet.write_table(csv.read_csv(tmp_path / "bars.csv"), tmp_path / "bars.parquet")
@@ -32,7 +32,7 @@ def test_bars_count_from_the_close_of_their_day(sync, lake, tmp_path, form):
     assert "own_bars: 1 × no session on that day" in done.err
 
 
-def test_the_same_file_again_adds_nothing_and_a_corrected_bar_is_a_revision(sync, lake, tmp_path):
+def test_reloading_a_file_adds_nothing_and_a_corrected_bar_is_a_later_revision(sync, lake, tmp_path):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
     question = ("--prices", "bars.csv", "--split-basis", "traded")
     sync(*question)
@@ -45,7 +45,7 @@ def test_the_same_file_again_adds_nothing_and_a_corrected_bar_is_a_revision(sync
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York", "UTC", None])
-def test_a_time_in_place_of_a_day_is_the_day_in_its_own_zone(sync, lake, tmp_path, zone):
+def test_a_midnight_timestamp_is_the_day_in_its_own_zone(sync, lake, tmp_path, zone):
     """Read in UTC, midnight in Berlin is the day before, and its bar would be known a day early."""
     midnight = datetime(2024, 6, 7, tzinfo=zone and ZoneInfo(zone))
     bars = csv.read_csv(BytesIO((HEAD + BARS).encode())).slice(0, 1)
@@ -65,13 +65,13 @@ def test_a_time_in_place_of_a_day_is_the_day_in_its_own_zone(sync, lake, tmp_pat
         ("2024-06-07T02:30:00+09:00", "2024-06-07"),  # the later of two days
     ],
 )
-def test_a_bar_is_on_the_later_of_the_days_that_its_time_may_mean(sync, lake, tmp_path, spelled, day):
+def test_an_ambiguous_bar_time_is_dated_to_the_later_day(sync, lake, tmp_path, spelled, day):
     (tmp_path / "bars.csv").write_text(f"{HEAD}NVDA,{spelled},1,1,1,1,1\n")
     assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
     assert closes(lake, None) == [("NVDA", day, 1.0)]
 
 
-def test_midnights_beside_other_clock_times_are_refused(sync, tmp_path):
+def test_a_column_that_mixes_midnights_and_other_times_is_refused(sync, tmp_path):
     lines = "A,2024-06-07T00:00:00Z,1,1,1,1,1\nA,2024-06-07T16:00:00-04:00,1,1,1,1,1\n"
     (tmp_path / "bars.csv").write_text(HEAD + lines)
     done = sync("--prices", "bars.csv", "--split-basis", "traded")
@@ -79,7 +79,7 @@ def test_midnights_beside_other_clock_times_are_refused(sync, tmp_path):
     assert "--prices: the column date has 1 midnights and 1 other clock times; write days" in done.err
 
 
-def test_texts_are_read_as_they_are_written_however_the_header_is_spelled(sync, lake, tmp_path):
+def test_tickers_are_read_as_text_whatever_the_case_of_the_header(sync, lake, tmp_path):
     lines = "NA,2024-06-07T00:00:00+02:00,1,1,1,1,1\n0700,2024-06-07 00:00:00,2,2,2,2,2.0\n"
     (tmp_path / "bars.csv").write_text(HEAD.title() + lines)
     assert sync("--prices", "bars.csv", "--split-basis", "traded").code == 0
@@ -96,7 +96,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_file_is_one_line_that_says_why(sync, tmp_path, name):
+def test_an_odd_file_is_refused_in_one_line_that_says_why(sync, tmp_path, name):
     content, message = ODD[name]
     if name == "list.parquet":
         bars = csv.read_csv(BytesIO((HEAD + BARS).encode())).slice(0, 1)
@@ -120,7 +120,7 @@ def test_an_odd_file_is_one_line_that_says_why(sync, tmp_path, name):
         (("--prices", "other.csv", "--split-basis", "traded"), "--prices: 'other.csv' has no column open, high, low"),
     ],
 )
-def test_a_file_that_will_not_do_is_one_line(sync, tmp_path, arguments, message):
+def test_bad_price_options_are_refused_with_the_reason(sync, tmp_path, arguments, message):
     (tmp_path / "bars.csv").write_text(HEAD + BARS)
     csv.write_csv(pa.table({"ticker": ["A"], "date": ["2024-01-02"]}), tmp_path / "other.csv")
     done = sync(*arguments)

@@ -28,7 +28,7 @@ def test_the_default_series_are_watched_if_none_is_named(lake, monkeypatch, choi
     assert run._watched(lake, choice).series == series
 
 
-def test_news_are_asked_for_from_the_first_watched_day_until_today():
+def test_news_is_requested_from_the_first_watched_day_until_today():
     scope = STEPS["benzinga_news"].scope(WATCHED, TODAY)
     assert (scope.tickers, scope.date_from, scope.date_to) == (("TKA", "TKB"), date(2025, 11, 3), TODAY)
 
@@ -42,7 +42,7 @@ def test_news_are_asked_for_from_the_first_watched_day_until_today():
         ({"TKA": [50]}, ["TKA", "TKB"]),
     ],
 )
-def test_what_was_answered_within_a_day_is_not_due(lake, hours, due):
+def test_a_ticker_answered_within_a_day_is_not_due_again(lake, hours, due):
     """hours: how long ago the answers about each ticker were fetched."""
     step, source = STEPS["polygon_splits"], feed("polygon_splits")
     scope = step.scope(WATCHED, TODAY)

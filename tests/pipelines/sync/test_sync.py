@@ -25,7 +25,7 @@ def rows(lake, question, as_of=None):
         return session.sql(question).rows()
 
 
-def test_a_sync_fills_a_lake_that_is_asked_as_of_any_instant(sync, edgar, lake):
+def test_a_sync_fills_a_lake_that_answers_as_of_any_instant(sync, edgar, lake):
     done = sync("--tickers", "TKA,TKB", "--since", "2015")
     assert done.code == 0, done.err
     assert rows(lake, "SELECT count(*) FROM sec_facts")[0] == (48,)
@@ -49,7 +49,7 @@ def test_the_plan_comes_first_and_says_what_is_skipped_and_why(sync, edgar):
     assert "sec_facts" in done.out
 
 
-def test_a_second_sync_asks_each_company_once_and_publishes_nothing(sync, edgar, lake):
+def test_a_second_sync_requests_each_company_once_and_publishes_nothing(sync, edgar, lake):
     sync("--tickers", "TKA,TKB")
     version = lake.head()
     again = sync()
@@ -59,7 +59,7 @@ def test_a_second_sync_asks_each_company_once_and_publishes_nothing(sync, edgar,
     assert lake.head() - version <= 1  # names are as of each look
 
 
-def test_a_new_filing_brings_its_facts_and_no_other_companys(sync, edgar, lake):
+def test_a_new_filing_loads_only_the_facts_of_its_company(sync, edgar, lake):
     sync("--tickers", "TKA,TKB")
     yesterday = new_york_day(clock.now()) - timedelta(days=1)
     accession = edgar.companies[0].reports(2018, 1, concepts=5, filed=yesterday.isoformat())
@@ -80,7 +80,7 @@ def test_since_leaves_older_facts_out_without_gaps(sync, edgar, lake):
 
 
 @pytest.mark.parametrize("spelling", ["BRK.B", "brk-b", "BRK/A"])
-def test_share_classes_are_one_company_however_spelled(sync, edgar, lake, spelling):
+def test_share_class_tickers_resolve_to_a_single_company_however_spelled(sync, edgar, lake, spelling):
     done = sync("--tickers", spelling)
     assert done.code == 0, done.err
     assert list(lake.watch_list().companies) == ["0000001002"]
@@ -114,7 +114,7 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(sync, edgar, tmp_path, 
 
 
 @pytest.mark.parametrize("arguments", [("--tickers", "TKA"), ()], ids=["a new company", "a watched company"])
-def test_a_missing_contact_is_named_before_anything_is_asked(sync, edgar, lake, monkeypatch, arguments):
+def test_a_missing_user_agent_is_refused_before_any_request(sync, edgar, lake, monkeypatch, arguments):
     monkeypatch.delenv("SEC_EDGAR_USER_AGENT")
     monkeypatch.delenv("EDGAR_IDENTITY", raising=False)
     if not arguments:
@@ -125,7 +125,7 @@ def test_a_missing_contact_is_named_before_anything_is_asked(sync, edgar, lake, 
     assert edgar.asked == []
 
 
-def test_a_company_without_facts_costs_no_other(sync, edgar, lake):
+def test_a_company_without_facts_does_not_stop_the_others(sync, edgar, lake):
     edgar.server.plays(FACTS.format(1000), Answer(b"", 404))
     done = sync("--tickers", "TKA,TKB")
     assert done.code == 0, done.err
@@ -133,9 +133,7 @@ def test_a_company_without_facts_costs_no_other(sync, edgar, lake):
     assert "sec_facts: 1 × " in done.err
 
 
-def test_a_company_that_edgar_does_not_answer_about_fails_the_sync_alone_and_is_alerted(
-    sync, edgar, lake, monkeypatch, caplog
-):
+def test_an_unanswered_company_fails_the_sync_with_an_alert_but_others_load(sync, edgar, lake, monkeypatch, caplog):
     monkeypatch.setenv("PITLAKE_NOTIFY", "log")
     edgar.server.plays(SUBMISSIONS.format(1000), Answer(b"", 500))
     done = sync("--tickers", "TKA,TKB")
@@ -148,7 +146,7 @@ def test_a_company_that_edgar_does_not_answer_about_fails_the_sync_alone_and_is_
     assert rows(lake, "SELECT count(DISTINCT cik) FROM sec_facts") == [(2,)]
 
 
-def test_a_sync_that_is_killed_goes_on_without_loss_or_doubling(sync, edgar, lake):
+def test_a_killed_sync_continues_without_lost_or_duplicate_rows(sync, edgar, lake):
     edgar.server.plays(FACTS.format(1001), Answer(b"", fault="hang"))
     with subprocess.Popen(
         [sys.executable, "-c", "from pitlake.cli import main; main()", "sync", "--tickers", "TKA,TKB"],
@@ -174,7 +172,7 @@ def changed_main(edgar, change):
     edgar.server.plays(SUBMISSIONS.format(1000), Answer(main, headers={"content-type": "application/json"}))
 
 
-def test_an_answer_with_uneven_columns_does_not_end_this_and_every_later_sync(sync, edgar, lake):
+def test_an_answer_with_uneven_columns_does_not_break_later_syncs(sync, edgar, lake):
     changed_main(edgar, lambda main: main["filings"]["recent"]["filingDate"].pop())
     done = sync("--tickers", "TKA,TKB")
     assert done.code == 1, done.err
@@ -234,7 +232,7 @@ DISORDERS = {
 
 
 @pytest.mark.parametrize("disorder", DISORDERS)
-def test_one_malformed_answer_is_read_again_without_help(sync, edgar, lake, disorder):
+def test_the_next_sync_recovers_from_a_malformed_answer(sync, edgar, lake, disorder):
     path, change, code = DISORDERS[disorder]
     path = path.format(1000)
     edgar.companies[0].older = 0 if disorder == "all acceptances" else 2
@@ -255,7 +253,7 @@ def test_one_malformed_answer_is_read_again_without_help(sync, edgar, lake, diso
     assert edgar.asked == [SUBMISSIONS.format(1000)]
 
 
-def test_a_missing_file_that_edgar_does_not_list_is_not_asked_for_at_every_sync(sync, edgar):
+def test_a_missing_file_that_edgar_does_not_list_is_requested_only_once(sync, edgar):
     for filing in edgar.companies[0].filings:
         filing["isXBRL"] = 0
     edgar.publish()

@@ -82,7 +82,7 @@ def door(line, graph_db):
         yield graph
 
 
-def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door):
+def test_a_connection_cut_in_mid_stream_is_an_error_and_not_an_end(line, door):
     stream = door.stream(NUMBERS, {"n": 20_000, "text": "x" * 500})
     next(stream)
     line.cut_after(1_000_000)
@@ -90,7 +90,7 @@ def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door):
         list(stream)
 
 
-def test_the_door_works_again_when_the_line_does(line, door):
+def test_a_graph_works_again_once_its_connection_is_restored(line, door):
     line.cut_after(0)
     with pytest.raises(GraphUnavailable):
         rows(door, "RETURN 1 AS one")
@@ -98,7 +98,7 @@ def test_the_door_works_again_when_the_line_does(line, door):
     assert rows(door, "RETURN 1 AS one") == [(1,)]
 
 
-def test_a_query_that_handed_out_nothing_is_tried_again_until_the_server_answers(line, graph_db):
+def test_a_query_that_returned_nothing_is_retried_until_the_server_answers(line, graph_db):
     with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
         line.cut_after(0)
         mend = threading.Thread(target=lambda: line.was_cut.wait() and line.mend())
@@ -108,7 +108,7 @@ def test_a_query_that_handed_out_nothing_is_tried_again_until_the_server_answers
     assert [number for number, _ in read] == list(range(1, 2001))
 
 
-def test_a_refusal_is_not_tried_again(line, graph_db):
+def test_a_refused_query_is_not_retried(line, graph_db):
     with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
         before = line.calls
         with pytest.raises(Exception, match="SyntaxError"):

@@ -41,25 +41,25 @@ def everything(admin: GraphAdmin):
 
 
 @pytest.mark.parametrize("statement", WRITES)
-def test_a_statement_that_writes_is_refused_and_leaves_nothing(graph, things, statement):
+def test_a_statement_that_writes_is_refused_and_changes_nothing(graph, things, statement):
     before = everything(things)
     with pytest.raises(GraphRefused):
         list(graph.stream(statement))
     assert everything(things) == before
 
 
-def test_a_procedure_that_writes_leaves_nothing(graph, things):
+def test_a_procedure_that_writes_is_refused_and_changes_nothing(graph, things):
     before = everything(things)
     with pytest.raises(PitlakeError):
         rows(graph, "CALL db.createLabel('Sneaky')")
     assert everything(things) == before
 
 
-def test_a_read_whose_text_speaks_of_writing_is_a_read(graph, things):
+def test_a_read_with_write_keywords_in_a_string_is_allowed(graph, things):
     assert len(rows(graph, "MATCH (n:Thing) WHERE n.id <> 'CREATE (n) SET DELETE' RETURN n.id AS id")) == 1
 
 
-def test_an_upsert_that_would_find_its_node_is_read_or_refused_but_never_kept(graph, things):
+def test_an_upsert_of_an_existing_node_is_refused_and_changes_nothing(graph, things):
     before = everything(things)
     try:
         rows(graph, "MERGE (n:Thing {id: 'old'}) ON MATCH SET n.x = 9 RETURN n.x AS x")
@@ -71,7 +71,7 @@ def test_an_upsert_that_would_find_its_node_is_read_or_refused_but_never_kept(gr
 
 
 @pytest.mark.parametrize("graph_server", ["embedded"], indirect=True)
-def test_the_reader_of_the_embedded_server_cannot_write_even_when_it_says_so(graph_db, things):
+def test_the_reader_of_the_embedded_server_cannot_write_even_in_write_mode(graph_db, things):
     with (
         neo4j.GraphDatabase.driver(graph_db.uri, auth=graph_db.reader_auth) as driver,
         driver.session(database=graph_db.database, default_access_mode=neo4j.WRITE_ACCESS) as session,
@@ -82,7 +82,7 @@ def test_the_reader_of_the_embedded_server_cannot_write_even_when_it_says_so(gra
 
 @pytest.mark.parametrize("graph_server", ["embedded"], indirect=True)
 @pytest.mark.parametrize("filled", [True, False])
-def test_a_door_that_would_let_writes_pass_does_not_open(graph_db, graph_admin, filled):
+def test_a_connection_that_would_allow_writes_does_not_open(graph_db, graph_admin, filled):
     if filled:
         graph_admin.create_schema({"Thing": "id"})
         create_nodes(graph_admin, "Thing", [{"id": "old"}])
@@ -92,29 +92,29 @@ def test_a_door_that_would_let_writes_pass_does_not_open(graph_db, graph_admin, 
     assert graph_admin.write("CALL db.labels() YIELD label RETURN label") == ([{"label": "Thing"}] if filled else [])
 
 
-def test_a_label_with_a_backtick_is_no_way_around_the_proof(graph_db, graph_admin):
+def test_a_label_with_a_backtick_does_not_break_the_read_only_check(graph_db, graph_admin):
     graph_admin.create_schema({"odd`label": "id"})
     create_nodes(graph_admin, "odd``label", [{"id": "1"}])
     Graph(graph_db.uri, graph_db.reader_auth, graph_db.database).close()
 
 
-def test_a_server_that_is_not_ours_is_never_loaded(graph_db):
+def test_a_server_not_started_by_pitlake_is_never_loaded(graph_db):
     theirs = type(graph_db)(graph_db.uri, graph_db.database, graph_db.reader_auth)
     with pytest.raises(BadInput, match="is not a server that pitlake started"):
         GraphAdmin(theirs)
 
 
-def test_a_late_constraint_is_refused(graph_admin):
+def test_a_constraint_on_a_label_with_nodes_is_refused(graph_admin):
     graph_admin.write("CREATE (:Late {id: 1})")
     with pytest.raises(BadInput, match="Late has nodes but no index on id"):
         graph_admin.create_schema({"Late": "id"})
 
 
-def test_a_schema_can_be_made_again(things):
+def test_a_schema_can_be_created_twice(things):
     things.create_schema({"Thing": "id"})
 
 
-def test_a_wipe_forgets_nodes_edges_and_schema(things):
+def test_a_wipe_removes_nodes_edges_and_schema(things):
     things.wipe()
     nodes, edges, indexes = everything(things)
     assert (nodes, edges) == ([], [{"edges": 0}])

@@ -34,7 +34,7 @@ def no_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_without_an_address_the_embedded_server_is_meant():
+def test_without_an_address_the_embedded_server_is_used():
     assert GraphSettings.from_env({}) == GraphSettings(local="embedded", root=Path(".pitlake/graph"))
 
 
@@ -70,28 +70,28 @@ def test_bad_settings_are_refused_without_showing_them(settings, says):
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_configuration_goes_over_the_environment(monkeypatch):
+def test_a_configuration_overrides_the_environment(monkeypatch):
     monkeypatch.setenv("NEO4J_URI", "bolt://environment")
     monkeypatch.setenv("NEO4J_DATABASE", "environments")
     settings = GraphResource(uri="bolt://configured", username="u", password=SECRET).settings()
     assert (settings.uri, settings.database) == ("bolt://configured", "environments")
 
 
-def test_no_text_of_settings_or_resource_shows_the_password():
+def test_settings_and_resource_never_show_the_password():
     settings = GraphSettings(uri="bolt://host", username="u", password=SECRET)
     resource = GraphResource(uri="bolt://host", username="u", password=SECRET)
     assert not [text for text in map(repr, (settings, resource)) if SECRET in text]
     assert not [text for text in map(str, (settings, resource)) if SECRET in text]
 
 
-def test_the_graph_opens_by_its_settings(graph_db):
+def test_the_graph_opens_with_its_settings(graph_db):
     user, password = graph_db.reader_auth
     settings = GraphSettings(uri=graph_db.uri, username=user, password=password, database=graph_db.database)
     with open_graph(settings) as graph:
         assert len(rows(graph, "RETURN 1 AS one")) == 1
 
 
-def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
+def test_a_dagster_run_shares_a_connection_and_stops_the_server_afterwards(tmp_path):
     seen = []
     with graph_server(GraphSettings(root=tmp_path)) as server, GraphAdmin(server) as admin:
         admin.write("CREATE (:Date {id: '2024-01-02'})")
@@ -109,7 +109,7 @@ def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
     assert not (tmp_path / "embedded" / "control" / "control.sock").exists()
 
 
-def test_a_graph_without_nodes_is_refused_and_nothing_counts_as_done(tmp_path):
+def test_a_graph_without_nodes_is_refused_and_nothing_is_materialised(tmp_path):
     extractor = all_extractors()["calendar"]
     lake = LakeResource(root=str(tmp_path / "lake"))
     with dg.DagsterInstance.ephemeral() as instance:
@@ -126,7 +126,7 @@ def test_a_graph_without_nodes_is_refused_and_nothing_counts_as_done(tmp_path):
     assert "has no nodes; set it to your graph" in failure.user_failure_data.description
 
 
-def test_before_a_run_an_empty_or_absent_graph_is_one_line(tmp_path, monkeypatch, capsys):
+def test_an_empty_or_invalid_graph_is_reported_in_a_single_line_before_a_run(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("NEO4J_URI", raising=False)
     monkeypatch.setenv("PITLAKE_GRAPH_ROOT", str(tmp_path))
     assert main() == BadInput.exit_code
@@ -140,7 +140,7 @@ def test_before_a_run_an_empty_or_absent_graph_is_one_line(tmp_path, monkeypatch
     assert "has no nodes; set it to your graph" in empty
 
 
-def test_outside_of_a_run_each_connection_is_its_own(graph_db):
+def test_outside_a_run_each_connection_is_separate(graph_db):
     user, password = graph_db.reader_auth
     resource = GraphResource(uri=graph_db.uri, username=user, password=password, database=graph_db.database)
     with resource.connect() as session, resource.connect() as two:

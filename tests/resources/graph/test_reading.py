@@ -51,7 +51,7 @@ def test_collect_gathers_maps_and_skips_nulls(news):
     assert second == ("bzNews_2", [], [])
 
 
-def test_exists_neither_drops_nor_doubles(news):
+def test_exists_neither_drops_nor_duplicates_rows(news):
     cypher = "MATCH (n:News) RETURN n.id, EXISTS { (n)-[:INFLUENCES]->(:Company) } AS e ORDER BY n.id"
     assert rows(news, cypher) == [("bzNews_1", True), ("bzNews_2", False), ("bzNews_3", True)]
     assert rows(news, "MATCH (n:News) WHERE NOT EXISTS { (n)-[:INFLUENCES]->() } RETURN n.id") == [("bzNews_2",)]
@@ -62,7 +62,7 @@ def test_a_pattern_comprehension_lists_the_neighbours(news):
     assert sorted(rows(news, cypher, id="bzNews_1")[0][0]) == ["0000000001", "0000000002"]
 
 
-def test_a_whole_node_can_be_asked_for_as_a_map(news):
+def test_a_whole_node_or_relation_can_be_returned_as_a_map(news):
     cypher = "MATCH (n:News {id: 'bzNews_1'})-[r]->(c {cik: '0000000001'}) RETURN properties(n), properties(r), type(r)"
     assert rows(news, cypher) == [(NEWS[0], {"daily_stock": 5.06}, "INFLUENCES")]
 
@@ -72,7 +72,7 @@ def test_text_windows_compare_code_points(news):
     assert rows(news, cypher, lo="2024-02-15", hi="2024-02-16") == [("bzNews_1",)]
 
 
-def test_a_regular_expression_finds_what_windows_miss(news):
+def test_a_regular_expression_finds_undated_texts_that_windows_miss(news):
     cypher = "MATCH (n:News) WHERE n.created IS NULL OR NOT n.created =~ $dated RETURN n.id"
     assert rows(news, cypher, dated=r"\d{4}-\d{2}-\d{2}.*") == [("bzNews_2",)]
 
@@ -93,14 +93,14 @@ def test_a_large_answer_streams_in_flat_memory(graph):
     assert peak - before < 100 * 2**20  # the answer has 200 MB
 
 
-def test_a_stream_given_up_early_leaves_the_door_usable(graph):
+def test_a_stream_closed_early_leaves_the_connection_usable(graph):
     stream = graph.stream("UNWIND range(1, 100000) AS i RETURN i")
     next(stream)
     stream.close()
     assert rows(graph, "RETURN 1 AS one") == [(1,)]
 
 
-def test_two_streams_of_one_door_do_not_mix(graph):
+def test_two_streams_of_the_same_connection_do_not_mix(graph):
     ones, twos = (graph.stream("UNWIND range(1, 2000) AS i RETURN $n AS n", {"n": n}) for n in (1, 2))
     seen = {record["n"] for pair in zip(ones, twos, strict=True) for record in pair[0]}
     assert seen == {1}
@@ -112,13 +112,13 @@ def test_a_syntax_error_names_the_servers_code(graph):
     assert caught.value.code == "Neo.ClientError.Statement.SyntaxError"
 
 
-def test_a_missing_parameter_is_named(graph):
+def test_a_missing_parameter_has_its_own_error_code(graph):
     with pytest.raises(GraphQueryFailed) as caught:
         rows(graph, "RETURN $nobody AS x")
     assert caught.value.code == "Neo.ClientError.Statement.ParameterMissing"
 
 
-def test_a_failure_in_the_middle_is_not_an_end(graph):
+def test_a_failure_in_mid_stream_is_an_error_and_not_an_end(graph):
     stream = graph.stream("UNWIND range(1000, 0, -1) AS i RETURN 1 / i AS x", fetch_size=100)
     with pytest.raises(GraphQueryFailed):
         list(stream)

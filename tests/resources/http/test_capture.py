@@ -35,7 +35,7 @@ def bodies(store):
     return [path for path in (store.root / "bodies").rglob("*") if path.is_file()]
 
 
-def test_a_capture_comes_back_as_it_was_kept(store):
+def test_a_stored_capture_is_read_back_unchanged_and_without_cookies(store):
     remaining = store.put(capture(headers={"content-type": "application/json", "set-cookie": "no"}))
     assert [*store.newest_first("toy", ASK.key("toy"))] == [remaining]
     assert remaining.headers == {"content-type": "application/json"}
@@ -55,7 +55,7 @@ def test_evidence_is_the_address_and_the_hash_of_the_body(store):
     assert remaining.evidence == f"https://toy.example/notes?q=a+b#sha256={remaining.sha256}"
 
 
-def test_the_same_body_is_kept_once_and_every_answer_is_known(store):
+def test_the_same_body_is_stored_once_and_every_answer_is_listed(store):
     first = store.put(capture())
     store.put(replace(first, fetched_at=first.fetched_at.replace(year=2031)))
     store.put(capture(b"other"))
@@ -90,7 +90,7 @@ def test_a_changed_or_missing_body_is_refused_and_fetching_repairs_it(store, har
     assert [*store.newest_first("toy", ASK.key("toy"))] == [remaining]
 
 
-def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monkeypatch):
+def test_flush_syncs_every_written_file_and_its_folders_to_disk(store, monkeypatch):
     forced = set()
     monkeypatch.setattr(os, "fsync", lambda handle: forced.add(Path(f"/proc/self/fd/{handle}").readlink()))
     store.put(capture())
@@ -109,7 +109,7 @@ def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monk
 @pytest.mark.parametrize(
     "use", [lambda store, remaining: store.put(remaining), lambda store, remaining: next(stored_files(store))]
 )
-def test_what_a_run_that_died_left_is_forced_to_the_disk_before_it_is_cited(store, monkeypatch, use):
+def test_captures_left_by_a_killed_run_are_synced_to_disk_when_used_again(store, monkeypatch, use):
     forced = set()
     remaining = store.put(capture())
     monkeypatch.setattr(os, "fsync", lambda handle: forced.add(Path(f"/proc/self/fd/{handle}").readlink()))
@@ -119,7 +119,7 @@ def test_what_a_run_that_died_left_is_forced_to_the_disk_before_it_is_cited(stor
     assert {path for path in store.root.rglob("*") if path.is_file()} <= forced
 
 
-def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch):
+def test_a_folder_created_concurrently_by_another_run_is_used(store, monkeypatch):
     session, seen = os.open, []
 
     def overtaken(path, *more, **inputs):
@@ -135,7 +135,7 @@ def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch)
     assert seen
 
 
-def test_a_half_written_file_is_not_there_for_readers(store):
+def test_a_half_written_file_is_ignored_by_readers(store):
     remaining = store.put(capture())
     folder = next((store.root / "answers").rglob("*.json")).parent
     for name in (".scratch", ".scratch.json"):
@@ -144,17 +144,17 @@ def test_a_half_written_file_is_not_there_for_readers(store):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"\xff\xfe", b"[" * 100_000])
-def test_what_is_no_json_says_so_with_its_evidence(body):
+def test_invalid_json_is_refused_and_the_error_names_its_evidence(body):
     with pytest.raises(Unparsable, match="sha256"):
         capture(body).json()
 
 
-def test_text_follows_its_charset():
+def test_text_is_decoded_by_its_charset():
     assert capture("é".encode("latin-1"), headers={"content-type": "text/plain; charset=latin-1"}).text() == "é"
     assert capture(b"\xef\xbb\xbfx", headers={"content-type": "text/plain; charset=nonsense"}).text() == "x"
 
 
-def test_an_answer_s_file_holds_no_body(store):
+def test_an_answer_file_holds_no_body(store):
     store.put(capture())
     facts = json.loads(next((store.root / "answers").rglob("*.json")).read_text())
     assert "body" not in facts
@@ -177,14 +177,14 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
-def test_a_key_is_taken_out_however_an_answer_spells_it(echo):
+def test_a_key_is_redacted_in_every_encoding(echo):
     remaining, count = redact(f"<p>{echo(SECRET)}</p>".encode(), spelled({"apikey": SECRET}))
     assert (count, remaining.count(b"[redacted apikey]")) == (1, 1)
     assert remaining.replace(b"[redacted apikey]", b"").replace(b"=", b"") == f"<p>{echo('')}</p>".encode()
 
 
 @pytest.mark.parametrize("order", list(permutations(["public part", "the whole", "the end"])), ids=", ".join)
-def test_of_secrets_within_each_other_the_longest_goes_first_whatever_their_order(order):
+def test_of_nested_secrets_the_longest_is_redacted_first_in_any_order(order):
     secrets = {"public part": "abcd-efgh", "the whole": "abcd-efgh-ijkl-mnop", "the end": "ijkl-mnop"}
     spellings = {}
     for name in order:
@@ -195,7 +195,7 @@ def test_of_secrets_within_each_other_the_longest_goes_first_whatever_their_orde
     )
 
 
-def test_secrets_of_an_answer_are_counted_wherever_they_stand():
+def test_redacted_secrets_are_counted_in_headers_and_body():
     spellings = {b"s3cret": "TOY_API_KEY"}
     headers = {"content-type": "text/s3cret"}
     remaining = captured(TOY, ASK, b"s3cret and s3cret", headers=headers, spellings=spellings)
@@ -204,7 +204,7 @@ def test_secrets_of_an_answer_are_counted_wherever_they_stand():
 
 
 @pytest.mark.parametrize("harm", [lambda path: path.write_text("{"), lambda path: path.unlink()])
-def test_a_run_that_cannot_be_read_is_not_known_here(store, harm):
+def test_a_run_whose_file_is_missing_or_damaged_is_refused(store, harm):
     store.keep_run("r1", "notes", {"days": ["2024-03-05"]})
     assert store.run("r1", "notes") == {"days": ["2024-03-05"]}
     harm(store.root / "runs/r1/notes.json")
@@ -213,13 +213,13 @@ def test_a_run_that_cannot_be_read_is_not_known_here(store, harm):
 
 
 @pytest.mark.parametrize("content", [b'a,b\n1,"2\n3,4\n', b'a,b\n1,"2\r"\n', b'a,b\n"1"x"2,3\n' + b"x" * 140_000])
-def test_lines_that_are_none_are_refused_and_those_before_are_handed_out(content):
+def test_broken_csv_lines_are_refused_after_the_lines_before_them_are_returned(content):
     lines_of_cells = cells(capture(content))
     assert next(lines_of_cells) == ["a", "b"]
     with pytest.raises(Unparsable):
         list(lines_of_cells)
 
 
-def test_half_a_surrogate_pair_in_an_answer_is_replaced():
+def test_a_lone_surrogate_in_an_answer_is_replaced():
     reply = capture(rb'{"\ud83d": ["cut \ud83d", "\ud83d\ude00", "\\ud83d", 1]}').json()
     assert reply == {"\ufffd": ["cut \ufffd", "\U0001f600", r"\ud83d", 1]}

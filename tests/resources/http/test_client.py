@@ -38,14 +38,14 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_passing_fault_is_survived(loopback, client, fault):
+def test_a_temporary_fault_is_retried(loopback, client, fault):
     loopback.plays("/notes", fault, GOOD)
     assert client().fetch(ASK).json() == {"notes": [1]}
     assert len(loopback.asked) == 2
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_lasting_fault_is_refused_after_the_attempts(loopback, client, fault):
+def test_a_lasting_fault_is_refused_after_all_attempts(loopback, client, fault):
     loopback.plays("/notes", fault)
     with pytest.raises(AnswerRefused) as refused:
         client().fetch(ASK)
@@ -53,13 +53,13 @@ def test_a_lasting_fault_is_refused_after_the_attempts(loopback, client, fault):
     assert KEY not in str(refused.value)
 
 
-def test_a_provider_that_hangs_is_left_alone_after_the_timeout(loopback, client):
+def test_a_provider_that_hangs_is_given_up_after_the_timeout(loopback, client):
     loopback.plays("/notes", Answer(fault="hang"))
     with pytest.raises(AnswerRefused, match="timeout"):
         client(provider=replace(TOY, timeout=(1.0, 0.1), attempts=2)).fetch(ASK)
 
 
-def test_a_refusal_is_not_asked_again(loopback, client):
+def test_a_refusal_is_not_retried(loopback, client):
     loopback.plays("/notes", Answer(b"no", 404))
     with pytest.raises(AnswerRefused) as refused:
         client().fetch(ASK)
@@ -75,7 +75,7 @@ def test_retry_after_is_honoured(loopback, client, form):
     assert pauses[0] >= 7
 
 
-def test_live_asks_once_and_refresh_once_a_run(loopback, client):
+def test_live_mode_requests_once_and_refresh_mode_once_per_run(loopback, client):
     loopback.plays("/notes", GOOD)
     for mode, question in (("live", 1), ("live", 1), ("refresh", 2), ("refresh", 3)):
         item = client(mode)
@@ -83,7 +83,7 @@ def test_live_asks_once_and_refresh_once_a_run(loopback, client):
         assert len(loopback.asked) == question
 
 
-def test_replay_serves_captures_and_never_the_network(loopback, client):
+def test_replay_serves_captures_and_never_uses_the_network(loopback, client):
     loopback.plays("/notes", GOOD)
     captured = client().fetch(ASK)
     loopback.asked.clear()
@@ -100,7 +100,7 @@ def test_replay_needs_no_key(loopback, client, monkeypatch):
     assert client("replay").fetch(ASK).status == 200
 
 
-def test_a_captured_refusal_is_refused_again_and_never_data(loopback, client):
+def test_a_captured_refusal_is_refused_again_in_replay(loopback, client):
     loopback.plays("/notes", Answer(b"no", 403))
     with pytest.raises(AnswerRefused):
         client().fetch(ASK)
@@ -108,7 +108,7 @@ def test_a_captured_refusal_is_refused_again_and_never_data(loopback, client):
         client("replay").fetch(ASK)
 
 
-def test_of_refusals_alone_the_newest_is_told(loopback, client):
+def test_with_only_refusals_captured_replay_raises_the_newest(loopback, client):
     loopback.plays("/notes", Answer(b"no", 403), Answer(b"no", 404))
     for _ in range(2):
         with pytest.raises(AnswerRefused):
@@ -117,7 +117,7 @@ def test_of_refusals_alone_the_newest_is_told(loopback, client):
         client("replay").fetch(ASK)
 
 
-def test_replay_until_an_instant_does_not_see_what_came_later(loopback, client):
+def test_replay_until_an_instant_does_not_see_later_captures(loopback, client):
     loopback.plays("/notes", Answer({"notes": [1]}), Answer({"notes": [2]}))
     first = client("refresh").fetch(ASK)
     client("refresh").fetch(ASK)
@@ -125,14 +125,14 @@ def test_replay_until_an_instant_does_not_see_what_came_later(loopback, client):
     assert client("replay", until=first.fetched_at).fetch(ASK).json() == {"notes": [1]}
 
 
-def test_a_missing_key_is_said_before_anything_is_asked(loopback, client, monkeypatch):
+def test_a_missing_key_is_refused_before_any_request(loopback, client, monkeypatch):
     monkeypatch.delenv("TOY_API_KEY")
     with pytest.raises(BadInput, match="TOY_API_KEY"):
         client().fetch(ASK)
     assert loopback.asked == []
 
 
-def test_a_key_is_read_from_the_working_directory_too(loopback, client, monkeypatch, tmp_path):
+def test_a_key_is_read_literally_from_the_dotenv_file_of_the_working_directory(loopback, client, monkeypatch, tmp_path):
     monkeypatch.delenv("TOY_API_KEY")
     (tmp_path / ".env").write_text("TOY_API_KEY='of ${HOME} alone'\n")
     loopback.plays("/notes", GOOD)
@@ -140,7 +140,7 @@ def test_a_key_is_read_from_the_working_directory_too(loopback, client, monkeypa
     assert parse_qs(urlsplit(loopback.asked[0][1]).query)["apikey"] == ["of ${HOME} alone"]
 
 
-def test_a_contact_is_demanded_and_sent(loopback, client, monkeypatch):
+def test_a_contact_is_required_and_sent_as_the_user_agent(loopback, client, monkeypatch):
     shy = replace(TOY, contact=("TOY_CONTACT",))
     with pytest.raises(BadInput, match="TOY_CONTACT"):
         client(provider=shy).fetch(ASK)
@@ -150,7 +150,7 @@ def test_a_contact_is_demanded_and_sent(loopback, client, monkeypatch):
     assert loopback.asked[0][2]["User-Agent"] == "Jane Doe jane@example.com"
 
 
-def test_a_provider_whose_clock_is_ahead_is_believed_and_one_behind_is_not(loopback, client):
+def test_a_provider_clock_that_is_ahead_is_believed_and_a_clock_behind_is_not(loopback, client):
     ahead = datetime(2200, 1, 1, tzinfo=timezone.utc)
     behind = datetime(2001, 1, 1, tzinfo=timezone.utc)
     for statement, believed in ((ahead, True), (behind, False)):
@@ -158,7 +158,7 @@ def test_a_provider_whose_clock_is_ahead_is_believed_and_one_behind_is_not(loopb
         assert (client("refresh").fetch(ASK).fetched_at == statement) is believed
 
 
-def test_requests_are_told_apart_by_all_they_ask(loopback):
+def test_requests_that_differ_in_any_part_have_different_keys(loopback):
     question = [ASK, Request("/notes"), Request("/notes", {"q": "y"}), Request("/notes", {"q": "x"}, "POST")]
     question += [Request("/notes", {"q": "x"}, json={"a": 1}), Request("/notes", {"q": "x"}, host="www")]
     assert len({request.key("toy") for request in question} | {ASK.key("other")}) == len(question) + 1
@@ -182,7 +182,7 @@ def test_the_rate_is_shared_by_clients_of_one_store(loopback, client, store):
     assert len(loopback.asked) == 3
 
 
-def test_in_any_seconds_of_a_rate_no_more_is_asked_than_it_allows(tmp_path, monkeypatch):
+def test_the_rate_limit_holds_in_every_window_across_instances(tmp_path, monkeypatch):
     now, question = [100.0], []
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
@@ -194,7 +194,7 @@ def test_in_any_seconds_of_a_rate_no_more_is_asked_than_it_allows(tmp_path, monk
     assert question == [100.0, 100.0, 100.25, 100.25, 100.5, 100.5]
 
 
-def test_a_place_in_the_rate_is_taken_by_one_process_at_a_time(tmp_path):
+def test_a_slot_of_the_rate_limit_is_taken_by_a_single_process_at_a_time(tmp_path):
     with RateLimit(TOY, tmp_path) as limit, next((tmp_path / "_rates").iterdir()).open() as elsewhere:
         fcntl.flock(elsewhere, fcntl.LOCK_SH)
         waiting = threading.Thread(target=limit.wait, args=[5.0])
@@ -206,7 +206,7 @@ def test_a_place_in_the_rate_is_taken_by_one_process_at_a_time(tmp_path):
         assert not waiting.is_alive()
 
 
-def test_instants_of_before_the_machine_started_keep_nobody_waiting(tmp_path, monkeypatch):
+def test_rate_limit_instants_from_before_a_reboot_are_ignored(tmp_path, monkeypatch):
     hourly = replace(TOY, rate=(1, 3600.0))
     with RateLimit(hourly, tmp_path) as limit:
         assert limit.wait(0.0)
@@ -216,7 +216,7 @@ def test_instants_of_before_the_machine_started_keep_nobody_waiting(tmp_path, mo
         assert not limit.wait(0.0)
 
 
-def test_a_thread_that_asks_is_used_again_and_gone_with_its_client(loopback, client):
+def test_a_request_thread_is_reused_and_ends_with_its_client(loopback, client):
     loopback.plays("/notes", GOOD)
     before, asking = set(threading.enumerate()), client("refresh", provider=replace(TOY, rate=(10, 1.0)))
     for number in range(3):
@@ -227,7 +227,7 @@ def test_a_thread_that_asks_is_used_again_and_gone_with_its_client(loopback, cli
     assert not asker.is_alive()
 
 
-def test_a_thread_whose_answer_took_too_long_ends_with_it(monkeypatch):
+def test_a_request_thread_that_timed_out_ends_with_its_answer(monkeypatch):
     comes = threading.Event()
     monkeypatch.setattr(HTTPAdapter, "send", lambda *_, **__: comes.wait(5.0))
     before = set(threading.enumerate())
@@ -239,7 +239,7 @@ def test_a_thread_whose_answer_took_too_long_ends_with_it(monkeypatch):
     assert not asker.is_alive()
 
 
-def test_a_capture_of_a_window_that_was_still_open_does_not_answer_live(loopback, client):
+def test_a_capture_of_a_window_that_was_still_open_is_not_reused_in_live_mode(loopback, client):
     loopback.plays("/notes", GOOD)
     taken = client().fetch(ASK)
     session, closed = (
@@ -255,7 +255,7 @@ def test_a_capture_of_a_window_that_was_still_open_does_not_answer_live(loopback
 BOMB = Answer(gzip.compress(bytes(256 << 20), 1), headers={"Content-Encoding": "gzip"})
 
 
-def test_a_small_answer_that_grows_without_end_is_refused_and_nothing_of_it_kept(loopback, client, store):
+def test_a_decompression_bomb_is_refused_and_not_stored(loopback, client, store):
     loopback.plays("/notes", BOMB)
     before = psutil.Process().memory_info().rss
     tracemalloc.start()
@@ -270,13 +270,13 @@ def test_a_small_answer_that_grows_without_end_is_refused_and_nothing_of_it_kept
     assert sum(path.stat().st_size for path in store.root.rglob("*")) < 1 << 20
 
 
-def test_a_compressed_answer_is_read_as_it_was_meant(loopback, client):
+def test_a_compressed_answer_is_decompressed(loopback, client):
     loopback.plays("/notes", Answer(gzip.compress(b'{"notes": [1]}'), headers={"Content-Encoding": "gzip"}))
     assert client().fetch(ASK).json() == {"notes": [1]}
 
 
 @pytest.mark.parametrize("fault", ["drip", "hang"])
-def test_all_questions_together_take_no_longer_than_they_may(loopback, client, fault):
+def test_all_requests_of_a_client_together_stay_within_its_time_limit(loopback, client, fault):
     loopback.plays("/notes", Answer(fault=fault))
     loopback.plays("/others", Answer(fault=fault))
     asking, began = client(seconds=1.0, provider=replace(TOY, timeout=(5.0, 5.0), attempts=3)), time.monotonic()
@@ -287,7 +287,7 @@ def test_all_questions_together_take_no_longer_than_they_may(loopback, client, f
     assert time.monotonic() - began < 3.0
 
 
-def test_no_answer_is_told_with_the_address_that_was_asked(loopback, client):
+def test_a_missing_answer_cites_the_requested_address(loopback, client):
     loopback.plays("/notes", Answer(fault="drop"))
     with pytest.raises(AnswerRefused) as refused:
         client().fetch(ASK)
@@ -311,7 +311,7 @@ def test_a_closed_client_leaves_no_connection(loopback, client):
     assert own not in connected()
 
 
-def test_a_rate_has_no_thread_of_its_own(tmp_path):
+def test_a_rate_limit_starts_no_thread(tmp_path):
     threads = set(threading.enumerate())
     with RateLimit(TOY, tmp_path) as limit:
         assert limit.wait(1.0)
@@ -319,14 +319,14 @@ def test_a_rate_has_no_thread_of_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_answers_are_bounded_whatever_the_scheme(loopback, client, scheme):
+def test_answers_are_bounded_for_every_scheme(loopback, client, scheme):
     loopback.plays("/notes", GOOD)
     asking = client()
     asking.fetch(ASK)
     assert isinstance(asking._line.session.get_adapter(f"{scheme}://toy.example/"), Bounded)
 
 
-def test_one_answer_takes_no_longer_than_it_may_whatever_the_sockets_say(loopback, client):
+def test_a_dripping_answer_stays_within_the_time_limit(loopback, client):
     loopback.plays("/notes", Answer(fault="drip"))
     began = time.monotonic()
     with pytest.raises(AnswerRefused, match="timeout"):
@@ -334,14 +334,14 @@ def test_one_answer_takes_no_longer_than_it_may_whatever_the_sockets_say(loopbac
     assert time.monotonic() - began < 3.0
 
 
-def test_a_wait_that_would_outlast_the_time_is_not_begun(loopback, client):
+def test_a_wait_beyond_the_time_limit_is_not_started(loopback, client):
     loopback.plays("/notes", Answer(b"", 429, {"Retry-After": "200"}))
     with pytest.raises(AnswerRefused, match="HTTP 429"):
         client(seconds=5.0).fetch(ASK)
     assert len(loopback.asked) == 1
 
 
-def test_a_provider_that_answers_nothing_is_not_asked_for_each_day(loopback, client, monkeypatch):
+def test_a_silent_provider_is_not_requested_again_until_a_pause_is_over(loopback, client, monkeypatch):
     asking = client(provider=replace(TOY, attempts=3))
     for day in range(5):
         loopback.plays(f"/{day}", Answer(fault="drop"))
@@ -364,7 +364,7 @@ def test_a_provider_that_answers_nothing_is_not_asked_for_each_day(loopback, cli
     assert asking.fetch(Request("/4")).json() == {"notes": [1]}
 
 
-def test_one_silence_is_no_reason_not_to_ask(loopback, client):
+def test_a_single_unanswered_request_does_not_stop_further_requests(loopback, client):
     loopback.plays("/notes", Answer(fault="drop"))
     loopback.plays("/others", GOOD)
     asking = client(provider=replace(TOY, attempts=2), seconds=3.0, pause=time.sleep)
@@ -372,7 +372,7 @@ def test_one_silence_is_no_reason_not_to_ask(loopback, client):
     assert asking.fetch(Request("/others")).json() == {"notes": [1]}
 
 
-def test_answers_of_any_kind_are_no_silence(loopback, client):
+def test_error_answers_do_not_count_as_silence(loopback, client):
     asking = client(provider=replace(TOY, attempts=2))
     for day in range(4):
         loopback.plays(f"/{day}", Answer(b"", 503))

@@ -27,7 +27,7 @@ def masks():
     return [list(logging.getLogger(name).filters) for name in WIRE_LOGGERS]
 
 
-def test_a_handshake_is_made_once_for_all_questions_and_what_it_grants_is_masked(loopback, client):
+def test_a_handshake_is_made_once_and_its_token_is_masked(loopback, client):
     outcome, before = [], masks()
 
     def handshake(session, provider):
@@ -43,7 +43,7 @@ def test_a_handshake_is_made_once_for_all_questions_and_what_it_grants_is_masked
     assert masks() == before
 
 
-def test_without_a_pause_of_the_caller_s_own_the_client_waits_itself(loopback, store, monkeypatch):
+def test_the_client_sleeps_itself_if_no_pause_is_passed(loopback, store, monkeypatch):
     waited = []
     monkeypatch.setattr(http_client.time, "sleep", waited.append)
     loopback.plays("/notes", Answer(b"", 429, {"Retry-After": "3"}), GOOD)
@@ -60,7 +60,7 @@ def test_without_a_pause_of_the_caller_s_own_the_client_waits_itself(loopback, s
         ({"REQUESTS_CA_BUNDLE": "/own.pem", "CURL_CA_BUNDLE": "/curl.pem"}, "/own.pem"),
     ],
 )
-def test_certificates_are_those_the_system_names_and_are_always_checked(
+def test_certificates_come_from_the_environment_and_are_always_verified(
     loopback, store, monkeypatch, variables, verify
 ):
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
@@ -80,7 +80,7 @@ def test_certificates_are_those_the_system_names_and_are_always_checked(
     ],
     ids=str,
 )  # fmt: skip
-def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_most(statement, seconds):
+def test_the_retry_after_of_a_provider_is_limited_to_0_to_300_seconds(statement, seconds):
     assert http_client._retry_after(captured(TOY, ASK, b"", status=429, headers=statement)) == seconds
 
 
@@ -97,14 +97,14 @@ def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_
         (perplexity, 403, {}, "upstream_error", "HTTP 403"),
     ],
 )
-def test_a_refusal_says_whether_the_key_or_the_question_was_refused(provider, status, body, gap_type, reason):
+def test_a_refusal_states_whether_the_key_or_the_request_was_refused(provider, status, body, gap_type, reason):
     content = body if isinstance(body, str) else json.dumps(body)
     verdict = provider.PROVIDER.judge(captured(provider.PROVIDER, ASK, content.encode(), status=status))
     assert verdict == refused(gap_type, reason)
 
 
 @pytest.mark.parametrize("contact", ["", "nobody in particular"])
-def test_a_contact_without_an_address_is_refused_by_its_variable(monkeypatch, tmp_path, contact):
+def test_a_contact_without_an_email_address_is_refused_and_its_variable_named(monkeypatch, tmp_path, contact):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOY_CONTACT", contact)
     demanding = replace(TOY, contact=("TOY_CONTACT",))
@@ -115,7 +115,7 @@ def test_a_contact_without_an_address_is_refused_by_its_variable(monkeypatch, tm
 
 
 @pytest.mark.parametrize(("key", "taken"), [("demo", True), ("short", False), ("12345678", True), ("1234567", False)])
-def test_a_key_that_is_too_short_is_none_unless_it_is_the_public_one(monkeypatch, tmp_path, key, taken):
+def test_a_key_that_is_too_short_is_refused_unless_it_is_public(monkeypatch, tmp_path, key, taken):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOY_API_KEY", key)
     secrets = replace(TOY, public=("demo",)).secret_store()
@@ -136,13 +136,13 @@ def test_a_masked_record_is_logged_without_the_secret():
     assert (mask.filter(other), other.args) == (True, ("/",))
 
 
-def test_where_something_is_asked_for_holds_only_what_names_it():
+def test_the_location_of_a_capture_holds_only_its_naming_parameters():
     provider = replace(TOY, names=("symbol",))
     remaining = captured(provider, Request("/bars", {"symbol": "QAU", "page": 2}), b"{}")
     assert provider.location(remaining) == "https://toy.example/bars?symbol=QAU"
 
 
-def test_lines_are_read_until_one_is_broken():
+def test_csv_lines_are_read_until_the_first_broken_line():
     def read(text):
         result = []
         try:
@@ -157,7 +157,7 @@ def test_lines_are_read_until_one_is_broken():
     assert read('a,b\n1,"2\r\n3"\n') == [["a", "b"], "unparsable"]
 
 
-def test_a_run_s_facts_come_back_and_are_the_same_bytes_in_any_order(store):
+def test_run_facts_round_trip_and_are_stored_as_the_same_bytes_in_any_order(store):
     store.keep_run("r", "notes", {"scope": {"tickers": ["é"]}, "mode": "live"})
     [file] = (store.root / "runs").rglob("*.json")
     before = file.read_bytes()
@@ -173,14 +173,14 @@ def test_a_run_s_facts_come_back_and_are_the_same_bytes_in_any_order(store):
 @pytest.mark.parametrize(
     "harm", [b"[]", b"null", b"5", b'"x"', b"{}", b'{"sha256": 5}', b'{"sha256": null}', b"", b'{"sha256": "a', b"\xff"]
 )
-def test_an_answer_s_file_of_another_shape_is_damaged(store, harm):
+def test_an_answer_file_of_the_wrong_shape_is_damaged(store, harm):
     store.put(captured(TOY, ASK, b"{}"))
     next((store.root / "answers").rglob("*.json")).write_bytes(harm)
     with pytest.raises(CaptureDamaged):
         list(store.newest_first("toy", ASK.key("toy")))
 
 
-def test_captures_lie_with_the_lake_unless_a_place_is_named(tmp_path, monkeypatch):
+def test_captures_are_stored_with_the_lake_unless_another_place_is_configured(tmp_path, monkeypatch):
     monkeypatch.delenv("PITLAKE_CAPTURES", raising=False)
     assert CaptureStore.of(tmp_path / "lake").root == tmp_path / "lake" / "_captures"
     monkeypatch.setenv("PITLAKE_CAPTURES", str(tmp_path / "named"))

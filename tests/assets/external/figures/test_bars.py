@@ -37,7 +37,7 @@ MONTHS = [
     [("week", *case) for case in WEEKS] + [("month", *case) for case in MONTHS],
     ids=[case[-1] for case in (*WEEKS, *MONTHS)],
 )
-def test_a_period_s_bar_is_available_when_its_last_session_is_over(answers, period, stamp, first, over, _why):
+def test_a_weekly_or_monthly_bar_is_available_once_its_last_session_is_over(answers, period, stamp, first, over, _why):
     bars = answers("av_period_bars", tickers=("QAU",), options={"period": period})
     [row] = bars.rows(f"{HEAD}{stamp},1,1,1,1,1")
     assert row.available_at == datetime.fromisoformat(over).replace(tzinfo=UTC)
@@ -66,7 +66,7 @@ def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
 
 
 @pytest.mark.parametrize("stamp", ["2024-01-05 19:55:00", "2024-01-12 19:55:00", "2024-07-03 19:59:00"])
-def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answers, stamp):
+def test_an_evening_bar_belongs_to_its_new_york_day_not_its_utc_day(answers, stamp):
     bars = answers("av_intraday_bars", tickers=("QACB",))
     [(outcome, day)] = bars.dated(f"{HEAD}{stamp},1,1,1,1,1")
     assert (outcome.values["market_session"], day) == ("post_market", date.fromisoformat(stamp[:10]))
@@ -75,7 +75,7 @@ def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answe
     assert [(gap.reason, day) for gap, day in twice if isinstance(gap, Gap)] == [("stated twice", day)]
 
 
-def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
+def test_intraday_bars_are_requested_month_by_month_and_unadjusted(answers):
     bars = answers("av_intraday_bars", tickers=("QACB",), date_from=date(2023, 12, 5), date_to=date(2024, 1, 2))
     [unit] = bars.feed.units(bars.scope)
     requests = [dict(capture.params) for capture in bars.feed.collect(unit, bars.captures())]
@@ -90,7 +90,7 @@ def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
     st.sampled_from([0, 1]),
     st.booleans(),
 )
-def test_no_bar_is_early_whatever_its_time_means(naive, length, fold, time_is_the_end):
+def test_no_bar_is_available_early_whether_its_time_is_its_start_or_its_end(naive, length, fold, time_is_the_end):
     instant = naive.replace(tzinfo=NEW_YORK, fold=fold).astimezone(UTC)
     truth = instant if time_is_the_end else instant + length
     available_at = start_of(naive.strftime(STAMP)) + length
@@ -117,7 +117,7 @@ def test_sessions_are_known_from_1990_to_2199(day, is_known):
     assert (session(day) is not None) == is_known
 
 
-def test_a_session_is_planned_until_one_that_is_called_off_does_not_open():
+def test_a_session_that_is_called_off_counts_as_planned_until_its_opening_time():
     mourning, plan = date(2025, 1, 9), planned(date(2025, 1, 9))
     assert (session_by(mourning, plan.open - MICROSECOND), session_by(mourning, plan.open)) == (plan, None)
     hours, weekend = session(date(2025, 1, 10)), date(2025, 1, 11)
@@ -125,7 +125,7 @@ def test_a_session_is_planned_until_one_that_is_called_off_does_not_open():
     assert session_by(weekend, hours.open) is None
 
 
-def test_an_early_close_that_no_rule_foretells_is_not_known_before_it():
+def test_an_unscheduled_early_close_is_not_known_before_it_happens():
     day = date(2003, 12, 26)
     hours, plan = session(day), planned(day)
     assert hours.close < plan.close

@@ -197,7 +197,7 @@ reasons of gaps, if the case states them."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_answer_is_rows_and_gaps(answers, case):
+def test_an_answer_becomes_the_expected_rows_and_gaps(answers, case):
     name, scope, bodies, how, due, *reasons = case
     outcomes = answers(name, **scope).outcomes(*bodies, **how)
     rows = [each.values | {"available_at": each.available_at} for each in outcomes if isinstance(each, Row)]
@@ -218,7 +218,7 @@ def test_an_answer_is_rows_and_gaps(answers, case):
         ("polygon_splits", {}, None),
     ],
 )  # fmt: skip
-def test_a_scope_that_does_not_do_is_refused_before_anything_is_asked(answers, name, scope, message):
+def test_an_invalid_scope_is_refused_before_any_request(answers, name, scope, message):
     source = answers(name, **scope)
     with pytest.raises(BadInput, match=message):
         source.feed.units(source.scope)

@@ -29,7 +29,7 @@ def unproven(_ticker, _after, _until):
     ("kind", "expected"),
     [("recurring", "CD"), ("special", "SC"), ("supplemental", "SC"), ("irregular", "UNKNOWN"), (None, "UNKNOWN")],
 )
-def test_an_amount_stated_as_paid_keeps_its_date_whatever_splits_follow(answers, kind, expected):
+def test_a_dividend_amount_stated_as_paid_keeps_its_date_despite_later_splits(answers, kind, expected):
     newer = dividend(distribution_type=kind, split_adjusted_cash_amount=0.125, historical_adjustment_factor=0.98)
     del newer["dividend_type"]
     feed = answers("polygon_dividends", tickers=("QAU",), options={"version": "v1"})
@@ -41,14 +41,14 @@ def test_an_amount_stated_as_paid_keeps_its_date_whatever_splits_follow(answers,
 
 
 @pytest.mark.parametrize("kinds", [("CD", "SC"), ("SC", "CD")])
-def test_dividends_of_one_day_and_amount_are_named_in_the_order_of_their_ids(answers, kinds):
+def test_dividends_of_one_day_and_amount_are_numbered_in_the_order_of_their_ids(answers, kinds):
     first, second = (dividend(id=name, dividend_type=kind) for name, kind in zip("ab", kinds, strict=True))
     for results in ([first, second], [second, first]):
         rows = answers("polygon_dividends", tickers=("QAU",)).rows({"results": results})
         assert {row.values["dividend_id"]: row.values["ordinal"] for row in rows} == {"a": 0, "b": 1}
 
 
-def test_a_version_selects_the_list(answers):
+def test_the_version_option_selects_the_endpoint_and_an_unknown_version_is_refused(answers):
     paths = []
 
     def fetch(request):
@@ -65,7 +65,7 @@ def test_a_version_selects_the_list(answers):
         list(feed.feed.collect(feed.feed.units(feed.scope)[0], fetch))
 
 
-def test_a_ticker_is_asked_for_in_its_own_case(answers):
+def test_polygon_is_queried_with_a_ticker_in_its_original_case(answers):
     preferred = answers("polygon_dividends", tickers=("BACpK ",))
     assert [unit.name for unit in preferred.feed.units(preferred.scope)] == ["BACpK"]
 
@@ -80,7 +80,7 @@ def test_a_ticker_is_asked_for_in_its_own_case(answers):
         ("alphavantage", "BACpK", "BACPK"),
     ],
 )
-def test_only_polygon_s_symbols_keep_their_case(source, symbol, requested):
+def test_only_polygon_symbols_keep_mixed_case(source, symbol, requested):
     op = {"yahoo": "earnings", "alphavantage": "earnings"}.get(source, "dividends")
     for names in ({"symbol": symbol}, {"tickers": symbol}):
         question = asking.read({"source": source, "op": op, **names})
@@ -89,7 +89,7 @@ def test_only_polygon_s_symbols_keep_their_case(source, symbol, requested):
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(946_684_800, 1_893_456_000))
-def test_no_day_is_early(second):
+def test_the_end_of_a_day_is_never_early_and_at_most_its_bound_late(second):
     truth = datetime.fromtimestamp(second, UTC)
     day = truth.astimezone(NEW_YORK).date()
     instant = dating.end_of_day_text(day.isoformat())

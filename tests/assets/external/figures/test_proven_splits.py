@@ -101,12 +101,12 @@ def test_a_poll_without_a_split_lets_a_figure_keep_its_date(made, name):
         ([], {"date_to": date(2026, 2, 28)}, 0),
     ],
 )
-def test_a_poll_counts_for_its_ticker_and_its_days(made, results, poll, early):
+def test_a_poll_of_splits_proves_only_its_own_ticker_and_days(made, results, poll, early):
     made.poll_splits(*results, **poll)
     assert made.shown() == early
 
 
-def test_splits_of_another_share_class_and_of_another_ticker_are_the_company_s(made):
+def test_a_split_of_another_ticker_of_the_company_makes_a_figure_count_from_its_fetch(made):
     stage(made.lake, "names", [tickers("0000000001", "AAA", "AAB")])
     made.poll_splits()
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2026, 3, 1)) == 1.0
@@ -115,7 +115,7 @@ def test_splits_of_another_share_class_and_of_another_ticker_are_the_company_s(m
     assert made.shown() == 0
 
 
-def test_a_ticker_that_the_company_had_before_needs_a_poll_of_its_own(made):
+def test_a_former_ticker_of_the_company_needs_its_own_poll_of_splits(made):
     since = datetime(2021, 6, 1, tzinfo=timezone.utc)
     stage(made.lake, "names", [tickers("0000000001", "OLD"), tickers("0000000001", "AAA", at=since)])
     made.poll_splits()
@@ -150,7 +150,7 @@ RATIO = "StockholdersEquityNoteStockSplitConversionRatio1"
         ([fact(RATIO, 4, "2020-08-28", "2020-10-30", start="2020-08-28", unit="pure")], None),
     ],
 )
-def test_reports_that_restate_no_number_of_shares_prove_that_there_was_no_split(made, facts, shares):
+def test_reports_that_do_not_restate_share_counts_prove_that_there_was_no_split(made, facts, shares):
     stage(made.lake, "names", [tickers("0000000001", "AAA")])
     stage(made.lake, "sec_facts", facts)
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
@@ -171,7 +171,7 @@ def died(*_):
     raise OSError("died")
 
 
-def test_the_poll_of_a_run_that_was_not_published_proves_nothing(made, monkeypatch):
+def test_a_poll_by_an_unpublished_run_proves_nothing(made, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(publish.Publisher, "_publish_once", died)
         with pytest.raises(LakeError, match="died"):

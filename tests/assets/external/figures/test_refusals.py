@@ -31,12 +31,12 @@ PREMIUM = "You may subscribe to any of the premium plans at https://example.com/
         (" ", "retry", "upstream_error", "the answer is blank"),
     ],
 )  # fmt: skip
-def test_alpha_vantage_is_read_by_its_sentence(answers, answer, outcome, gap_type, reason):
+def test_an_alpha_vantage_answer_is_classified_by_its_message(answers, answer, outcome, gap_type, reason):
     verdict = answers("av_earnings", tickers=("QACB",)).verdict(answer if answer != {} else "{}")
     assert (verdict.outcome, verdict.gap_type, verdict.reason) == (outcome, gap_type, reason)
 
 
-def test_an_empty_calendar_is_asked_for_again(answers):
+def test_an_empty_earnings_calendar_is_retried(answers):
     calendar = answers("av_earnings_calendar", tickers=("QACB",))
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     assert calendar.verdict(head).outcome == "retry"
@@ -59,7 +59,7 @@ def test_an_empty_calendar_is_asked_for_again(answers):
         ({"request_id": "1"}, "refused", "answer has an unknown format"),
     ],
 )  # fmt: skip
-def test_polygon_is_read_by_its_status(answers, answer, outcome, reason):
+def test_a_polygon_answer_is_classified_by_its_status(answers, answer, outcome, reason):
     verdict = answers("polygon_splits", tickers=("QBRY",)).verdict(answer)
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
@@ -75,6 +75,6 @@ def test_polygon_is_read_by_its_status(answers, answer, outcome, reason):
         ("Too Many Requests", "retry", "upstream_error"),
     ],
 )
-def test_yahoo_is_read_by_its_envelope(answers, answer, outcome, gap_type):
+def test_a_yahoo_answer_is_classified_by_its_envelope(answers, answer, outcome, gap_type):
     verdict = answers("yahoo_upgrades", tickers=("QACB",)).verdict(answer)
     assert (verdict.outcome, verdict.gap_type) == (outcome, gap_type)

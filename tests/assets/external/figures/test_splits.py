@@ -21,7 +21,7 @@ def on(day, ratio):
 
 @pytest.mark.parametrize("name", ["av_earnings", "yahoo_earnings"])
 @pytest.mark.parametrize(("day", "ratio", "since"), [(LONG_AGO, 10.0, False), (SINCE, 10.0, True), (SINCE, None, True)])
-def test_earnings_a_share_count_when_fetched_after_a_split(answers, name, day, ratio, since):
+def test_earnings_per_share_count_from_their_fetch_after_a_split(answers, name, day, ratio, since):
     source = answers(name, tickers=("QACB",))
     plain, rows = source.rows(), source.rows(splits=on(day, ratio))
     assert any(row.available_at < FETCHED for row in plain)
@@ -29,7 +29,7 @@ def test_earnings_a_share_count_when_fetched_after_a_split(answers, name, day, r
     assert [row.available_at for row in rows] == expected
 
 
-def test_what_was_reported_after_a_split_keeps_its_date(answers):
+def test_earnings_reported_after_a_split_keep_their_date(answers):
     source = answers("av_earnings", tickers=("QACB",))
     plain, rows = source.rows(), source.rows(splits=on(date(2024, 4, 1), 10.0))
     early = [row.available_at for row in rows if row.available_at < FETCHED]
@@ -39,7 +39,7 @@ def test_what_was_reported_after_a_split_keeps_its_date(answers):
 
 
 @pytest.mark.parametrize(("name", "column"), [("av_earnings", "reported_date"), ("yahoo_earnings", "event_date")])
-def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, column):
+def test_earnings_reported_on_the_eve_of_a_split_count_from_their_fetch(answers, name, column):
     """It is public from midnight on, and shares are split at the next morning's open."""
     source = answers(name, tickers=("QACB",))
     eve = max(row.values[column] for row in source.rows() if row.available_at < FETCHED)
@@ -52,7 +52,7 @@ def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, 
 @pytest.mark.parametrize(
     ("day", "since"), [(date(2020, 7, 30), False), (date(2020, 7, 31), True), (date(2020, 8, 31), True)]
 )
-def test_a_dividend_counts_when_fetched_after_a_split(answers, day, since):
+def test_a_dividend_counts_from_its_fetch_after_a_split(answers, day, since):
     record = {
         "ticker": "AAA", "cash_amount": 0.205, "declaration_date": "2020-07-30", "dividend_type": "CD",
         "ex_dividend_date": "2020-08-07", "frequency": 4,
@@ -64,11 +64,11 @@ def test_a_dividend_counts_when_fetched_after_a_split(answers, day, since):
 
 
 @pytest.mark.parametrize("name", ["av_earnings", "polygon_dividends", "yahoo_earnings", "yahoo_upgrades"])
-def test_figures_a_share_are_asked_for_after_splits(name):
+def test_feeds_of_per_share_figures_run_after_the_feeds_of_splits(name):
     assert {*DATASETS} <= {*all_feeds()[name].after}
 
 
-def test_a_rating_counts_when_fetched_after_a_split_where_it_bears_a_price_target(answers):
+def test_a_rating_with_a_price_target_counts_from_its_fetch_after_a_split(answers):
     rows = answers("yahoo_upgrades", tickers=("QACB",)).rows(splits=on(SINCE, 10.0))
     targets = [any(row.values[name] for name in ("current_price_target", "prior_price_target")) for row in rows]
     assert [row.available_at == FETCHED for row in rows] == targets

@@ -30,14 +30,14 @@ SPELLINGS = {
 @pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
 @settings(max_examples=150, deadline=None)
 @given(MOMENTS)
-def test_no_event_is_early_however_its_time_is_spelled(spelled, truth):
+def test_no_event_is_available_early_however_its_time_is_spelled(spelled, truth):
     text = spelled(truth)
     instant = _dates.of_text(text)
     bound = _dates.DAY_BOUND if len(text) == len("2024-01-01") else _dates.INSTANT_BOUND
     assert truth <= instant.available_at <= truth + bound
 
 
-def test_times_of_the_asking_machine_are_unreadable():
+def test_times_without_a_time_zone_are_unreadable():
     for text in ("2024-07-18T22:00:00", "2024-07-18 22:00:00", "", None, 5, date(2024, 7, 18)):
         with pytest.raises(Unreadable):
             _dates.of_text(text)
