@@ -138,7 +138,8 @@ def book_of(
         trade, share = by_id.get(holding.expression), holding.exposure / nav * PERCENT
         if trade is None or _is_beside(holding, trade, account):
             name = holding.instrument
-            parts[name] |= {holding.expression: round(share, 6)} if holding.expression and trade is None else {}
+            if holding.expression and trade is None:
+                parts[name][holding.expression] = round(share, 6)
         else:
             name, share = trade.id, _notional_of(share, trade)
         notionals[name] = notionals.get(name, 0.0) + share
@@ -269,8 +270,8 @@ def _fill(
         price, quantity = cast("float", path.price), -exiting * min(left / unsold, 1.0)
         currency, multiplier, filled_at = own[0].currency, own[0].multiplier, hours.close
     if not quantity:
-        unit = "contract" if multiplier else "share"
-        return f"{expression.id} is not executed: its notional is too small for a whole {unit}"
+        smallest = "contract" if multiplier else "share"
+        return f"{expression.id} is not executed: its notional is too small for a whole {smallest}"
     fees = round(abs(quantity) * price * (multiplier or 1.0) * settings.costs_bp * BASIS_POINT, 6)
     return Fill(
         id=NEW, instrument=expression.instrument, quantity=quantity, price=price, filled_at=filled_at, fees=fees,
