@@ -101,9 +101,10 @@ class PositionHeld(BadInput):
 class GuardrailsBroken(BadInput):
     """An Expression breaks risk limits."""
 
-    def __init__(self, violations: Sequence[object]) -> None:
+    def __init__(self, violations: Sequence[object], reasons: Sequence[str] = ()) -> None:
         self.violations = violations
-        super().__init__("expression", "; ".join(map(str, violations)), "cut the risk, or write it as a draft")
+        problem = "; ".join([*map(str, violations), *reasons])
+        super().__init__("expression", problem, "cut the risk, or write it as a draft")
 
 
 class ClocksMixed(PitlakeError):

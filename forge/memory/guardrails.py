@@ -86,11 +86,10 @@ class Violation(NamedTuple):
     actual: Number
     limit: float
     severity: str = "hard"
-    why: str = ""
 
     def __str__(self) -> str:
         actual = self.actual if isinstance(self.actual, str) else f"{self.actual:g}"
-        return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g}){self.why and f'; {self.why}'}"
+        return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g})"
 
 
 class BookLine(NamedTuple):
@@ -165,10 +164,20 @@ class Guardrails:
             return ()
         figures = self.figures(expression, portfolio, constraints, trades)
         return tuple(
-            Violation(figure.rule, MISSING if figure.actual is None else figure.actual, figure.limit, why=figure.why)
+            Violation(figure.rule, MISSING if figure.actual is None else figure.actual, figure.limit)
             for figure in figures
             if not figure.within
         )
+
+    def reasons(
+        self,
+        expression: Expression,
+        portfolio: Portfolio | None,
+        constraints: Constraints | None,
+        trades: Iterable[Expression] = (),
+    ) -> list[str]:
+        """Return why figures of the book are missing, and who has to state them. Arguments as for `check`."""
+        return [figure.why for figure in self.figures(expression, portfolio, constraints, trades) if figure.why]
 
     def figures(
         self,

@@ -73,7 +73,7 @@ def command(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Write a table of the figures known about companies at many instants.
+    """Write a table of companies' figures at many instants.
 
     Each value is as it was known at the row's own instant; a later restatement never changes an earlier row.
 

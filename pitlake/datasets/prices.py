@@ -24,7 +24,7 @@ DATASET = Dataset(
     summary=(
         "Daily bars as traded of companies, of the ETFs of industries and sectors, and of the index. A bar that the "
         "graph stores adjusted for later splits is converted back to the traded prices; if nothing proves which "
-        "splits it is adjusted for, it becomes a gap. The query `bars_adjusted` returns the series adjusted for the "
+        "splits it is adjusted for, it is a gap. The query `bars_adjusted` returns the series adjusted for the "
         "splits public as of an instant."
     ),
     availability=(
