@@ -217,9 +217,8 @@ def change_held(
         stored = cast("Portfolio | None", _record(writing.newest(PORTFOLIO)))
         book = with_approved(guardrails.current(stored), positions.values())
         limits = cast("Constraints | None", _record(writing.newest(CONSTRAINTS)))
-        checked = expression, book, limits, positions.values()
-        if "exit_reason" not in terms and (broken := guardrails.check(*checked)):
-            raise GuardrailsBroken(broken, guardrails.reasons(*checked))
+        if "exit_reason" not in terms and (broken := guardrails.check(expression, book, limits, positions.values())):
+            raise GuardrailsBroken(broken, guardrails.reasons(expression, book, positions.values()))
         changed.append(expression)
         sha256 = content_hash(expression)
         return Approval(id="new", subject=path, sha256=sha256, decision="approved", decided_by=by), (expression,)
@@ -276,8 +275,7 @@ def _pending(
     stored = cast("Portfolio | None", _record(newest(PORTFOLIO)))
     portfolio = with_approved(guardrails.current(stored), positions.values())
     constraints, trades = cast("Constraints | None", _record(newest(CONSTRAINTS))), positions.values()
-    checked = replace(expression, status="active"), portfolio, constraints, trades
-    violations = guardrails.check(*checked)
+    violations = guardrails.check(replace(expression, status="active"), portfolio, constraints, trades)
     sha256 = content_hash(expression)
     # A record that was sent back to review needs a later review, even if its text is unchanged.
     after = row.seq if expression.status == "review_required" else 0
@@ -291,7 +289,7 @@ def _pending(
     review = max(reviews, key=lambda pair: pair[0])[1] if reviews else None
     firsts = (record for _, record in fitting if isinstance(record, Approval) and record.decision == "first_approved")
     problems = [f"guardrail {violation}" for violation in violations]
-    problems += guardrails.reasons(*checked) if violations else []
+    problems += guardrails.reasons(expression, portfolio, trades) if violations else []
     if review is None:
         problems.append("no review of exactly this content")
     elif review.verdict not in APPROVING:

@@ -300,7 +300,7 @@ class Writer:
             return record
         capped = self._guardrails.cap(record, book, limits, trades) if self._actor == AGENT else None
         if capped is None:
-            raise GuardrailsBroken(violations, self._guardrails.reasons(record, book, limits, trades))
+            raise GuardrailsBroken(violations, self._guardrails.reasons(record, book, trades))
         return capped
 
     def _at(self, path: str) -> Record | None:

@@ -170,14 +170,11 @@ class Guardrails:
         )
 
     def reasons(
-        self,
-        expression: Expression,
-        portfolio: Portfolio | None,
-        constraints: Constraints | None,
-        trades: Iterable[Expression] = (),
+        self, expression: Expression, portfolio: Portfolio | None, trades: Iterable[Expression] = ()
     ) -> list[str]:
         """Return why figures of the book are missing, and who has to state them. Arguments as for `check`."""
-        return [figure.why for figure in self.figures(expression, portfolio, constraints, trades) if figure.why]
+        rest = self.totals(set_apart(portfolio, expression), trades, expression.adjusts or expression.id)
+        return [_unbounded_text(rest.unbounded)] if rest.unbounded else []
 
     def figures(
         self,
@@ -203,7 +200,7 @@ class Guardrails:
         if names:
             figures.append(("max_single_name", "max_single_name", lambda own: _largest(rest.names, own.names, names)))
             figures.append(("max_net_exposure", "max_net", lambda own: _plus(rest.net, _net(own.names))))
-        if rest.unbounded or claims.loss is not None or computed.loss is not None:
+        if claims.loss is not None or computed.loss is not None:
             figures.append(("max_total_loss", "max_total_loss", lambda own: _plus(rest.loss, own.loss)))
         if computed.days_of_volume is not None:
             figures.append(("max_days_of_volume", "max_days_of_volume", lambda own: own.days_of_volume))

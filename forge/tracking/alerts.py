@@ -101,10 +101,10 @@ def _positions(remembered: Remembered, market: At, near: float, due: date | None
 
 
 def _losses(remembered: Remembered, market: At) -> Iterator[Alert]:
-    """Yield the PM's own positions that moved against him, since he stated their loss, by more than that."""
-    book, stated = remembered_book(remembered), {each.ticker: each for each in cash(remembered) if each.entry == "loss"}
+    """Yield the PM's own positions that lost more than the PM stated, since the day of the statement."""
+    book, losses = remembered_book(remembered), {each.ticker: each for each in cash(remembered) if each.entry == "loss"}
     for position in book.positions if book else ():
-        if entry := stated.get(position.expression):
+        if entry := losses.get(position.expression):
             try:
                 rows = adjusted_bars(entry.ticker, entry.booked_on - LOOKBACK, market)
             except (BadInput, LakeNotFound, NotFollowable):

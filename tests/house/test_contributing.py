@@ -33,9 +33,9 @@ def test_the_commands_run_a_file_a_test_and_long_tests_only_on_request():
     number, seconds = passed(*test)
     assert number == 1
     assert seconds <= 8
-    by_default = passed("-m", "pytest", long_file[-1], "-k", "right_after_its_log_entry")
+    by_default = passed("-m", "pytest", long_file[-1], "-k", "right_after_writing_its_log_entry")
     assert by_default[0] == 0
-    assert passed(*long_file, "-k", "right_after_its_log_entry")[0] == 1
+    assert passed(*long_file, "-k", "right_after_writing_its_log_entry")[0] == 1
 
 
 def test_the_changelog_begins_with_the_version():
