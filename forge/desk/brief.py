@@ -104,7 +104,7 @@ def _figures(first: Morning) -> Iterator[str]:
             yield name
             name = ""
         yield f"{name:<21}{amounts}{levels[0]:>10}{levels[1]:>11}"
-    yield from filter(None, ("" if first.positions else "none", first.own))
+    yield from filter(None, ("" if first.positions else "none", first.own_positions_note))
     yield "\nrisk, percent of capital"
     for name, number in first.risk.figures():
         yield f"{name:<29}{UNKNOWN if number is None else f'{number:.2f}':>14}"

@@ -152,8 +152,8 @@ class Morning:
     gaps: tuple[str, ...]
 
     @property
-    def own(self) -> str:
-        """What code does not do for the PM's own positions, "" if there are none."""
+    def own_positions_note(self) -> str:
+        """What code does not do for the PM's own positions; "" if there are none."""
         return "" if all(line.expression for line in self.positions) else OWN
 
     def as_json(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _DATA = re.compile(
 _PROCESSES = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"})
 _EVENTS = frozenset({"open", "socket.connect", "socket.getaddrinfo", "sqlite3.connect"})
 _LISTS = frozenset({"datasets", "views", "unions", "contracts", "newest", "__dict__"})
-"""What a session tells about all of its datasets."""
+"""Members of a session that list all of its datasets."""
 _CONSTANTS, _LONG_TEXT = 50, 2_000
 """A module with a literal of so many constants, or a text so long, holds data."""
 _OURS = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -122,7 +122,7 @@ class Watch:
             setattr(Session, name, self._noting_failures(getattr(Session, name)))
 
     def _noting_failures(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method, after whose failures it is unknown which datasets the function needs."""
+        """Return the method. If a call fails, the function may need any dataset."""
 
         @wraps(method)
         def noting(*arguments: Any, **options: Any) -> Any:

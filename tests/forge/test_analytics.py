@@ -93,8 +93,8 @@ def test_k2_a_flat_curves_par_rate_is_its_rate_compounded_semiannually():
         max_size=5,
     )
 )
-def test_k2_profits_stay_within_the_payoffs_bounds_and_are_zero_at_breakevens(told):
-    legs = [Leg(kind, float(strike), float(quantity), 0.5) for kind, strike, quantity in told]
+def test_k2_profits_stay_within_the_payoffs_bounds_and_are_zero_at_breakevens(option_terms):
+    legs = [Leg(kind, float(strike), float(quantity), 0.5) for kind, strike, quantity in option_terms]
     outcome = payoff(legs)
     spots = [spot / 4 for spot in range(200)]
     assert every(outcome.least - 1e-9 <= profit(legs, spot) <= outcome.most + 1e-9 for spot in spots)

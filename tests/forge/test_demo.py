@@ -34,7 +34,7 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(home):
+def demo_run(home):
     lines, started = [], time.monotonic()
     last = play(home, Lake(home / "lake"), lines.append)
     assert time.monotonic() - started <= 60
@@ -42,7 +42,7 @@ def told(home):
 
 
 @pytest.fixture(scope="module")
-def memory(home, told):
+def memory(home, demo_run):
     with closing(Memory(home / "forge", clock=Simulated("demo", story.JUDGED))) as outcome:
         yield outcome
 
@@ -53,7 +53,7 @@ def records(memory, kind):
     return {path[-6:-3].strip("-"): [parse(KINDS[kind], row.content) for row in of] for path, of in rows.items()}
 
 
-def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(home, told):
+def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(home, demo_run):
     tape = Tape(home / "forge-tape.sqlite")
     ends = {
         step.lane: json.loads(step.answer) for step in tape.steps(tape.decisions()[0]) if step.lane.startswith("end ")
@@ -65,7 +65,7 @@ def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(h
     assert ends["end synthesis"]["summary"] == ("The newest estimate is 17,149.6, +60.0 on the quarter before.")
 
 
-def test_the_demo_writes_the_records_of_its_story(memory, told):
+def test_the_demo_writes_the_records_of_its_story(memory, demo_run):
     views = [(each.status, each.confidence) for each in records(memory, "views")["001"]]
     assert views == [("active", 0.8), ("active", 0.5), ("invalidated", 0.0)]
     expressions = records(memory, "expressions")
@@ -80,8 +80,8 @@ def test_the_demo_writes_the_records_of_its_story(memory, told):
     assert [(each.status, each.value) for each in settled] == [("failed", "17016.0")]
 
 
-def test_the_demos_output_matches_what_happened(told):
-    _, text = told
+def test_the_demos_output_matches_what_happened(demo_run):
+    _, text = demo_run
     for line in (
         "It shows that the parts work together, not good judgement.",
         "    LEDGER: 1 ok, 1 failed (rates: failed), 0 running, 0 never collected",
@@ -99,7 +99,7 @@ def test_the_demos_output_matches_what_happened(told):
         assert line in text
 
 
-def test_the_desk_shows_the_demos_memory_read_only(home, told, memory, monkeypatch):
+def test_the_desk_shows_the_demos_memory_read_only(home, demo_run, memory, monkeypatch):
     monkeypatch.setenv("FORGE_LAKE", str(memory.lake.root))
     before = memory.journal.head()
     with browsing(home / "lake", rooms=(room,)) as client:
@@ -120,23 +120,23 @@ def test_the_desk_shows_the_demos_memory_read_only(home, told, memory, monkeypat
     assert memory.journal.head() == before
 
 
-def test_the_demos_decision_replays_without_differences(home, told, monkeypatch, capfd):
+def test_the_demos_decision_replays_without_differences(home, demo_run, monkeypatch, capfd):
     monkeypatch.setenv("FORGE_LAKE", str(home / "forge-simulated-demo"))
     monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
-    assert invoke(("forge", "replay", told[0])) == 0
+    assert invoke(("forge", "replay", demo_run[0])) == 0
     output = capfd.readouterr()
     assert "17,016.0" in output.out
     assert "0 differences" in output.err
 
 
-def test_the_demo_fails_if_a_replay_misses_an_altered_tape(home, told, memory, monkeypatch):
+def test_the_demo_fails_if_a_replay_misses_an_altered_tape(home, demo_run, memory, monkeypatch):
     monkeypatch.setattr(story, "ALTERED", "UPDATE steps SET answer = answer WHERE decision = ?")
     tape, lake = Tape(home / "forge-tape.sqlite"), Lake(home / "lake")
     with pytest.raises(PitlakeError, match="an altered tape replayed without a difference"):
-        story._Story(memory, tape, lake, print)._alter(told[0])
+        story._Story(memory, tape, lake, print)._alter(demo_run[0])
 
 
-def test_the_demo_refuses_a_folder_in_use_and_a_lake_without_its_figure(home, told, tmp_path, capsys):
+def test_the_demo_refuses_a_folder_in_use_and_a_lake_without_its_figure(home, demo_run, tmp_path, capsys):
     assert invoke(("forge", "demo", "--lake", str(home / "lake"), "--into", str(home))) == 2
     assert "holds decisions already" in capsys.readouterr().err
     assert invoke(("forge", "demo", "--lake", str(tmp_path / "none"), "--into", str(tmp_path / "into"))) == 2

@@ -80,7 +80,7 @@ def test_an_own_position_that_loses_more_than_was_stated_is_an_alert(
     advance_account(memory, now, SETTINGS)
     text = f"lost {lost} % since {DAYS[1]}, more than the {percent} % that you stated; code does not close it"
     assert of("loss passed", alert_texts(memory, now)) == ([("QBG", text)] if lost else [])
-    assert morning(whole_memory(memory, now.as_of), now, Config()).own == OWN
+    assert morning(whole_memory(memory, now.as_of), now, Config()).own_positions_note == OWN
 
 
 def test_what_code_bought_is_told_by_the_work_that_bought_it(memory, lake):

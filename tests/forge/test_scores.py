@@ -15,11 +15,11 @@ FEW = 200
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60))
-def test_o2_the_components_of_the_brier_score_add_up(told):
-    result = scores(*zip(*told, strict=True), draws=1)
+def test_o2_the_components_of_the_brier_score_add_up(forecasts):
+    result = scores(*zip(*forecasts, strict=True), draws=1)
     parts = result.reliability - result.resolution + result.uncertainty + result.within
     assert result.brier == pytest.approx(parts, abs=1e-9)
-    assert sum(band.count for band in result.bands) == result.count == len(told)
+    assert sum(band.count for band in result.bands) == result.count == len(forecasts)
     assert every(band.least - 1e-9 <= band.came_true <= band.most + 1e-9 for band in result.bands)
 
 

@@ -62,7 +62,7 @@ def report(lake, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(report):
+def figures(report):
     return json.loads((report[1] / site.NUMBERS).read_text())["datasets"]["notes"]
 
 
@@ -75,39 +75,39 @@ def sql(lake):
     return lambda query: connection.sql(query).fetchall()
 
 
-def test_reported_counts_equal_those_of_sql(told, sql):
-    assert [(told["rows"], told["keys"])] == sql("SELECT count(*), count(DISTINCT id) FROM notes") == [(44, 41)]
+def test_reported_counts_equal_those_of_sql(figures, sql):
+    assert [(figures["rows"], figures["keys"])] == sql("SELECT count(*), count(DISTINCT id) FROM notes") == [(44, 41)]
     twice = "SELECT id FROM notes GROUP BY id HAVING count(*) > 1"
-    assert [(told["revised_keys"], told["revisions"])] == sql(f"SELECT count(*), 3 FROM ({twice})") == [(3, 3)]
-    assert sorted(told["gaps"].items()) == sql("SELECT gap_type, count(*) FROM gaps GROUP BY 1 ORDER BY 1")
+    assert [(figures["revised_keys"], figures["revisions"])] == sql(f"SELECT count(*), 3 FROM ({twice})") == [(3, 3)]
+    assert sorted(figures["gaps"].items()) == sql("SELECT gap_type, count(*) FROM gaps GROUP BY 1 ORDER BY 1")
 
 
-def test_reported_days_equal_those_of_sql(told, sql):
+def test_reported_days_equal_those_of_sql(figures, sql):
     rows = sql(f"SELECT {NEW_YORK_DAY}::VARCHAR, count(*) FROM notes GROUP BY 1 ORDER BY 1")
-    assert [(day, what["rows"]) for day, what in told["days"].items() if what["rows"]] == rows
+    assert [(day, what["rows"]) for day, what in figures["days"].items() if what["rows"]] == rows
     later = sql(f"SELECT {NEW_YORK_DAY}::VARCHAR, count(*) FROM notes a WHERE EXISTS (FROM notes b "
                 "WHERE a.id = b.id AND b.available_at < a.available_at) GROUP BY 1")  # fmt: skip
-    assert [(day, what["revisions"]) for day, what in told["days"].items() if what["revisions"]] == later
+    assert [(day, what["revisions"]) for day, what in figures["days"].items() if what["revisions"]] == later
     dated = sql("SELECT partition, count(*) FROM gaps WHERE partition <> 'undated' GROUP BY 1")
-    assert [(day, sum(what["gaps"].values())) for day, what in told["days"].items() if what["gaps"]] == dated
+    assert [(day, sum(what["gaps"].values())) for day, what in figures["days"].items() if what["gaps"]] == dated
 
 
-def test_reported_clocks_equal_those_of_sql(told, report, sql):
-    assert list(told["sources"].items()) == sql("SELECT available_at_source, count(*) FROM notes GROUP BY 1")
+def test_reported_clocks_equal_those_of_sql(figures, report, sql):
+    assert list(figures["sources"].items()) == sql("SELECT available_at_source, count(*) FROM notes GROUP BY 1")
     lag = "SELECT epoch(observed_at - available_at) AS lag FROM notes"
-    assert told["lags"]["under a minute"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag < 60")[0][0] == 3
-    assert told["lags"]["under 3 years"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag > 31536000")[0][0] == 41
-    assert sum(told["lags"].values()) == told["rows"]
+    assert figures["lags"]["under a minute"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag < 60")[0][0] == 3
+    assert figures["lags"]["under 3 years"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag > 31536000")[0][0] == 41
+    assert sum(figures["lags"].values()) == figures["rows"]
     (quantiles,) = sql(f"SELECT quantile_cont(lag, [0.05, 0.5, 0.95]) FROM ({lag})")[0]
     assert report[0].measures[0].lag_quantiles == pytest.approx(quantiles)
-    assert told["newest"] == clock.iso(sql("SELECT max(available_at) FROM notes")[0][0])
+    assert figures["newest"] == clock.iso(sql("SELECT max(available_at) FROM notes")[0][0])
 
 
-def test_reported_changes_are_the_difference_between_two_versions(told, report, lake):
+def test_reported_changes_are_the_difference_between_two_versions(figures, report, lake):
     assert (report[0].base.version, report[0].version.version) == (1, 2)
     rows = [len(stored(lake, version=version)) for version in (1, 2)]
     assert (
-        told["since"]
+        figures["since"]
         == {"rows": rows[1] - rows[0], "revisions": 3, "gaps": 0}
         == {"rows": 3, "revisions": 3, "gaps": 0}
     )
@@ -128,7 +128,7 @@ def test_a_report_of_an_earlier_version_shows_nothing_of_later_versions(tmp_path
         happened = {"happened_at": clock.now(), "job": "work", "kind": "failed", "reasons": ()}
         lake.keep_incident(Incident(run_id=name, **happened))
 
-    def told(version):
+    def checks_of(version):
         report = site.read(lake, version=version, contracts={"notes": LINKED})
         judged = [each.run_id for measures in report.shown for each in measures.check_reports]
         return judged, [incident.run_id for incident in report.incidents], [each.name for each in report.silent]
@@ -139,11 +139,11 @@ def test_a_report_of_an_earlier_version_shows_nothing_of_later_versions(tmp_path
     for number in range(LEAST_REFUSED + 1):
         toy.write(f"odd{number}", "2024-03-06T12:00:00-05:00", "https://odd.example")
     run("refused", STRICT)
-    assert told(None) == (["refused", "first"], ["refused", "first"], [])
+    assert checks_of(None) == (["refused", "first"], ["refused", "first"], [])
     run("second")
-    assert told(2) == told(None) == (["second", "refused", "first"],) * 2 + ([],)
-    assert told(1) == (["refused", "first"], ["refused", "first"], [])
-    assert told(0) == ([], [], ["notes"])
+    assert checks_of(2) == checks_of(None) == (["second", "refused", "first"],) * 2 + ([],)
+    assert checks_of(1) == (["refused", "first"], ["refused", "first"], [])
+    assert checks_of(0) == ([], [], ["notes"])
     earlier = site.read(lake, version=1, contracts={"notes": LINKED})
     site.write(earlier, tmp_path / "site")
     assert earlier.measures[0].check_reports[0].run_id == "refused"
@@ -205,8 +205,8 @@ def test_pages_link_only_to_local_files_and_evidence(report):
     assert not re.search(r"url\(|@import|https?:", (report[1] / site.STYLE).read_text())
 
 
-def test_a_failing_check_shows_its_rows_and_links_to_their_evidence(report, told):
-    assert told["failing"] == ["expectation_warnings"]
+def test_a_failing_check_shows_its_rows_and_links_to_their_evidence(report, figures):
+    assert figures["failing"] == ["expectation_warnings"]
     text = (report[1] / "notes.html").read_text()
     page = Page(text)
     assert "toy:odd" in page.words
@@ -224,8 +224,8 @@ def test_freshness_is_measured_by_the_newest_record_and_not_by_a_revision(lake):
     assert {check.facts["newest record"] for check in result} == {clock.iso(newest)}
 
 
-def test_columns_show_their_null_rate_and_the_gaps_have_a_page(report, told):
-    assert told["columns"] == {"said": {"nulls": 0.0, "nulls_before": 0.0, "added": False}}
+def test_columns_show_their_null_rate_and_the_gaps_have_a_page(report, figures):
+    assert figures["columns"] == {"said": {"nulls": 0.0, "nulls_before": 0.0, "added": False}}
     words = Page((report[1] / site.GAPS).read_text()).words
     assert "undated" in words
 
