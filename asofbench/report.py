@@ -19,8 +19,8 @@ FAILURES = (LEAK, REFUSED, WITHHELD)
 """From the worst: a class counts as the worst of its cases."""
 HISTORIES = "random_history"
 COLUMNS = (
-    "system", "configuration", *GROUPS, "leaks in", "withholds in", "refuses in", "histories", "ms per T",
-    "ms per question", "KiB", "instants", "load s", "ms per T of 100,000", "MiB",
+    "system", "configuration", *GROUPS, "leaks in", "withholds in", "refuses in", "histories", "ms to load",
+    "ms per T", "ms per question", "KiB", "instants", "load s", "ms per T of 100,000", "MiB",
 )  # fmt: skip
 WORDS = (
     "A class is right if all its cases are: k of n classes that could be asked, by what decides them. Store: how "
@@ -29,9 +29,9 @@ WORDS = (
     "and counts as no leak. Leak: something shown that nobody could know as of the instant. Withheld: something "
     "not shown that was public. Refused: an ordinary question answered by an error. The cases of a class are "
     "fillings of one scenario: that they agree is a test of stability, not evidence. Only the random histories "
-    "are drawn apart from each other, so only they have an interval (Wilson's, 95 %). ms: medians of the first "
-    "question at an instant, and of further ones, in a world of some 100 rows; KiB: on disk after loading, 0 in "
-    "memory. Instants: how many of a thousand, over 100,000 rows in 50 deliveries, were right, of those that two "
+    "are drawn apart from each other, so only they have an interval (Wilson's, 95 %). ms: medians of loading a "
+    "world of some 100 rows, of the first question at an instant, and of further ones; KiB: on disk after loading, 0 "
+    "in memory. Instants: how many of a thousand, over 100,000 rows in 50 deliveries, were right, of those that two "
     "minutes were enough for; with the seconds of loading, the median of one instant, and the size on disk."
 )
 LETTERS = (
@@ -206,7 +206,7 @@ def cells(system: Mapping[str, Any]) -> list[str]:
     """Return the cells of COLUMNS."""
     groups = (system["groups"][name] for name in GROUPS)
     known = system["costs"]
-    costs = (f"{known[name]:.1f}" if name in known else "–" for name in ("instant", "question", "bytes"))
+    costs = (f"{known[name]:.1f}" if name in known else "–" for name in ("load", "instant", "question", "bytes"))
     histories = system["histories"]
     share = f"{histories['right']} of {histories['of']} ({histories['low']:.0%}–{histories['high']:.0%})"
     number = len(system["by_class"])
