@@ -1,4 +1,4 @@
-"""The schedules, in New York time. Every schedule is stopped until somebody starts it in the UI.
+"""The schedules, in New York time. Every schedule is stopped until a user starts it in the UI.
 
 The graph is loaded late, so its evening run covers a week. Outside sources are requested at the pace of their
 publications, for the lake's watch list, which `pitlake sync` writes. A schedule with an empty watch list skips and

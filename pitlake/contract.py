@@ -232,7 +232,7 @@ class Dataset:
         freshness: the maximum age of the newest `available_at` on a trading day; an older one warns.
         knowable: for each column, who could know its value at `available_at`: a key of KNOWN (default: "record").
         searched: the columns that word searches read; sessions keep an index of them.
-        frozen: identity columns of a result that is built at once and must come out the same again. Differences and
+        frozen: identity columns of a result that is built as a whole and must be the same when rebuilt. Differences and
             later additions are revisions, available when observed, with a warning.
         cites: the content of `evidence`, if it differs from the group's in CITATIONS.
         rules: comparisons that every row must satisfy, such as "high >= low" or "close > 0"; a row that breaks one
@@ -418,7 +418,7 @@ class Dataset:
 
 
 def is_column_name(name: str) -> bool:
-    """Return whether SQL can name a column so without quotes, apart from its own words."""
+    """Return whether SQL accepts a column name without quotes; reserved words are not checked."""
     return name.isidentifier() and name[0] != "_" and name == name.lower()
 
 

@@ -2,7 +2,7 @@
 
 `graph_server` is a server for the whole session, `graph_db` an empty database on it for one test, `graph_admin` loads
 it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind belongs to `make long`: it must run where
-PITLAKE_NEO4J=1; elsewhere it runs where it can, and says why when it cannot.
+PITLAKE_NEO4J=1; elsewhere it runs where it can, and otherwise says why not.
 """
 
 import contextlib

@@ -55,8 +55,8 @@ def reference() -> float:
 
 
 def cpu_seconds(running: bool) -> float:
-    """Return the CPU seconds of this process and its ended children; with `running`, of its descendants that run too,
-    which takes some milliseconds to find out.
+    """Return the CPU seconds of this process and its ended children; with `running`, also those of its running
+    descendants, which takes some milliseconds.
     """
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     total = sum(usage.ru_utime + usage.ru_stime for usage in usages)
@@ -87,7 +87,8 @@ def is_slow(test: str) -> bool:
 class Costs:
     """Measures the tests of one process, and apart from them the fixtures of wider scope.
 
-    to: a folder for exact measurements, whose file begins with the reference; without it only the dear tests are kept.
+    to: a folder for exact measurements, whose file begins with the reference; without it only the costly tests are
+    recorded.
     """
 
     def __init__(self, to: Path | None) -> None:
@@ -153,7 +154,7 @@ def _key(definition: Any, parameter: object) -> str:
 
 
 class Lanes:
-    """Sorts the collected tests into lanes, and says at the end what a run left out and what became dear."""
+    """Sorts the collected tests into lanes, and reports at the end what a run left out and what became costly."""
 
     def __init__(self, config: pytest.Config, costs: Costs) -> None:
         self._config, self._costs = config, costs
@@ -183,7 +184,7 @@ class Lanes:
         if seed := os.environ.get("PITLAKE_ORDER"):
             random.Random(seed).shuffle(items)
         elif _is_worker():
-            # The dearest files first, so that no process is left with a long one at the end.
+            # The costliest files first, so that no process is left with a long one at the end.
             files: dict[str, float] = defaultdict(float)
             for item in items:
                 files[_file(item)] += slow().get(item.test_id, BY_HAND if item.get_closest_marker("long") else 0.02)

@@ -12,8 +12,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer. fault: "hang" answers nothing, "drop" closes at once, "short" promises more than it sends, "drip"
-    sends ten bytes a second, headers included, for as long as anybody listens.
+    """One answer. fault: "hang" sends no answer, "drop" closes at once, "short" promises more than it sends, "drip"
+    sends ten bytes a second, headers included, until the client leaves.
     """
 
     body: Any = b""

@@ -36,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def messages_api():
     """script: its answers, as status, body and seconds, the last of which stays, or a function of the request; asked,
-    keys: what it was told.
+    keys: the requests and keys that it received.
     """
     outcome = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     outcome.asked, outcome.keys, outcome.script = [], [], []

@@ -1,5 +1,5 @@
-"""Inspects other processes without a race: a process that ends meanwhile, or that no parent reaps, has ended. Also
-kills a process at a named step of its work.
+"""Inspects other processes without a race: a process that ends meanwhile, or that no parent reaps, counts as ended.
+Also kills a process at a named step of its work.
 """
 
 import multiprocessing
@@ -57,7 +57,7 @@ def _until_killed(
 
 
 def ended(process: psutil.Process) -> bool:
-    """Whether it runs no more, with none of its threads: a killed one holds its sockets until the last has gone."""
+    """Return whether it has ended: a killed process holds its sockets until its last thread is gone."""
     try:
         return not process.is_running() or (process.status() in _ENDED and process.num_threads() <= 1)
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""Opens sessions on a snapshot, from a user's arguments."""
+"""Opens sessions on a snapshot, with the arguments of `connect`."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ VIEWPOINT = {"open_mode", "hindsight", "isolation"}
 
 
 def open_at(snapshot: Snapshot, as_of: Any = None, **options: Any) -> Session:
-    """Open a session on a lake version, also as of an instant to come.
+    """Open a session on a lake version, even as of a future instant.
 
     options: of `Viewpoint.parse` and of `open_session`.
     """

@@ -1,9 +1,9 @@
-"""The sample world's story on a real graph server, told once a session and kind of server: load, extract everything,
-read everything again, let the world move on, extract what it touched. Tests read what came of it.
+"""The sample world's story on a real graph server, run once per session and kind of server: load, extract everything,
+read everything again, change the world, extract what changed. Tests read the result.
 
 On Neo4j, which `make long` takes, Dagster runs all of it; on the embedded server only one dataset that the world's move
-touched, since Dagster takes milliseconds for each day and dataset. Test processes share one story: the first to come
-tells it, the others wait for its last page.
+touched, since Dagster takes milliseconds for each day and dataset. Test processes share one story: the first one runs
+it, and the others wait for its end.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Story:
-    """What is left when it is told. Versions are the lake's after each run; instants are ISO text.
+    """The result of the story. Versions are the lake's after each run; instants are ISO text.
 
     days: those Dagster holds for materialised, by dataset. written: nodes and edges, as loading counted them.
     last_part: the last step of loading's progress.

@@ -1,4 +1,4 @@
-"""The dataset contract refuses what would contradict itself, and what follows from it is in the promised order."""
+"""The dataset contract refuses contradictions, and what is derived from it is in the documented order."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The error tree: its docstring is the tree, and errors survive the way from a worker process."""
+"""The error tree: its docstring matches the classes, and errors survive the transfer from a worker process."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""The two lanes of tests: what the record of costs sends where, and the list of exemplars."""
+"""The two lanes of tests: where the record of costs sends each test, and the list of exemplars."""
 
 import json
 

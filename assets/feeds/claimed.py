@@ -25,7 +25,7 @@ def latest(text: str, zone: ZoneInfo) -> datetime:
 
     A time with an offset is exact, except for a fraction of a second, which is rounded up. A time without an offset is
     the end of the minute by the clock of `zone`, in the later reading where clocks change. It is late by up to an hour
-    and a minute, and by 26 hours more if the zone is unknown. A day alone is its END in New York or in `zone`,
+    and a minute, and by 26 hours more if the zone is unknown. A day alone is its end in New York or in `zone`,
     whichever is later. It is late by up to 25 hours, or by 50 if the zone is unknown. 3/4/2024 is the later of its two
     readings. The caller decides about dates older than the web.
     """

@@ -36,7 +36,7 @@ from resources.http.provider import NO_DATA, OK, Provider
 
 NEVER_CAPTURED = "never captured"
 NO_ROW = "no row"
-"""Stands with the reasons of gaps for an answer of which every record became a gap."""
+"""Marks, among the reasons of gaps, an answer of which every record became a gap."""
 
 
 def run_feed(

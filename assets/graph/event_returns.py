@@ -85,7 +85,7 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
 def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
     """Return whether a holder may have earned this return.
 
-    It was not earned if a split in the window explains it, recorded or not. Nor if it is as large as that of a split
+    It was not earned if a split in the window explains it, recorded or not, or if it is as large as that of a split
     recorded within a week of the window, because one of its two prices may be of another day's basis.
     """
     percent = texts.readable(texts.first_number, record["value"])

@@ -24,7 +24,7 @@ from pitlake.errors import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class ForkChange:
-    """The one input that a fork changes: a step's answer, the models from a step on, or the skills.
+    """The one input that a fork changes: a step's answer, the models from the given step onwards, or the skills.
 
     Changed skills change the prompt and therefore every step. Raises BadInput unless exactly one is given.
     """

@@ -29,8 +29,8 @@ FOLDER = "/help/"
 QUERIES = "queries"
 MOST_NAMES = 200
 SPELLING = (
-    "One field a line, then ---, then free Markdown. Fields marked * are required. `60%` and `0.6` are the same share, "
-    "`1%` is 1.0 where a number is in percent; lists and structures may be JSON or YAML; days are 2024-06-28."
+    "One field per line, then ---, then free Markdown. Fields marked * are required. `60%` and `0.6` are the same "
+    "share, `1%` is 1.0 where a number is in percent; lists and structures may be JSON or YAML; days are 2024-06-28."
 )
 _NAMES = {
     "macro_observations": "SELECT DISTINCT series_id FROM macro_observations",

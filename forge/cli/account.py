@@ -35,8 +35,8 @@ def import_(file: Path, ticket: Path | None) -> None:
     Its columns: ticker, quantity (negative for a sale), price, filled_at such as 2024-02-15T10:30:00-05:00; optionally
     fees, expression, and currency, such as EUR, of price and fees [default: USD]. A future's quantity is in contracts,
     whose terms are in the settings. A fill that was imported before is not imported again, even if it is void. With a
-    ticket, a fill without an Expression is of the ticket's, and a fill of another ticker or side, or beyond the order,
-    is refused.
+    ticket, a fill without an Expression belongs to the ticket's, and a fill of another ticker or side, or beyond the
+    order, is refused.
     """
     from forge.desk.commands import add_fills
 
@@ -46,7 +46,7 @@ def import_(file: Path, ticket: Path | None) -> None:
 
 @fills.command("list")
 def list_() -> None:
-    """List the fills, with those that are void."""
+    """List the fills, including void ones."""
     from forge.memory.fills import all_fills
     from pitlake.clock import iso
 
@@ -80,7 +80,7 @@ def void(name: str, reason: str) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, help="The reason, which is stored with the fill.")
 def restore(name: str, reason: str) -> None:
-    """Book a fill again that is void. The account counts it, from its day on."""
+    """Book a void fill again. The account counts it, from its day on."""
     from forge.desk.commands import undo_fill
 
     own = own_desk()
@@ -91,7 +91,7 @@ def restore(name: str, reason: str) -> None:
 @click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest", "borrow", "loss"]))
 @click.argument("amount", type=float)
 @click.option("--on", "day", type=DAY, help="Day from which it counts [default: today].")
-@click.option("--ticker", default="", help="Position of a borrow or a loss.")
+@click.option("--ticker", default="", help="Ticker of the position that a borrow or a loss is for.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:
     """Book a deposit, withdrawal, fee, interest, borrow or loss.

@@ -1,4 +1,4 @@
-"""What leaves the house: `pitlake forge export | ticket | bundle | verify`."""
+"""The exports: `pitlake forge export | ticket | bundle | verify`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The first page of the day as text, and on its way out of the house to the channels in FORGE_NOTIFY."""
+"""The first page of the day as text, and its delivery to the channels in FORGE_NOTIFY."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -40,13 +40,13 @@ class Brief:
         return f"Forge: {worth}{needs or 'nothing'} {'needs' if needs < 2 else 'need'} you"
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the page as JSON values."""
         lately = [{"at": iso(moment), "id": name, "status": status} for moment, name, status in self.lately]
         needs = {"alerts": list(map(asdict, self.alerts)), "waiting": self.waiting, "written": lately}
         return {"as_of": iso(self.at)} | self.first.as_json() | needs
 
     def lines(self) -> Iterator[str]:
-        """Yield all of it as lines of text."""
+        """Yield the page as lines of text."""
         yield f"as of {iso(self.at)}"
         yield from _figures(self.first)
         yield "\nneeds a decision"

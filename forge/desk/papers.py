@@ -1,4 +1,4 @@
-"""What leaves the house: tables as CSV and Excel, order tickets, and bundles of a decision, which verify alone."""
+"""Exports: tables as CSV and Excel, order tickets, and bundles of a decision, which can be verified alone."""
 
 import csv
 import json

@@ -35,7 +35,7 @@ def fills(remembered: Remembered) -> list[Fill]:
 
 
 def all_fills(remembered: Remembered) -> list[Fill]:
-    """Return the fills up to an instant with those that are void, in the order of trading."""
+    """Return the fills up to an instant, void ones included, in the order of trading."""
     read = [cast("Fill", remembered.record(row)) for row in remembered.rows("fills")]
     return sorted(
         (fill for fill in read if fill.filled_at <= remembered.as_of), key=lambda fill: (fill.filled_at, fill.id)

@@ -37,7 +37,7 @@ DAY, LOOKBACK = timedelta(days=1), timedelta(days=14)
 RATES_UP, EQUITIES, NAME = 1.0, -10.0, -20.0
 """The scenarios: percentage points of rates, percent of all shares, percent of one name."""
 OTHER = "fees and interest"
-OWN = "Code closes no position of your own. An alert says when one lost more than you stated: pitlake forge cash loss"
+OWN = "Code never closes your own positions. An alert says when one lost more than you stated: pitlake forge cash loss"
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def feed_by_claims(question: FetchQuestion) -> Feed | None:
 def claimed_rows(
     question: FetchQuestion, op: Operation, source: Feed, lake: Lake
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the rows of a file or of captures by the provider's dates, and the types and reasons of the gaps."""
+    """Return the rows of a file or of captures, dated by the provider, and the types and reasons of the gaps."""
     if question.input_file:
         return from_file(question, op, source, lake)
     results: list[Row | Gap] = []

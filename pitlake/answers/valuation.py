@@ -70,7 +70,7 @@ class Valuation:
         self.reasons: Counter[str] = Counter()
 
     def columns(self, session: "Session", names: Collection[str]) -> dict[str, pa.Array]:
-        """Return the values of ratios, each a column with one value a pair."""
+        """Return the values of ratios, each a column with one value per pair."""
         then = self._indexes(session, {RATIOS[name].shares for name in names} - {""})
         columns = {}
         for name in names:

@@ -1,4 +1,4 @@
-"""The result of an audit: what was finding_of, what was looked at, and what could not be looked at."""
+"""The result of an audit: what was found, what was checked, and what could not be checked."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -159,7 +159,7 @@ def later_tickers(table: Table) -> list[Finding]:
 
 
 def adjusted_bars(table: Table) -> list[Finding]:
-    """Prices in the terms of splits and dividends that came after their day."""
+    """Prices adjusted for splits and dividends that came after their day."""
     used, adjusted, close = table.row_time, table.values("adjusted"), table.values("close")
     if used is None or (adjusted is None and close is None):
         raise NotChecked("no closing prices")

@@ -62,8 +62,8 @@ TIMES = ("available_at", "accepted_at", "filing_date", "announced_at", "valid_at
 
 @dataclass(frozen=True)
 class Column:
-    """A column of times: its name, whether its type has clock times, and for each row the day, the instant at which a
-    program would take the value to stand (a day's start), and whether it states a clock time; midnights are days.
+    """A column of times: its name, whether its type has clock times, and for each row the day, the instant that a
+    program would read the value as (a day's start), and whether it states a clock time; midnights are days.
     """
 
     name: str

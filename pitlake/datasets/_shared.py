@@ -60,7 +60,8 @@ RELEASE_RULE = Column(
     "string",
     (
         "Basis of the release time: the filing date; the form and the time of acceptance, if no filing date is known "
-        "or it is not after an acceptance too late for that day; or only the acceptance, if the lake is configured so."
+        "or the filing was accepted too late to be shown on that date; or the acceptance alone, if the lake is "
+        "configured so."
     ),
     values=(BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE),
     strict=True,

@@ -36,7 +36,7 @@ DATASET = Dataset(
     ),
     availability=(
         "EDGAR's release of the 8-K with item 2.02 on the reported New York day, if the lake has it and it is before "
-        "the day's end. If there is such an 8-K only on the next day, its release; otherwise the END of the reported "
+        "the day's end. If there is such an 8-K only on the next day, its release; otherwise the end of the reported "
         "day. The instant is late by at most a day, or until the release of the next day's filing. It is never "
         "early if the stated day is right. If a complete list of the company's filings proves that the day is wrong, "
         "the statement is a gap. A year is available together with its last quarter. A figure counts from the fetch "

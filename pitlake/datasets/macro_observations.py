@@ -26,9 +26,9 @@ DATASET = Dataset(
     ),
     availability=(
         "The release's time of day (08:30 New York for GDP, consumer prices and payrolls) if its calendar shows data "
-        "on the vintage's day; otherwise the END of that day in New York. The evidence names the rule that was used. A "
+        "on the vintage's day; otherwise the end of that day in New York. The evidence names the rule that was used. A "
         "release delayed within its day is still dated by the usual time; option `clocks` = none dates every vintage "
-        "by the END of its day."
+        "by the end of its day."
     ),
     columns=(
         Column("series_id", "string", "Id of the series at FRED, such as GDP.", required=True),

@@ -24,12 +24,12 @@ DATASET = Dataset(
         "newest statement of each company and kind. Only this dataset states a company's name as of an instant."
     ),
     availability=(
-        "A name from EDGAR is public at the END, in New York, of the day of the first filing that the company itself "
+        "A name from EDGAR is public at the end, in New York, of the day of the first filing that the company itself "
         "made under that name and that EDGAR published on acceptance. It is never public before a poll that did not "
         "contain the name. Filings that were withheld, such as drafts, or made by others, such as Schedule 13G or Form "
-        "4, prove no name. A name from a filing's SGML header is public at the END of the header's day, and a name "
+        "4, prove no name. A name from a filing's SGML header is public at the end of the header's day, and a name "
         "from dei facts together with its filing. Tickers that EDGAR or the graph lists without a date are public when "
-        "they were fetched or observed. A name ends with the next statement; no statement contains an end in advance."
+        "they were fetched or observed. A name ends with the next statement; no statement announces its own end."
     ),
     columns=(
         Column(

@@ -20,7 +20,7 @@ DATASET = Dataset(
         "Distributions in kind are not known."
     ),
     availability=(
-        "The END of the declaration day in New York: at most a day late, and never early if the stated day is right. "
+        "The end of the declaration day in New York: at most a day late, and never early if the stated day is right. "
         "A dividend without a declaration date is a gap. If the source does not state the amount as paid, and no poll "
         "of the company's splits proves that no split restated it, the fetch time counts instead."
     ),

@@ -16,7 +16,7 @@ DATASET = Dataset(
     ),
     availability=(
         "The market close of the execution day, when the first bar on the new basis is public. If the exchange is "
-        "closed that day, the END of the day in New York. The split was announced earlier, but no source says when. "
+        "closed that day, the end of the day in New York. The split was announced earlier, but no source says when. "
         "A split that was still in the future when fetched is a gap. This is never early; announcements come days to "
         "months before."
     ),

@@ -16,7 +16,7 @@ DATASET = Dataset(
     title="Share splits",
     summary="Executed share splits. A split is announced earlier, but the graph does not say when.",
     availability=(
-        "The market close of the execution day (the linked Date). If the exchange is closed that day, the END of the "
+        "The market close of the execution day (the linked Date). If the exchange is closed that day, the end of the "
         "day in New York."
     ),
     columns=(

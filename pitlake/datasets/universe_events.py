@@ -32,7 +32,7 @@ DATASET = Dataset(
     availability=(
         "The filing's own availability, as in sec_filings. A filing known only from an index counts from 07:30 of the "
         "next business day after its filing date, or after the index's last day if the filing is older than the index. "
-        "A new name counts when `names` has it: at the END of the day of the first filing that the company itself made "
+        "A new name counts when `names` has it: at the end of the day of the first filing that the company itself made "
         "under it, and after every poll that saw the old name. The day a filing takes effect is a separate column, "
         "never its availability."
     ),

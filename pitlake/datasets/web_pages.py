@@ -20,7 +20,7 @@ DATASET = Dataset(
     availability=(
         "When a capture first contained the text, because a text seen today may have been written today. It is never "
         "before the page's latest proven claim: its publication, the updates it mentions, and Last-Modified. A day "
-        "without a time counts as its END in New York; a time without an offset is read as late as possible."
+        "without a time counts as its end in New York; a time without an offset is read as late as possible."
     ),
     columns=(
         Column("url", "string", "Address of the page.", required=True),

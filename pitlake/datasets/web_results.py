@@ -15,7 +15,7 @@ DATASET = Dataset(
     summary="Pages that Perplexity found, in a search or for a chat answer, one row per address.",
     availability=(
         "When a capture first contained the passage, because a passage seen today may have been written today. It is "
-        "never before the provider's claim: the later of publication and update, where a day counts at its END in "
+        "never before the provider's claim: the later of publication and update, where a day counts at its end in "
         "New York. Undated results are gaps."
     ),
     columns=(

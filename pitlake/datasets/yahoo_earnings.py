@@ -22,8 +22,8 @@ DATASET = Dataset(
         "are those of the first fetch. A change before the first fetch can't be distinguished from the original report."
     ),
     availability=(
-        "The END, in New York, of the event's day in UTC or in New York, whichever is later. For a day without a time "
-        "zone, the END of the next day. Yahoo has shown days as midnight UTC, which is the evening before in New York, "
+        "The end of the event's day in New York. The day is that in UTC or in New York, whichever is later; without a "
+        "time zone, it is the next day. Yahoo has shown days as midnight UTC, which is the evening before in New York, "
         "so its times of day are not trusted. This is at most two days late. If a complete list of the company's "
         "filings proves that the day is wrong, the statement is a gap. A figure counts from the fetch unless polls of "
         "the company's splits prove that no split followed, because the source restates its history at every split."

@@ -80,7 +80,9 @@ def resources(service: QueryService) -> list[Resource]:
 
 
 class Prompts:
-    """The prompts of a server with this service. A method's docstring is its description for the client's user."""
+    """The prompts of a server, answered by its service. A method's docstring is its description for the client's
+    user.
+    """
 
     def __init__(self, service: QueryService) -> None:
         as_of = service.viewpoint.as_of

@@ -97,7 +97,7 @@ Described = Annotated[CallToolResult, DescriptionModel]
 
 
 class Toolbox:
-    """The tools of a server with this service. A method's docstring is its description for agents."""
+    """The tools of a server, answered by its service. A method's docstring is its description for agents."""
 
     def __init__(self, service: QueryService) -> None:
         self._service = service

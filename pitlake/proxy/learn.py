@@ -189,7 +189,7 @@ def _obstacles(policy: ToolPolicy, answer: Mapping[str, Any], now: datetime) -> 
 
 
 def _shape(answer: Mapping[str, Any]) -> str:
-    """Return what an answer is in which no item can be found."""
+    """Return a description of an answer in which no item can be found."""
     blocks = [block for block in answer.get("content") or () if isinstance(block, dict)]
     texts = [str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block]
     if not texts:

@@ -1,7 +1,7 @@
 """Recognises times by the name of a member and by the spelling of a text, in the spellings that servers use.
 
-A text is a time as a whole, not by what it mentions. Of several readings the latest counts: of day and month, of a zone
-that an abbreviation names, and of a clock that shows a time twice.
+A text counts as a time only as a whole, not because it mentions one. Of several readings the latest counts: of day and
+month, of a zone that an abbreviation names, and of a clock that shows a time twice.
 """
 
 import html
@@ -214,7 +214,7 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
 
 
 def _period(text: str) -> date | None:
-    """Return the last day of the month, quarter, half or year that a text is."""
+    """Return the last day of the month, quarter, half or year that a text names."""
     if len(text) > LONGEST_PERIOD:
         return None
     shapes = ((pattern.fullmatch(text), orders) for pattern, orders in _PERIODS)
@@ -324,7 +324,7 @@ def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:
 
 
 def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
-    """Return a text without its zones, and the zones, the one that tells most first."""
+    """Return a text without its zones, and the zones, the most specific first."""
     zones: list[tzinfo] = []
     for name in _IANA.findall(text):
         with suppress(LookupError):

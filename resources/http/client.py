@@ -74,10 +74,10 @@ class HttpClient:
     everything, once.
 
     until: ignore captures fetched later, which replays an earlier run. seconds: the total time of all its requests,
-    including waits. pause waits that many seconds between attempts; tests use one that does not. A provider that gave
-    no answer for as many attempts in a row as a request may take is not queried for REST_SECONDS, and then once. Use as
-    a context manager. sent, received: how many requests were sent, with those that were repeated, and the bytes of
-    their answers.
+    including waits. pause: waits this many seconds between attempts; tests pass one that returns at once. A provider
+    that gave no answer for as many attempts in a row as a request may take is not queried for REST_SECONDS, and then
+    once. Use as a context manager. sent, received: how many requests were sent, with those that were repeated, and the
+    bytes of their answers.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""The data agents played without a model: a lake with a marked future, Claude Code's part, mutated hook messages."""
+"""The data agents, run without a model: a lake with a marked future, a stand-in client, mutated hook messages."""

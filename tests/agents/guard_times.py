@@ -1,7 +1,7 @@
 """`python -m tests.agents.guard_times --n 10000`: how long the guard takes for generated calls of up to 1 MB.
 
-Claude Code runs a call whose guard takes longer than its time-out, so each is judged by a process of its own, as Claude
-Code starts it, from start to exit, and denied or left alone within SECONDS.
+Claude Code runs a call whose guard exceeds its time-out. Each call is therefore judged by a separate process, as Claude
+Code starts it, which must deny it or let it pass within SECONDS, from start to exit.
 """
 
 import argparse
@@ -39,7 +39,7 @@ NEO4J = "mcp__neo4j-cypher__read_neo4j_cypher"
 
 
 def message(rng: random.Random) -> tuple[str, bytes]:
-    """A call of one of the guard's tools that is as long as it is odd, and what kind it is."""
+    """Return a long and odd call of one of the guard's tools, and its kind."""
     size = int(MOST ** rng.uniform(0.5, 1.0))
     text = _text(rng, size)
     kind, inputs = rng.choice(list(_calls(rng, text)))

@@ -1,4 +1,4 @@
-"""Plays Claude Code's part without a model: the MCP server as configured, the agents' documented calls, the hooks.
+"""Stands in for Claude Code without a model: the MCP server as configured, the agents' documented calls, the hooks.
 
 `Player.play` makes one call the way Claude Code makes it (PreToolUse, the tool, PostToolUse) and returns what a model
 would have read. `python -m tests.agents.harness` plays every agent in every variant and prints the matrix.
@@ -42,7 +42,7 @@ Tool = Callable[[dict[str, Any]], tuple[bool, Any]]
 
 @dataclass
 class Seen:
-    """What came of a call: everything a model read of it, whether it ran, and how each hook decided."""
+    """The result of a call: everything that a model read of it, whether it ran, and how each hook decided."""
 
     text: str
     ran: bool
@@ -156,7 +156,7 @@ class Player:
         return document
 
     def _shaped(self, tool: str, result: Any) -> Any:
-        """A tool's answer in the shapes Claude Code hands to hooks, each in its turn."""
+        """Return a tool's answer in each of the shapes that Claude Code passes to hooks, in turn."""
         if not tool.startswith("mcp__"):
             return result
         self.turn += 1
@@ -187,7 +187,7 @@ def at(call: dict[str, Any], pit: str | None) -> dict[str, Any]:
 
 
 def lying(session: Tool, turn: int) -> Tool:
-    """A tool that answers as of T with what only the future knows, each turn another way. `opened` knows the future."""
+    """A tool that answers as of T with future data, in another way each time. `opened` has the future data."""
 
     def ask(call: dict[str, Any]) -> tuple[bool, Any]:
         if call["tool"] == "Bash":
@@ -220,7 +220,7 @@ def _lie(reply: dict[str, Any], turn: int) -> str:
 
 @dataclass
 class Stage:
-    """What every agent is played on: the two servers, the two sessions' environments, and the shells in them."""
+    """The environment of all agents: the two servers, the two sessions' environments, and the shells in them."""
 
     free: dict[str, str]
     bound: dict[str, str]
@@ -287,7 +287,7 @@ def hook_times(env: dict[str, str], count: int = 50) -> dict[str, float]:
 
 
 def main() -> int:
-    """Play every agent in every variant, print the matrix, and return how many cells are wrong."""
+    """Run every agent in every variant, print the matrix, and return how many cells are wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", nargs="*", default=sorted(linter.PIT_DONE))
     question = parser.parse_args()

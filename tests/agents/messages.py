@@ -1,4 +1,4 @@
-"""Hook messages, sound and mutated, and what a slow reader of their own makes of them.
+"""Valid and mutated hook messages, and the verdict of a separate, slow reader.
 
 `message` and `mutated` make them from a random generator; `faults` says what is wrong with a hook's answer to one. The
 reader shares no code with the hooks but the kernel's rules, and reads a message every way it could be read.
@@ -80,7 +80,7 @@ def envelope(rng: random.Random) -> Any:
 
 
 def wrapped(rng: random.Random, payload: Any) -> Any:
-    """A payload in one of the wrappers tools use, now and then with something beside it."""
+    """Return a payload in one of the wrappers that tools use, sometimes with something next to it."""
     text = json.dumps(payload)
     part = {"type": "text", "text": text}
     beside = {"stderr": rng.choice(("", "", "", MARK)), "interrupted": False, "isImage": False}
@@ -188,7 +188,7 @@ def _pits(inputs: dict[str, Any]) -> Iterator[Any]:
 
 
 def _gather(value: Any, result: list[Any], rest: list[str]) -> None:
-    """Every envelope in a response, strings looked through, and every text that stands beside one."""
+    """Return every envelope in a response, including those inside strings, and every text next to one."""
     if isinstance(value, dict) and "data" in value:
         result.append(value)
     elif isinstance(value, dict):

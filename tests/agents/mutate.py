@@ -22,7 +22,7 @@ import pit_guard  # noqa: E402
 
 
 def environment(folder: str, number: int) -> dict[str, str]:
-    """Every third message finds the session bound; a few find it bound by what is not an instant."""
+    """The session is bound for every third message, and for a few of these by a text that is not an instant."""
     env = {"PITLAKE_HOOK_LOG": f"{folder}/hooks.jsonl", "PATH": "/usr/bin:/bin"}
     if number % 3 == 0:
         env["PITLAKE_AS_OF"] = "2024-05" if number % 30 == 0 else messages.PIT
@@ -39,7 +39,7 @@ def in_process(script: str, text: bytes, env: dict[str, str]) -> dict[str, Any]:
 
 
 def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[str, list[str]]:
-    """What the gate made of one message, and what is wrong with it or with the guard's answer."""
+    """Return the gate's answer to one message, and what is wrong with it or with the guard's answer."""
     text = messages.mutated(random.Random(f"{seed}/{number}"))
     env = environment(folder, number)
     bound = env.get("PITLAKE_AS_OF")

@@ -1,4 +1,4 @@
-"""What a data agent says at its end: sent back twice at most where it breaks a rule, then shown as a clean gap."""
+"""A data agent's final answer: returned at most twice if it breaks a rule, then shown as a clean gap."""
 
 import json
 import shutil

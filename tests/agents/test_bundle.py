@@ -1,4 +1,4 @@
-"""The merge of several lanes' envelopes, and the door to outside sources: neither loses, invents nor lets through."""
+"""The merge of several lanes' envelopes, and the wrapper for outside sources: they lose, invent and leak nothing."""
 
 import json
 import subprocess
@@ -106,7 +106,7 @@ def test_the_merge_command_cuts_off_at_a_bound_sessions_instant(tmp_path, env, b
 
 
 def fetched(monkeypatch, reply, code=0):
-    """What the door makes of a command that tells this; and the arguments the command was given."""
+    """Return the wrapper's answer for a command with this output, and the arguments of the command."""
     question = []
 
     def run(command, **_):

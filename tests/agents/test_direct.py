@@ -46,7 +46,7 @@ OTHERS = "---\nname: {}\ndescription: Of the project.\nuser-invocable: false\n--
 
 @pytest.fixture
 def project(tmp_path):
-    """A project as docs/agents.md tells to make one: the wiring's own files, and what both wirings share."""
+    """A project made as docs/agents.md describes: the wiring's own files, and those that both wirings share."""
     claude = tmp_path / ".claude"
     shutil.copytree(DIRECT, claude)
     shutil.copytree(CLAUDE / "hooks", claude / "hooks", ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""Agents in examples/: each runs as docs/frameworks.md types it, with the lake's own server and a model on loopback."""
+"""Agents in examples/: each runs as docs/frameworks.md shows, with the lake's own server and a local model."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Every agent in every variant, through the server, the hooks and the settings as they are configured.
 
-Here each agent's first call; `make agents` plays all of them.
+Here each agent makes its first call; `make agents` makes all of them.
 """
 
 import json
@@ -65,7 +65,7 @@ def answered(*items):
 
 
 def test_undated_perplexity_answers_are_blocked_and_dated_answers_pass(stage):
-    """The plan's second minimal test: what Perplexity's own tools answer is dated items, or a clean gap."""
+    """The plan's second minimal test: Perplexity's own tools answer with dated items, or a clean gap."""
     player = Player("perplexity-ask", stage.free)
     for tool in ("search", "ask", "reason", "research"):
         call = {"tool": f"mcp__perplexity__perplexity_{tool}", "input": {"query": "QACB", "params": {"pit": world.PIT}}}

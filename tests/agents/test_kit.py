@@ -1,4 +1,4 @@
-"""`pitlake agents`: the kit put into a project, looked at, taken out; and nothing of the project's own is lost."""
+"""`pitlake agents`: the kit is installed into a project, checked and removed, and no file of the project is lost."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The linter of the data agents: silent on the catalogue, and one planted fault a rule is found. Skills are valid."""
+"""The linter of the data agents: silent on the catalogue, finds one planted fault per rule. Skills are valid."""
 
 import re
 import shutil

@@ -17,7 +17,7 @@ SESSION, OTHER = "0f3b6f0e-5a1c-4b7e-9d57-1f2a3b4c5d6e", "7c9e6679-7425-40de-944
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
 FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 
-# Files of a project and of its user's home, which of them are not business of a bound session, and why.
+# Files of a project and of its user's home that a bound session must not read, with the reason.
 UNREADABLE = {
     "the default lake": "project/.pitlake/lake/_lake/log/1.json",
     "the lake of the environment": "named/_lake/log/1.json",
@@ -128,7 +128,7 @@ def spellings(world: Path, place: str):
 
 
 def reads(path: str):
-    """Every way to read a file, or to learn what lies in its folder."""
+    """Every way to read a file, or to learn what its folder contains."""
     folder, name = os.path.split(path)
     yield "Read", {"file_path": path}
     yield "Grep", {"pattern": "CANARY", "path": path}
@@ -152,7 +152,7 @@ def reads(path: str):
 
 
 def writes(path: str):
-    """Every way to write a file; a shell's are denied whatever they name."""
+    """Every way to write a file; those of a shell are denied whatever they name."""
     yield "Write", {"file_path": path, "content": "x"}
     yield "Edit", {"file_path": path, "old_string": "a", "new_string": "b"}
     yield "MultiEdit", {"file_path": path, "edits": []}

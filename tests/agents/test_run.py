@@ -1,4 +1,4 @@
-"""`pitlake agents run`: a program that stands beside the lake reads none of it, whatever it does, and asks a server."""
+"""`pitlake agents run`: a program beside the lake reads nothing of it, whatever it does, and queries a server."""
 
 import json
 import os

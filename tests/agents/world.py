@@ -1,6 +1,6 @@
-"""A published lake of every dataset around an instant T: what became public after T bears a mark no answer may show.
+"""A published lake of every dataset around an instant T: rows after T have a mark that no answer may show.
 
-Made by the fixtures and by the command that plays every agent; nothing here judges.
+The fixtures and the command that runs every agent create it; nothing here judges.
 """
 
 import json
@@ -69,7 +69,7 @@ def publish(lake: Lake, dataset: Dataset) -> None:
 
 
 def unlimited(dataset: Dataset) -> Dataset:
-    """The dataset without what it says of its values: the marked rows hold impossible ones, to be recognised by."""
+    """Return the dataset without limits on its values: impossible values make the marked rows recognisable."""
     limits: dict[str, Any] = {"values": (), "pattern": "", "minimum": None, "maximum": None, "strict": False}
     return replace(dataset, rules=(), columns=tuple(replace(column, **limits) for column in dataset.columns))
 
@@ -111,7 +111,7 @@ def _own(kind: str, number: int, at: datetime, mark: str) -> Any:
 
 
 def _told(dataset: Dataset, ticker: str, number: int, mark: str) -> dict[str, Any]:
-    """What queries need a row to say: sound forms, concepts, and seeds that are what they are the seeds of."""
+    """Return what queries need in a row: valid forms, concepts, and the ids that they use as seeds."""
     article = SEED if (ticker, number, mark) == ("QACB", 2, "") else f"bzNews_{ticker}{number}{mark}"
     call = CALL if (ticker, number, mark) == ("QACB", 1, "") else f"{ticker}_{number}{mark}"
     if dataset.name == "news":

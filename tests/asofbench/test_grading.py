@@ -1,4 +1,4 @@
-"""The graders: controls whose score is known beforehand, and what a verdict hangs on."""
+"""The graders: controls whose score is known beforehand, and what decides a verdict."""
 
 import pytest
 

@@ -181,7 +181,7 @@ def poisoned_graph(seed: int, folder: Path) -> tuple[str, int, Counter[str]]:
 
 
 def systemic_fault(seed: int, folder: Path) -> None:
-    """Run one graph with a fault of the run as a whole. Raises AssertionError where anything is published."""
+    """Run one graph with a fault of the run as a whole. Raises AssertionError if anything is published."""
     rng = random.Random(seed)
     kind, lake = rng.choice(KINDS), Lake(folder / f"systemic-{seed}")
     lake.start()

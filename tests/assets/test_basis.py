@@ -23,7 +23,7 @@ RATIOS = (3.0, 2.0, 0.25)
 
 
 def path(splits):
-    """Opening and close as traded, by day: what the oracle knows and a reader of the graph does not."""
+    """The open and close as traded, by day, which the oracle knows and a reader of the graph does not."""
     result, price = {}, 300.0
     for day, move in zip(DAYS, MOVES, strict=True):
         opening = price / prod(split.ratio for split in splits if split.first == day) * (1 + move / 2)

@@ -1,4 +1,4 @@
-"""What the extractors make of records of the graph: rows with their dates, or gaps of the contract."""
+"""The extractors turn records of the graph into rows with their dates, or into gaps of the contract."""
 
 import math
 from dataclasses import replace

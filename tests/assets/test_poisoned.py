@@ -1,4 +1,4 @@
-"""A sample of the campaign of poisoned graphs (`make poisoned`), and records of shapes nobody foresees."""
+"""A sample of the campaign of poisoned graphs (`make poisoned`), and records of unforeseen shapes."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs over a toy source: windows, sweeps, conservation, order of partitions, and sources that lie."""
+"""Runs over a toy source: windows, sweeps, conservation, order of partitions, and sources with false counts."""
 
 import errno
 import os
@@ -128,7 +128,7 @@ DAY = between("2024-03-10", "2024-03-10")
 
 
 def lost(publish, lake, **changes):
-    """What one day's run makes gaps of, once the record `good` is seen to be published."""
+    """Return the gaps of one day's run, after checking that the record `good` is published."""
     count = publish(DAY, **changes).per_day["2024-03-10"]
     assert count.extracted == count.published + count.unchanged + count.gaps
     assert [row["evidence"] for row in stored(lake)] == ["toy:good"]

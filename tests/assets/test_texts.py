@@ -85,7 +85,7 @@ def test_all_spellings_of_an_instant_are_parsed_alike(moment):
 
 
 @given(instants, st.integers(-12 * 60, 14 * 60))
-def test_an_instant_lies_within_a_day_of_the_day_its_text_begins_with(moment, offset):
+def test_an_instant_is_within_a_day_of_the_day_its_text_begins_with(moment, offset):
     text = moment.astimezone(timezone(timedelta(minutes=offset))).isoformat()
     result = texts.instant(text)
     assert result == moment

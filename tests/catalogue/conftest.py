@@ -91,7 +91,7 @@ class World:
 
 
 def plain(bound: Mapping[str, Any]) -> dict[str, Any]:
-    """What `bind` gave, with a ticker as sources write it in the place of the company it stands for."""
+    """Return the result of `bind`, with a ticker as sources write it in place of the company that it names."""
     if catalogue.COMPANY not in bound:
         return dict(bound)
     return {name: value for name, value in bound.items() if name != "ticker"} | {catalogue.COMPANY: bound["ticker"]}

@@ -15,7 +15,7 @@ A_DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Figure:
-    """A line item of a period, with the accession numbers it rests on."""
+    """A line item of a period, with the accession numbers of its facts."""
 
     item: str
     kind: str
@@ -74,7 +74,7 @@ class Oracle:
         self.statements = list(_with_former(list(_statements(answer, list(concepts), list(parts)))))
 
     def known(self, at: datetime) -> list[Figure]:
-        """Every item and period as it was stated last by then, and the sums."""
+        """Return every item and period as last stated by then, and the sums."""
         periods = defaultdict(list)
         for statement, rank in _ranked([statement for statement in self.statements if statement.figure.public <= at]):
             figure = statement.figure
@@ -100,11 +100,11 @@ class Oracle:
                         break
 
     def periods(self, at: datetime) -> dict[tuple[str, str, date], Figure]:
-        """Quarters, years, trailing twelve months and balances that were known, by item, span and last day."""
+        """Return the known quarters, years, trailing twelve months and balances by item, span and last day."""
         return periods(self.known(at))
 
     def newest(self, at: datetime) -> dict[tuple[str, str], Figure]:
-        """The newest of each item and span, as far as it is not passed off for a newer one."""
+        """Return the newest of each item and span, unless it is too old to count as the newest."""
         existing = self.known(at)
         if not existing:
             return {}
@@ -124,7 +124,7 @@ class Oracle:
 
 
 def periods(existing: list[Figure]) -> dict[tuple[str, str, date], Figure]:
-    """Quarters, years, trailing twelve months and balances of what was known."""
+    """Compute quarters, years, trailing twelve months and balances from what was known."""
     result = {}
     for each in existing:
         if each.start is None:
@@ -204,7 +204,7 @@ def _is_money(kind: str, unit: str) -> bool:
 
 
 def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tuple[str, str, bool]]) -> bool:
-    """Whether the concept of a row states only a part of its item, by what else the filing states."""
+    """Return whether the concept of a row states only a part of its item, judged by the filing's other facts."""
     for concept, beside, if_less in parts:
         others = [other for other in rows if row[3] == concept and other[0] == beside]
         if if_less:
@@ -215,7 +215,7 @@ def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tupl
 
 
 def _shares_of(rows: list[tuple[Any, ...]], start: date, end: date, value: float) -> float | None:
-    """The shares that a figure per share is of: weighted in its period, weighted last, or by the net income."""
+    """Return the shares behind a figure per share: the period's average, the last one, or from net income."""
     weighted = [(row[6], row[5], float(row[7]["val"])) for row in rows if row[1] == "average"]
     if own := [shares for last, first, shares in weighted if (first, last) == (start, end)]:
         return max(own)
@@ -232,7 +232,7 @@ def _ranked(statements: list[Statement]) -> Iterator[tuple[Statement, tuple[Any,
 
 
 def _with_former(statements: list[Statement]) -> Iterator[Statement]:
-    """Each statement with what like filings stated before the newest restatement, and since when it counts."""
+    """Return each statement with what similar filings stated before the newest restatement, and from when it counts."""
     alike: dict[Any, list[tuple[Any, Statement]]] = defaultdict(list)
     for each, rank in _ranked(statements):
         figure = each.figure
@@ -248,14 +248,14 @@ def _with_former(statements: list[Statement]) -> Iterator[Statement]:
 
 
 def _differ(item: Figure, other: Figure) -> bool:
-    """Whether two statements differ by more than rounding."""
+    """Return whether two statements differ by more than rounding."""
     if item.rounding is None or other.rounding is None:
         return abs(item.value - other.value) > 0.001 * max(abs(item.value), abs(other.value))
     return abs(item.value - other.value) > max(item.rounding, other.rounding) / 2
 
 
 def _fits(item: Figure, other: Figure) -> bool:
-    """Whether a figure was not restated since another one was stated last, or both at about the same time."""
+    """Return whether a figure was not restated after another one, or both at about the same time."""
     for first, second in ((item, other), (other, item)):
         if first.restated is None or first.restated <= second.public:
             continue
@@ -267,7 +267,7 @@ def _fits(item: Figure, other: Figure) -> bool:
 
 
 def _wholes(figures: list[Figure]) -> Iterator[Figure]:
-    """Figures, and those that they were before."""
+    """Return figures, and their earlier values."""
     for item in figures:
         yield item
         if item.former:
@@ -277,7 +277,7 @@ def _wholes(figures: list[Figure]) -> Iterator[Figure]:
 def sum_of(
     terms: list[tuple[str, str, int, str, int, bool]], by_period: Mapping[Any, Figure], key: tuple[Any, ...]
 ) -> Figure | None:
-    """The sum of the terms of one period, or nothing where a needed one is missing."""
+    """Return the sum of the terms of one period, or nothing if a required one is missing."""
     parts: list[Figure] = []
     before: list[Figure] = []
     extra = set()
@@ -315,7 +315,7 @@ def _joined(parts: list[Figure], start: date | None) -> Figure:
 
 
 def _fit(parts: list[Figure], apart: float = 1.24) -> bool:
-    """Whether figures can be taken together: of one unit, and a share with about as many shares."""
+    """Return whether figures can be combined: in one unit and, per share, with about the same number of shares."""
     scales = [scale for part in parts for scale in part.scales]
     if len({part.unit for part in parts}) > 1:
         return False
@@ -355,7 +355,7 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
 
 
 def _precedence(is_stated: bool, item: Figure, group: list[tuple[bool, Figure]]) -> tuple[Any, ...]:
-    """A difference gives way to a stated quarter that it agrees with, and to any where it is of two concepts."""
+    """Prefer a stated quarter to a difference that agrees with it, or that mixes two concepts."""
     statement = (
         [] if is_stated else [other for other_is_stated, other in group if other_is_stated and other.unit == item.unit]
     )
@@ -379,7 +379,7 @@ def _fours(quarters: list[Figure]) -> Iterator[Figure]:
 
 
 def _bridges(figures: list[Figure]) -> Iterator[Figure]:
-    """From the longest part of the next year to the shortest, so that the shortest counts."""
+    """Iterate from the longest part of the next year to the shortest, so that the shortest counts."""
     for part in sorted(figures, key=lambda each: -(each.months or 0)):
         for year in _wholes(figures):
             if part.months == 12 or year.months != 12 or not _near(part.start, year.end + A_DAY):

@@ -59,7 +59,7 @@ class Made:
         return [ends[4 * year : 4 * year + 5] for year in range(YEARS)]
 
     def _filings(self, year: int, quarter: int) -> Iterator[tuple[str, date]]:
-        """The filings about a quarter; a few are on no record."""
+        """Return the filings about a quarter; a few are missing from the record."""
         random = self.random
         if (self.calendar == "half-years" and quarter % 2 == 0) or random.random() < 0.06:
             return
@@ -95,7 +95,7 @@ class Made:
                     self._add(name, "USD", filing | {"end": end.isoformat()}, factor * self.random.randrange(most))
 
     def _beginnings(self, quarter: int) -> list[int]:
-        """The quarters that the periods of a filing begin with: the year's, and its own where that is stated."""
+        """Return the first quarters of a filing's periods: the year's first and, if stated, the filing's own."""
         alone = quarter > 0 and self.calendar != "half-years" and (quarter < 3 or self.random.random() < 0.1)
         return [0, quarter] if alone else [0]
 

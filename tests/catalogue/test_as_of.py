@@ -331,7 +331,7 @@ def test_a_panel_breaks_ties_between_equal_instants_as_the_views_do(world, backw
 
 
 def unrecorded(ratio, hours=4, days=8):
-    """Bars of one symbol that a split nobody recorded has followed on a day."""
+    """Bars of one symbol, followed on a day by a split that no source recorded."""
     return [bar(day, day, 100 / (ratio if day >= hours else 1)) for day in range(days)]
 
 

@@ -1,4 +1,4 @@
-"""The catalogue's files: binding and running a query gives what its header promises."""
+"""The catalogue's files: each query returns what its header declares."""
 
 import pytest
 

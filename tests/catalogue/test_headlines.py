@@ -1,7 +1,8 @@
 """How well a search by meaning finds an article by what another newsroom made of the same event, beside BM25.
 
-headlines.txt: 200 events as two newsrooms would head them. headlines_disguised.txt: 204 where the second one shares as
-few words as can be (a company by what it makes, a number by its name), which is harder than what newsrooms write.
+headlines.txt: 200 events, each with the headlines of two newsrooms. headlines_disguised.txt: 204 events whose second
+headline shares as few words as possible with the first (a company is named by its products, a number in words), which
+is harder than real headlines.
 """
 
 from pathlib import Path
@@ -19,7 +20,7 @@ def pairs(name):
 
 
 def ranks(world, result, ask):
-    """Of each second headline, the place of its first among what is found; None where it is not."""
+    """Return, for each second headline, the rank of its first one in the results; None if it is not found."""
     places = []
     for number, (_, question) in enumerate(result):
         ids = [row["id"] for row in ask(world, question)]

@@ -174,7 +174,7 @@ dei:EntityCommonStockSharesOutstanding 8 day shares
 
 
 def test_an_earlier_balance_does_not_fall_back_to_a_broader_concept():
-    """An earlier day's cash with what is restricted is not its cash, nor equity with minorities its equity."""
+    """An earlier day's cash excludes restricted cash, and its equity excludes minorities."""
     rows = [
         row for row in all_of(A_COMPANY_OF_MINORITIES) if row["item"] in ("cash", "equity", "total_equity", "shares")
     ]
@@ -195,7 +195,7 @@ def test_a_filing_in_two_currencies_counts_in_the_companys_own_currency():
 
 @pytest.mark.parametrize(("last", "expected"), [(1.0, 4.0), (0.8, None)])
 def test_trailing_earnings_per_share_are_null_across_a_split(last, expected):
-    """No filing weighs its shares: net income and earnings a share tell how many there are."""
+    """No filing states its weighted shares: net income and earnings per share determine their number."""
     quarters = [("01-01", "03-31"), ("04-01", "06-30"), ("07-01", "09-30"), ("10-01", "12-31")]
     facts = {"NetIncomeLoss": ("USD", []), "EarningsPerShareDiluted": ("USD/shares", [])}
     for place, (start, end) in enumerate(quarters):
@@ -233,7 +233,7 @@ def revenue_of(table, *spans):
 
 
 def test_a_change_of_the_fiscal_year_loses_no_quarter():
-    """The year ends in June, then in December: six months between them are of a transition report."""
+    """The year ends in June, then in December: a transition report covers the six months between them."""
     result = revenue_of(TRANSITION, "quarter", "year", "ttm")
     quarters = [result.pop(("quarter", end)) for end in sorted(end for span, end in result if span == "quarter")]
     assert quarters == [10, 11, 12, 13, 14, 15, 16]
@@ -287,7 +287,7 @@ SPUN_OFF = """
     [("2023-03-01", 25, 95), ("2023-11-01", None, None), ("2024-03-01", 20, 84), ("2025-03-01", 20, 84)],
 )
 def test_restated_and_unrestated_figures_are_never_combined(day, quarter, months):
-    """A part of the company leaves: nine months are restated first, the year half a year later, and once more."""
+    """A part of the company is divested: nine months are restated first, the year half a year later, and again."""
     known = "\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day)
     result = revenue_of(known, "quarter", "ttm")
     assert result.get(("quarter", "2022-12-31")) == quarter

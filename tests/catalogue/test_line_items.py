@@ -47,7 +47,7 @@ class Companies:
         return Oracle(self.answers[cik], concepts, sums, parts)
 
     def at(self, pairs, fields):
-        """What is known of (CIK, instant) pairs, by CIK, instant and field."""
+        """Return what is known about (CIK, instant) pairs, by CIK, instant and field."""
         query = catalogue.get("line_items_as_of_event")
         bound = query.bind({"pairs": pairs, "fields": fields})
         listing = [pair | {"company": pair["ticker"]} for pair in json.loads(bound["pairs"])]
@@ -166,7 +166,7 @@ FACT = {"form": "10-K", "filed": "2020-02-20"}
 
 
 def one_company(**concepts):
-    """A company that states these facts in dollars: (start, end, value, accession number, other things of it)."""
+    """A company that states these facts in dollars: (start, end, value, accession number, other fields)."""
     units = {
         name: {"units": {"USD": [
             FACT | {"start": start, "end": end, "val": value, "accn": accession} | other

@@ -23,7 +23,7 @@ OF_A = dict.fromkeys(KEYS, "ticker = 'A'") | {"news": "list_contains(tickers, 'A
 
 @st.composite
 def revisions(draw, name):
-    """Revisions of few keys whose company changes between them; some share instant and evidence."""
+    """Revisions of few keys, between which the company changes; some share instant and evidence."""
     rows, types = [], {column.name: column.type for column in get(name).columns}
     for number in range(draw(st.integers(0, 8))):
         row = {

@@ -50,7 +50,7 @@ def random_bars(seed):
 
 
 def best_bar(rows, hours, day=None):
-    """The newest day's bar, or a day's, of the most preferred source public by then, as it was stated last."""
+    """Return the bar of the newest day, or of a day, from the most preferred source public by then, as last stated."""
     public = [(source, row) for source, row in rows if row["available_at"] <= at(hours)]
     public = [each for each in public if day is None or each[1]["date"] == day]
     if not public:
@@ -124,7 +124,7 @@ def random_facts(seed):
 
 
 def last_statement(rows, hours, end=None):
-    """What was stated last of the newest period, or of one, by then; EDGAR's where the graph had not stated it."""
+    """Return the last statement of the newest period, or of one, by then; EDGAR's if the graph had not stated it."""
     public = [(source, row) for source, row in rows if row["available_at"] <= at(hours)]
     public = [each for each in public if end is None or each[1]["period_end"] == end]
     first_of_graph = {}

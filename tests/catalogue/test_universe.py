@@ -1,4 +1,4 @@
-"""The query `universe`: what a company's filings make of it, as of each instant of its life."""
+"""The query `universe`: a company's status by its filings, as of each instant of its life."""
 
 from datetime import date, timedelta
 
@@ -122,7 +122,7 @@ STATUS = {
     "Microsoft reports after a removal and gave no notice of a delisting": (list(history(MICROSOFT)), {
         "2019-12-01": "listed", "2021-09-12": "listed", "2021-09-13": "uncertain", "2021-10-25": "uncertain",
         "2021-10-26": "listed", "2026-02-03": "listed"}),
-    # What submissions told of may begin too late for a notice of the year before, and foreign companies file no 8-K.
+    # The submissions on record may begin too late for a notice of the year before, and foreign companies file no 8-K.
     **{f"a notice was given or would not be seen: {table}": (
         [ONCE_LISTED, *history(table)],
         {"2022-09-10": "listed", "2022-09-11": "uncertain", last: "uncertain", reported: "registered",

@@ -1,4 +1,4 @@
-"""The check at its doors: the command line, the pytest fixture, and what it makes of bad input."""
+"""The interfaces of the check: the command line, the pytest fixture, and errors for bad input."""
 
 import json
 from datetime import date

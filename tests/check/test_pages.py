@@ -1,4 +1,4 @@
-"""docs/check.md and docs/study.md, typed from their top to their end."""
+"""docs/check.md and docs/study.md: their commands, run from top to bottom."""
 
 import re
 import shutil

@@ -48,7 +48,7 @@ def test_a_function_that_looks_ahead_is_found(name, lake):
 
 
 @pytest.mark.parametrize("name", functions("outside.py", FAST))
-def test_each_way_to_read_outside_the_lake_is_seen(name, lake, tmp_path):
+def test_each_way_to_read_outside_the_lake_is_detected(name, lake, tmp_path):
     snapshot = Worlds(Lake(lake).snapshot(), ["news"], tmp_path / "worlds").full
     task = Task(
         function=Function.parse(f"{HERE / 'outside.py'}::{name}"),

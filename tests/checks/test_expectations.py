@@ -1,4 +1,4 @@
-"""Expectations: generated from every contract, held by clean rows, and each of them caught when it is broken."""
+"""Expectations: generated from every contract, met by clean rows, and each violation is detected."""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
@@ -54,7 +54,7 @@ def fitting(column, other=False):
 
 
 def clean(dataset):
-    """Two rows that are as the contract says: one full, one of another identity with every null that is allowed."""
+    """Return two rows that meet the contract: a complete one, and one of another identity with every allowed null."""
     full = {column.name: fitting(column) for column in dataset.columns}
     full |= {clock.AVAILABLE_AT: NOON, "available_at_source": dataset.source_tag, "evidence": "toy:1"}
     bare = {name: full[name] if not dataset.arrow_schema.field(name).nullable else None for name in full}

@@ -1,4 +1,4 @@
-"""The report as people get it: with what is expected of rows, by a command and as a Dagster asset."""
+"""The report with the expectations of rows, by a command and as a Dagster asset."""
 
 import json
 import re

@@ -161,8 +161,8 @@ def both(lake, event, moment):
 def across(event, before, after):
     """What the second that ends with an acceptance changes: the keys, and those that it should not or should have.
 
-    before, after: snapshots of its begin and its end. It must change what became public in it, and what newer periods
-    push out, and nothing else.
+    before, after: snapshots at its start and its end. It may change only what became public in it, and what newer
+    periods replace.
     """
     changed = {key for key in before | after if before.get(key) != after.get(key)}
     began = event.event_at - SECOND

@@ -1,4 +1,4 @@
-"""Earnings events: the filing is the event, other sources attach later, and no answer knows what came after it."""
+"""Earnings events: the filing is the event, other sources attach later, no answer has later statements."""
 
 from datetime import date, timedelta
 from itertools import permutations

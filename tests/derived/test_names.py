@@ -124,7 +124,7 @@ WITHHELD = [
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("form", "days_later"), WITHHELD)
 def test_a_filing_withheld_or_filed_by_others_does_not_date_a_name(lake, form, days_later):
-    """The first filing under either name was one that EDGAR showed weeks later, or one of somebody else's."""
+    """The first filing under either name was published weeks later by EDGAR, or made by another filer."""
     answer = submissions(former=(("EARLY NAME INC", "2012-05-18", "2021-10-27"),))
     recent = answer["filings"]["recent"]
     for column in COLUMNS:
@@ -185,7 +185,7 @@ LAST = ("2024-06-05T15:00:00Z", "New Inc", FORMER, [*FILED, *SINCE])
 
 
 def keep_filings(lake, polled_at, *answers):
-    """Keep an answer of EDGAR's whose filings have numbers and times of acceptance of their own."""
+    """Capture an answer of EDGAR's whose filings have their own numbers and times of acceptance."""
     answer, at = poll(polled_at, *answers)
     answer["filings"]["recent"] |= {
         "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(answers[-1]))],

@@ -1,4 +1,4 @@
-"""Bars, returns and outcomes across splits, from the graph's records to the answers: no level knows a later split."""
+"""Bars, returns and outcomes across splits, from the graph to the answers: no level reflects a later split."""
 
 from datetime import date, datetime, timedelta, timezone
 from math import prod

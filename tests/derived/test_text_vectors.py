@@ -1,4 +1,4 @@
-"""Vectors of texts: of every revision, dated as it, made once, and found by a search by meaning."""
+"""Vectors of texts: one per revision, with its date, computed once, and found by a search by meaning."""
 
 import json
 
@@ -26,7 +26,7 @@ def spoken(text, at=EARLY):
 
 
 def looked(lake, dataset, row, at):
-    """Publish a row as a look at an instant finds it."""
+    """Publish a row as observed at an instant."""
     publish(lake, dataset, [row | {"evidence": f"{dataset}:{row['id']}"}], "look", observed_at=at)
 
 

@@ -1,4 +1,4 @@
-"""Tickers: a caller's ticker is read as the company that bore it, and the answer says what is read with hindsight."""
+"""Tickers: a caller's ticker is resolved to the company that had it; the answer says what used hindsight."""
 
 from datetime import date
 
@@ -16,12 +16,12 @@ BEFORE, LATER = utc("2021-06-01T16:00:00-04:00"), utc("2025-06-02T12:00:00+00:00
     [
         ("OLD", BEFORE, CIK, False),  # borne then
         ("old", BEFORE, CIK, False),
-        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that bore another
+        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that had another one
         ("LATE", LATER, CIK, False),
         ("OLD", LATER, OTHER, False),  # given to another company since
         ("OLD", None, OTHER, False),
         ("OLDB", BEFORE, CIK, False),  # one CIK, several share classes
-        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # no company had it by then: the one that has it today
+        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # no company had it by then, so the one that has it today
         ("NOBODY", BEFORE, None, False),
     ],
 )

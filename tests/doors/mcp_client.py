@@ -93,7 +93,7 @@ def http(lake, *more):
         if process.poll() is None:
             break
         complaint = process.communicate()[1]
-        assert b"Address already in use" in complaint, complaint  # somebody was faster: another port
+        assert b"Address already in use" in complaint, complaint  # another process took the port: try another one
     try:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:

@@ -119,7 +119,7 @@ def test_of_two_concurrent_copies_the_second_fails_and_the_first_stays_whole(lak
     target = str(tmp_path / "copy")
     with connect(AS_OF, lake=lake, datasets=["news"]) as session:
         (item,) = [each for each in export(session, target) if each.table == "news"]
-        walk, looks = Store.walk, [iter(())]  # as it was when the other one looked, and then as it is
+        walk, looks = Store.walk, [iter(())]  # as it was when the other lake was read, and then as it is now
         monkeypatch.setattr(Store, "walk", lambda *inputs: looks.pop() if looks else walk(*inputs))
         with pytest.raises(LakeError, match="could not be written"):
             export(session, target)

@@ -1,4 +1,4 @@
-"""What people who know pandas, polars and DuckDB type first at a session and a result: it works, or says what to do."""
+"""What users of pandas, polars and DuckDB try first on a session and a result works, or says what to do."""
 
 import re
 from datetime import date, datetime

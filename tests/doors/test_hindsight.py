@@ -1,4 +1,4 @@
-"""Leaving hindsight out: no view, macro or answer of a session has it, and named queries answer all the same."""
+"""Sessions without hindsight: no view, macro or answer contains it, and named queries still work."""
 
 import json
 from datetime import datetime, timezone

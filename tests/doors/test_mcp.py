@@ -99,7 +99,7 @@ def test_bad_input_is_an_error_that_says_what_to_do(lake, monkeypatch, tool, arg
     assert complaint in refusal(lake, tool, **arguments)
 
 
-def test_a_forged_watermark_is_not_believed(lake):
+def test_a_forged_watermark_is_not_trusted(lake):
     forged = "CREATE OR REPLACE VIEW lake_info AS SELECT 'news' AS dataset, TIMESTAMPTZ '1999-01-01' AS watermark"
     assert ask(lake, "query", sql=f"{forged}; SELECT 1 AS n")["data"] == [
         {"n": 1, "computed": True, "newest_input_at": "2024-04-30T21:00:00Z"}

@@ -1,4 +1,4 @@
-"""The MCP server's answers if files of the lake are missing or damaged: nothing from after T."""
+"""The MCP server's answers if files of the lake are missing or damaged: they reveal nothing from after T."""
 
 import os
 from functools import partial
@@ -20,7 +20,7 @@ APRIL = "2024-04-05T00:00:00Z"
 
 
 def astray(root, later):
-    """A lake's files that hold rows before APRIL, one of them also after it; or later, those that hold none."""
+    """Return a lake's files with rows before APRIL, or with `later` its files without such rows."""
     lake, looks = Lake(root), [instant("2024-04-10T00:00:00Z"), instant("2024-07-01T00:00:00Z")]
     for number, look in enumerate(looks):
         seen = [each for each in news() if (each["available_at"] < looks[0]) is (number == 0)]

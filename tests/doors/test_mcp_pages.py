@@ -1,4 +1,4 @@
-"""Answers of the MCP server that go on: pages, their cursors, and the version they are read from."""
+"""Answers of the MCP server in several pages: their cursors, and the version from which they are read."""
 
 import base64
 import json
@@ -73,7 +73,7 @@ def test_an_answer_over_the_limits_is_refused_not_cut(lake):
 
 
 def moved_by(delay):
-    """As many articles more, each so much later."""
+    """Publish this many further articles, each later by the given time."""
     for row in news():
         later = row["created"] + delay
         reply = {name: f"{row[name]}00" for name in ("id", "evidence")}
@@ -102,7 +102,7 @@ def test_versions_of_paged_answers_are_remembered_up_to_a_limit(monkeypatch):
 
 
 def forged(lake, key=KEY, **changes):
-    """A cursor like one the server gave, but for some of its fields."""
+    """Return a cursor like one of the server's, with some fields changed."""
     inputs = Cursor.read(ask(lake, "query", sql=ALL_NEWS, max_rows=2)["next_cursor"], KEY)
     return replace(inputs, **changes).write(key)
 

@@ -1,4 +1,4 @@
-"""What the MCP server offers beside its tools: resources, prompts, plain words for wrong arguments, a token."""
+"""What the MCP server offers besides its tools: resources, prompts, plain errors for wrong arguments, a token."""
 
 import json
 import re
@@ -185,7 +185,7 @@ def over_http(address, headers):
     return anyio.run(conversation)
 
 
-def test_a_server_with_a_token_answers_only_requests_that_bear_the_token(lake, monkeypatch):
+def test_a_server_with_a_token_answers_only_requests_with_the_token(lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_MCP_TOKEN", TOKEN)
     with http(lake) as address:
         assert over_http(address, {"Authorization": f"Bearer {TOKEN}"}).structured_content["data"][0]["n"] == 1

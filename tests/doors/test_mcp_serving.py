@@ -1,4 +1,4 @@
-"""The MCP server as a process: over stdio and HTTP, how it starts or says why not, and its two lanes."""
+"""The MCP server as a process: over stdio and HTTP, its start or the reason why it fails, and its two lanes."""
 
 import os
 import socket
@@ -87,7 +87,7 @@ def test_slow_queries_do_not_hold_up_quick_queries(lake, monkeypatch):
     allowed = lanes.SLOW + lanes.WAITING
     with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
         slow = [clients.submit(ask_it, ServiceQuestion(SLOW)) for _ in range(lanes.QUICK * 2)]
-        while sum(each.done() for each in slow) < len(slow) - allowed:  # what no lane has room for is refused
+        while sum(each.done() for each in slow) < len(slow) - allowed:  # questions that fit no lane are refused
             time.sleep(0.05)
         assert ask_it(ServiceQuestion(ALL_NEWS)).page.payload["data"]
         assert not all(each.done() for each in slow)
@@ -100,7 +100,7 @@ def test_slow_queries_do_not_hold_up_quick_queries(lake, monkeypatch):
 
 
 def call(address, sql, seconds=240):
-    """What a server answers to one question, asked without the SDK."""
+    """Return a server's answer to one question, asked without the SDK."""
     order = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query", "arguments": {"sql": sql}}}
     headers = {"Accept": "application/json, text/event-stream"}
     return requests.post(address, json=order, headers=headers, timeout=seconds).text
@@ -119,7 +119,7 @@ def test_hostile_http_clients_do_not_hold_up_quick_queries(lake):
         assert stream.status_code == 405
         start = time.monotonic()
         assert "bzNews" in call(address, ALL_NEWS)
-        alone = time.monotonic() - start  # on this machine, with what else it does
+        alone = time.monotonic() - start  # on this machine, under its other load
         slow = [clients.submit(call, address, SLOW) for _ in range(40)]
         waits = []
         while len(waits) < 2:

@@ -1,4 +1,4 @@
-"""Without hindsight no answer depends on a name that was not public: two lakes of which one learns names after T."""
+"""Without hindsight no answer depends on a name that was not public: two lakes, one of which has names from after T."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Kept receipts: the same bytes again after whatever happened to the lake, or an error that says what is missing."""
+"""Kept receipts: the same bytes again, whatever happened to the lake, or an error that says what is missing."""
 
 import json
 import os
@@ -218,7 +218,7 @@ def test_a_receipt_that_was_changed_is_refused(own_lake, damage):
     file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))
     document = json.loads(file.read_text())
     damage(document)
-    for place in (file, own_lake.root / "sent.json"):  # one whose name tells no hash is judged by what is in it
+    for place in (file, own_lake.root / "sent.json"):  # a file whose name contains no hash is judged by its content
         place.write_text(json.dumps(document))
         with pytest.raises(ReceiptDamaged):
             receipts.find(str(place))

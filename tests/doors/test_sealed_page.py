@@ -1,4 +1,4 @@
-"""docs/sealed.md: its commands and its Python are typed, and the protocol's own client asks its server."""
+"""docs/sealed.md: its commands and its Python run, and the protocol's own client queries its server."""
 
 import json
 import os
@@ -31,7 +31,7 @@ HARM = [
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The folder in which the page was typed."""
+    """The folder in which the page's commands ran."""
     place, typed = tmp_path_factory.mktemp("sealed"), {"sh": [], "python": []}
     for block in blocks(PAGE):
         if block.language in typed and block.runs:

@@ -29,7 +29,7 @@ TWO_LENGTHS = (
 
 
 class App:
-    """Counts how many requests reach it. `/held` answers once it may, `/large` with more than anybody takes up."""
+    """Counts the requests that reach it. `/held` answers once released, `/large` with more than a client reads."""
 
     def __init__(self):
         self.reached, self.goes_on = 0, threading.Event()
@@ -84,14 +84,14 @@ def app():
 
 @pytest.fixture
 def times(monkeypatch):
-    """Short times, so that tests are."""
+    """Short times, so that the tests are short too."""
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.4)
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.4)
     monkeypatch.setattr(connections, "READ_SECONDS", 0.4)
 
 
 def ended(sock, seconds=5.0):
-    """What a server says before it hangs up; fails when it does not."""
+    """Return what a server sends before it closes the connection; fail if it does not close it."""
     sock.settimeout(seconds)
     message = b""
     with suppress(ConnectionResetError):
@@ -101,7 +101,7 @@ def ended(sock, seconds=5.0):
 
 
 def dribble(slow, seconds=8.0):
-    """Send a byte now and then until the server hangs up; fails when it does not."""
+    """Send a byte at intervals until the server closes the connection; fail if it does not."""
     start = time.monotonic()
     with suppress(OSError):
         while time.monotonic() - start < seconds:
@@ -132,7 +132,7 @@ def test_sending_a_byte_now_and_then_does_not_extend_the_time_limit(app, times, 
         dribble(slow)
 
 
-def test_a_refused_body_is_not_read_for_ever(app, times):
+def test_a_refused_body_is_not_read_forever(app, times):
     with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(BODY.replace(b"localhost", b"evil.example"))
         dribble(slow)
@@ -236,7 +236,7 @@ def test_the_next_turn_goes_to_the_client_with_the_fewest_turns():
     until(lambda: len(shared._waiting) == 20)
     threads.append(having(shared, "one", order, goes_on))
     until(lambda: len(shared._waiting) == 21)
-    goes_on.release()  # one turn alone ends, so that whose turn comes next is seen whatever order the threads run in
+    goes_on.release()  # only one turn ends, so that the next one can be observed whatever order the threads run in
     until(lambda: len(order) == 3)
     assert order[2] == "one"
     goes_on.release(len(threads))

@@ -44,7 +44,7 @@ BETWEEN_LOOKS = timedelta(days=20)
 
 
 def build(root, until=None):
-    """A lake whose sources were looked at every twenty days, each time for what was new."""
+    """A lake whose sources were polled every twenty days, each time for new records."""
     lake = Lake(root)
     lake.start()
     for number, (name, rows) in enumerate(RUNS):
@@ -64,7 +64,7 @@ def whole(tmp_path_factory):
 
 
 def question(rng, as_of):
-    """A query of the catalogue with values that hit something now and then."""
+    """A catalogue query with values that sometimes match something."""
     query = catalogue.get(rng.choice(list(catalogue.all_queries())))
     pairs = [(rng.choice(("QBG", "QZP")), as_of - timedelta(hours=rng.randrange(2000))) for _ in range(3)]
     pool = {

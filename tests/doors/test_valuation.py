@@ -1,4 +1,4 @@
-"""Ratios of a panel from what was known, never over a split; and the members of an index as they were known."""
+"""Ratios of a panel from what was known, never across a split; and the members of an index as they were known."""
 
 from datetime import date, datetime, timedelta, timezone
 

@@ -1,1 +1,1 @@
-"""What goes wrong around the lake, done to it on purpose: to disks, processes, clocks, limits, stores, providers."""
+"""Faults around the lake, caused on purpose: of disks, processes, clocks, limits, stores and providers."""

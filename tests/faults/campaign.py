@@ -1,7 +1,7 @@
 """`python -m tests.faults.campaign --minutes 60`: faults of every kind, one round after the other, each judged.
 
-A round does something to a lake and holds what is left against a lake that nothing was done to. `--seed N` deals the
-same rounds again, `--only NAME` one kind. Ends with 1 when there was any problem, and says which seed found it.
+A round disturbs a lake and compares it with an undisturbed lake. `--seed N` repeats
+the same rounds, `--only NAME` runs one kind. Ends with 1 when there was any problem, and says which seed found it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ KINDS = ("lost", "doubled", "half-visible", "stuck", "untrue", "broken")
 
 
 def campaign(minutes: float, seed: int, only: str | None) -> int:
-    """Rounds until the time is over, each kind in turn. Returns the exit code."""
+    """Yield rounds until the time is over, each kind in turn. Returns the exit code."""
     counts: dict[str, Counter[str]] = {}
     problems: list[str] = []
     with contextlib.ExitStack() as running:

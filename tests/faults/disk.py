@@ -1,6 +1,6 @@
-"""A small disk of its own, which nobody needs to be root for: a tmpfs in a mount namespace of the user's.
+"""A small separate disk, which does not need root: a tmpfs in a mount namespace of the user's.
 
-`python -m tests.faults.disk FOLDER floor|no-floor BYTES …` is what runs inside: a publish for each room it is left.
+`python -m tests.faults.disk FOLDER floor|no-floor BYTES …` runs inside: one publish for each amount of free space.
 """
 
 import gc
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MOUNTED = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-05-06T12:00:00-04:00")
 NEXT_MONTH = utc("2024-04-05T12:00:00-04:00")
-LOOK = 4096  # what a run looked at is kept, published or not
+LOOK = 4096  # the poll of a run is kept, whether it published or not
 FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
 
 
@@ -57,7 +57,7 @@ def free(disk: Path) -> int:
 
 
 def leave(disk: Path, room: int) -> None:
-    """Fill the disk but for so many bytes."""
+    """Fill the disk except for this number of bytes."""
     filler = disk / "filler"
     filler.unlink(missing_ok=True)
     if (size := free(disk) - room) > 0:
@@ -75,7 +75,7 @@ def second(run: int) -> list[Toy]:
 
 
 def handles() -> int:
-    """How many files are open. Threads of Arrow close what was read a moment later, so the least of some counts."""
+    """How many files are open. Arrow's threads close files a moment later, so the lowest of several counts is used."""
     counts = []
     for _ in range(10):
         time.sleep(0.01)
@@ -84,7 +84,7 @@ def handles() -> int:
 
 
 def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
-    """One publish with so much room: what became of it, and what it left behind."""
+    """Run one publish with this much free space; return its outcome, and what it left behind."""
     display, session = (lake.head(), rows(lake), gaps(lake)), handles()
     seen = SEEN + timedelta(days=run)
     leave(disk, room)
@@ -116,7 +116,7 @@ def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
 
 
 def steps(disk: Path, rooms: Iterable[int]) -> list[dict[str, Any]]:
-    """Attempts with so much room each, and then one with room enough."""
+    """Run an attempt with each amount of free space, and then one with enough."""
     lake = Lake(disk / "lake")
     publish(lake, FIRST, SEEN)
     return [attempt(lake, disk, room, number) for number, room in enumerate([*rooms, 8 << 20])]

@@ -1,5 +1,5 @@
-"""Rounds of broken downloads: bulk files with damaged members, and syncs between faults of EDGAR. What comes after them
-is held against a lake whose source was always well.
+"""Rounds of broken downloads: bulk files with damaged members, and syncs between faults of EDGAR. The result is
+compared with a lake whose source never failed.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ JSON = {"content-type": "application/json"}
 
 
 def content(lake: Lake) -> list[list[tuple[object, ...]]]:
-    """The rows of every dataset that a sync fills, without what names the fetch."""
+    """Return the rows of every dataset that a sync fills, without the columns that name the fetch."""
     with connect(None, open_mode=True, lake=lake, isolation="in_process") as session:
         return [session.sql(question).rows() for question in CONTENTS]
 
@@ -84,7 +84,7 @@ class Zips:
 
 
 class Answers:
-    """An EDGAR whose answers fail for a few syncs, and are well for two."""
+    """An EDGAR whose answers fail for a few syncs, and are then correct for two."""
 
     def __init__(self, server: Loopback) -> None:
         self._server = server
@@ -168,7 +168,7 @@ def zips() -> Iterator[Zips]:
 
 @contextlib.contextmanager
 def edgars() -> Iterator[Answers]:
-    """An invented EDGAR on the loopback, asked again without waiting."""
+    """An invented EDGAR on the loopback, queried again without waiting."""
     server = Loopback()
     variables = {"PITLAKE_SEC_EDGAR_URL": server.url, "SEC_EDGAR_USER_AGENT": "Jane Doe jane@example.com"}
     with patch.dict(os.environ, variables), patch.object(client, "_backing_off", lambda _: 0.0):

@@ -1,4 +1,4 @@
-"""The campaign's rounds with what lies outside: the graph, the providers, the object store, each behind a door."""
+"""The campaign's rounds with outside systems: the graph, the providers and the object store, each behind a proxy."""
 
 import contextlib
 import os
@@ -38,14 +38,14 @@ Found = tuple[Counter[str], list[str]]
 
 
 class Graphs:
-    """A real graph server behind a door that can be shut, and what undisturbed runs make of it."""
+    """A real graph server behind a proxy that can be shut, and the result of undisturbed runs."""
 
     def __init__(self, server: GraphServer) -> None:
         self._server, self._door = server, Door(urlsplit(server.uri).port)
         self._due: dict[str, object] = {}
 
     def round(self, chance: random.Random, home: Path) -> Found:
-        """A run during which the graph is cut off, blinks or is slow: all of it is published, or nothing."""
+        """A run during which the graph is cut off, interrupted or slow: all of it is published, or nothing."""
         name, what = chance.choice(OF_GRAPH), chance.choice(("cut", "blink", "slow"))
         if name not in self._due:
             lake = Lake(home / "undisturbed")
@@ -88,13 +88,13 @@ class Graphs:
 
 
 class Providers:
-    """Every provider played on the loopback."""
+    """Every provider, simulated on the loopback."""
 
     def __init__(self, server: Loopback) -> None:
         self._server = server
 
     def round(self, chance: random.Random, home: Path) -> Found:
-        """A question to a source that misbehaves, and once more when it does not."""
+        """Query a source that misbehaves, and once more when it does not."""
         (source, op), case = (
             chance.choice(sorted(ASKED)),
             chance.choice([each for each in CASES if each.name != "timeout"]),
@@ -124,7 +124,7 @@ class Stores:
         self._proxy = proxy
 
     def round(self, chance: random.Random, home: Path) -> Found:
-        """Publishes, a compaction and a vacuum while answers get lost, are cut off or refused, and then once more."""
+        """Publish, compact and vacuum while answers are lost, cut off or refused, and then once more."""
         share, sure = chance.choice((0.05, 0.2, 0.5)), threading.Lock()
 
         def fault(_method: str, _path: str) -> str | None:
@@ -174,7 +174,7 @@ class Stores:
 
 @contextlib.contextmanager
 def providers() -> Iterator[Providers]:
-    """Every provider, as long as it is wanted."""
+    """Run every provider while the block runs."""
     feeds = [feed.provider for feed in all_feeds().values()]
     secrets = {names[0]: KEY for each in feeds for names in each.secrets.values()}
     contacts = {name: CONTACT for each in feeds for name in each.contact[:1]}

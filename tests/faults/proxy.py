@@ -1,4 +1,4 @@
-"""An HTTP proxy before an object store: it passes everything on, and loses or cuts the answers it is told to."""
+"""An HTTP proxy in front of an object store: it passes everything on, and loses or truncates the requested answers."""
 
 import contextlib
 import http.client
@@ -13,8 +13,8 @@ Fault = Callable[[str, str], str | None]
 
 
 class Proxy:
-    """The door to another server of this machine. `fault` is asked with method and path of every request; what it says
-    is done to the answer, and counted in `done`. Use as a context manager.
+    """A proxy of another server on this machine. `fault` is called with the method and path of every request; the fault
+    it returns is applied to the answer and counted in `done`. Use as a context manager.
     """
 
     def __init__(self, target: str) -> None:
@@ -35,7 +35,7 @@ class Proxy:
 
 
 def once(kind: str, method: str, part: str, times: int = 1) -> Fault:
-    """The fault that befalls so many requests of a method whose path holds a part."""
+    """Return a fault for this many requests of a method whose path contains a text."""
     left, lock = [times], threading.Lock()
 
     def fault(question: str, path: str) -> str | None:
@@ -86,6 +86,6 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
                 super().handle()
 
         def log_message(self, *_: Any) -> None:
-            """Nobody reads it."""
+            """No client reads it."""
 
     return Handler

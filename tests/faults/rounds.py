@@ -1,5 +1,5 @@
-"""The campaign's rounds: each does one thing to a lake and says what of it is not as it must be, against a lake that
-nothing was done to. A problem is one line; the kinds of problems are `lost, doubled, half-visible, stuck, untrue`.
+"""The campaign's rounds: each disturbs a lake in one way and reports how it differs from an undisturbed
+lake. A problem is one line; the kinds of problems are `lost, doubled, half-visible, stuck, untrue`.
 """
 
 import json
@@ -32,7 +32,7 @@ PLACES = (
 
 
 class Pair:
-    """A lake that things are done to and one that nothing is done to, with the same work behind them."""
+    """A disturbed lake and an undisturbed one, after the same work."""
 
     def __init__(self, home: Path, chance: random.Random) -> None:
         self.disturbed, self.undisturbed = str(home / "disturbed"), str(home / "undisturbed")
@@ -43,7 +43,7 @@ class Pair:
                 _well(work.run("day", root, self.number))
 
     def befall(self, name: str, kill: "tuple[object, ...] | float | None") -> tuple[bool, list[str]]:
-        """Do the work with a kill and again without; whether it was killed, and what is wrong."""
+        """Do the work with a kill and again without; return whether it was killed, and what is wrong."""
         self.number += 1
         before = work.shown(self.disturbed)
         _well(work.run(name, self.undisturbed, self.number))
@@ -81,7 +81,7 @@ def kills(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
 
 
 def full_disks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """Publishes onto a disk that has 4 KB more each time, from somewhere on, with and without a floor."""
+    """Publish onto a disk that has 4 KB more each time, from a random size on, with and without a floor."""
     floor, small = chance.choice(("floor", "no-floor")), home / "disk"
     first = chance.randrange(0, 100) if floor == "no-floor" else chance.randrange(200, 290)
     rooms = [str(4096 * step) for step in range(first, first + 8)]
@@ -143,7 +143,7 @@ def writers(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]
 
 
 def clocks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """A writer whose clock lies behind the newest commit: some seconds are waited out, more are refused."""
+    """A writer whose clock is behind the newest commit: it waits for a few seconds, and refuses more."""
     pair = Pair(home, chance)
     seconds = chance.choice((0.5, 3.0, 60.0, 86_400.0))
     before = work.shown(pair.disturbed)

@@ -31,13 +31,13 @@ def url(proxy, monkeypatch, tmp_path):
 
 
 def elsewhere(monkeypatch, tmp_path, url):
-    """The lake as a machine sees it that has nothing of it yet."""
+    """Return the lake as seen by a machine that has no copy of its files."""
     monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache of another machine"))
     return Lake(url)
 
 
 def rows_of(lake):
-    """Every row, brought here first."""
+    """Return every row, after downloading the files."""
     lake.snapshot().fetch(lake.snapshot().files("toys"))
     return rows(lake)
 

@@ -1,6 +1,6 @@
-"""What the campaign's processes do to a lake of toys, and what such a lake shows.
+"""The work of the campaign's processes on a toy lake, and what such a lake shows.
 
-Processes are forked from a server that has imported all of this and used none of it, so that a process costs no start.
+Processes are forked from a server that has imported everything and used nothing, so that they start at once.
 """
 
 import multiprocessing
@@ -50,7 +50,7 @@ def compaction(lake: Lake, _number: int) -> None:
 
 
 def vacuuming(lake: Lake, _number: int) -> None:
-    """Everything but the newest version and what receipts need, once a compaction has made earlier files unneeded."""
+    """Vacuum all but the newest version and what receipts need, after a compaction."""
     lake.compact(TOY, before="2025-12")
     lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
 
@@ -67,7 +67,7 @@ WORK: dict[str, Callable[[Lake, int], None]] = {
 
 
 def shown(root: str) -> dict[str, Any]:
-    """What the newest version shows: rows and gaps as they lie, answers of sealed sessions, and what is left over."""
+    """Return what the newest version shows: stored rows and gaps, answers of sealed sessions, and leftovers."""
     lake, staging = Lake(root), Path(root) / STAGING
     answers = []
     for as_of in AS_OF:
@@ -84,9 +84,9 @@ def shown(root: str) -> dict[str, Any]:
 
 
 def run(work: str, root: str, *arguments: Any, kill: "tuple[Any, ...] | float | None" = None) -> tuple[int, Any]:
-    """A function of this module in a process of its own: its exit code and what it gave, or the error it raised.
+    """Run a function of this module in a separate process; return its exit code and its result, or the error it raised.
 
-    kill: so many seconds after its start, or around a call (owner, name, which call, "before" or "after"). A process
+    kill: the seconds after its start, or a call (owner, name, which call, "before" or "after"). A process
     that does not end is killed and TimeoutError raised.
     """
     here, there = _context.Pipe(duplex=False)
@@ -140,7 +140,7 @@ def _kill_at(owner: str, name: str, which: int, when: str) -> None:
 
 
 def behind(root: str, number: int, seconds: float) -> None:
-    """A day's run by a machine whose clock lies behind."""
+    """Run a day on a machine whose clock is behind."""
     now = clock.now
     clock.now = lambda: now() - timedelta(seconds=seconds)
     day(Lake(root), number)

@@ -23,7 +23,7 @@ def evening(day, hour=20):
 
 @dataclass
 class Security:
-    """What happened to one: bars as traded, and by the day on which it counts, what a holder meets."""
+    """The history of a security: bars as traded, and, by effective day, the events that affect a holder."""
 
     bars: dict = field(default_factory=dict)
     splits: dict = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Security:
 
 
 def security(ticker):
-    """A random security, with the rows of the lake that say so."""
+    """A random security, with the lake's rows that state it."""
     rng, outcome, level = random.Random(f"books/{ticker}"), Security(), random.Random(ticker).uniform(20, 300)
     dark = {day for start in rng.sample(range(len(SESSIONS)), 3) for day in SESSIONS[start : start + rng.randint(1, 4)]}
     if rng.random() < 0.2:
@@ -74,7 +74,7 @@ def security(ticker):
 
 
 def market(root):
-    """A lake of these securities, and what happened to them."""
+    """A lake of these securities, and their histories."""
     outcome, facts = {}, defaultdict(list)
     for ticker in TICKERS:
         outcome[ticker], rows = security(ticker)
@@ -101,7 +101,7 @@ class Trade:
         self.terms.append((day + timedelta(days=later), {**self.newest, **changed}))
 
     def course(self, world, today):
-        """Where it was opened, left and unseen by an evening, price by price."""
+        """Follow the position bar by bar to an evening: its entry, exit, and sessions without a usable bar."""
         item, levels = world[self.ticker], dict(self.terms[0][1])
         rest, entry, shares, last, dark, dim = list(self.terms[1:]), None, 1.0, None, [], []
         for day in SESSIONS:
@@ -132,7 +132,7 @@ class Trade:
         return entry, None, dark, dim
 
     def leave(self, levels, prices, day):
-        """Why and at which price it is left in a bar: the open first, then the worse side, then the better."""
+        """Return why and at which price it is closed in a bar: the open first, then the worse side, then the better."""
         first, high, low, last = prices
         worse, better = (low, high) if self.side > 0 else (high, low)
         stop, target, until = levels["stop"], levels["target"], levels["until"]
@@ -149,7 +149,7 @@ class Trade:
 
 
 class Books:
-    """The slow ledger: every evening anew, from the first day on."""
+    """The slow ledger: computed anew every evening, from the first day on."""
 
     def __init__(self, world):
         self.world, self.fills, self.cash, self.rates, self.trades = world, [], [], [], []
@@ -164,7 +164,7 @@ class Books:
         return [each for each in self.fills if not each["void"] and trade in (None, each["trade"])]
 
     def replayed(self, until, fills, *, alone=False):
-        """Cash and value at the end of a day. alone: what these fills made, without the account's money."""
+        """Return cash and value at the end of a day. alone: the result of these fills, without the account's money."""
         cash = 0.0 if alone else CAPITAL
         content, prices = defaultdict(float), {}
         ordered = sorted(fills, key=lambda each: (each["at"], each["id"]))
@@ -185,7 +185,7 @@ class Books:
         return cash + sum(shares * prices[ticker] for ticker, shares in content.items()), content
 
     def execute(self, today):
-        """What code buys and sells for the approved by this evening."""
+        """Return what code buys and sells for approved Expressions by this evening."""
         due = []
         for trade in self.trades:
             entry, leave, _, _ = trade.course(self.world, today)
@@ -215,7 +215,7 @@ class Books:
                 self.booked("code", trade.ticker, quantity, price, at.astimezone(NEW_YORK), fees, trade.name)
 
     def close(self, today):
-        """What ends by this evening, with its reason and result."""
+        """Return the Expressions that end by this evening, with reason and result."""
         ended = {}
         for trade in self.trades:
             if trade.status != "active":

@@ -32,7 +32,7 @@ STEPS = 12
 
 
 def compared(scratch: Path, pairs: int, seed: int = 0) -> list[str]:
-    """Compare at least `pairs` (path, T); what differs. Deterministic in `seed`."""
+    """Compare at least `pairs` (path, T); return the differences. Deterministic in `seed`."""
     rng, done, wrong = random.Random(f"truth/{seed}"), 0, []
     part, stamps = history(scratch / "part", WRITES, seed)
     unflushed = Memory(scratch / "nowhere", scratch / "part" / "journal.sqlite", part.journal.clock)
@@ -121,7 +121,7 @@ def _child(root: Path) -> "subprocess.Popen[str]":
 
 
 def raced(root: Path, races: int) -> list[str]:
-    """Two sessions write one View at once, each on what it read; what went wrong."""
+    """Let two sessions write one View at once, each based on what it read; return what went wrong."""
     memories = [Memory(root / "forge"), Memory(root / "forge")]
     wrote(turn(memories[0], "first"), "/memory/views/new.md", NEW_VIEW, "view")
     wrong = []
@@ -153,7 +153,7 @@ def raced(root: Path, races: int) -> list[str]:
 
 
 def fuzzed(root: Path, count: int, seed: int = 0) -> list[str]:
-    """Hostile arguments to `write`: each must be answered in words, and nothing may lie outside of what is writable."""
+    """Pass hostile arguments to `write`: each is answered in words, and no file is outside the writable folders."""
     rng, memory = random.Random(f"fuzz/{seed}"), Memory(root / "forge")
     tool, wrong = WriteTool(desk(memory)), []
     files = {path for path in root.rglob("*") if path.is_file()}
@@ -223,7 +223,7 @@ def _hostile_content(rng: random.Random) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one campaign, or as a child the desk's work."""
+    """Run one campaign, or the desk's work as a child process."""
     campaigns: dict[str, tuple[Callable[[Path, int], list[str]], int]] = {
         "truth": (compared, 10_000), "kills": (killed, 100), "races": (raced, 1_000), "fuzz": (fuzzed, 10_000),
     }  # fmt: skip

@@ -1,6 +1,6 @@
 """Random graphs of tasks that fail, hang, are cancelled and retried: `python -m tests.forge.graphs --n 10000`.
 
-Time is virtual: the loop's clock jumps to the next thing that is due, so that what hangs costs nothing.
+Time is virtual: the loop's clock jumps to the next event, so that hanging tasks cost nothing.
 """
 
 import argparse
@@ -23,7 +23,7 @@ FAULTS = ("lost", "stale", "stuck", "dropped", "circle")
 
 
 class Jumping(asyncio.SelectorEventLoop):
-    """A loop that never waits: where nothing is ready, its clock shows when the next thing is."""
+    """A loop that never waits: if nothing is ready, its clock jumps to the next event."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Jumping(asyncio.SelectorEventLoop):
 
 @dataclass
 class Trial:
-    """One graph. fates: what becomes of each task that gets to work; done: the text each one gave, by id."""
+    """One graph. fates: the outcome of each task that starts; done: the text that each one returned, by id."""
 
     rng: random.Random
     made: type[Executor] = Executor
@@ -88,7 +88,7 @@ class Trial:
         return len(executor.tasks)
 
     def retry(self, executor: Executor) -> None:
-        """Retry one that has ended badly, at times waiting for another one, a circle where that waits for it."""
+        """Retry a failed task, sometimes dependent on another one: a cycle if that one depends on it."""
         bad = [name for name, each in executor.results.items() if each.status != "ok" and executor.newest(name) == name]
         if not bad:
             return
@@ -130,7 +130,7 @@ class Trial:
 
 
 def graphs(count: int, seed: int = 0, outcome: type[Executor] = Executor) -> tuple[int, list[str]]:
-    """So many graphs; how many tasks were in them, and what went wrong."""
+    """Run this many graphs; return the number of their tasks, and what went wrong."""
     tasks, wrong = 0, []
     for number in range(count):
         trial = Trial(random.Random(f"graphs/{seed}/{number}"), outcome)
@@ -146,7 +146,7 @@ def graphs(count: int, seed: int = 0, outcome: type[Executor] = Executor) -> tup
 
 
 def main() -> int:
-    """As many graphs as asked for; 1 where one lost anything."""
+    """Run the requested number of graphs; return 1 if one lost anything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=10_000)
     question = parser.parse_args()

@@ -1,7 +1,7 @@
-"""Decisions that are killed with -9 at random steps and gone on with: `python -m tests.forge.killed --kills 100`.
+"""Decisions that are killed with -9 at random steps and continued: `python -m tests.forge.killed --kills 100`.
 
-A decision writes eight observations over the real files, journal and tape, reading each back. Whatever was killed
-where, it must end with the transcript of one that never was, and with each observation once.
+A decision writes eight observations over the real files, journal and tape, reading each back. Wherever it was
+killed, it must end with the transcript of an undisturbed decision, and with each observation once.
 """
 
 import argparse
@@ -38,7 +38,7 @@ _context.set_forkserver_preload(["forge.agent.tools.toolset", "forge.model.scrip
 
 
 class Dice:
-    """Kills its process with a chance, at every place that asks it."""
+    """Kills its process with a given probability, at every place that calls it."""
 
     def __init__(self, seed: int, chance: float) -> None:
         self._random, self._chance = random.Random(seed), chance
@@ -49,7 +49,7 @@ class Dice:
 
 
 class Mortal(Tape):
-    """A tape around whose every step its process may be killed: what was done is kept a moment later, or never."""
+    """A tape whose process may be killed around every step: a step is stored a moment later, or never."""
 
     def __init__(self, place: Path, dice: Dice) -> None:
         super().__init__(place)
@@ -66,7 +66,7 @@ def observation(number: int) -> Observation:
 
 
 def brain(request: Request) -> Answer:
-    """Write, read it back, eight times; then say what was read."""
+    """Write and read back eight times; then answer with what was read."""
     turn = sum(isinstance(each, Answer) for each in request.messages)
     path = f"/memory/observations/O-{turn // 2 + 1:03d}.md"
     if turn == 2 * WRITES:
@@ -96,7 +96,7 @@ def decide(root: str, seed: int, chance: float, journal: str | None = None) -> N
 
 
 def outcome(root: Path, journal: str | None = None) -> dict[str, Any]:
-    """What a decision left: its tape, what it wrote, and what is wrong with its journal."""
+    """Return what a decision left: its tape, what it wrote, and what is wrong with its journal."""
     memory = Memory(root / "forge", journal)
     rows = memory.journal.rows()
     left = {
@@ -114,7 +114,7 @@ def _undated(text: str) -> str:
 
 
 def killed(root: Path, seed: int, chance: float, journal: str | None = None) -> int:
-    """Go on with a decision until it ends; how often it was killed."""
+    """Continue a decision until it ends; return how often it was killed."""
     root.mkdir(parents=True, exist_ok=True)
     for times in range(1000):
         process = _context.Process(target=decide, args=(str(root), seed * 1000 + times, chance, journal))
@@ -127,7 +127,7 @@ def killed(root: Path, seed: int, chance: float, journal: str | None = None) -> 
 
 
 def main() -> int:
-    """As many kills as asked for; 1 where one lost or doubled anything."""
+    """Run the requested number of kills; return 1 if one lost or duplicated anything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)

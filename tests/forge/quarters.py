@@ -1,6 +1,6 @@
 """A quarter decided again by Dagster, in a process that is killed twice: `python -m tests.forge.quarters`.
 
-What it comes to has to be what an undisturbed run does, step by step.
+Its result must equal that of an undisturbed run, step by step.
 """
 
 import argparse
@@ -36,7 +36,7 @@ class ScriptedForge(ForgeResource):
 
 
 def decided(home, lake, triggers, kills=()):
-    """Materialise the quarter, or go on with it."""
+    """Materialise the quarter, or continue it."""
     return dg.materialize(
         [forge_backtest],
         partition_key=QUARTER,
@@ -46,14 +46,14 @@ def decided(home, lake, triggers, kills=()):
 
 
 def killed(home, lake, triggers, kills):
-    """Do that in processes that die, and once more to the end; how each ended."""
+    """Do that in processes that die, and once more to the end; return how each ended."""
     command = [sys.executable, "-m", "tests.forge.quarters", "--home", home, "--lake", lake]
     command += ["--triggers", *triggers, "--kills", *kills]
     return [subprocess.run(list(map(str, command)), check=False).returncode for _ in range(len(kills) + 1)]
 
 
 def steps(home, triggers):
-    """All that was asked and answered in it, by decision."""
+    """Return every request and answer in it, by decision."""
     return transcript(Path(f"{home}-walks") / f"{QUARTER}-{'-'.join(triggers)}")
 
 

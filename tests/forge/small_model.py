@@ -1,6 +1,7 @@
-"""A small real model asks and is replayed: `make forge-model`, or `python -m tests.forge.small_model --questions 10`.
+"""A small real model decides, and its decisions are replayed: `make forge-model`, or `python -m tests.forge.small_model
+--questions 10`.
 
-With `--profile small` it has the short prompt and typed writes, and is asked for a View.
+With `--profile small` it has the short prompt and typed writes, and must write a View.
 
 SmolLM2 with 135 million parameters, by llama.cpp behind its own OpenAI-compatible server on loopback. It shows that a
 clumsy real model can't break a decision: no crash, every step on the tape, replays with 0 differences. It shows nothing

@@ -42,7 +42,7 @@ def test_requiring_two_approvers_needs_the_names_of_two_people(users):
 
 
 class Door(RuleBasedStateMachine):
-    """Everything an agent, a reviewer and a PM can do to one Expression. What is due is told by a model of its own."""
+    """Everything that an agent, a reviewer and a PM can do to one Expression, with a model of the expected state."""
 
     def __init__(self):
         super().__init__()

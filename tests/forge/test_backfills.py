@@ -1,4 +1,4 @@
-"""Decisions that are replayed after the market's lake was filled further, and after somebody altered a row of it."""
+"""Decisions that are replayed after the market lake was filled further, and after one of its rows was altered."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ class Desk:
         return [re.sub(r"^.*\n", "", step.answer) for step in steps if step.kind == "tool"]
 
     def alter(self, change):
-        """Change the decision's kept receipt, as somebody with a key to the machine can."""
+        """Change the decision's stored receipt, as anyone with access to the machine can."""
         with sqlite3.connect(self.root / "tape.sqlite") as tape:
             tape.execute("DROP TRIGGER receipts_UPDATE")
             (text,) = tape.execute("SELECT receipt FROM receipts").fetchone()

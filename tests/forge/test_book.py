@@ -106,7 +106,7 @@ AT = "/memory/expressions/E-001.md"
 
 @pytest.fixture
 def memory_with_position(memory):
-    """A memory with one approved Expression, as it stands."""
+    """Return the approved Expression of a memory, as it is now."""
     propose(memory, replace(LONG, instrument="QBG", target="40", stop="30"))
     activated(memory)
     return expression_of(memory, "E-001")

@@ -3,7 +3,7 @@
 Halts, delistings, splits in holes, jumps that nothing proves, dividends in other currencies, stops moved and positions
 closed by the PM, fills that are partial, closing, late or void, deposits, fees and changed settings. On every evening
 the net asset value, and the status and result of every position; no position is unfollowed without an alert.
-`python -m tests.forge.test_books 300 0` plays so many, from this seed on.
+`python -m tests.forge.test_books 300 0` plays this many quarters, from this seed on.
 """
 
 import random
@@ -139,7 +139,7 @@ class Player:
         )
 
     def plays(self):
-        """Play the quarter; the differences of each evening."""
+        """Play the quarter; return the differences of each evening."""
         acts = (self.approves,) * 4 + (self.fills,) * 3 + (self.adjusts, self.closes, self.voids, self.pays, self.sets)
         number, wrong = 0, []
         while number < len(SESSIONS) - 1:
@@ -199,7 +199,7 @@ class Player:
 
 
 def answers(lake):
-    """The lake's answers of every evening. They are asked of its end and cut at the evening, which a sample proves."""
+    """The lake's answers of every evening: asked as of its end and cut at the evening, which a sample proves equal."""
     bars, rows = trades.traded_bars, alerts.adjusted_bars
     end = At(as_of=evening(DAYS[-1]), lake=lake.root, version=lake.head())
     whole, of_all = (lru_cache(maxsize=None)(lambda ticker, ask=ask: ask(ticker, FIRST, end)) for ask in (bars, rows))
@@ -230,7 +230,7 @@ def answers(lake):
 
 
 def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
-    """Play so many quarters; the differences and what happened in them."""
+    """Play this many quarters; return the differences and what happened in them."""
     wrong, seen = [], Counter()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         lake, world = market(Path(folder) / "lake")

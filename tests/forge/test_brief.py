@@ -1,4 +1,4 @@
-"""The first page of the day leaves the house by the channels that FORGE_NOTIFY names, and its tables as a workbook."""
+"""The first page of the day is sent to the channels in FORGE_NOTIFY, its tables exported as a workbook."""
 
 import json
 import re

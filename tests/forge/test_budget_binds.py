@@ -1,4 +1,4 @@
-"""Budgets over decisions that do not know of each other: as-of asks, parallel processes, the runs of a backtest."""
+"""Budgets over independent decisions: questions as of an instant, parallel processes, the runs of a backtest."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""A decision's prompt, skills and tools are on its tape: whatever they become, its replay is the same."""
+"""A decision's prompt, skills and tools are on its tape, so its replay stays the same when they change."""
 
 import asyncio
 import shutil

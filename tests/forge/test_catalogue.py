@@ -1,4 +1,4 @@
-"""A lake that holds other datasets than this installation's is asked, and its receipts replayed, with its catalogue."""
+"""A lake with other datasets than this installation's is queried and replayed with its own catalogue."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The PM's doors on the command line: import a book, see what waits, approve and reject."""
+"""The PM's commands: import a book, list what waits, approve and reject."""
 
 import io
 import json
@@ -219,7 +219,7 @@ def test_an_invalid_adjustment_or_close_is_refused_and_the_position_is_unchanged
 
 
 @pytest.mark.parametrize("reason", ["bell\x07", "half \udcff", "x" * 3_000])
-def test_a_reason_that_can_not_be_stored_is_refused(capsys, reason):
+def test_a_reason_that_cannot_be_stored_is_refused(capsys, reason):
     memory = Memory()
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     wrote(turn(memory), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "draft")

@@ -1,4 +1,4 @@
-"""The scripted story: every act of it is in memory and on the tape, it is told within a minute, and can't be faked."""
+"""The scripted story: each act is in memory and on the tape, it takes less than a minute, and can't be faked."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The desk's pages: each as of an instant, a decision replayed by POST alone, and no text more than text."""
+"""The desk's pages: each is as of an instant, only POST replays a decision, and every text is escaped."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def desk(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("FORGE_LAKE", str(home / "forge"))
         patched.setenv("PITLAKE_LAKE", str(home / "lake"))
-        own = home / "skills/retrospective"  # a PM's, in the place of Forge's
+        own = home / "skills/retrospective"  # the PM's own skill, in place of Forge's
         own.mkdir(parents=True)
         (own / "SKILL.md").write_text("---\nname: retrospective\ndescription: Look back.\n---\n\nLook back.\n")
         patched.setenv("FORGE_SKILLS", str(own.parent))

@@ -114,7 +114,7 @@ def test_c1_searches_use_the_settings_model(own_model):
         ("text-embedding-3-small", "is not on this machine, and memory is sent to no service"),
     ],
 )
-def test_c1_a_model_that_can_not_be_used_ends_a_search_with_exit_code_2(own_model, capsys, name, reason):
+def test_c1_a_model_that_cannot_be_used_ends_a_search_with_exit_code_2(own_model, capsys, name, reason):
     own_model(name)
     assert cli.invoke(["forge", "search", "/memory/", "growth"]) == 2
     assert reason in capsys.readouterr().err

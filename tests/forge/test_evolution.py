@@ -1,4 +1,4 @@
-"""How skills change: lessons that agree, a test that harm does not pass, the PM's word, one step back. Ids: M1."""
+"""How skills change: lessons that agree, a test that a harmful change fails, the PM's approval, a rollback. Ids: M1."""
 
 import asyncio
 import random
@@ -62,7 +62,7 @@ def no_model(role):
 
 
 def proposed(memory, own):
-    """What is newly proposed without a model."""
+    """Return the proposals that are new without a model."""
     agent = Agent(memory, Tape(memory.lake.root.parent / "tape.sqlite"), no_model, skills=own)
     return asyncio.run(propose(agent))
 
@@ -119,7 +119,7 @@ def test_m1_paraphrased_lessons_form_a_single_claim_and_unrelated_lessons_form_n
     assert claim_texts(memory) == []
 
 
-def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_made_again(memory, tmp_path):
+def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_repeated(memory, tmp_path):
     learnt(memory)
     (outcome,) = proposed(memory, tmp_path / "none")
     for sha256, reason, problem in (("0" * 64, "no", "another hash"), (outcome.sha256, " ", "reason: is empty")):
@@ -229,7 +229,7 @@ def test_m1_a_patch_that_breaks_the_rules_changes_nothing(tmp_path, file, text, 
 
 
 def promoted(rng, without, changed):
-    """Whether a change is promoted that makes this share of 40 to 200 decisions right instead of that."""
+    """Return whether a change passes that makes this share of 40 to 200 decisions right instead of that share."""
     kinds = ("macro_regime", "thematic", "event_driven")
     count = rng.randint(40, 200)
     return trial(Pair(rng.choice(kinds), rng.random() < without, rng.random() < changed) for _ in range(count)).passed

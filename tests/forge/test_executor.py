@@ -20,7 +20,7 @@ def test_random_task_graphs_lose_no_task_and_end():
 
 
 class NoCallback(Executor):
-    """A task that is cancelled before its first step stays queued for ever."""
+    """A task that is cancelled before its first step stays queued forever."""
 
     def _end(self, task, result):
         if result.status != "cancelled" or task.id in self._running:
@@ -33,7 +33,7 @@ class NoRequeue(Executor):
 
 
 class FirstTry(Executor):
-    """Dependents keep to the try they first saw."""
+    """Dependent tasks keep the attempt that they first saw."""
 
     def _is_outdated(self, used):
         return False
@@ -45,7 +45,7 @@ class Circles(Executor):
 
 
 class Forgets(Executor):
-    """A fault takes its task out of the books."""
+    """A failure removes its task from the ledger."""
 
     def _end(self, task, result):
         super()._end(task, result)

@@ -1,4 +1,4 @@
-"""Figures where capital is decided: each resolves to a row that a source gave, with its receipt, or is unproven."""
+"""Figures in decisions about capital: each resolves to a row of a source, with its receipt, or is unproven."""
 
 import json
 

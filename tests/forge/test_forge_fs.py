@@ -238,7 +238,7 @@ def test_c1_defaults_match_the_design_and_invalid_settings_are_refused(tmp_path)
             config.from_mapping(reply)
 
 
-def test_c1_the_pms_approval_can_not_be_turned_off():
+def test_c1_the_pms_approval_cannot_be_turned_off():
     assert config.Config().evolution.pm_approval_required is True
     assert config.from_mapping({"evolution": {"pm_approval_required": True}}) == config.Config()
     with pytest.raises(

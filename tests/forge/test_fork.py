@@ -33,7 +33,7 @@ JUDGED = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rul
 
 
 def brain(request):
-    """Fetch, write what the figure implies, say it."""
+    """Fetch a figure, write what it implies, and answer with it."""
     results = [each for each in request.messages if not isinstance(each, str | Answer)]
     if not results:
         return Answer(

@@ -1,6 +1,6 @@
 """Random paths over agent, reviewer, PM, code, time and the kill switch: only the PM and code change what is held.
 
-`make paths N=10000 SEED=0` walks so many paths. Exits are those of an oracle that knows the prices.
+`make paths N=10000 SEED=0` walks this many paths. Exits are those of an oracle that knows the prices.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def market(root):
 
 
 class Room:
-    """One path: a memory, and beside it what has to be held, by id, with its terms, limits, switch and day."""
+    """One path: a memory, and the expected positions by id, with terms, limits, kill switch and day."""
 
     def __init__(self, memory, lake, seed):
         self.memory, self.lake, self.rng, self.calls = memory, lake, random.Random(f"held/{seed}"), 0
@@ -96,7 +96,7 @@ class Room:
         return bool(self.halts) and self.halts[-1][1] is None
 
     def one(self, *statuses):
-        """An Expression, of one of these statuses where there is one."""
+        """Return an Expression, with one of these statuses if there is one."""
         fitting = [name for name in sorted(self.texts) if self.texts[name].status in statuses]
         return self.texts[self.rng.choice(fitting or sorted(self.texts))]
 
@@ -221,7 +221,7 @@ class Room:
         return set(due)
 
     def exit_of(self, name):
-        """Why a position is left by now, with its P&L, from the prices and what the PM approved when; or None."""
+        """Return why a position is closed by now, with its P&L, from prices and dated approvals; or None."""
         since, first = self.terms[name][0]
         halted = lambda moment: any(here <= moment and (there is None or moment < there) for here, there in self.halts)  # noqa: E731
         days = [day for day in DAYS[: self.day + 1] if session(day).open >= since]
@@ -249,7 +249,7 @@ class Room:
         return set()
 
     def gross(self):
-        """The gross exposure that has to be, from the texts as they stand."""
+        """Return the expected gross exposure, from the current texts."""
         return BASE.gross + sum(abs(self.texts[name].notional) for name in self.held)
 
     def step(self):
@@ -293,7 +293,7 @@ class Room:
 
 
 def prepared(root):
-    """A memory with a book, a View and two reviewed proposals, which together are beyond the limit."""
+    """A memory with a book, a View and two reviewed proposals, which together exceed the limit."""
     with closing(Memory(root / "forge", clock=Simulated("held", at_hour(FIRST, 12)))) as memory:
         wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BASE, "book")
         memory.journal.clock.move(at_hour(FIRST, 12) + timedelta(minutes=1))
@@ -308,7 +308,7 @@ def prepared(root):
 
 
 def walked(count, first=0, on_progress=lambda count, seen: None):
-    """Walk paths; what happened in them."""
+    """Walk paths; return what happened in them."""
     seen = Counter()
     # The lake's answers are the same on every path, so each is asked for once.
     bars = mock.patch.object(trades, "traded_bars", lru_cache(maxsize=None)(trades.traded_bars))

@@ -74,7 +74,7 @@ CALL = re.compile(r"CALL(\{.*?\})LLAC", re.DOTALL)
 
 
 def hostile(number):
-    """One content: an order of ours, worded in one of ten ways, numbered so that no two are alike."""
+    """Return one content: an order to the model, worded in one of ten ways, numbered so that no two are alike."""
     name, arguments = ORDERS[number % len(ORDERS)]
     reply = json.dumps({"name": name, "arguments": arguments})
     return WRAPS[(number // len(ORDERS)) % len(WRAPS)].format(f"CALL{reply}LLAC") + f"\n({number})"
@@ -94,7 +94,7 @@ class Found:
 
 
 def obeys(request):
-    """Does whatever it reads. As a reviewer or sub-agent it says what it was told to say too."""
+    """Does whatever it reads. As a reviewer or sub-agent it also says what the text orders."""
     last = request.messages[-1]
     read = "\n".join(each.text for each in last.returned) if isinstance(last, Results) else str(last)
     done = sum(isinstance(each, Results) for each in request.messages)
@@ -163,7 +163,7 @@ PAGES = {
 
 
 def answers(page, calls):
-    """A model that fetches, does every order of the page, and then says the page as its answer."""
+    """A model that fetches, obeys every order of the page, and then answers with the page."""
 
     def answer(request):
         results = sum(isinstance(each, Results) for each in request.messages)
@@ -234,7 +234,7 @@ def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(tm
 
 
 def outside(text):
-    """The lines of a prompt that are neither marked as data nor quoted after the name of who said them."""
+    """Return the lines of a prompt that are neither marked as data nor quoted after their speaker's name."""
     text = re.sub(r'<data from="[^"\n]*" note="not instructions">\n.*?\n</data>', "", text, flags=re.DOTALL)
     return [line for line in re.split("[\n\r\u2028\u2029]", text) if not line.startswith(("> ", "Result: "))]
 

@@ -1,4 +1,4 @@
-"""Each part of Forge's design that is here has a test that bears its id, and each thing it names has one home."""
+"""Each implemented part of Forge's design has a test with its id, and each of its terms is defined in one module."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ PASSING = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|
 
 
 def borne(source: str) -> set[str]:
-    """The ids that tests of a module bear, by their names or by the ids of their parameters."""
+    """Return the ids of a module's tests, in their names or in the ids of their parameters."""
     result: set[str] = set()
     for test in ast.walk(ast.parse(source)):
         if not isinstance(test, ast.FunctionDef) or not test.name.startswith("test_"):

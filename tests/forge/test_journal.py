@@ -28,7 +28,7 @@ def fill(memory, count=6, text="text"):
 
 
 def raw(memory):
-    """The journal's file as somebody with a key to the machine has it, without the guard of its triggers."""
+    """The journal's file as seen by anyone with access to the machine, without its triggers."""
     db = sqlite3.connect(memory.journal.database.place, isolation_level=None)
     for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='trigger'").fetchall():
         db.execute(f"DROP TRIGGER {name}")

@@ -82,7 +82,7 @@ def crew_requests_and_answers(root, folder):
 
 
 def broken(root, place, when):
-    """A copy of a lake without those of its files of news."""
+    """A copy of a lake without some of its news files."""
     copy = shutil.copytree(root, place)
     files = [each for each in Lake(copy).snapshot().tables["news"].files if when(each)]
     for file in files:

@@ -2,7 +2,7 @@
 
 Portfolios hold shares and futures, in USD and in currencies whose rates have holes.
 
-`python -m tests.forge.test_ledger 500` compares so many portfolios.
+`python -m tests.forge.test_ledger 500` compares this many portfolios.
 """
 
 import random
@@ -230,7 +230,7 @@ def grown(prices, after, until):
 
 
 def shares(fills, prices, until, before=None):
-    """What these fills come to on a day; before: count those of earlier days alone."""
+    """Return the quantity of these fills on a day; before: count only those of earlier days."""
     return sum(
         exact(each.quantity) * grown(prices, day_of(each), until)
         for each in fills
@@ -257,7 +257,7 @@ def worth(fills, prices, day):
 
 
 def variation(fills, prices, day, rates):
-    """What a future paid up to a day: each evening the move since the evening before, and of new fills since theirs."""
+    """Return what a future paid up to a day: each evening the move since the last evening, or since a new fill."""
     total = before = Decimal(0)
     today = min(day_of(each) for each in fills)
     while today <= day:

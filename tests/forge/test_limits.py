@@ -1,6 +1,7 @@
 """Random Expressions and books against limits: what is approved is within each of them by figures computed here.
 
-`python -m tests.forge.test_limits --n 20000 --seed 0` tries so many. Nothing here uses the product's code of a figure.
+`python -m tests.forge.test_limits --n 20000 --seed 0` tries this many. Nothing here uses the product's code of a
+figure.
 """
 
 import argparse
@@ -92,7 +93,7 @@ def number_in(text):
 
 
 def lost(name, size, stop):
-    """What a linear leg loses: at its stop after the quarter's worst gap, or all of it."""
+    """Return what a linear leg loses: at its stop after the quarter's worst gap, or all of it."""
     spot, side = SPOTS[name], 1 if size > 0 else -1
     if stop is None:
         return abs(size) if side > 0 else inf
@@ -102,7 +103,7 @@ def lost(name, size, stop):
 
 
 def lost_in_options(legs):
-    """What legs of one underlying lose at the worst price at their expiry, tried at every corner and far beyond."""
+    """Return the loss of one underlying's legs at the worst price at expiry, tried at every strike and far beyond."""
     spot = SPOTS[legs[0].instrument]
 
     def gained(at):
@@ -164,7 +165,7 @@ def margin_of(trade):
 
 
 def stated(trade):
-    """What a trade claims, in the same form."""
+    """Return what a trade claims, in the same form."""
     names = Counter()
     for leg in trade.legs:
         names[leg.instrument] += leg.notional * (-1 if leg.kind == "put" else 1)
@@ -186,7 +187,7 @@ def bigger(*numbers):
 
 
 def totals(positions):
-    """The sums over positions, each a trade, of what counts of it: the larger of claim and computation."""
+    """Return the sums over positions, each a trade, of what counts: the larger of claim and computation."""
     sums = {"gross": 0.0, "net": 0.0, "loss": 0.0, "margin": 0.0, "names": Counter(), "factors": Counter()}
     for trade in positions:
         reply, result = stated(trade), computed(trade) or {"names": None, "loss": None, "factors": {}}
@@ -206,7 +207,7 @@ def totals(positions):
 
 
 def figures(trade, positions, extra):
-    """Each rule's figure with the trade in a book: what it claims, what is computed, and which of both there are."""
+    """Return each rule's figure with the trade in a book: the claimed one, the computed one, and which exist."""
     rest, reply, result = totals(positions), stated(trade), computed(trade)
     empty = dict.fromkeys(("loss", "names", "duration", "factors", "days", "margin"))
     result = (result or empty) | {"margin": margin_of(trade)}
@@ -256,7 +257,7 @@ def broken(trade, positions, extra, limits):
 
 
 class Desk:
-    """One batch: a memory whose PM approves what may be approved, and beside it what has to be in the book."""
+    """One batch: a memory whose PM approves what may be approved, and the expected book."""
 
     def __init__(self, memory, limits, seed, settings=None):
         self.memory, self.guard, self.rng, self.calls = memory, limits, random.Random(f"limits/{seed}"), 0
@@ -274,7 +275,7 @@ class Desk:
         return f"c{self.calls}"
 
     def pm_states_the_book(self):
-        """Positions of the PM's own, with totals that hold a little more than they explain."""
+        """Positions of the PM's own, with totals a little above their sum."""
         names = self.rng.sample([*WORLD, UNKNOWN], self.rng.choice((0, 1, 1, 2, 3)))
         sizes = [self.rng.choice((-1, *[1] * 7)) * self.rng.uniform(1, 40) for _ in names]
         claims = [self.rng.choice(({}, {}, {"equity": self.rng.uniform(-5, 30)})) for _ in names]
@@ -382,7 +383,7 @@ class Desk:
 
 
 def tried(count, seed=0, on_progress=lambda seen: None):
-    """Try so many Expressions, twenty in each book; what became of them."""
+    """Try this many Expressions, twenty in each book; return their outcomes."""
     seen = Counter()
     with tempfile.TemporaryDirectory(dir=FAST) as place:
         root = Path(place)

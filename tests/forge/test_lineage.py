@@ -30,7 +30,7 @@ def say(text, *calls):
 
 @pytest.fixture
 def decided(tmp_path):
-    """A decision that was given rows and wrote a View, of which a later session drafted an Expression."""
+    """A decision that read rows and wrote a View, from which a later session drafted an Expression."""
     memory, lake = Memory(tmp_path / "forge", clock=Simulated("test", T)), Lake(tmp_path / "market")
     vintages = (gdp(f"2014-05-{number:02}", float(number)) | {"evidence": f"alfred:{number}"} for number in range(1, 8))
     put_rows(lake, "macro_observations", *vintages)

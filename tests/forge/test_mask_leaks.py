@@ -105,7 +105,7 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
 
 
 def leaks(lake, text):
-    """Return what of the lake's names, ids and years is in a text. Nothing here is shared with the mask."""
+    """Return the lake's names, ids and years that occur in a text. Nothing here is shared with the mask."""
     result = []
     for company in companies_of(lake):
         names = [name for name in company.names if len(name) >= 4]

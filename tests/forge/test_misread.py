@@ -26,7 +26,7 @@ CALL = {"name": "write", "arguments": {"path": PATH, "content": json.dumps(TRADE
 
 
 def answered(memory, market, **changed):
-    """What the agent is told, and the lines of the record."""
+    """Return the tool's answer to the agent, and the lines of the record."""
     at = memory.read_instant(NOW)
     limits = guardrails(Limits(max_factor_conc=50.0), market)
     files = ForgeFS(memory, memory.hydrate(at), limits, followed=Followable(market).fault)

@@ -83,7 +83,7 @@ def test_an_own_position_that_loses_more_than_was_stated_is_an_alert(
     assert morning(whole_memory(memory, now.as_of), now, Config()).own_positions_note == OWN
 
 
-def test_what_code_bought_is_told_by_the_work_that_bought_it(memory, lake):
+def test_what_code_bought_is_reported_under_the_work_that_bought_it(memory, lake):
     approved_expression(memory, lake, target="110", stop="90")
     now = at(memory, lake, DAYS[2])
     assert settle_due(memory, now, lambda _: (), Config(account=SETTINGS)) == (["F-001 E-001 200 QBG at 50"], [])

@@ -99,7 +99,7 @@ def config(request, package):
 
 
 def fetched(tmp_path, config, params):
-    """What the agent was answered, and the decision as recorded and replayed."""
+    """Return the answer to the agent, and the decision as recorded and replayed."""
     fetch = Call("fetch", {"source": "desk_prices", "params": params}, "id1")
     read = Call("read", {"path": "/help/desk_prices.md"}, "id2")
     model = Scripted([Answer("", (fetch, read), "tools", "s", 1, 1), Answer("It is 101.5.", (), "stop", "s", 1, 1)])
@@ -157,7 +157,7 @@ def test_named_queries_of_a_package_are_listed_with_their_parameters(package):
     ],
 )
 @pytest.mark.parametrize("way", ["entry point", "settings"])
-def test_a_provider_that_can_not_be_used_ends_the_command_with_exit_code_2(
+def test_a_provider_that_cannot_be_used_ends_the_command_with_exit_code_2(
     package, tmp_path, capsys, monkeypatch, way, line, reason
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")

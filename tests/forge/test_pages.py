@@ -1,4 +1,5 @@
-"""docs/forge: records, settings and skills shown there are some, and a day with it runs as it stands.
+"""docs/forge: the records, settings and skills on its pages are valid, and the commands of a day with Forge run
+unchanged.
 
 The other code of these pages is run with that of all pages. The day's models are a server on loopback.
 """

@@ -1,4 +1,4 @@
-"""What leaves the house: CSV, an order ticket with the broker's fills against it, and a bundle that proves itself."""
+"""Exports: CSV, an order ticket with the broker's fills against it, and a bundle that proves itself."""
 
 import asyncio
 import csv
@@ -179,7 +179,7 @@ def bundled(tmp_path, monkeypatch):
 
 
 def signed(bundle, rows):
-    """The bundle with other rows, as somebody would write it who can hash too."""
+    """The bundle with other rows, as a forger who recomputes the hashes would write it."""
     body = bundle["bundle"] | {"rows": rows}
     return json.dumps({"bundle": body, "sha256": digest(canonical(body))})
 

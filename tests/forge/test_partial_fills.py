@@ -1,4 +1,4 @@
-"""Fills of a part of what was approved or held: what they leave counts in the limits, and is followed to its end."""
+"""Fills of a part of what was approved or held: the rest counts in the limits, and is followed to its end."""
 
 import pytest
 

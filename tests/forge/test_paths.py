@@ -97,7 +97,7 @@ def test_o2_without_bars_only_a_trade_closed_by_the_pm_ends():
 
 
 def oracle(trade, existing, prices, days):
-    """By fractions: every price is brought back to the eve's shares and held against the levels as they were told."""
+    """Compute with fractions: prices in the last evening's shares are compared with the original levels."""
     scale, content, paid, first, left, outcome = Fraction(1), Fraction(1), Fraction(0), None, None, Fraction(0)
     for day in days:
         bar = existing.get(day)
@@ -131,7 +131,7 @@ def oracle(trade, existing, prices, days):
 
 
 def random_world(rng):
-    """A random walk with gaps over night, splits, dividends and now and then a missing bar."""
+    """A random walk with overnight gaps, splits, dividends and an occasional missing bar."""
     price, existing, splits, dividends = rng.uniform(20, 200), {}, {}, {}
     days = [DAY + timedelta(days=number) for number in range(rng.randint(1, 40))]
     level = price

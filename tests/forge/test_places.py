@@ -1,4 +1,4 @@
-"""Where a desk's things lie, read by every door: settings with limits and models, and a PM's own skills."""
+"""Where a desk's files are, for every interface: settings with limits and models, and a PM's own skills."""
 
 import asyncio
 import json

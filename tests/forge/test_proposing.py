@@ -247,7 +247,7 @@ def test_m1_an_exhausted_budget_is_a_recorded_failure(agent, server):
     replayed(agent)
 
 
-def test_m1_a_proposal_for_a_since_changed_skill_is_made_again_under_the_same_id(agent, server):
+def test_m1_an_outdated_proposal_is_repeated_under_the_same_id(agent, server):
     server.script = [edited(), DONE]
     (outcome,) = run(agent)
     place = OURS / SKILL

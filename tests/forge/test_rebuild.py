@@ -1,4 +1,4 @@
-"""A journal that was lost: said in one sentence, made again from the memory lake, and memory goes on as before."""
+"""A lost journal is reported in one sentence and rebuilt from the memory lake, and memory continues as before."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Records: one text each, read and written alike; what is wrong is told with its line."""
+"""Records: one text each, the same when read and written; faults are reported with their lines."""
 
 import string
 from dataclasses import MISSING, fields

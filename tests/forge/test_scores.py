@@ -44,7 +44,7 @@ def test_o2_invalid_forecasts_are_refused(reply):
 
 
 def alarms(bias, forecasters=FEW, count=500):
-    """The share of forecasters, each with so many forecasts, that are told to be worse than chance makes them."""
+    """Return the share of forecasters, each with this many forecasts, that are judged worse than chance allows."""
     chance, result = np.random.default_rng(7), 0
     for _ in range(forecasters):
         true = chance.uniform(0.1, 0.9, count)

@@ -1,6 +1,6 @@
 """Settling against an independent computation: every View that is due, once, by what was public when its day was over.
 
-`python -m tests.forge.test_settlement 500` settles so many.
+`python -m tests.forge.test_settlement 500` settles this many.
 """
 
 import random
@@ -211,7 +211,7 @@ def test_o2_a_settlement_states_whether_the_model_may_have_seen_the_answer(memor
 
 
 def marks(memory, lake, count, came_true, exposure):
-    """Settle so many Views of the same confidence at once."""
+    """Settle this many Views of the same confidence at once."""
     for number in range(count):
         view(memory, rule=f"value {'<' if number < came_true else '>'} {17120 + number}")
     memory.journal.clock.move(END)
@@ -265,7 +265,7 @@ def test_o2_the_prompt_warns_of_what_chance_does_not_explain(memory):
 
 
 def world(root, count, seed):
-    """A lake of three series with vintages, and what was public of each when, on its own."""
+    """Return a lake of three series with vintages, a separate list of their published rows, and random questions."""
     rng = random.Random(f"settlement/{seed}")
     lake, public = Lake(root / "lake"), []
     for series in SERIES:
@@ -302,7 +302,7 @@ def expected(public, question):
 
 
 def campaign(count, seed=0):
-    """How many settlements are as the oracle says, and each that is not."""
+    """Return how many settlements agree with the oracle, and those that do not."""
     with tempfile.TemporaryDirectory(prefix="settlement-") as folder:
         lake, public, question = world(Path(folder), count, seed)
         memory, wrong = Memory(Path(folder) / "forge", clock=Simulated("oracle", STATED)), []

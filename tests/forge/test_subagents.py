@@ -62,7 +62,7 @@ def say(text, *calls):
 
 
 class Desk:
-    """An agent whose models are scripts by role. said: what a role answers; a list is used up, a function is asked."""
+    """An agent whose models are scripts. said: a role's answers, as a list to use up or a function to call."""
 
     def __init__(self, root):
         self.memory = Memory(root / "forge", clock=Simulated("test", T))

@@ -1,4 +1,4 @@
-"""The terms of one position that the PM books: the fee of borrowed shares, and the loss that he expects at most."""
+"""The terms of a position that the PM books: the fee of borrowed shares, and the largest expected loss."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """The eight tools: schemas as the design gives them, and an answer to whatever they are called with.
 
-`python -m tests.forge.test_tools 10000` calls each tool so often.
+`python -m tests.forge.test_tools 10000` calls each tool this often.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ PLAUSIBLE = {
 
 
 class Found:
-    """What a source gave."""
+    """Return what a source returned."""
 
     label = "economic latest"
 
@@ -242,7 +242,7 @@ def test_an_unexpected_exception_is_reported_only_by_its_type(memory):
 
 
 def fuzzed(memory, name, calls, seed):
-    """Call one tool with hostile arguments, its own schema's names among them; how often, and what went wrong."""
+    """Call one tool with hostile arguments, including names of its schema; return how often, and what went wrong."""
     dice, (tools, _, _) = random.Random(f"{name} {seed}"), toolset(memory)
     existing, wrong = sorted(SCHEMAS[name][0]), []
     for number in range(calls):
@@ -292,7 +292,7 @@ def test_every_tool_answers_hostile_arguments_without_an_exception(memory, name)
 
 
 def campaign(calls):
-    """Each tool so often; 1 where anything went wrong."""
+    """Call each tool this often; return 1 if anything went wrong."""
     bad = 0
     for name in SCHEMAS:
         with tempfile.TemporaryDirectory() as folder:

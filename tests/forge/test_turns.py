@@ -1,7 +1,7 @@
 """Every answer belongs to its question: after failed, killed and concurrent turns, and in the same session.
 
-`python -m tests.forge.test_turns 1000` asks so many questions from processes side by side, half of which are killed,
-and goes on with what they left.
+`python -m tests.forge.test_turns 1000` asks this many questions from concurrent processes, kills half of these, and
+resumes what they left.
 """
 
 import asyncio
@@ -131,7 +131,7 @@ def answered_for_another(lines):
 
 
 def resumed(folder):
-    """Go on with what was killed before its receipt; return each question with its answer."""
+    """Resume what was killed before its receipt; return each question with its answer."""
     with closing(Memory(folder / "forge", clock=Simulated("turns", T))) as memory:
         again = agent(memory, folder)
         names = [name for name in again.tape.decisions() if again.tape.receipt(name) is None]
@@ -153,7 +153,7 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
 
 
 def campaign(count, processes=8, questions=12):
-    """Ask at least `count` questions in crowds, and print how many were asked, killed and answered; any for another?"""
+    """Ask at least `count` questions concurrently; print how many were asked, killed, answered, answered wrongly."""
     question, answered, left, killed, wrong = 0, 0, 0, 0, 0
     while question < count:
         with tempfile.TemporaryDirectory(prefix="turns-", dir=FAST) as name:

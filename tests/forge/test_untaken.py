@@ -1,4 +1,4 @@
-"""Exits of what is held and the paths of what was not taken, asked of a lake of bars. Ids: O2."""
+"""Exits of held positions and paths of trades not taken, computed from a lake of bars. Ids: O2."""
 
 import random
 from dataclasses import replace
@@ -200,7 +200,7 @@ def test_c1_a_walk_follows_untraded_views_after_the_configured_days(memory, lake
 
 
 def coverage(memory, lake, rng):
-    """A random month and what must be followed of it, by hand; what is followed."""
+    """Return a random month's expected outcomes, computed by hand, and the actual ones."""
     due, kinds = set(), ["none", "draft", "proposed", "rejected", "expires", "weakened"] * 2
     for number, what in enumerate(rng.sample(kinds, len(kinds))):
         now = memory.journal.clock.now() + timedelta(days=rng.randint(0, 3))

@@ -1,4 +1,4 @@
-"""Walk-forward: when it asks, that nothing later reaches it, and that a killed run is an undisturbed one. Ids: L1."""
+"""Walk-forward: when it decides; nothing later reaches it; a killed run equals an undisturbed one. Ids: L1."""
 
 import json
 import pickle
@@ -50,7 +50,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def walked(lake, tmp_path_factory):
-    """An undisturbed run: its ground, what it came to and what it told of itself."""
+    """An undisturbed run: its surroundings, its result and its progress messages."""
     ground, reply = Ground(tmp_path_factory.mktemp("undisturbed"), lake, scripted), []
     return ground, run(DAYS, ground, reply.append), reply
 
@@ -177,7 +177,7 @@ class Stopped(Exception):
 
 
 def test_lakes_that_differ_only_after_each_instant_give_one_transcript(walked, tmp_path):
-    """Every decision is asked of a lake of its own, which ends with its instant but for rows of another future."""
+    """Every decision queries its own lake, which ends at its instant except for rows of another future."""
 
     def stop(_):
         raise Stopped

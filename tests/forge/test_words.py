@@ -1,4 +1,4 @@
-"""What models read and what others build on, word for word: `words.txt` holds the texts as the design gives them."""
+"""The texts that models read and other code relies on, word for word: `words.txt` has them as in the design."""
 
 import asyncio
 from dataclasses import fields, replace

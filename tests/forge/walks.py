@@ -1,6 +1,7 @@
 """Walk-forward runs by a scripted model, on a lake full of canaries: `python -m tests.forge.walks --decisions 1000`.
 
-Every article bears the instant it became public in its title. No decision may ever have read one that lies after its T.
+The title of every article states the instant at which it became public. No decision may have read an article that is
+later than its T.
 """
 
 import argparse
@@ -73,7 +74,7 @@ def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
 
 
 def brain(request):
-    """The scripted PM's agent: looks, says what may come, proposes a trade in the evening, reviews itself."""
+    """The scripted agent: reads, forecasts, proposes a trade in the evening, and reviews it."""
     reply = [each for each in request.messages if not isinstance(each, str)]
     if request.role == "review":
         return Answer("VERDICT: approve")
@@ -132,7 +133,7 @@ def scripted(role):
 
 
 def transcript(place):
-    """All that was asked and answered in a run, by decision; time's work too."""
+    """Return every request and answer of a run, by decision, and what was settled between decisions."""
     tape = Tape(Path(place) / "tape.sqlite")
     return {
         each: tape.receipt(each) if each.startswith(WORK) else [tuple(step) for step in tape.steps(each)]
@@ -141,7 +142,7 @@ def transcript(place):
 
 
 def canaries(place):
-    """How many decisions there are, how many canaries were read in them, and those that lie after their T."""
+    """Return the number of decisions, the number of canaries that they read, and the canaries later than their T."""
     tape, seen, late = Tape(Path(place) / "tape.sqlite"), 0, []
     decisions = [each for each in tape.decisions() if not each.startswith(WORK)]
     for item in decisions:
@@ -152,7 +153,7 @@ def canaries(place):
 
 
 def of_canaries(expected):
-    """A walk of at least so many decisions: eleven a week, but for days off."""
+    """A walk of at least this many decisions: eleven a week, fewer with holidays."""
     return Walk(name="canaries", since=UNTIL - timedelta(days=expected * 2 // 3 + 14), until=UNTIL)
 
 

@@ -53,12 +53,12 @@ def turn(memory, session="s", at=None, actor="agent", **question):
 
 
 def wrote(fs, path, record, call_id):
-    """Write a record; where it is."""
+    """Write a record; return its path."""
     return fs.write_file(path, record if isinstance(record, str) else render(record), call_id=call_id).path
 
 
 def reviewed(memory, expression, verdict="approve"):
-    """Keep a review of exactly what an Expression says, as the review tool does."""
+    """Store a review of an Expression's exact text, as the review tool does."""
     review = Review(
         id="R-001", subject=f"/memory/expressions/{expression.id}.md", sha256=content_hash(expression),
         verdict=verdict, reviewer="scripted-1",
@@ -120,5 +120,5 @@ def cut(memory, root, until):
 
 
 def shown(remembered):
-    """What is remembered: the newest text and its number, and every earlier one, by path."""
+    """Return the memory's content: the newest text and its number, and every earlier one, by path."""
     return {path: [(row.seq, row.content) for row in remembered.all(path)] for path in remembered.paths()}

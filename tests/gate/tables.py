@@ -1,4 +1,4 @@
-"""Arrow tables for tests of the gate: sound ones, with columns put in place, and the code each row gets."""
+"""Arrow tables for tests of the gate: valid ones, with columns replaced, and the code that each row gets."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -14,7 +14,7 @@ FORBIDDEN = "PIT_FORBIDDEN_FIELD"
 
 
 def rows(count=1, /, **columns):
-    """A sound table, with columns added or put in place of its own; None takes one away."""
+    """Return a valid table with columns added or replaced; None removes one."""
     sound = {
         "available_at": pa.array([CUTOFF] * count, UTC_MICROS),
         "available_at_source": pa.array(["edgar_accepted"] * count),

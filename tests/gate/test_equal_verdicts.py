@@ -14,7 +14,7 @@ from pitlake.clock import micros
 from pitlake.gate import rules
 from pitlake.gate.columnar import _goes_in_bulk, violations_in
 
-CUTOFF = datetime(2024, 3, 10, 7, 30, tzinfo=timezone.utc)  # In the hour New York's clocks skip.
+CUTOFF = datetime(2024, 3, 10, 7, 30, tzinfo=timezone.utc)  # In the hour that New York's clocks skip.
 MICRO = timedelta(microseconds=1)
 NEAR = [CUTOFF - MICRO, CUTOFF, CUTOFF + MICRO, CUTOFF + timedelta(hours=1), CUTOFF - timedelta(hours=1)]
 UNSEEN = ["\u200b", "\ufeff", "\x00", "\u0301", "\xad", " ", "\u3000", "\ud800"]

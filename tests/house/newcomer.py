@@ -1,4 +1,4 @@
-"""Somebody who comes new: a fresh checkout, an empty home, and the demo that is built there once a session."""
+"""A new user: a fresh checkout, an empty home, and the demo that is built there once per session."""
 
 import os
 import shutil
@@ -19,13 +19,13 @@ PATIENCE = 900
 
 @dataclass
 class Newcomer:
-    """Somebody with a checkout, a home and a shell that knows nothing but what was typed into it."""
+    """A user with a checkout, a home and a shell that has only what was typed into it."""
 
     checkout: Path
     env: dict[str, str]
 
     def type(self, line: str) -> str:
-        """What a line says, typed by a shell that remembers its exports. Fails where it ends otherwise than well."""
+        """Run a line in a shell that remembers its exports, and return the output. Fails unless it exits with 0."""
         remaining = self.checkout.parent / "exported"
         message = subprocess.run(
             ["sh", "-c", f"{line}\nended=$?; env -0 > '{remaining}'; exit $ended"],
@@ -38,7 +38,7 @@ class Newcomer:
 
     @contextmanager
     def serving(self, line: str) -> Iterator[None]:
-        """A command that runs for good, until the block is left."""
+        """Run a command that does not end by itself, until the block is left."""
         with (self.checkout.parent / "served").open("w") as log:
             running = subprocess.Popen(
                 ["sh", "-c", f"exec {line}"],
@@ -65,7 +65,7 @@ def newcomer(tmp_path_factory):
     (checkout / ".venv").mkdir()
     for installed in ("bin", "lib", "pyvenv.cfg"):
         (checkout / ".venv" / installed).symlink_to(Path(sys.prefix) / installed)
-    (checkout / ".venv/.set-up").touch()  # or it would be made again, for this checkout, in the one the tests run in
+    (checkout / ".venv/.set-up").touch()  # otherwise the environment of the tests would be rebuilt for this checkout
     (place / "home").mkdir()
     path = (each for each in os.environ["PATH"].split(os.pathsep) if not Path(each).is_relative_to(ROOT))
     return Newcomer(checkout, {"HOME": str(place / "home"), "PATH": os.pathsep.join(path), "LANG": "C.UTF-8"})

@@ -1,4 +1,4 @@
-"""docs/adding-a-dataset.md and adding-a-source.md, typed into one fresh checkout: all lints, types, passes."""
+"""docs/adding-a-dataset.md and adding-a-source.md, applied to one fresh checkout: lint, types and tests pass."""
 
 import re
 import shutil
@@ -45,7 +45,7 @@ def checkout(root, tmp_path):
 
 
 def typed(page: str, checkout: Path) -> list[str]:
-    """Write down what a page says; the paths of its Python."""
+    """Write the files of a page; return the paths of its Python."""
     text = (checkout / "docs" / f"{page}.md").read_text()
     code = CODE.findall(text)
     packages = [(f"{folder}/{name}", content + "\n") for folder, name, content in PACKAGE.findall(text)]

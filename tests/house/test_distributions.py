@@ -1,4 +1,4 @@
-"""What is built from the checkout: complete, and working where there is no checkout."""
+"""The distributions built from the checkout: complete, and working without a checkout."""
 
 import json
 import os
@@ -62,12 +62,12 @@ def install(built, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(install):
-    """The wheel and what it brings along, no extra asked for."""
+    """The wheel and its dependencies, without an extra."""
     return install()
 
 
 def closure(requirements, extras, seen=frozenset()) -> set[str]:
-    """The names of what these requirements bring, as an installer follows them."""
+    """Return the names of the packages that these requirements install."""
     result = set(seen)
     for expected in map(Requirement, requirements or ()):
         if expected.marker and not any(expected.marker.evaluate({"extra": extra}) for extra in (*extras, "")):
@@ -78,7 +78,7 @@ def closure(requirements, extras, seen=frozenset()) -> set[str]:
 
 
 def bring(distribution, site):
-    """Link what a distribution holds: packages whole, and file by file what several may share."""
+    """Link the files of a distribution: whole packages, and single files in folders that others share."""
     for file in distribution.files:
         package = Path(file.parts[0])
         whole = Path(distribution.locate_file(package / "__init__.py")).is_file()
@@ -198,7 +198,7 @@ def test_a_command_of_forge_that_lacks_its_libraries_names_the_extra(install, ex
     reply = f"pitlake: {EXTRAS[extra][0]} is not installed; install it with pip install 'pitlake[{extra}]'\n"
     assert (without.returncode, without.stderr) == (1, reply)
     assert "is not installed" not in served.stderr
-    assert served.returncode == (1 if extra == "alerts" else 0), served  # nothing takes the message
+    assert served.returncode == (1 if extra == "alerts" else 0), served  # nothing receives the message
 
 
 def test_the_installed_wheel_has_its_demo_and_fills_a_lake(installed, tmp_path):
@@ -234,7 +234,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
             "203.0.113.1",
             "--allow-host",
             "elsewhere",
-        ),  # no address of this machine: it comes that far
+        ),  # not an address of this machine, so it fails only there
     }[extra]
     without = pitlake(installed, command, "--lake", str(lake.root), *rest)
     assert (without.returncode, without.stdout) == (1, "")
@@ -266,7 +266,7 @@ def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, in
 
 
 def test_the_wheels_agent_kit_works_in_an_empty_project_and_home(install, tmp_path):
-    """The first-time path of docs/agents.md: install, ask through .mcp.json, be denied by a hook, uninstall."""
+    """The first steps of docs/agents.md: install, query through .mcp.json, be denied by a hook, uninstall."""
     home, project, lake = install("mcp"), tmp_path / "project", Lake(tmp_path / "lake")
     publish(lake, "news", [article(1, "Title", CREATED)], "run")
     project.mkdir()

@@ -1,4 +1,4 @@
-"""docs/*.md: every command and every piece of Python in them runs as it stands, or says above it why it does not."""
+"""docs/*.md: every command and every piece of Python runs unchanged, or a comment above it says why not."""
 
 import html
 import os
@@ -24,7 +24,7 @@ from tests.every import every
 
 DOCS = ROOT / "docs"
 GENERATED = {"cli.md", "graph.md", "queries.md"}
-# Run by tests that bring what these pages are about.
+# Run by tests that provide what these pages need.
 ELSEWHERE = {
     "adding-a-dataset.md": "tests/assets/test_adding_a_dataset.py",
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
@@ -91,7 +91,7 @@ def place(filled, tmp_path, monkeypatch) -> Path:
 
 
 def type_in(line: str, monkeypatch) -> int:
-    """What a shell would do with one line; `pitlake` runs in this process, which saves starting one for each."""
+    """Run one line as a shell would; `pitlake` runs in this process, which saves starting one for each."""
     words = shlex.split(os.path.expandvars(line), comments=True)
     if words[0] == "export":
         for name, value in (word.split("=", 1) for word in words[1:]):
@@ -121,7 +121,7 @@ def test_few_code_blocks_are_excluded_and_each_is_marked():
 
 
 def only_lake_commands(block: Block) -> bool:
-    """Whether a test could run it: nothing but commands that read and write a lake of the test's own."""
+    """Return whether a test can run it: it has only commands that read and write the test's own lake."""
     lines = [line for line in block.text.splitlines() if line.strip()]
     return all(
         line.startswith("pitlake ") and not re.search(r" (shell|mcp|web|fetch|backfill|agents run|forge ask)\b", line)
@@ -145,7 +145,7 @@ def test_a_command_named_in_a_sentence_exists_with_its_options(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_link_and_path_leads_somewhere(page):
+def test_every_link_and_path_has_a_target(page):
     text = (DOCS / page).read_text()
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
     assert [link for link in links if link and not ((DOCS / page).parent / link).exists()] == []
@@ -172,7 +172,7 @@ NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST", "PITLAKE", "NEO
 
 
 def test_the_table_of_variables_lists_exactly_those_the_code_reads():
-    """Every variable the code reads stands in the table, and the table has no other."""
+    """Every variable that the code reads is in the table, and the table has no other."""
     rows = re.findall(r"^\| (`[^|]+) \|", (DOCS / "deployment.md").read_text(), flags=re.MULTILINE)
     reply = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
     folders = (

@@ -1,4 +1,4 @@
-"""docs/graph.md is made from the extractors' queries; the sample world, loaded by others' rules, has what it names."""
+"""docs/graph.md is generated from the extractors' queries; the independently loaded sample world has all it names."""
 
 from collections import defaultdict
 

@@ -1,4 +1,4 @@
-"""deploy/: Celery's settings are Postgres' and a launcher; the manifests are whole, closed and without secrets."""
+"""deploy/: Celery's settings are those of Postgres and a launcher; the manifests are complete, without secrets."""
 
 import re
 import shutil
@@ -111,7 +111,7 @@ def test_every_mount_and_selector_refers_to_an_existing_volume_or_pod(objects, k
     for _, pod, container in containers(objects):
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         assert {mount["name"] for mount in container["volumeMounts"]} == set(volumes)
-        assert every("emptyDir" in volume for volume in volumes.values())  # what must last lies in the lake
+        assert every("emptyDir" in volume for volume in volumes.values())  # everything permanent is in the lake
     for service in of(objects, "Service").values():
         labels = [pod["spec"]["template"]["metadata"]["labels"] for pod in pods.values()]
         assert any(service["spec"]["selector"].items() <= result.items() for result in labels)

@@ -1,4 +1,4 @@
-"""The lock: complete for every supported Python, pinned by hash, and free of where it was made."""
+"""The lock: complete for every supported Python, pinned by hash, and independent of the machine that made it."""
 
 import json
 import re

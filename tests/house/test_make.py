@@ -1,4 +1,4 @@
-"""The make targets: listed, explained, and the same ones README.md and continuous integration name."""
+"""The make targets: listed, explained, and the same as in README.md and continuous integration."""
 
 import re
 import shutil

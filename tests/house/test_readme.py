@@ -1,4 +1,4 @@
-"""README.md is typed from the top in a fresh checkout and an empty home, block by block, as who comes new would."""
+"""README.md is run from the top in a fresh checkout and an empty home, block by block, as a new user would."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_the_readme_blocks_for_an_own_graph_work(newcomer, demo):
 
 
 def type_in(newcomer, language, text):
-    """What a block says, typed; what runs for good is asked once and stopped."""
+    """Run a block; a server is queried once and stopped."""
     if language == "json":
         return ask_as_an_agent(newcomer, json.loads(text))
     if language == "python":
@@ -69,7 +69,7 @@ def ask_as_an_agent(newcomer, settings):
 
 
 def look_at_the_ui(newcomer):
-    """The datasets of Dagster's user interface, asked for until it is up."""
+    """Return the datasets of Dagster's UI, after waiting until it is up."""
     port = free_port()
     query = json.dumps({"query": "{ assetNodes { id } }"}).encode()
     question = urllib.request.Request(f"http://127.0.0.1:{port}/graphql", query, {"Content-Type": "application/json"})
@@ -85,7 +85,7 @@ def look_at_the_ui(newcomer):
 
 @contextmanager
 def own_graph(newcomer):
-    """In place of the README's graph, lake and days the newcomer's: the demo's graph, a lake to come, a month."""
+    """Replace the README's graph, lake and days with the new user's: the demo's graph, a new lake, a month."""
     with graph_server(GraphSettings(root=newcomer.checkout / ".pitlake/demo/graph")) as server:
         user, password = server.reader_auth
         own = {

@@ -1,4 +1,4 @@
-"""What a release says of itself agrees in every place; `make release` itself needs the package index."""
+"""The version and date of a release agree in every place; `make release` itself needs the package index."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`make check`'s own rules find what they are for; here each on a text with one fault and on one without."""
+"""`make check`'s own rules find their faults: each is run on a text with one fault and on one without."""
 
 import pytest
 

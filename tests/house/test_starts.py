@@ -1,6 +1,6 @@
 """Every command, page, report, job, schedule, sensor and documented command is started on the demo's lake, once.
 
-What there is to start is read from the code, so that what is added without a case fails here. The demo is that of the
+The list is read from the code, so an addition without a case fails here. The demo is that of the
 README's test: the two share one process, and this file comes after it.
 """
 
@@ -45,7 +45,7 @@ T, EARLIER = "2024-05-29T17:00:00-04:00", "2024-05-29T16:00:00-04:00"
 AS_OF = ("--as-of", T)
 DAY = {"dagster/asset_partition_range_start": "2024-05-29", "dagster/asset_partition_range_end": "2024-05-29"}
 
-# What a command is given. Named queries take what they have of VALUES.
+# The arguments of commands. Named queries take their parameters from VALUES.
 COMMANDS = {
     ("query",): ("SELECT count(*) FROM news", *AS_OF),
     ("panel",): (
@@ -100,7 +100,7 @@ COMMANDS = {
     ("forge", "views"): (),
     ("forge", "why"): ("{decision}",),
 }
-# Commands that need what the demo does not have: they end with exit code 2 and a line that says so.
+# Commands that need something the demo lacks: they end with exit code 2 and a line that says so.
 REFUSED = {
     ("agents", "connect"): ((), "PITLAKE_SOCKET"),
     ("sync",): ((), "--tickers"),
@@ -136,7 +136,7 @@ REFUSED = {
     ("forge", "skills", "rollback"): (("retrospective",), "retrospective"),
     ("forge", "skills", "test"): (("P-001",), "P-001"),
 }
-# Commands that run until their input ends or they are interrupted, and what they say first.
+# Commands that run until their input ends or they are interrupted, and their first output.
 RUNNING = {
     ("shell",): (AS_OF, ""),
     ("mcp",): (AS_OF, ""),
@@ -190,7 +190,7 @@ def filled(arguments: tuple[str, ...], place: Path) -> list[str]:
 
 
 def values_of(command: click.Command, lake: Path) -> list[str]:
-    """What a named query is asked with; a search by meaning for the like of a text that the lake has."""
+    """Return the parameters of a named query; a search by meaning is for texts near one that the lake has."""
     names = {parameter.name for parameter in command.params}
     inputs = [f"--{name.replace('_', '-')}={value}" for name, value in VALUES.items() if name in names]
     if "seed_id" in names:
@@ -308,7 +308,7 @@ def matches(route, address: str) -> bool:
 
 
 def receipt_form(client, address: str) -> dict[str, str]:
-    """What the button under a page's answer sends."""
+    """Return what the button under a page's answer sends."""
     page = client.get(address).text
     (form,) = re.findall(r'<form[^>]*action="/receipts".*?</form>', page, re.DOTALL)[:1]
     return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
@@ -330,7 +330,7 @@ def wired(place):
 
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-# The tags a job is run with; its assets are given what the demo gives them.
+# The tags of a job's run; its assets get the demo's configuration.
 JOBS = {
     "dropped_files": {},
     "earnings_bundles": {},
@@ -412,7 +412,7 @@ def test_every_sensor_evaluates(wired, monkeypatch, caplog):
         raise dg.Failure("refused")
 
     cursors: dict[str, str | None] = {}
-    for _ in range(2):  # the first look of a sensor of runs only takes its bearings
+    for _ in range(2):  # the first tick of a run status sensor only records where to start
         for sensor in (each for each in repository.sensor_defs if each is not follow_inputs):  # the daemon evaluates it
             cursor = cursors.get(sensor.name)
             context = dg.build_sensor_context(

@@ -1,6 +1,6 @@
-"""`python -m tests.lake.denied LAKE FOLDER`: every door of a lake tried while one path after another is denied.
+"""`python -m tests.lake.denied LAKE FOLDER`: every interface of a lake is tried while one path after another is denied.
 
-Prints `{place: {door: [class, cause, path, exit code, text] or null}}`. To be run as a user without override.
+Prints `{place: {door: [class, cause, path, exit code, text] or null}}`. Run it as a user whom permissions bind.
 """
 
 import json
@@ -26,8 +26,9 @@ WRITERS = ("publish", "compact", "vacuum", "receipt")
 
 
 def places(root: Path) -> dict[str, Path]:
-    """One path of every kind there is in a lake: folders, files that have their own name, and of others the newest of
-    each folder and ending; closed ones, which have no time, come before all."""
+    """Return one path of every kind in a lake: folders, files with fixed names, and the newest other file of each
+    folder and suffix; compacted files, which have no time, come first.
+    """
     result = {".": root}
     for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns or sys.maxsize, reverse=True):
         kind = path.relative_to(root).as_posix()
@@ -40,7 +41,7 @@ def places(root: Path) -> dict[str, Path]:
 
 
 def doors(root: Path):
-    """What one can do with a lake. Each opens it anew, as a process of its own would."""
+    """The actions on a lake. Each opens it anew, as a separate process would."""
     yield "versions", lambda: list(Lake(root).versions())
     yield "conventions", lambda: str((Lake(root).filings_count_from, Lake(root).judged_at(LATER)))
     yield "snapshot", lambda: [state.files for state in Lake(root).snapshot().tables.values()]
@@ -62,7 +63,7 @@ def open_session(root: Path) -> None:
 
 
 def tried(door) -> list | None:
-    """What an attempt raised, null where it raised nothing."""
+    """Return what an attempt raised; null if it raised nothing."""
     try:
         reply = door()
     except PitlakeError as error:
@@ -74,7 +75,7 @@ def tried(door) -> list | None:
 
 
 def opened(path: Path) -> None:
-    """Take back what was denied, unless the file was made again by then."""
+    """Restore the permissions, unless the file was rewritten meanwhile."""
     with suppress(FileNotFoundError):
         path.chmod(0o700)
 

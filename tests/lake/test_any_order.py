@@ -30,8 +30,8 @@ def deliveries(rng):
 
 
 def expected(result, as_of, known_by):
-    """A record counts from its date, a further delivery at the earliest from its arrival; the latest date is current,
-    and of two alike the later arrival.
+    """A record counts from its date, a further delivery from its arrival at the earliest; the latest date is current,
+    and of two equal dates the later arrival.
     """
     newest, seen = {}, set()
     for came, toys in result.items():

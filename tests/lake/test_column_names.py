@@ -44,7 +44,7 @@ NAME = "odd_names"
 
 @cache
 def words() -> list[str]:
-    """Every name that SQL in the code gives or mentions and a column may bear, and DuckDB's reserved words."""
+    """Return every name in the code's SQL that a column may have, and DuckDB's reserved words."""
     texts = (path.read_text() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     trees = map(ast.parse, filter(re.compile("SELECT|FROM|JOIN|WHERE|OVER|GROUP|ORDER|QUALIFY").search, texts))
     values = (child for tree in trees for node in ast.walk(tree) if not isinstance(node, ast.Expr)
@@ -66,7 +66,7 @@ TYPES = {"about": "date", "value": "float", "written_at": "instant"}
 
 
 def contract(kind: str, spelled: dict[str, str]) -> Dataset:
-    """The dataset of a kind, its columns named so. in_key: all columns but the number are its key."""
+    """The dataset of a kind, with these column names. in_key: all columns but the number are its key."""
     columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in words()]
     key = (
         [word for word in words() if word not in ("value", "written_at")]
@@ -105,7 +105,7 @@ def record(
 
 
 def fill(root: Path, dataset: Dataset, spelled: dict[str, str]) -> Lake:
-    """A lake of three looks: records and a gap, a change and a late one, the same again; an old month is closed."""
+    """A lake of three polls: records and a gap, a change and a late record, no change; an old month is compacted."""
     lake = Lake(root)
     recent = SECOND - DAY
     looks = {

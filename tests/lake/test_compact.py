@@ -52,7 +52,7 @@ def test_compaction_merges_each_month_but_the_newest_into_one_file(landed):
 
 @pytest.mark.parametrize("group_rows", [2, 3, compacted.ROW_GROUP_ROWS])
 def test_merged_files_are_sorted_by_entity_and_instant(landed, monkeypatch, group_rows):
-    """Also if their rows are written in several parts."""
+    """This also holds if their rows are written in several parts."""
     monkeypatch.setattr(compacted, "ROW_GROUP_ROWS", group_rows)
     monkeypatch.setattr(merge, "GROUPS_AT_ONCE", 1)
     landed.compact(TOY)

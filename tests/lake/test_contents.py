@@ -18,7 +18,7 @@ ROWS = 600_000
 
 
 def hashes_of(numbers):
-    """Hashes of which two each begin alike."""
+    """Hashes in pairs with the same first bits."""
     return [digest_of(f"pair {number // 2}") + digest_of(f"{number}") for number in numbers]
 
 

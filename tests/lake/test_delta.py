@@ -1,4 +1,4 @@
-"""The Delta tables of a lake: a commit has the expected files or fails; the next commit undoes what no entry pins."""
+"""Delta tables: a commit has the expected files or fails; the next one undoes versions that no entry pins."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_a_file_that_an_unpinned_version_removed_is_brought_back(store, lake):
 
 @pytest.mark.parametrize("harm", [lambda actions: actions[1:], lambda actions: actions[:-1]], ids=["first", "last"])
 def test_a_commit_with_missing_actions_raises_and_never_becomes_visible(store, lake, monkeypatch, harm):
-    DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])  # makes the next one undo it
+    DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])  # so that the next commit undoes it
     swap = DeltaTables._swap
 
     def harmed(self, table, version, actions, note):
@@ -139,7 +139,7 @@ def test_a_contract_without_a_stored_column_commits_nothing(lake, versions):
     assert tables.commit("toys", TOY.arrow_schema, versions, []) == versions
 
 
-def test_columns_that_another_engine_changed_after_the_checkpoint_are_seen(lake):
+def test_a_column_added_by_another_engine_after_the_checkpoint_is_refused(lake):
     for number in range(19):
         publish(lake, [Toy(str(number), "x", NOON)], SEEN)
     delta = DeltaTable(str(lake.root / "tables/toys"))

@@ -107,7 +107,7 @@ def test_row_groups_have_32768_rows(written):
 
 
 class Long:
-    """A table of which two rows at most have text short enough for one Arrow array; really, that is 2 GiB."""
+    """A table of which at most two rows fit one Arrow array of text, a limit that is really 2 GiB."""
 
     def __init__(self, rows):
         self.rows = rows

@@ -46,7 +46,7 @@ def likely(lake, *keys, kinds=KINDS, of='"key"'):
 
 @pytest.fixture
 def lake(tmp_path):
-    """A file each of the toys a, b and c, and what a second publish made of the first files' indexes."""
+    """One file for each of the toys a, b and c, and the indexes after a second publish."""
     lake = Lake(tmp_path / "lake")
     for number, name in enumerate("abc"):
         publish(lake, [Toy(name, "text", NOON)], SEEN + timedelta(hours=number))
@@ -59,7 +59,7 @@ def indexes(lake):
 
 
 def indexed(lake):
-    """The files that the kept index is of."""
+    """Return the files that the stored index covers."""
     reply = [pa.ipc.open_file(path).schema.metadata[b"segment"] for path in indexes(lake)]
     return [name for each in reply for name in json.loads(each)["files"]]
 
@@ -197,7 +197,7 @@ def test_many_publishes_leave_few_indexes_and_read_each_file_once(tmp_path, unre
 
 
 @pytest.mark.parametrize("most_rows", [1, 2, 3, 100])
-def test_an_index_of_files_read_in_bundles_names_the_file_of_each_row(tmp_path, monkeypatch, most_rows):
+def test_an_index_of_files_read_in_batches_names_the_file_of_each_row(tmp_path, monkeypatch, most_rows):
     lake = Lake(tmp_path / "lake")
     names = {month: [f"{month}{number}" for number in range(month)] for month in range(1, 6)}
     toys = [Toy(name, "text", NOON + timedelta(days=31 * month)) for month, keys in names.items() for name in keys]
@@ -254,7 +254,7 @@ def of(numbers):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_row_has_one_hash_in_memory_and_in_a_file(tmp_path_factory, data):
-    """Of every dataset: what identifies its rows, nulls included."""
+    """For every dataset: the columns that identify its rows, nulls included."""
     dataset = data.draw(st.sampled_from(list(all_datasets().values())))
     of_columns = (*dataset.identity, *dataset.thing, *dataset.key, *dataset.frozen, *dataset.columns_of_gap_names)
     schema = pa.schema([dataset.arrow_schema.field(name) for name in dict.fromkeys((*of_columns, "evidence"))])

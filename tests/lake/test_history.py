@@ -48,7 +48,7 @@ def day(lake, number):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Copies a lake that is made by `work` when first asked for, onto a lake that is not there yet."""
+    """Copies a lake, which `work` makes at the first request, to a new location."""
     folder = tmp_path_factory.mktemp("made")
 
     def copied(lake, work, *inputs):
@@ -62,7 +62,7 @@ def made(tmp_path_factory):
 
 
 def versions(lake, count):
-    """So many, a compaction among them."""
+    """Publish this many versions, including a compaction."""
     for number in range(count):
         day(lake, number)
         if number == count // 2:
@@ -286,7 +286,7 @@ def test_after_any_operations_each_version_reads_as_before_or_is_vacuumed(lake, 
 
 
 def crashed(lake):
-    """A Delta version that a writer left behind before its entry."""
+    """A Delta version whose writer died before its log entry."""
     existing = lake.snapshot().files("toys")[0]
     orphan = write_file(Store(lake.root), "tables/toys", "2024-03", pq.read_table(existing.path, partitioning=None))
     DeltaTables(Store(lake.root)).commit("toys", TOY.arrow_schema, lake.entry().tables["toys"], [orphan])
@@ -323,7 +323,7 @@ OF_VACUUM = {
 
 
 class Unlinked:
-    """Stands between a vacuum and the files it removes, one by one."""
+    """Intercepts a vacuum's removal of each file."""
 
     @staticmethod
     def unlink(path):

@@ -96,7 +96,7 @@ def test_publishing_all_at_once_ends_with_the_oracles_rows_in_every_world(lived)
 
 
 def nothing_new(lake, kind):
-    """The last look, taken again, changes nothing."""
+    """Repeating the last poll changes nothing."""
     version = lake.head()
     again = publish(lake, source_at(kind, WORLDS, 3), INSTANTS[3], dataset=KINDS[kind])
     assert (again.changed, again.total.published, lake.head()) == (False, 0, version)
@@ -104,7 +104,7 @@ def nothing_new(lake, kind):
 
 @pytest.mark.parametrize("looks", [3, pytest.param(4, marks=pytest.mark.long)])
 def test_every_order_of_partitions_gives_the_same_rows(tmp_path, looks):
-    """A look at so many instants has so many partitions: orders that begin alike share the looks they have alike."""
+    """A poll at several instants has as many partitions; orders with the same beginning share its polls."""
 
     @cache
     def after(order):

@@ -1,4 +1,4 @@
-"""The lake log: versions without holes, pins that merge with other writers', conflicts that are noticed."""
+"""The lake log: versions without holes, pins that merge with other writers', conflicts that are detected."""
 
 import pytest
 

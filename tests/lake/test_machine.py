@@ -18,7 +18,7 @@ HOURS = st.integers(0, 24 * 40)
 
 
 class LakeMachine(RuleBasedStateMachine):
-    """`source` is what the world shows now, the oracle what the lake must hold, `shown` what each version showed."""
+    """`source` is what the source shows now, the oracle what the lake must hold, `shown` what each version showed."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ class LakeMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS, text=st.sampled_from("xyz"), hours=HOURS, history=st.booleans())
     def the_source_tells(self, key, text, hours, history):
-        """A first record, or other words under the same date; in a history, now and then a statement of its own."""
+        """A first record, or another text under the same date; in a history, sometimes a further statement."""
         at = self.now - timedelta(hours=hours)
         old = self.source.get((key, ""))
         if self.oracle.kind == "history" and history:

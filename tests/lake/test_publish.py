@@ -1,4 +1,4 @@
-"""Publishing: what becomes a row, a revision or nothing, when it is available, and what the result says of it."""
+"""Publishing: what becomes a row, a revision or nothing, when it is available, and what the result reports."""
 
 import os
 from dataclasses import replace
@@ -170,7 +170,7 @@ def test_a_correction_equal_to_a_statement_in_content_and_date_is_stored_once(la
 
 
 def test_a_correction_survives_when_only_another_with_its_content_is_overruled(lake):
-    """Both are dated by the observation; a look since was of the first one's day alone, and saw it otherwise."""
+    """Both are dated by the observation; a later poll covered only the first one's day, and saw other content."""
     days = [NOON + timedelta(days=number) for number in range(4)]
     publish(lake, [B, Toy("c", "z", days[3])], days[3], dataset=HISTORY)
     publish(lake, [A, Toy("c", "x", days[1])], days[1], dataset=HISTORY)

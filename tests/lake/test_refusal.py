@@ -28,7 +28,7 @@ def judged(lake, toys, *, change=lambda reply: reply, dataset=TOY, day=DAY):
 
 
 def refused_for(lake, toys, **options):
-    """The check, the reason and the locators of what is refused, once every good row is seen to be left."""
+    """Return the check, the reason and the locators of refused rows, after checking that every good row is left."""
     left, lost, checks = judged(lake, toys, **options)
     assert [text for key, text in left if key == "good"] == ["x"]
     assert len(left) + len(lost) == len(toys)
@@ -181,7 +181,7 @@ QUOTE = replace(
 
 
 def quotes(*changes):
-    """Good quotes with one changed each."""
+    """Yield good quotes, each list with one changed."""
     good = {"high": 2.0, "low": 1.0, "close": 1.5, "first": DAY, "last": DAY, "said": "{}", "word": "a", "lax": "a"}
     toys = [GOOD, *(Toy(f"q{number}", "y", NOON) for number in range(len(changes)))]
     listing = [row | good | change for row, change in zip(table(toys).to_pylist(), ({}, *changes), strict=True)]

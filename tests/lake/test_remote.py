@@ -1,4 +1,4 @@
-"""A lake in an object store, on a real S3 server on the loopback: same answers, no lost commit, a mirror one may lose.
+"""A lake in an object store, on a real S3 server on the loopback: same answers, no lost commit, an expendable mirror.
 
 `PITLAKE_RACES=100 pytest tests/lake/test_remote.py -k racing` races two writers over 200 publishes.
 """

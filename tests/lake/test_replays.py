@@ -1,4 +1,4 @@
-"""Answers replayed from their captures, in any order: what one look has shown, no look after it shows otherwise.
+"""Answers replayed from their captures, in any order: no later look changes what an earlier look has shown.
 
 Exhaustive: three looks at a key whose text, date and date of change differ in every way, published in every order.
 """
@@ -16,13 +16,13 @@ STEP = timedelta(days=1)
 LOOKS = tuple(utc("2024-03-04T12:00:00-05:00") + place * 2 * STEP for place in range(3))
 MOMENTS = tuple(LOOKS[0] + place * STEP for place in range(-3, 7))
 DATED = LOOKS[0] - 2 * STEP, LOOKS[0] - STEP
-# What a look tells: nothing, or a text with the date of its change, before the first look or since the look before.
+# What a look finds: nothing, or a text that changed before the first look or since the previous look.
 TELLS = (None, *product("xy", (0, 1)))
 STORIES = list(product(TELLS, repeat=3))
 
 
 def statements_of_look(look, kind):
-    """Every story's toys at one look: all at one date, but a source that keeps its history tells every date's last."""
+    """Return every story's toys at one look: at one date, or the last of every date if the source keeps history."""
     for number, story in enumerate(STORIES):
         statements = {}
         for place in range(look + 1):

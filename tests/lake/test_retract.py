@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Shown:
-    """All that a version of a lake shows of the toys."""
+    """Return everything that a version of a lake shows of the toys."""
 
     rows: list
     gaps: list
@@ -187,7 +187,7 @@ def test_retracting_a_mount_requires_a_choice_for_rows_mounted_again_later(lake,
 
 
 def test_repeats_stay_withdrawn_when_another_run_is_retracted(lake):
-    """A row that an earlier mount had, too, stays."""
+    """A row that was in an earlier mount too stays."""
     runs = [mount_toys(lake, texts) for texts in ({"z": "x"}, {"a": "x"}, {"a": "y"}, {"a": "x", "b": "x"})]
     mount_toys(lake, {"a": "x", "b": "x", "c": "x"})
     lake.retract(runs[3], "it was wrong", repeats="withdraw")
@@ -298,7 +298,7 @@ def test_every_history_of_three_runs_reads_as_if_the_retracted_run_never_happene
 
 
 def wander(history: History, dice: random.Random, others: Iterator[Lake]) -> None:
-    """Live a random history: runs, edits, late replays, compactions and retractions."""
+    """Play a random history: runs, edits, late replays, compactions and retractions."""
     source: dict[str, Toy] = {}
     now = NOON
     for number in range(dice.randint(3, 9)):

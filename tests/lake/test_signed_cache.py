@@ -1,4 +1,4 @@
-"""Signatures of cached files: a file that is as it was signed is taken, and no other one."""
+"""Signatures of cached files: a file is used only if it is as it was when signed."""
 
 import os
 
@@ -16,7 +16,7 @@ def file(tmp_path):
 
 
 def intact(path):
-    """Ask as another process would, which has looked at no file yet."""
+    """Ask like another process, which has read no file yet."""
     signed_cache._trusted.clear()
     descriptor = os.open(path, os.O_RDONLY)
     try:

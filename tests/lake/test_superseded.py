@@ -41,7 +41,7 @@ def table(revisions, toy=TOY):
 
 
 def newest(rows, day, by_text):
-    """By brute force: per key the greatest (day, evidence) up to a day, or the greatest evidence first."""
+    """Find by brute force, per key, the greatest (day, evidence) up to a day, or the greatest evidence first."""
     seen = [row for row in rows if row[1] <= day]
     order = (lambda row: (row[2], row[1])) if by_text else (lambda row: row[1:])
     return {max((row for row in seen if row[0] == key), key=order) for key, *_ in seen}

@@ -1,4 +1,4 @@
-"""Vacuum: what no kept version needs goes, what one needs stays, and a lost version says so."""
+"""Vacuum: files that no kept version needs are removed, others stay, and a vacuumed version says so."""
 
 import json
 import os
@@ -112,7 +112,7 @@ def test_vacuum_loads_only_the_newest_state_of_each_table(compacted, monkeypatch
 
 def test_a_vacuum_of_a_table_that_lacks_a_commit_removes_nothing(compacted):
     commit = compacted.root / "tables" / "toys" / "_delta_log" / f"{1:020d}.json"
-    DeltaTable(commit.parents[1]).create_checkpoint()  # of which Delta reads on, but it tells nothing of version 1
+    DeltaTable(commit.parents[1]).create_checkpoint()  # from which Delta continues, but it says nothing of version 1
     commit.unlink()
     before = data_files(compacted)
     with pytest.raises(LakeFault, match=commit.name):

@@ -1,6 +1,6 @@
 """A toy world for the lake's tests: a small dataset in three kinds of dating, and a slow plain-Python twin of the lake.
 
-The twin is the oracle: it keeps rows in a list and decides by loops what the lake decides in bulk.
+The twin is the oracle: it keeps rows in a list and decides in loops what the lake decides in bulk.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ class Row(NamedTuple):
     observed_at: datetime
 
     def order(self) -> tuple[datetime, bytes]:
-        """What orders the revisions of a key: available_at, then content_hash."""
+        """Return what orders the revisions of a key: available_at, then content_hash."""
         return self.available_at, slow_hash(KINDS_OF_COLUMNS, (self.key, maker(self.key), self.text, self.revised))
 
 
@@ -179,8 +179,8 @@ class Oracle:
     def publish(
         self, toys: Iterable[Toy], observed_at: datetime, gaps: Mapping[str, date] | None = None
     ) -> tuple[int, int]:
-        """Take a run's records, and the days of the keys it has gaps of; returns how many were published and how many
-        were unchanged.
+        """Add a run's records, and its gaps as days by key; return how many rows were published and how many were
+        unchanged.
         """
         toys = list(toys)
         before = {key: list(existing) for key, existing in self.by_key.items()}
@@ -238,7 +238,7 @@ class Oracle:
         return max(dated, toy.available_at) if dated and last < dated <= observed_at else observed_at
 
     def _last_seen(self, toy: Toy, existing: list[Row], observed_at: datetime) -> datetime:
-        """The last look that saw some row of the key, where it was filed or where it is filed now."""
+        """Return the last poll that saw a row of the key, under the day of the stored row or of the new one."""
         seen = [row for row in existing if row.observed_at <= observed_at]
         if not seen:
             return EVER
@@ -250,10 +250,10 @@ class Oracle:
     def _seen_otherwise_since(
         self, toy: Toy, existing: list[Row], available_at: datetime, observed_at: datetime
     ) -> bool:
-        """Whether the lake answers this key otherwise at a later look, until which nothing would end the row."""
+        """Return whether the lake has other content of this key at a later poll, before the row is superseded."""
         dates = {row.available_at for row in existing}
         if self.kind == "history" and available_at == toy.available_at and available_at not in dates:
-            return False  # a statement of its own
+            return False  # a separate statement
         then = answers(existing, observed_at).get(toy.key)
         if then is None or then.available_at > available_at:
             return False
@@ -268,7 +268,7 @@ class Oracle:
         return reply if reply and reply[0] < observed_at else None
 
     def _last_look(self, observed_at: datetime, day: date | None) -> datetime:
-        """The last look at a day, or at any, before an observation."""
+        """Return the last poll of a day, or of any, before an observation."""
         return max((at for at, days in self.looks if at < observed_at and (day is None or day in days)), default=EVER)
 
 

@@ -55,7 +55,7 @@ def test_maven_runs_only_once(tools, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("graph_server", ["neo4j"], indirect=True)
 @pytest.mark.long
-def test_the_login_every_neo4j_starts_with_is_replaced(graph_db):
+def test_the_default_neo4j_login_is_replaced(graph_db):
     with pytest.raises(Exception, match="refused the login"):
         Graph(graph_db.uri, ("neo4j", "neo4j"), retry_seconds=0)
 

@@ -1,4 +1,4 @@
-"""A local server lives as long as somebody uses it, is shared by all who name its directory, and keeps its data."""
+"""A local server runs while any process uses it, is shared by all that name its directory, and keeps its data."""
 
 import os
 import signal
@@ -130,7 +130,7 @@ def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
             (process,) = servers_over(tmp_path)
             supervisor = process.parent()
             process.kill()
-            wait_for_end([process, supervisor])  # until it has gone, who comes is told of the dead server
+            wait_for_end([process, supervisor])  # until it is gone, others still get the address of the dead server
             with pytest.raises(GraphUnavailable):
                 rows(graph, "RETURN 1 AS one")
         with embedded_graph(tmp_path) as again:

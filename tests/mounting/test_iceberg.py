@@ -38,7 +38,7 @@ def own(tmp_path, monkeypatch):
     (tmp_path / "own").mkdir()
     monkeypatch.setenv("PYICEBERG_CATALOG__OWN__URI", f"sqlite:///{tmp_path}/own/catalog.db")
     monkeypatch.setenv("PYICEBERG_CATALOG__OWN__WAREHOUSE", (tmp_path / "own").as_uri())
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # which it reads when it is imported
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # pyiceberg reads it when it is imported
     catalog = load_catalog("own")
     catalog.create_namespace("desk")
     catalog.create_table("desk.scores", SCORES.schema).append(SCORES)

@@ -1,4 +1,4 @@
-"""A mounted table is a dataset like any other: listed, described, asked, kept, replayed, copied, reported."""
+"""A mounted table is a dataset like any other: listed, described, queried, replayed, exported, reported."""
 
 import json
 

@@ -121,7 +121,7 @@ DATED = [
 
 @pytest.mark.parametrize(("text", "zone", "existing"), DATED)
 def test_dates_in_text_columns_are_never_read_too_early(lake, text, zone, existing):
-    """A date counts at its end; of two hours of one name the later one counts; what is finer is rounded up."""
+    """A date counts at its end; of two hours with the same name the later one counts; finer times are rounded up."""
     mounted(lake, estimates(published_at=[text] * 3), timezone=zone)
     assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(existing),)]
 
@@ -304,7 +304,7 @@ def test_a_row_missing_from_an_earlier_mount_is_not_dated_before_that_mount(lake
 
 @pytest.mark.parametrize(("trust_dates", "basis"), [(None, "observed"), (True, "between_polls")])
 def test_a_date_between_two_mounts_is_used_only_with_trust_dates(lake, trust_dates, basis, capfd):
-    """An endpoint that returns what is current under the date that was requested looks the same."""
+    """An endpoint that returns current values under the requested date looks the same."""
     mounted(lake, estimates(), trust_dates=trust_dates)
     between = lake.now()
     later = estimates(ticker=["C", "D", "E"], published_at=[between.isoformat()] * 3)

@@ -1,4 +1,4 @@
-"""Tables with values that few tables have: times at the ends of the calendar, finer clocks, names of files and keys."""
+"""Tables with rare values: times at the ends of the calendar, finer clocks, names of files and keys."""
 
 import json
 from datetime import date, datetime, timezone

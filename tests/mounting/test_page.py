@@ -1,4 +1,4 @@
-"""docs/mount.md: its commands and its Python, typed from the top in one folder, with what they show."""
+"""docs/mount.md: its commands and its Python, run from the top in one folder, with their output."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def store(place):
 
 @pytest.fixture(scope="module")
 def database(server):
-    """A database of the page's name with its table, and what finds it."""
+    """A database of the page's name with its table, and the variables that locate it."""
     if server is None:
         return {}
     execute(server, "CREATE ROLE analyst LOGIN PASSWORD 'of-analyst'")
@@ -102,7 +102,7 @@ def typed(block, place, surroundings):
 
 @pytest.fixture(scope="module")
 def shown(place, store, database):
-    """What each block shows, by number. Whichever is asked for, all blocks before it are typed once."""
+    """The output of each block, by number. All blocks before the requested one run once."""
     texts = {}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     surroundings = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(place), "PITLAKE_LAKE": str(place / "my-lake")}

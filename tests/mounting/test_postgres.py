@@ -1,4 +1,4 @@
-"""Tables of Postgres: its own types, and its password, which stays where it was typed."""
+"""Tables of Postgres: its own types, and its password, which appears nowhere else."""
 
 import os
 import subprocess

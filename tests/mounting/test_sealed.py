@@ -1,4 +1,4 @@
-"""Untrusted SQL over tables of one's own, sealed, without a lake: whole tables, and as of an instant."""
+"""Untrusted SQL over a user's own tables, sealed, without a lake: whole tables, and as of an instant."""
 
 from types import SimpleNamespace
 
@@ -113,7 +113,7 @@ def test_the_attacks_on_whole_tables_succeed_without_a_seal(tmp_path, monkeypatc
 
 
 class Unsealed:
-    """DuckDB as it comes, over the same tables."""
+    """Plain DuckDB over the same tables."""
 
     def __init__(self):
         self.connection = duckdb.connect()

@@ -1,4 +1,4 @@
-"""What a table is read as before anything of it is mounted, and what is said where it can't be read."""
+"""How a table is read before anything of it is mounted, and the error if it can't be read."""
 
 import json
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ from tests.mounting.test_mount import estimates
     ],
     ids=["a series", "two types", "two columns of one name"],
 )  # fmt: skip
-def test_a_frame_that_arrow_can_not_read_is_refused(frame):
+def test_a_frame_that_arrow_cannot_read_is_refused(frame):
     with pytest.raises(BadInput, match="the table: is not a frame that Arrow can read"), opened(frame):
         pass
 

@@ -1,4 +1,4 @@
-"""Tables of DuckDB files, of Postgres, Delta tables and objects of a store: mounted like files, and like them again."""
+"""Tables of DuckDB and Postgres, Delta tables and stored objects: mounted, and mounted again, like files."""
 
 import json
 from datetime import date, datetime, time, timezone

@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Files and the tests that speak of them, as globs.
+    """Files and the tests that cover them, as globs.
 
     through: of files that run in processes of their own, where no trace reaches, the file that starts these or talks to
     them, whose tests may notice; ANY where no file of the area does.

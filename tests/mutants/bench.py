@@ -1,6 +1,7 @@
 """A copy of a project's tree, and forks of this process that run its tests there.
 
-This process imports what the tests need of others, and nothing of ours, so that each fork meets the changed file.
+This process imports the tests' third-party libraries and none of the project's modules, so that each fork imports the
+changed file.
 """
 
 import ctypes
@@ -34,7 +35,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a fork ended: its exit code, None if it overran, and the CPU seconds that it and its children took."""
+    """How a fork ended: its exit code, None if it timed out, and the CPU seconds of it and its children."""
 
     code: int | None
     cpu: float
@@ -77,7 +78,7 @@ class Bench:
         sound, facts = file.read_bytes(), file.stat()
         try:
             file.write_bytes(mutant.applied(sound))
-            # A time of its own, or what was compiled of another mutant is taken for this one.
+            # A unique time, or the bytecode of another mutant would be used for this one.
             os.utime(file, (facts.st_atime, facts.st_mtime + next(self._written)))
             return self.forked(work, wall)
         finally:
@@ -117,7 +118,7 @@ class Bench:
 
 
 def _own_mounts() -> None:
-    """Let what this process mounts be there for it and its children alone. Raises OSError."""
+    """Make this process's mounts visible only to it and its children. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None):
         raise OSError(ctypes.get_errno(), "no mounts of its own")
@@ -135,6 +136,6 @@ def _waited(pid: int, until: float) -> tuple[int, resource.struct_rusage] | None
 
 
 def warm() -> None:
-    """Import what tests need of others."""
+    """Import the tests' third-party libraries."""
     for name in OTHERS:
         import_module(name)

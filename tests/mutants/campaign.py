@@ -1,9 +1,9 @@
 """Plants small faults one at a time and sees whether a test notices: `python -m tests.mutants.campaign --n N --seed S`.
 
-Of every area the same number of mutants, drawn by the seed; more of them are the same ones and others. The fast lane
-judges first and the long one what it let pass, so that the two can be compared. Verdicts are kept in the folder and not
-sought again while the files are the same, so that a run can be broken off. Progress goes to stderr, survivors with what
-they change to `survivors.diff`; exit code 1 where one is not in the reviewed list.
+Every area gets the same number of mutants, drawn by the seed; a larger number includes the smaller draw. The fast lane
+judges first, and the long one judges what passed it, so that the two can be compared. Verdicts are stored in the folder
+and reused while the files are the same, so that a run can be interrupted. Progress goes to stderr, survivors
+with what they change to `survivors.diff`; exit code 1 where one is not in the reviewed list.
 
 Ours, because mutmut 3 changes functions only, not the tables and patterns beside them, and its switch does not reach
 processes that clear their environment, and cosmic-ray starts pytest anew for every mutant.
@@ -72,7 +72,7 @@ def reviewed() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What became of a mutant, and of which files that is true.
+    """The verdict on a mutant, and the files for which it is valid.
 
     tests: of the tests of its area, their lanes and their time. lane: of the test that noticed it, "fast" or "long".
     """
@@ -122,7 +122,7 @@ class Campaign:
         return sha256(json.dumps(state).encode()).hexdigest()
 
     def run(self, expected: list[tuple[str, Mutant]]) -> Iterator[tuple[Mutant, Record]]:
-        """Yield the mutants, area by area, and what became of each. Raises Broken."""
+        """Yield the mutants, area by area, each with its verdict. Raises Broken."""
         for name in self._areas:
             for mutant in (mutant for of, mutant in expected if of == name):
                 yield mutant, self._record(name, mutant)
@@ -132,7 +132,7 @@ class Campaign:
         if mutant.key in self._known:
             return Record(mutant.key, name, source, state, EQUIVALENT, "", "", 0)
         before = self._records.get(mutant.key)
-        # What a fast test noticed stays so; what none did, or a long one alone, may meet its fast test now.
+        # Verdicts of fast tests stay; mutants that none or only a long test noticed may have a fast test now.
         if before and before.source == source and (before.tests == state or self._lanes.get(before.by) is False):
             return before
         verdict, lane = self._judged(self._areas[name], mutant, self._tests[name])
@@ -185,7 +185,7 @@ class Campaign:
 
 
 def report(records: list[Record]) -> Iterator[str]:
-    """Yield what each area's tests noticed, the CPU time, and at last what of it the fast lane noticed alone."""
+    """Yield what each area's tests noticed, the CPU time, and finally what the fast lane noticed alone."""
     for area in dict.fromkeys(record.area for record in records):
         among = [record for record in records if record.area == area]
         counts = Counter(record.lane or record.verdict for record in among)
@@ -208,7 +208,7 @@ def report(records: list[Record]) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a campaign and tell what survived it."""
+    """Run a campaign and report the survivors."""
     parser = argparse.ArgumentParser(description="Plant small faults one at a time and see whether a test notices.")
     parser.add_argument("--n", type=int, default=400, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="which ones")

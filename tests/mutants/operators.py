@@ -25,7 +25,7 @@ _TYPED = ("annotation", "returns", "decorator_list", "type_params")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of the bytes `start` to `end` of a file, in a function or class; `nth` tells it from its likes there."""
+    """A change of the bytes `start` to `end` of a file, in a function or class; `nth` numbers equal changes there."""
 
     path: str
     scope: str
@@ -38,7 +38,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What names it as long as the code it changes stays the same, wherever that moves in its function."""
+        """Return a name that stays the same while the changed code does, wherever that code moves in its function."""
         spelled = " -> ".join(re.sub(r"\s+", " ", text) for text in (self.old, self.new))
         return f"{self.path}::{self.scope} {self.change}: {spelled}" + (f" ({self.nth})" if self.nth > 1 else "")
 
@@ -48,7 +48,7 @@ class Mutant:
 
 
 def mutants(path: str, source: bytes) -> list[Mutant]:
-    """Every mutant of a file; a few do not compile, or say the same in other words (`is_one`)."""
+    """Yield every mutant of a file; a few do not compile, or are equivalent (`is_one`)."""
     tree = ast.parse(source)
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -74,7 +74,7 @@ def is_one(mutant: Mutant, source: bytes) -> bool:
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[str, str, Any, str]]:
-    """Of every node that a mutation knows: its scope, the mutation's name, the node, its new text."""
+    """Yield, for every node that a mutation applies to: its scope, the mutation's name, the node, its new text."""
     waiting: list[tuple[ast.AST, str]] = [(tree, "")]
     while waiting:
         node, scope = waiting.pop()
@@ -87,7 +87,7 @@ def _changes(tree: ast.Module) -> Iterator[tuple[str, str, Any, str]]:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    # Texts for people, types and what decorates are not what tests are about; Python 3.11 misplaces parts of f-strings.
+    # Tests are not about texts for people, types and decorators; Python 3.11 misplaces parts of f-strings.
     if isinstance(node, ast.Raise | ast.JoinedStr) or _is_list_of_names(node) or _is_type(node):
         return
     for name, value in ast.iter_fields(node):
@@ -148,7 +148,7 @@ def _constants(node: ast.AST) -> Changed:
 
 
 def _texts(node: ast.AST) -> Changed:
-    """Of texts only those that something is compared with: what else they say is for people."""
+    """Change only texts that something is compared with, because other texts are for people."""
     compared: list[ast.expr] = []
     if isinstance(node, ast.Compare):
         compared = [node.left, *node.comparators]
@@ -187,7 +187,7 @@ def _calls(node: ast.AST) -> Changed:
 
 
 def _guards(node: ast.AST) -> Changed:
-    """A guard that never stops anybody; a filter that lets all through."""
+    """Make a guard never fire, or a filter let everything pass."""
     if isinstance(node, ast.If) and isinstance(node.body[-1], _LEAVES) and not isinstance(node.test, ast.NamedExpr):
         yield node.test, f"(({ast.unparse(node.test)}) and False)"
     if isinstance(node, ast.comprehension):

@@ -1,5 +1,5 @@
-"""What the tests make of a mutant: those that run its statement, the likeliest first, until one fails; the fast lane's
-before the long one's.
+"""Runs the tests of a mutant: those that execute its statement, the likeliest first, until one fails; the fast lane's
+before the long lane's.
 """
 
 import ast
@@ -24,7 +24,7 @@ GRACE = 10
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What some tests make of a mutant, which one noticed it, and how many did not fit into the time."""
+    """The verdict of some tests on a mutant: which one noticed it, and how many did not fit into the time."""
 
     verdict: str
     by: str = ""
@@ -51,13 +51,13 @@ def _header(node: Any) -> range:
 
 def ranked(area: Area, mutant: Mutant, source: bytes, traces: Traces, kills: Counter[str]) -> list[str]:
     """Return the tests that may notice a mutant, of any area: those that run its statement, then those with a fixture
-    that does, then those that run anything of its file. What runs in processes of its own, tests that run anything of
-    the file that starts it may notice.
+    that does, then those that run anything of its file. Code that runs in separate processes may be noticed by tests
+    that run anything of the file that starts them.
 
     Within these the files that noticed most `kills` of the source, those of its name, and the cheap ones are first.
     """
     direct, indirect, at_import = traces.running(mutant.path, statement_lines(mutant, source))
-    # Who meets a result that was computed once and remembered does not run the statement.
+    # A test that uses a cached result does not run the statement.
     groups = [direct, indirect, *traces.running(mutant.path)[:2]]
     through = area.through.get(mutant.path)
     if through and through != ANY:
@@ -117,8 +117,8 @@ def judge(bench: Bench, mutant: Mutant, tests: dict[str, float], grace: int = GR
 
 
 class _Ordered(Brief):
-    """Keeps of what is collected only these tests, in their order, notes the last that ran, and ends the process where
-    one takes far longer than without a mutant.
+    """Keeps only these of the collected tests, in their order, records the last that ran, and ends the process if one
+    takes far longer than without a mutant.
     """
 
     def __init__(self, costs: dict[str, float], last: Path, grace: int) -> None:

@@ -1,5 +1,5 @@
-"""Which lines of our files each test runs, and what it costs: measured once with coverage.py, and again only for tests
-whose file, helpers or lines have changed.
+"""Which lines of the project's files each test runs, and what it costs: measured once with coverage.py, and again only
+for tests whose file, helpers or lines have changed.
 
 Lines that a fixture of wider scope runs count for every test that uses it, not only for the one that came first.
 """
@@ -35,8 +35,8 @@ def arguments(folder: Path) -> list[str]:
 
 
 class Brief:
-    """Ends the process with pytest's session, because what else pytest does at its end collects the garbage of all
-    imported modules, twice.
+    """Ends the process with pytest's session, because otherwise pytest collects the garbage of all imported modules
+    at its end, twice.
     """
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

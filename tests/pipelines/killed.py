@@ -20,7 +20,7 @@ DAYS = between("2024-03-01", "2024-03-31")
 
 
 def notes(count: int) -> ToyGraph:
-    """That many notes, and one without a date."""
+    """This many notes, and one without a date."""
     graph = ToyGraph()
     for number in range(count):
         graph.write(f"n{number:03}", f"2024-03-{1 + number % 28:02}T12:00:00-05:00", f'{{"v":{number}}}')
@@ -29,7 +29,7 @@ def notes(count: int) -> ToyGraph:
 
 
 def kill_at(place: str, calls: int) -> None:
-    """Make the n-th call of a function the process's last."""
+    """Kill the process at the n-th call of a function."""
     module, _, path = place.partition(":")
     *owners, name = path.split(".")
     owner = reduce(getattr, owners, import_module(module))

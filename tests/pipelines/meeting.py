@@ -12,7 +12,7 @@ app = make_app()
 
 @app.task(bind=True)
 def meet(self, folder: str, count: int) -> int:
-    """Say in a folder that this worker is here; return how many are, once they are so many or patience ends."""
+    """Record in a folder that this worker is here; return how many are, once enough are or the time is over."""
     (Path(folder) / self.request.hostname).touch()
     end = time.monotonic() + PATIENCE_SECONDS
     while (here := len(list(Path(folder).iterdir()))) < count and time.monotonic() < end:

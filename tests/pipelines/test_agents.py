@@ -1,4 +1,4 @@
-"""The calls the data agents document and every named query, made against the sample world of all sources: both find."""
+"""The data agents' documented calls and every named query, on the sample world: each returns rows."""
 
 import shutil
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ UNLIKE_THE_PAGES = {
 
 @pytest.fixture(scope="session")
 def filled(story, tmp_path_factory) -> Lake:
-    """The story's lake with what the outside sources, the desk's files and the names add to it."""
+    """The story's lake with the outside sources, the desk's files and the names."""
     lake = Lake(shutil.copytree(story.lake.root, tmp_path_factory.mktemp("filled") / "lake"))
     outside.unpack(lake)
     store = CaptureStore.of(lake.location)

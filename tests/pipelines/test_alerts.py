@@ -1,4 +1,4 @@
-"""Alerts on their way: a real webhook and mail server on the loopback, runs that fail, datasets that grow old."""
+"""Alerts: a real webhook and mail server on the loopback, runs that fail, datasets that become stale."""
 
 import errno
 import json
@@ -137,7 +137,7 @@ def write():
 
 @pytest.fixture
 def tell(webhook, instance):
-    """Tell of a run by a sensor, as the daemon does once it has ended; `lake` is the lake it is kept in, or a root."""
+    """Report a run by a sensor, as the daemon does after it ends; `lake` is the lake of its incidents, or a root."""
 
     def tell(sensor, result, event, lake):
         root = str(getattr(lake, "root", lake))

@@ -1,4 +1,4 @@
-"""deploy/celery: a run goes through a real broker to a worker of its own, which commits; a busy one takes no more."""
+"""deploy/celery: a run goes by a real broker to a separate worker, which commits; a busy one takes no other."""
 
 import os
 import re

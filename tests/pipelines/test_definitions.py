@@ -1,4 +1,4 @@
-"""The wiring as a whole: it loads, every dataset has its asset, and what an asset says comes from its contract."""
+"""The definitions as a whole: they load, every dataset has its asset, and an asset's texts come from its contract."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo

@@ -24,7 +24,7 @@ LOSS = """
     SELECT value_number FROM sec_facts WHERE cik = '0001640147' AND concept = 'us-gaap:ComprehensiveIncomeNetOfTax'
       AND period_start = DATE '2022-02-01' AND period_end = DATE '2023-01-31'
 """
-# As bea.gov published them in 2014, and NVIDIA's and Snowflake's 10-K of two years each.
+# As published by bea.gov in 2014, and in two 10-Ks each of NVIDIA and Snowflake.
 PUBLISHED = [
     ("2014-04-30T08:29:59-04:00", QUARTER, []),
     ("2014-04-30T08:30:00-04:00", QUARTER, [(17149.6,)]),

@@ -1,4 +1,4 @@
-"""Forge by the clock: when it runs, as of when, and that a run that is tried again goes on from its tape. Ids: H1."""
+"""Forge on its schedules: when it runs, as of when, and that a retried run continues from its tape. Ids: H1."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ def ticks(schedule):
 def test_h1_a_review_is_requested_on_every_trading_day_at_its_hour(schedule, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pandas, about the calendar's own code
+        warnings.simplefilter("ignore")  # a warning of pandas about the calendar's own code
         sessions = exchange_calendars.get_calendar("XNYS").sessions_in_range(str(FIRST), str(LAST))
     due = [iso(datetime(day.year, day.month, day.day, *BY_DAY[schedule], tzinfo=NEW_YORK)) for day in sessions]
     result = []
@@ -198,7 +198,7 @@ def test_h1_the_text_of_each_occasion_is_that_of_the_design(forge_home, occasion
 def test_h1_a_new_alert_wakes_the_agent_once_and_is_sent_to_the_named_channels(
     forge_home, market, definitions, monkeypatch, caplog
 ):
-    """The View's question is due within days; a later tick sees the same alert, and one that was over is new again."""
+    """The View's question is due within days; a later tick sees the same alert; one that had ended is new again."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
     monkeypatch.setenv("FORGE_NOTIFY", "log")
     due = Settles(query="macro_series", params={"series": "GDP"}, rule="value > 17000", by=new_york_day(now()))

@@ -1,4 +1,4 @@
-"""kill -9 at any step of a run: what was published stays readable, nothing half-done shows, a re-run converges."""
+"""kill -9 at any step of a run: published rows stay readable, nothing incomplete shows, a re-run converges."""
 
 import os
 import signal

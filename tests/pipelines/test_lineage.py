@@ -9,7 +9,7 @@ from pipelines.definitions import build_definitions
 from pipelines.lineage import sensors
 from tests.loopback import Answer, Loopback
 
-# Dagster calls it a beta that a test states the repository, which the daemon always does.
+# In Dagster, passing the repository in a test is a beta feature; the daemon always passes it.
 pytestmark = pytest.mark.filterwarnings("ignore:Parameter `repository_def`")
 PATH = "/api/v1/lineage"
 

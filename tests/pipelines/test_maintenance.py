@@ -1,4 +1,4 @@
-"""Upkeep as job and commands: closed months are merged, nothing is removed unasked, kept receipts keep answering."""
+"""Upkeep as job and commands: closed months are merged, nothing is removed unasked, kept receipts replay."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def upkeep(lake, **vacuum):
 
 
 def files(lake):
-    """How many data files lie in a lake, whichever versions they are of."""
+    """Return the number of data files in a lake, of all versions."""
     return sum("_delta_log" not in path.parts for path in lake.root.rglob("*.parquet"))
 
 

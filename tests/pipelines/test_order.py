@@ -1,4 +1,4 @@
-"""Partitions are independent: one by one, in a shuffled order, they make the lake that all at once make.
+"""Partitions are independent: one by one, in a shuffled order, they make the same lake as all at once.
 
 On a real server, for every dataset, over days with duplicate calls, holidays' neighbours, restated facts and gaps.
 """

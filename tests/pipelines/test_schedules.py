@@ -1,4 +1,4 @@
-"""When things run by themselves: by New York's clock and the exchange's calendar."""
+"""When scheduled runs start: by New York's clock and the exchange's calendar."""
 
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -90,7 +90,7 @@ def test_serve_starts_and_stops_the_webserver_and_the_daemons(place, tmp_path):
     ) as running:
         line = next(line for line in running.stdout if line.startswith("serve: "))
         url = line.removeprefix("serve: ").strip()
-        assert urllib.request.urlopen(f"{url}/server_info", timeout=30).status == 200  # as soon as it says where
+        assert urllib.request.urlopen(f"{url}/server_info", timeout=30).status == 200  # once it prints its address
         health = wait_for_daemons(url, running)
         arenas = {child.environ().get("MALLOC_ARENA_MAX") for child in dagsters(running.pid)}
         (journal,) = {child.environ().get("FORGE_JOURNAL") for child in dagsters(running.pid)}
@@ -129,7 +129,7 @@ def test_forges_journal_is_in_postgres_unless_it_already_exists_elsewhere(monkey
 
 
 def dagsters(pid):
-    """The processes that stay: webserver and daemon."""
+    """The permanent processes: webserver and daemon."""
     return children_with("dagster", pid)
 
 

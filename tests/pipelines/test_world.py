@@ -1,4 +1,5 @@
-"""The acceptance of extraction: what became of every planted quirk, and that nothing was lost, doubled or dated early.
+"""The acceptance of extraction: the outcome of every planted quirk, and that nothing was lost, duplicated or dated
+early.
 
 Runs on every kind of graph server. Each quirk is a test of its own, named by number, dataset and title.
 """

@@ -28,7 +28,7 @@ ACCEPTED = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
 
 
 def hasty(provider: Provider, patience: float = PATIENCE) -> Provider:
-    """The provider as a server beside us, asked a few times."""
+    """A provider as a local server that is queried a few times."""
     return replace(provider, timeout=(PATIENCE, patience), attempts=3)
 
 
@@ -45,7 +45,7 @@ class NoLimit:
         pass
 
 
-@pytest.fixture(scope="module")  # what it patches must be gone when other tests run
+@pytest.fixture(scope="module")  # its patches must be undone before other tests run
 def loopback() -> Iterator[Loopback]:
     with Loopback() as server, pytest.MonkeyPatch.context() as patch:
         patch.setattr("resources.http.client.RateLimit", NoLimit)

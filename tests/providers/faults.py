@@ -1,6 +1,6 @@
 """How providers misbehave: each fault changes the answer to a question. `applies` says to which feeds.
 
-Faults of transport and refusals are the server's to play; how answers change their shape is in test_schema_drift.
+The server simulates faults of transport and refusals; test_schema_drift covers changes in the shape of answers.
 """
 
 import json
@@ -49,7 +49,7 @@ UNKNOWN = {"alpha_vantage": said({"Error Message": "Invalid API call."})}
 
 @dataclass(frozen=True)
 class Case:
-    """A fault by name. recovers: an answer that is good again makes it as though nothing had been."""
+    """A fault by name. recovers: whether a later good answer gives the undisturbed result."""
 
     name: str
     change: Callable[[Ask, Reply], Reply]
@@ -62,7 +62,7 @@ def always(case: Case) -> Fault:
 
 
 def at_first(case: Case) -> Fault:
-    """The fault for the first time that each question is put; Yahoo's cookie and crumb are none."""
+    """The fault at the first request of each question; Yahoo's cookie and crumb are not questions."""
     met: set[object] = set()
 
     def fault(ask: Ask, reply: Reply) -> Reply:
@@ -107,7 +107,7 @@ def _clock(by: timedelta) -> Callable[[Ask, Reply], Reply]:
 
 
 def _past_the_end(ask: Ask, reply: Reply) -> Reply:
-    """The first page is full or names another one; what comes behind is refused or empty."""
+    """The first page is full or names another one; further pages are refused or empty."""
     if ask.provider == "benzinga":
         if ask.params.get("page") != "0":
             return Reply(400, b"")

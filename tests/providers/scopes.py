@@ -1,4 +1,4 @@
-"""What each feed is asked for in the tests of the providers: the scope beside it, which the bundled answers answer."""
+"""The scope of each feed in the tests of the providers, which the bundled answers can answer."""
 
 from assets.external import all_feeds
 

@@ -1,7 +1,7 @@
-"""A loopback HTTP server that plays every provider from the bundled answers, and misbehaves on request.
+"""A loopback HTTP server that simulates every provider with the bundled answers, and misbehaves on request.
 
 `http://127.0.0.1:<port>/<provider>` stands for the provider's base URL and all of its hosts. A fault sees each question
-and the answer it would get, and hands back another one. What was asked is remembered.
+and its answer, and returns another answer. The server records the questions.
 """
 
 import json
@@ -32,7 +32,7 @@ class Ask:
 
     @property
     def what(self) -> tuple[str, str, tuple[tuple[str, str], ...], str]:
-        """What tells one question from another, secrets aside."""
+        """Return what identifies a question, without secrets."""
         secret = {"apikey", "api_key", "token", "crumb"}
         question = tuple(sorted((name, value) for name, value in self.params.items() if name.lower() not in secret))
         return self.provider, self.path, question, self.said
@@ -40,7 +40,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes out. hold: nothing does, until the server closes. missing: bytes promised beyond the body's."""
+    """The response. hold: send nothing until the server closes. missing: bytes promised beyond the body's."""
 
     status: int
     body: bytes
@@ -65,15 +65,15 @@ class Loopback:
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     def url(self, provider: str) -> str:
-        """The base URL that plays a provider."""
+        """The base URL of a simulated provider."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/{provider}"
 
     def settings(self) -> dict[str, str]:
-        """The variables that move every provider here."""
+        """The environment variables that direct every provider to this server."""
         return {f"PITLAKE_{name.upper()}_URL": self.url(name) for name in bundled.providers()}
 
     def behave(self, fault: Fault | None = None) -> None:
-        """Set the fault, let go of what is held, and forget what was asked."""
+        """Set the fault, release held responses, and forget the questions."""
         self._released.set()
         with self._lock:
             self._released = threading.Event()
@@ -139,6 +139,6 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             try:
                 super().handle()
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # the caller gave up waiting, which is what a fault is for
+                self.close_connection = True  # the caller gave up waiting, as the fault intends
 
     return Handler

@@ -1,4 +1,4 @@
-"""Every call of pit_fetch.py that agents and skills are given works: with its cut-off, and in open mode without."""
+"""Every documented call of pit_fetch.py works: with its cut-off, and without it in open mode."""
 
 import json
 import re

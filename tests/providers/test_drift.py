@@ -1,4 +1,4 @@
-"""Drift: what a provider says today of the past is counted, and what was seen first stays what the past shows."""
+"""Drift: changed statements of a provider about the past are counted, and as-of answers keep the first ones."""
 
 import json
 from dataclasses import replace
@@ -23,14 +23,14 @@ NAME = "av_earnings"
 
 @pytest.fixture
 def lake(tmp_path, server) -> Lake:
-    """What Alpha Vantage said first."""
+    """Return the first answer of Alpha Vantage."""
     lake = Lake(tmp_path / "lake")
     run_once(NAME, lake, "first")
     return lake
 
 
 def rewrite(ask, reply):
-    """One estimate is another one today, and one quarter is gone."""
+    """One estimate has changed since, and one quarter is missing."""
     answer = json.loads(reply.body)
     message = [each for each in answer["quarterlyEarnings"] if each["reportedEPS"] not in ("None", None)]
     message[0]["estimatedEPS"] = "9.99"

@@ -1,5 +1,5 @@
-"""The fault matrix: every source, every fault that can befall it, ends with data or a typed gap, and asks for nothing
-twice that a capture already answers.
+"""The fault matrix: every fault of every source ends with data or a typed gap, and no captured answer is requested
+again.
 """
 
 import json
@@ -32,7 +32,7 @@ MATRIX = [
 
 
 def comparable(result: list[Row | Gap]) -> list[tuple]:
-    """What was found, without what depends on the moment it was fetched at."""
+    """Return the outcome without values that depend on the time of the fetch."""
     return sorted(
         ("row", repr(sorted(each.values.items()))) if isinstance(each, Row) else ("gap", each.type, each.reason)
         for each in result
@@ -46,7 +46,7 @@ def dates(result: list[Row | Gap]) -> dict[str, datetime]:
 
 @pytest.fixture(scope="module")
 def undisturbed(loopback, tmp_path_factory) -> Callable[[str], list[Row | Gap]]:
-    """What a feed finds when nothing goes wrong, asked once for each feed."""
+    """Return the undisturbed outcome of a feed, computed once per feed."""
 
     @cache
     def find(name: str) -> list[Row | Gap]:
@@ -58,12 +58,12 @@ def undisturbed(loopback, tmp_path_factory) -> Callable[[str], list[Row | Gap]]:
 
 @pytest.fixture
 def baseline(undisturbed, name) -> list[Row | Gap]:
-    """What the feed of this test finds when nothing goes wrong."""
+    """Return the undisturbed outcome of this test's feed."""
     return undisturbed(name)
 
 
 def is_sound(feed, result: list[Row | Gap]) -> None:
-    """Something came of it, every gap is typed and says why, every row passes the gate, and no two rows disagree."""
+    """Check that there is a result, gaps have a type and a reason, rows pass the gate, and no two rows disagree."""
     assert result
     for gap in (each for each in result if isinstance(each, Gap)):
         assert gap.type in GAP_TYPES
@@ -92,7 +92,7 @@ def test_a_fault_ends_with_data_or_a_typed_gap(baseline, server, asker, name, ca
     is_sound(asking.feed, again)
     if case.recovers(name):
         assert comparable(again) == comparable(baseline)
-    if case.name != "past the end":  # what lies behind the end is never answered, so it is asked for again
+    if case.name != "past the end":  # pages after the end are never answered, so they are requested again
         server.behave()
         assert comparable(asking.ask()) == comparable(again)
         assert server.asked == []

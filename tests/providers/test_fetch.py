@@ -1,4 +1,4 @@
-"""`pitlake fetch`: one source asked as of an instant. No answer holds what came after it, whatever goes wrong."""
+"""`pitlake fetch`: one source queried as of an instant. No answer holds what came after it, whatever goes wrong."""
 
 import json
 import subprocess
@@ -59,7 +59,7 @@ def given_for(source, op, **more):
 
 @pytest.fixture(scope="module")
 def filled(loopback, tmp_path_factory) -> Lake:
-    """A lake that every question was put to once, over the network."""
+    """A lake after every question has been asked once, over the network."""
     loopback.behave()
     lake = Lake(tmp_path_factory.mktemp("filled") / "lake")
     poll_without_splits(lake, "QACB", at=clock.now())
@@ -103,7 +103,7 @@ def test_fetched_data_is_stored_in_the_lake_and_not_requested_again(filled, serv
         again, metadata = answer(given_for(source, op, live=True), lake=filled)
         assert again["data"]
         assert "version" not in "".join(metadata)
-    missing = {ask.path for ask in server.asked if ask.path.endswith(".hdr.sgml")}  # a refusal is asked for again
+    missing = {ask.path for ask in server.asked if ask.path.endswith(".hdr.sgml")}  # a refused request is repeated
     assert {ask.path for ask in server.asked} - missing <= {"", "v1/test/getcrumb"}
 
 
@@ -270,7 +270,7 @@ def test_faulty_arguments_still_give_an_envelope_on_stdout_and_exit_code_0(fille
 @pytest.mark.parametrize("series", ["DAILY", "WEEKLY", "MONTHLY"])
 @pytest.mark.parametrize("pit", [[], ["--pit", "2024-05-29T17:00:00-04:00"]], ids=["open", "pit"])
 def test_adjusted_prices_are_a_gap_that_says_why(filled, capfdbinary, series, pit):
-    """A split of tomorrow divides every adjusted price of yesterday, so none is what was public then."""
+    """A later split changes every adjusted price before it, so none of them is the price that was public then."""
     words = ["--source", "alphavantage", f"TIME_SERIES_{series}_ADJUSTED", "symbol=QACB", *pit]
     assert cli.invoke(["fetch", "--lake", str(filled.root), *words]) == 0
     payload = json.loads(capfdbinary.readouterr().out)
@@ -386,7 +386,7 @@ def believing(monkeypatch):
 @pytest.mark.parametrize(
     ("op", "names"), [("search", "results"), ("ask", "search_results"), ("reason", "search_results")]
 )
-def test_provider_dates_are_believed_if_configured(tmp_path, believing, op, names):
+def test_provider_dates_are_trusted_if_configured(tmp_path, believing, op, names):
     file, lake = tmp_path / "answer.json", Lake(tmp_path / "none")
     file.write_text(json.dumps({names: RESULTS, "choices": [{"message": {"content": "prose"}}], "citations": []}))
     question = {"source": "perplexity", "op": op, "query": ["q"], "input_file": str(file), "pit": CLAIMED_AT}
@@ -402,7 +402,7 @@ def test_provider_dates_are_believed_if_configured(tmp_path, believing, op, name
     assert not (tmp_path / "none").exists()
 
 
-def test_provider_dates_are_not_believed_by_default_or_together_with_known_by(tmp_path, monkeypatch, filled):
+def test_provider_dates_are_not_trusted_by_default_or_together_with_known_by(tmp_path, monkeypatch, filled):
     file = tmp_path / "answer.json"
     file.write_text(json.dumps({"results": RESULTS}))
     question = {"source": "perplexity", "op": "search", "query": ["q"], "pit": CLAIMED_AT}

@@ -1,4 +1,4 @@
-"""`pitlake fetch` as a command: in time whatever its source does, with few imports, and by the skill's script."""
+"""`pitlake fetch`: within its time limit whatever its source does, with few imports, and by the skill's script."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What whole runs of figures over the network show: the days that polls cover, closes, cookies, pages, fetches."""
+"""Complete runs of the figures' feeds over the network: the days that polls cover, closes, cookies, pages, fetches."""
 
 import json
 

@@ -1,8 +1,8 @@
 """Schema drift: a field gone, renamed, of another type, strange, stated twice or in odd company, for every field of
 every bundled answer of every source.
 
-Whatever a provider does to one field, its answer is rows that pass the gate and typed gaps, never an exception, and a
-record whose container is as it was is still told, as one or the other.
+Whatever a provider does to one field, its answer becomes rows that pass the gate and typed gaps, never an exception.
+A record with an unchanged container still becomes a row or a gap.
 """
 
 import csv
@@ -104,7 +104,7 @@ def written(lines: list[list[str]]) -> bytes:
 def outcomes_with_change(
     name: str, which: int = -1, change: Change | None = None
 ) -> tuple[list[Row | Gap], list[Capture]]:
-    """What a feed makes of its bundled answers, one of them changed."""
+    """Return the outcome of a feed on its bundled answers, one of them changed."""
     feed, came, result = all_feeds()[name], [], []
 
     def fetch(request):

@@ -1,7 +1,7 @@
 """An MCP server that leaks the future in every way it can. It speaks JSON-RPC by hand, so that nothing stops it.
 
-Run as `python hostile_server.py NAME SEED`. It answers in the recorded shape of the server that NAME's policy is for.
-Everything it says about the time after T holds CANARY or PRICE. Items up to T are honest.
+Run as `python hostile_server.py NAME SEED`. It answers in the recorded shape of the server that the policy NAME is for.
+Everything about the time after T contains CANARY or PRICE. Items up to T are honest.
 """
 
 import base64
@@ -30,7 +30,7 @@ TOOLS = {
         "get_company_facts": ["identifier"],
     },
 }  # fmt: skip
-# What a tool calls the members of an item: its publication, one more time, its texts, a figure.
+# The names of an item's members in a tool: its publication, another time, its texts, a figure.
 MEMBERS = {
     "brave_news_search": ("page_age", "updated", "title", "description", None),
     "get_stock_bars": ("t", "u", "x", "y", "c"),
@@ -60,7 +60,7 @@ def item(tool, number, when, text, **more):
 
 
 def tricks(tool):
-    """Every way to plant the future, by name: the items that are given, honest ones among them."""
+    """Every way to plant the future, by name: the returned items, including honest ones."""
     published, other = MEMBERS[tool][:2]
     honest = item(tool, "honest", BEFORE, "calm")
     bad = f"{CANARY} profits fell"
@@ -129,7 +129,7 @@ SHAPES = ("plain", "facets", "image", "audio", "link", "resource", "prose", "tor
 
 
 def wrapped(name, tool, items, shape):
-    """An answer that holds items in the shape of a server, with what else a shape plants."""
+    """Return an answer with items in the shape of a server, and with what else the shape plants."""
     bad = f"{CANARY} {PRICE}"
     extra = {"facets": {"total": 12345, "newest": bad}}.get(shape, {})
     answer = {"content": [], "isError": False}

@@ -1,6 +1,6 @@
 """A stand-in for the internet on the loopback: servers reach it as their proxy, and it answers for every host.
 
-It speaks TLS with a certificate of its own, so that a server's own client, unchanged, asks the addresses that it knows.
+It speaks TLS with its own certificate, so that a server's unchanged client can query the addresses that it knows.
 """
 
 import ssl
@@ -20,7 +20,7 @@ def through(address):
 
 @contextmanager
 def internet(answers, folder):
-    """The variables of a process whose internet has these answers, as texts by host and path; and what it was asked."""
+    """Return the variables of a process with these internet answers, by host and path, and the recorded requests."""
     key, certificate, bundle = (folder / name for name in ("key.pem", "certificate.pem", "bundle.pem"))
     hosts = sorted({address.split("/")[0] for address in answers})
     subprocess.run(

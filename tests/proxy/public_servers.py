@@ -1,7 +1,7 @@
-"""Public MCP servers of PyPI and npm, what each is asked, and what is left of its answers as of 15 February 2024.
+"""Public MCP servers of PyPI and npm, the calls to each, and what remains of its answers as of 15 February 2024.
 
-A server's files are made by `made`. Its internet is the stand-in of internet.py, which has INTERNET. The policy of a
-server is what `--learn` drafts, with the corrections in `review`, which are those that the draft's comments call for.
+`made` creates a server's files. Its internet is the stand-in of internet.py, which has INTERNET. The policy of a
+server is what `--learn` drafts, with the corrections in `review` that the draft's comments ask for.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The servers of the ready policies, as their packages are, before an upstream of this machine in its recorded shape.
+"""The servers of the bundled policies, as packaged, in front of a local upstream in its recorded shape.
 
 Run as `real_servers.py yahoo` or `edgar` it starts that package's server, with a stand-in for its data library.
 """
@@ -43,7 +43,7 @@ UPSTREAM = {
 
 @contextmanager
 def upstream():
-    """The address of the upstream, and the list of what it was asked."""
+    """The address of the upstream, and the list of its requests."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):

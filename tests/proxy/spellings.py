@@ -1,4 +1,4 @@
-"""Three hundred spellings of a time as servers write them, and three hundred texts and values that are none."""
+"""Three hundred spellings of a time as servers write them, and three hundred texts and values that are not times."""
 
 import json
 from datetime import datetime, timedelta, timezone

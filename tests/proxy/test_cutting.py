@@ -1,4 +1,4 @@
-"""What becomes of an answer: dated items up to T, gaps for what can't be dated, and no trace of what came later."""
+"""How an answer is cut: dated items up to T, gaps for undated ones, and no trace of later ones."""
 
 import json
 

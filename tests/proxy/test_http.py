@@ -1,4 +1,4 @@
-"""The proxy over HTTP: who it listens to, and a server behind it that wants a header nobody may read."""
+"""The proxy over HTTP: which requests it accepts, and a server behind it that needs a secret header."""
 
 import json
 
@@ -30,7 +30,7 @@ LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 class Keyed:
-    """A search server that answers requests with its key alone, and shows the key in all it says."""
+    """A search server that answers only requests with its key, and repeats the key in every answer."""
 
     def __init__(self):
         self.requests = []
@@ -76,7 +76,7 @@ def line(address):
 
 
 def conversation(address, *queries):
-    """Everything a client read of some searches, and their titles."""
+    """Return everything that a client read of some searches, and their titles."""
     reader = Reader()
 
     async def talk():

@@ -1,4 +1,4 @@
-"""`--learn`: a draft that a person reviews, made of the tools and of what sample calls answered."""
+"""`--learn`: a draft for a person to review, made from the tools and the answers of sample calls."""
 
 import json
 import sys
@@ -71,7 +71,7 @@ def test_the_format_of_times_is_found(spelled, form):
 
 
 def as_text(document):
-    """What FastMCP makes of a tool that returns JSON as a text."""
+    """Return FastMCP's answer for a tool that returns JSON as a text."""
     return text_answer(document) | {"structuredContent": {"result": json.dumps(document)}}
 
 
@@ -251,7 +251,7 @@ def test_an_unreadable_answer_is_not_drafted(answer):
     assert "published" not in tomllib.loads(text).get("tools", {}).get("search", {})
 
 
-def test_a_recorded_answer_is_drafted_like_its_ready_policy():
+def test_a_draft_from_a_recorded_answer_has_its_form_items_and_key():
     text = draft(
         [tool("brave_news_search", query=TEXT)], [("brave_news_search", RECORDED["brave-search"]["brave_news_search"])]
     )

@@ -41,7 +41,7 @@ HONEST = [{"id": f"honest {number}", "at": f"2024-02-{14 - number:02}T10:00:00Z"
 
 
 def listing(later_count):
-    """A server of twelve items up to the cut-off and so many later ones, newest first."""
+    """A server with twelve items up to the cut-off and this many later ones, newest first."""
     items = [{"id": f"FUTURE {n}", "at": f"2024-03-{n % 28 + 1:02}"} for n in range(later_count)] + HONEST
     tools = MCPServer("list")
     size = 3
@@ -118,7 +118,7 @@ def test_a_list_with_an_unusable_page_token_does_not_depend_on_later_items(tmp_p
 
 
 def growing(later_count):
-    """A server whose list has so many later items more after each page."""
+    """A server whose list gains this many later items after each page."""
     tools, size = MCPServer("list"), 3
     items = [*HONEST]
 

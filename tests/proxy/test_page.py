@@ -1,4 +1,4 @@
-"""docs/proxy.md: its commands and its Python, typed from the top in one folder, with what they show."""
+"""docs/proxy.md: its commands and its Python, run from the top in one folder, with their output."""
 
 import os
 import subprocess

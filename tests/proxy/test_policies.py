@@ -1,4 +1,4 @@
-"""The ready policies: on recorded answers of the real servers, and (`make long`) on the servers as packaged."""
+"""The bundled policies: on recorded answers of the real servers, and (`make long`) on the servers as packaged."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from tests.proxy.worlds import AS_OF, ask, proxied
 
 HERE = Path(__file__).resolve().parent
 RECORDED = json.loads((HERE / "recorded.json").read_text())
-# What each package is called, what starts its server, and how its tools are asked.
+# The name of each package, the command of its server, and the calls of its tools.
 SERVERS = {
     "alpaca": ("alpaca-mcp-server==2.4.0", ["bin/alpaca-mcp-server"], {
         "get_stock_bars": {"symbols": "AAPL", "start": "2024-02-01"}, "get_news": {"symbols": "AAPL"}}),
@@ -109,7 +109,7 @@ def test_a_ready_policy_fits_the_published_server_package(name, tmp_path, monkey
 
 
 def shape(value):
-    """The form of an answer, without what it says: names, and the kinds of values."""
+    """Return the form of an answer without its content: names, and the kinds of values."""
     if isinstance(value, dict):
         return {name: shape(member) for name, member in value.items() if name != "_meta"}
     if isinstance(value, list):

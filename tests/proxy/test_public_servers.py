@@ -1,4 +1,4 @@
-"""Servers that people have: each is installed as published, drafted with `--learn`, and asked through the draft."""
+"""Public servers: each is installed as published, drafted with `--learn`, and queried through the draft."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def installed(server, folder):
 
 
 def drafted(server, command, folder, variables):
-    """What `pitlake proxy --learn` writes, and what it says."""
+    """Return the draft and the messages of `pitlake proxy --learn`."""
     draft = folder / f"draft-{len(list(folder.glob('draft-*.toml')))}.toml"
     calls = [part for tool, given in asked(server, folder).items() for part in ("--call", tool, json.dumps(given))]
     line = [sys.executable, "-m", "pitlake", "proxy", "--learn", draft, *calls, "--", *command]
@@ -50,7 +50,7 @@ def asked(server, folder):
 
 
 def reviewed(server, draft):
-    """The policy that a reader makes of a draft."""
+    """Return the policy that a reviewer makes of a draft."""
     blocks = draft.replace("reviewed = false", "reviewed = true").split("\n\n")
     for number, block in enumerate(blocks):
         if any(f"# [tools.{tool}]" in block for tool in server.passes):
@@ -63,7 +63,7 @@ def reviewed(server, draft):
 
 
 async def passed(server, command, policy, folder):
-    """The rows that each tool's answer passes on, and everything that a model could read."""
+    """Return the rows of each tool's answer, and everything that a model could read."""
     async with proxied(command, policy, folder / "run.jsonl", seconds=60) as (client, reader):
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         answers = {}

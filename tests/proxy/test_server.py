@@ -1,4 +1,4 @@
-"""The proxy over the protocol: what a model sees of a tool, and how a run is recorded and given again."""
+"""The proxy over the protocol: what a model sees of a tool, and how a run is recorded and replayed."""
 
 import json
 import os

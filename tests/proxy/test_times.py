@@ -311,14 +311,14 @@ def test_a_stated_format_decides_between_day_and_month():
 
 
 @pytest.mark.parametrize("text", ["in 2025", "Q2 2024", "FY25", "2Q24", "second quarter of 2024", "FY 2025", "Q1'25"])
-def test_with_periods_later_years_and_quarters_are_seen(text):
+def test_with_periods_later_years_and_quarters_are_reported(text):
     day = date(2024, 2, 15)
     assert names_later_day(text, day, periods=True)
     assert not names_later_day(text, day)
 
 
 @pytest.mark.parametrize("text", ["in 2024", "Q1 2024", "FY24", "4Q23", "$2,025", "2030.5", "first quarter of 2024"])
-def test_with_periods_earlier_years_and_quarters_are_not_seen(text):
+def test_with_periods_earlier_years_and_quarters_are_not_reported(text):
     assert not names_later_day(text, date(2024, 2, 15), periods=True)
 
 
@@ -348,7 +348,7 @@ def test_an_item_states_times_at_any_depth_and_under_any_name():
         "Fri Feb 16 08:00:00 EST 2024", "2024-W08-1", "2024-047", "Feb 16 '24", "١٦/٠٢/٢٠٢٤", "2024\u200b-02-16",
     ],
 )  # fmt: skip
-def test_a_text_that_names_a_later_day_is_seen(text):
+def test_a_text_that_names_a_later_day_is_reported(text):
     assert names_later_day(text, date(2024, 2, 15))
     prose = "Northwind raised its outlook by 5 percent in May as planned. " * 9
     assert names_later_day(f"{prose}{text} {prose}2026", date(2024, 2, 15))

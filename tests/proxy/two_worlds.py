@@ -1,6 +1,6 @@
 """Answers in two worlds that differ after the cut-off: the second has later items too, in every spelling of a time.
 
-python -m tests.proxy.two_worlds --n 500 compares so many answers with each spelling; --answers FOLDER takes real JSON
+python -m tests.proxy.two_worlds --n 500 compares this many answers with each spelling; --answers FOLDER takes real JSON
 answers, of which nothing is later than now, and counts the items that only their other members make undated.
 """
 
@@ -40,7 +40,7 @@ def answer_of(shape, items):
 
 
 def generated(chance):
-    """A shape, its policy and the items up to the cut-off."""
+    """Return a random shape of answers, its policy, and items up to the cut-off."""
     shape = chance.choice(sorted(SHAPES))
     policy = from_members(
         SHAPES[shape][0] | {"published": ["at"], "fields": ["id", "title"], "key": "id", "timezone": "UTC"}
@@ -54,7 +54,7 @@ def generated(chance):
 
 
 def compare(count, seed):
-    """Return over so many answers and spellings: comparisons; bytes, numbers of rows and kinds of gaps that differ."""
+    """Return for this many answers in each spelling: comparisons; bytes, row counts and kinds of gaps that differ."""
     chance = random.Random(seed)
     compared = planted = rows = kinds = 0
     for _ in range(count):

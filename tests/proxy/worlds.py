@@ -1,4 +1,4 @@
-"""A proxy before a hostile server, and everything a model could read of it."""
+"""A proxy in front of a hostile server, and everything that a model could read of it."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def direct(command):
 
 
 class Reader:
-    """What a model, or the program around it, is shown: answers, errors, notifications, lists."""
+    """Records what a model, or the program around it, sees: answers, errors, notifications, lists."""
 
     def __init__(self):
         self.texts = []
@@ -75,7 +75,7 @@ async def replayed(tape_file):
 
 
 async def ask(client, reader, tool, arguments):
-    """A tool's answer, once the reader has all of it; None where the call failed."""
+    """Return a tool's answer, after the reader has recorded it; None if the call failed."""
 
     async def progress(done, total, message):
         reader.add(str((done, total, message)))

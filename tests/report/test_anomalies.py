@@ -9,7 +9,7 @@ MONDAY = date(2024, 1, 8)
 
 
 def steady(rows=100, weeks=14):
-    """So many rows each weekday of some weeks."""
+    """Return this many rows on each weekday of some weeks."""
     days = (MONDAY + timedelta(days=offset) for offset in range(7 * weeks))
     return {day: rows for day in days if day.weekday() < 5}
 

@@ -1,4 +1,4 @@
-"""The report's calendar follows the numbers, and its words are as people read them."""
+"""The report's calendar follows the numbers, and its texts are readable."""
 
 from datetime import date
 from xml.etree import ElementTree as ET

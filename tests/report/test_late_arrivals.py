@@ -55,7 +55,7 @@ def at(day, hour):
 @pytest.mark.parametrize("seed", range(4, 9))
 @pytest.mark.parametrize("dataset", [BY_DAY, BY_ENTITY], ids=["by day", "by entity"])
 def test_late_arrivals_equal_those_of_the_slow_oracle(tmp_path, dataset, seed):
-    """The twin knows when each record came to its source, what each look covered, and nothing of rows."""
+    """The twin knows when each record appeared in its source and what each poll covered, but no rows."""
     chance, lake = random.Random(seed), Lake(tmp_path / "lake")
     records = [
         (f"n{number}", chance.choice(ENTITIES), at(chance.choice(DAYS), chance.randrange(24))) for number in range(40)
@@ -99,7 +99,7 @@ def test_the_report_counts_and_lists_late_arrivals(tmp_path):
     look(lake, BY_DAY, records, at(DAYS[4], 0), days=DAYS[:1], run_id="third")
     site.write(site.read(lake, contracts={"notes": BY_DAY}, at=at(DAYS[4], 0)), tmp_path / "site")
     document = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["late"]
-    # The first came after 47 hours, the others after 95 less 2 to 4, for the clocks went forward between.
+    # The first came after 47 hours, the others after 91 to 93: an hour less, because the clocks went forward.
     assert (document["count"], document["median_seconds"], document["largest_seconds"]) == (4, 91.5 * 3600, 93 * 3600)
     assert [each["evidence"] for each in document["newest"]] == ["toy:n4", "toy:n3", "toy:n2", "toy:n1"]
     assert document["newest"][-1]["missed_at"] == clock.iso(at(DAYS[1], 0))

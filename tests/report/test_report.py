@@ -1,4 +1,4 @@
-"""The quality report: every number is what SQL over the same version gives, and pages hold it without a network."""
+"""The quality report: every number equals SQL over the same version, and the pages work without a network."""
 
 import json
 import re
@@ -34,7 +34,7 @@ DAYS = between("2024-03-01", "2024-04-20")
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Forty notes, one of them https://…, three revised a day later, two gaps, and one that says what it may not."""
+    """Forty notes, one of them https://…, three revised a day later, two gaps, and one with a forbidden value."""
     toy, lake = ToyGraph(), Lake(tmp_path_factory.mktemp("report") / "lake")
 
     def run(name, observed_at, extractor=EXTRACTOR):
@@ -182,7 +182,7 @@ def test_a_base_newer_than_the_version_is_refused(lake):
 
 
 class Page(HTMLParser):
-    """What a page refers to, and its words."""
+    """Return the references of a page, and its text."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Revisions are counted as a loop over all rows counts them, whatever the files are and whichever hashes meet."""
+"""Revisions are counted as by a loop over all rows, whatever the files are and whichever hashes collide."""
 
 from collections import Counter
 from dataclasses import replace
@@ -42,7 +42,7 @@ def written(folder, number, rows):
 
 
 def looped(files):
-    """By day, and how many keys: every row but the earliest of its key."""
+    """Return the rows other than the earliest of their key, by day, and the number of their keys."""
     instants = {}
     for key, maker, moment in (row for rows in files for row in rows):
         instants.setdefault((key, maker), []).append(moment)
@@ -51,7 +51,7 @@ def looped(files):
 
 
 def all_hashes(sql, files):
-    """As if the hash of every key came again, of whatever other key."""
+    """Pretend that the hash of every key occurs again, for another key."""
     if not files:
         return np.empty(0, np.uint64)
     return sql.sql(f"SELECT DISTINCT hash(key, maker) AS hashed FROM {reading(files)}").fetchnumpy()["hashed"]

@@ -1,4 +1,4 @@
-"""The settings that decide availability: read from the run, else the environment, and refused outside of a day."""
+"""The settings that decide availability: read from the run, else the environment, and refused beyond a day."""
 
 from datetime import timedelta
 

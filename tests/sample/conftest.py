@@ -36,6 +36,6 @@ def edges(parts):
 
 @pytest.fixture(scope="module")
 def admin(world):
-    """An admin over the story's world, which was loaded and then moved on."""
+    """An admin connection to the story's world, which was loaded and then changed."""
     with GraphAdmin(world) as admin:
         yield admin

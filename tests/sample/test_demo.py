@@ -1,4 +1,4 @@
-"""What the demo shows and when it refuses to, on a small lake; the tests of the pipelines walk the whole road."""
+"""What the demo shows and when it refuses to, on a small lake; the tests of the pipelines run the whole demo."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Records of the sample name invented companies and cite hosts of `example`, unless what they state is real."""
+"""Records of the sample name invented companies and cite hosts under `example`, unless their content is real."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ KEYS = {"ticker", "tickers", "symbol", "Symbol", "2. Symbol", "cik", "ciks", "st
 RECORDS = {".json", ".csv", ".xml", ".idx"}
 KEPT = {"$BTC", INDEX}
 """A currency, and the index that the product compares with: its bars are invented."""
-EXCHANGES = {"1354457", "876661"}  # they notify EDGAR of others' listings
+EXCHANGES = {"1354457", "876661"}  # exchanges, which certify other companies' listings to EDGAR
 TRUE_FILES = {SAMPLE / "drops/own_bars/apple.csv"} | {
     index.with_name(entry["file"])
     for index in SAMPLE.glob("external/*/answers.json")
@@ -93,7 +93,7 @@ def of_real_hosts(text):
 def test_an_invented_record_names_no_real_host():
     files = [path for path in SAMPLE.rglob("*") if path.suffix not in (".pyc", ".pdf") and path.is_file()]
     addresses = {address for path in files for address in of_real_hosts(path.read_text(errors="replace"))}
-    assert {address for address in addresses if address not in REAL} == {"http://www."}  # a ticker and .example follow
+    assert {address for address in addresses if address not in REAL} == {"http://www."}  # then a ticker and .example
     assert len(addresses & REAL) == len(REAL)
 
 

@@ -1,4 +1,4 @@
-"""The world that was written over Bolt into a server of each kind, and then moved on by one step."""
+"""The world that was written over Bolt into a server of each kind, and then changed by one step."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The manifest: it covers every quirk, speaks of what the world holds, and in the contracts' own words."""
+"""The manifest: it covers every quirk, names only what the world contains, and uses the contracts' terms."""
 
 import re
 from collections import Counter
@@ -78,7 +78,7 @@ def test_an_expectation_has_the_fields_its_kind_needs(expectation):
 def source_of(locator):
     """The (label, id) pairs a locator names, and the relation between them."""
     match = (DOCUMENT if locator.startswith("neo4j:Fact:") else NODE).fullmatch(locator)
-    if match is None:  # A report's, article's or fact's id may hold slashes; an edge's locator is told by its relation.
+    if match is None:  # The id of a report, article or fact may contain slashes; a relation marks an edge's locator.
         raise AssertionError(locator)
     label, node_id, relation, other, other_id = match.groups()
     return (label, node_id), relation, (other, other_id)

@@ -1,4 +1,4 @@
-"""The demo's month on the desk: its trades by the real bars, and pages that stand at its last day and take no order."""
+"""The demo's month on the desk: its trades by the real bars, and read-only pages as of its last day."""
 
 import re
 from contextlib import closing
@@ -38,7 +38,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def desk(home):
-    """A browser at the memory that `make web` names."""
+    """A browser of the memory that `make web` names."""
     (names,) = re.findall(r"FORGE_LAKE=\.pitlake/demo/(\S+) \$\(BIN\)/pitlake web", Path("Makefile").read_text())
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("FORGE_LAKE", str(home / names))

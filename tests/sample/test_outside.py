@@ -1,4 +1,4 @@
-"""The demo's outside sources: their bundled captures replay without a network, and answer as the demo says they do."""
+"""The demo's outside sources: bundled captures replay without a network and give the stated answers."""
 
 import json
 

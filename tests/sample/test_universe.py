@@ -1,4 +1,4 @@
-"""The universe of the sample world as of old instants: who later died is in it, and no screen through it is biased."""
+"""The sample universe as of old instants includes companies that ended later; no screen over it is biased."""
 
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -33,7 +33,7 @@ HELD = timedelta(days=90)
 
 
 def lake_of(folder, scope):
-    """A lake with what the bundled indexes tell within a scope."""
+    """A lake with the events of the bundled indexes within a scope."""
     lake, item = Lake(folder), feed("universe_events")
     capture_all(item, scope, CaptureStore.of(lake.location), outside.FETCHED_AT)
     with HttpClient(item.provider, CaptureStore.of(lake.root), "replay") as client:
@@ -69,12 +69,12 @@ def close_of(day):
 
 
 def traded(day):
-    """The truth: who had a bar on that day, by CIK."""
+    """The truth: the companies that had a bar on that day, by CIK."""
     return {company.cik: company for company in companies() if day in company_bars(company)}
 
 
 def gain(company, day):
-    """What a share made from a day on, held to its last bar if it died before the end."""
+    """Return the gain of a share from a day on, held to its last bar if the company ended before."""
     bars = company_bars(company)
     last = max(bar for bar in bars if bar <= day + HELD)
     return bars[last].close / bars[day].close - 1
@@ -106,7 +106,7 @@ def test_a_screen_of_the_universe_has_no_survivorship_bias(universe):
         assert fmean(gain(company, day) for company in screened) - every == pytest.approx(0, abs=1e-12)
         of_today = [company for company in survivors if company.cik in truth]
         biased += abs(fmean(gain(company, day) for company in of_today) - every) > 1e-3
-    assert biased  # what a list of today's companies would have made of it
+    assert biased  # the result with a list of today's companies
 
 
 def _dead():
@@ -125,7 +125,7 @@ LIVES = [
     (STRUCK, "2025-06-30T16:00:00", "deregistered", date(2024, 9, 9)),
     (DARK, "2024-11-15T16:00:00", "registered", None),
     (DARK, "2025-02-13T00:00:00", "deregistered", None),
-    ("QZP", "2025-06-30T16:00:00", "registered", None),  # its notes were removed, not itself
+    ("QZP", "2025-06-30T16:00:00", "registered", None),  # its notes were removed, not its shares
 ]
 
 

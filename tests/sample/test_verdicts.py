@@ -1,4 +1,4 @@
-"""The judge: it finds what is wrong, and nothing where all is as stated."""
+"""The comparison with the manifest finds planted differences, and none if everything is as stated."""
 
 from datetime import date, datetime, timezone
 

@@ -1,4 +1,4 @@
-"""The world as a whole: the same everywhere, whole in its references, of the upstream's shape and size."""
+"""The world as a whole: the same on every machine, complete in its references, in the upstream's shape and size."""
 
 import os
 import subprocess

@@ -78,7 +78,7 @@ def leftovers() -> Callable[[], tuple[int, frozenset[str]]]:
     """
 
     def count() -> tuple[int, frozenset[str]]:
-        gc.collect()  # or what earlier tests dropped goes between two counts
+        gc.collect()  # otherwise objects of earlier tests may be freed between two counts
         zygote = launcher._zygote
         children = psutil.Process(zygote.process.pid).children() if zygote else []
         return len(running(children)), frozenset(_descriptors())
@@ -88,5 +88,5 @@ def leftovers() -> Callable[[], tuple[int, frozenset[str]]]:
 
 def _descriptors() -> Iterator[str]:
     for entry in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # the one this listing is read by
+        with suppress(FileNotFoundError):  # the descriptor that lists this folder
             yield f"{entry.name} {entry.readlink()}"

@@ -1,8 +1,8 @@
-"""Runs in a process sealed as a session's is, with one file, and tries what native code might; prints what came of it.
+"""Runs in a process sealed like a session's, with one file, and tries what native code might do; prints the results.
 
-Arguments: the session's file, another file, a directory, and any of "root" (have a root of its own, where the system
-allows it) and "nobody" (give up being root before). With "only" and the names of LAYERS, or none, it is these alone
-that seal, anew for each attempt, and what an attempt does to the files is mended.
+Arguments: the session's file, another file, a directory, and any of "root" (use a separate root, where the system
+allows it) and "nobody" (drop root privileges before). With "only" and the names of LAYERS, or none, only these layers
+seal, anew for each attempt, and changes of the files are undone.
 """
 # The bare calls are what is tried.
 # ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH115, PTH116, PTH208
@@ -158,7 +158,7 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
-        ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # one's /proc stays one's own, as it is for who never was root
+        ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # keep /proc accessible, as for a process that never was root
     stranger = os.fork() or wait_for_the_end()
     tries = attempts(other, directory, stranger)
     if "only" in ways:
@@ -172,14 +172,14 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
 
 
 def keep_mounts_to_itself() -> None:
-    """What is mounted here stays here: an attempt that nothing stops would cover the machine's own root."""
+    """Keep mounts private: an attempt that nothing stops would cover the machine's own root."""
     libc, own_mounts, below_the_root, private = ctypes.CDLL(None), 0x20000, 0x4000, 1 << 18
     if libc.unshare(own_mounts) == 0:
         libc.mount(b"none", b"/", None, below_the_root | private, None)
 
 
 def wait_for_the_end() -> int:
-    """What a process for others to reach does: nothing, for as long as its parent lives."""
+    """Do nothing while the parent lives, as a target for other processes."""
     sandbox.die_with(os.getppid())
     os.close(1)
     while True:
@@ -187,7 +187,7 @@ def wait_for_the_end() -> int:
 
 
 def alone(attempt: Callable[[], object], layers: list[Callable[[], object]], files: list[Path]) -> object:
-    """What comes of one attempt under these layers; its files are as before afterwards."""
+    """Return the result of one attempt under these layers; the files are restored afterwards."""
     before = [path.read_bytes() for path in files]
     there = set(files[-1].parent.iterdir())
     if (pid := os.fork()) == 0:
@@ -210,7 +210,7 @@ def alone(attempt: Callable[[], object], layers: list[Callable[[], object]], fil
 
 
 def sealed(tries: dict[str, Callable[[], object]], connection: Any, *, separated: bool) -> dict[str, object]:
-    """What comes of all attempts in this process, sealed as a session's is, and that it still answers."""
+    """Return the results of all attempts in this process, sealed like a session's, and whether it still answers."""
     reply: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)}
     for name, attempt in tries.items():
         try:

@@ -12,7 +12,7 @@ from tests.kit import publish
 
 
 def lake_of(root: Path, message: Mapping[str, Iterable[Mapping[str, Any]]], looks: Sequence[datetime]) -> Lake:
-    """said: rows by dataset, oldest first. looks: when it was looked, after the instant from which on rows count."""
+    """said: rows by dataset, oldest first. looks: the instants of the polls, after the one from which rows count."""
     lake = Lake(root, allow_drift="looks that differ")
     for name, rows in message.items():
         dataset, every = get(name), list(rows)

@@ -1,4 +1,4 @@
-"""Sessions that move forward: as one opened at the later instant, and never with a row that is not public yet."""
+"""Sessions that move forward: equal to one opened at the later instant, and never with a row that is not public yet."""
 
 import io
 import os
@@ -196,7 +196,7 @@ def test_a_refused_advance_loses_the_session_until_an_advance_succeeds(filled, a
 
 @ISOLATIONS
 def test_a_closed_session_stays_closed_and_leaves_nothing(filled, ask_of, isolation, leftovers):
-    ask_of(filled, START).close()  # what the first session of all leaves
+    ask_of(filled, START).close()  # what the very first session leaves
     before = leftovers()
     session = ask_of(filled, START, isolation=isolation)
     for days in (1, 2, 60):

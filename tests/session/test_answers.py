@@ -61,7 +61,7 @@ def test_answers_render_as_html_tables_and_receipts_print_on_a_single_line(ask):
 
 
 def test_a_field_beyond_the_tables_field_list_is_read_as_absent():
-    fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; what follows is not the table's
+    fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; the bytes after it are not part of the table
     message = memoryview(fields.ljust(16, b"\0") + struct.pack("<i", 16))
     assert [_field(message, 16, number) for number in range(3)] == [24, 0, 0]
 

@@ -41,7 +41,7 @@ def few(monkeypatch):
 
 
 def looks(rng):
-    """What is published, look by look: toys of all times, at the ends of months too, told late and told otherwise."""
+    """The published toys, poll by poll: of all times, including the ends of months, late ones and changed ones."""
     ends = [start_of_new_york_day(datetime(2023, month, 1).date()) for month in (2, 6, 12)]  # noqa: DTZ001
     instants = [*ends, *(end - US for end in ends), *YEAR_ENDS, *(end - US for end in YEAR_ENDS)]
     instants += [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(40)]
@@ -70,7 +70,7 @@ def test_a_session_gets_the_same_bytes_from_compacted_and_uncompacted_lakes(tmp_
     inputs = list(looks(rng))
     at_these = {rng.randrange(len(inputs)) for _ in range(3)} | {len(inputs) - 2}
     if seed % 2:
-        at_these.add(len(inputs) - 1)  # else late rows lie beside closed years
+        at_these.add(len(inputs) - 1)  # otherwise late rows are next to compacted years
     for number, (toys, observed) in enumerate(inputs):
         for lake in (landed, compacted):
             publish(lake, toys, observed)
@@ -214,6 +214,6 @@ def test_a_closed_file_with_later_rows_than_its_name_says_is_refused(tmp_path):
         publish(lake, [Toy(f"{number}{name}", "x", at) for name in "abcd"], at + US)
     lake.compact(TOY)
     early, later = sorted((file for file in lake.snapshot().files("toys") if file.of_year), key=lambda file: file.lo)
-    shutil.copy(later.path, early.path)  # rows of another year under its name
+    shutil.copy(later.path, early.path)  # rows of another year under this year's name
     with pytest.raises(SessionRefused, match="a later row"):
         opened(lake, YEAR_ENDS[0] + timedelta(days=3), cuts)

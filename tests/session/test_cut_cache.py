@@ -130,7 +130,7 @@ def test_no_cached_file_contains_a_row_after_the_instant(lake, ask, home, as_of,
 
 
 def rewritten(path):
-    """The kept file with another value in it, and every time that can be set as it was."""
+    """Change a value in the cached file, and restore every time that can be set."""
     facts, rows = path.stat(), pq.read_table(path)
     if "track" not in rows.column_names or not rows.num_rows:
         return
@@ -203,14 +203,14 @@ def test_the_cache_directory_is_private(lake, ask, home):
     assert home.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_cut_does_not_tell_when_it_was_made(lake, ask, home):
+def test_a_cut_does_not_reveal_when_it_was_made(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     session = ask(cut_cache=CutCache(home))
     result_rows = session.sql("SELECT epoch(last_modified) FROM read_blob('/proc/self/fd/300')").rows()
     assert result_rows == [(0.0,)]
 
 
-def test_a_damaged_cut_is_made_again(lake, ask, home):
+def test_a_damaged_cut_is_rebuilt(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     ask(cut_cache=CutCache(home)).close()
     good = cached_files(home)
@@ -250,7 +250,7 @@ def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
 
 def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monkeypatch):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    for _ in range(2):  # the first to use what was just made notes so, which changes the file's facts
+    for _ in range(2):  # the first use of a new file is recorded, which changes the file's facts
         ask(cut_cache=CutCache(home)).close()
     monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
     assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]

@@ -86,7 +86,7 @@ def test_the_layout_of_session_files_depends_only_on_rows_up_to_the_instant(ask_
 
 
 def runs_of_days(count):
-    """The days from the first of a month on that lie in a file each: eight, of fewer the greatest power of two."""
+    """Return the days of each file, from the first of a month on: eight, or the greatest power of two of fewer."""
     runs, first = [], 1
     while first <= count:
         after = first + min(8, 1 << ((count - first + 1).bit_length() - 1))
@@ -116,7 +116,7 @@ def test_the_layout_of_past_files_does_not_reveal_publishes_or_compaction(ask_of
         with pytest.raises(QueryFailed, match="observed_at"):
             session.sql("SELECT observed_at FROM read_parquet('/proc/self/fd/300')")
     assert result[0] == result[1] == result[2]
-    assert len(result[0]) == files  # none of as_of's own month and of gaps, where there are no rows
+    assert len(result[0]) == files  # none for as_of's own month and for gaps, which have no rows
 
 
 @pytest.mark.parametrize("count", [1, 9])
@@ -144,7 +144,7 @@ def test_files_of_past_periods_are_reused_for_every_later_instant(lake, ask, hom
     ask(T + 90 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
     assert before.items() <= {path.name: path.stat().st_ino for path in home.iterdir()}.items()
     new = {path.name for path in home.iterdir()} - before.keys()
-    assert len(new) <= 4  # the months between, and what T's own month holds
+    assert len(new) <= 4  # the months between, and T's own month
 
 
 def test_another_instant_of_the_same_day_makes_a_single_new_file(lake, ask, home, cached_inodes):
@@ -309,7 +309,7 @@ def test_days_in_a_directory_others_may_enter_are_not_kept(lake, ask, home):
     assert list(home.iterdir()) == []
 
 
-def test_evicted_day_files_are_made_again(lake, ask, home, cached_inodes):
+def test_evicted_day_files_are_rebuilt(lake, ask, home, cached_inodes):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     small = CutCache(home, most=1, few=FEW)
     ask(cut_cache=small, datasets=["charts"])
@@ -343,7 +343,7 @@ def test_day_files_being_written_are_not_evicted(lake, ask, home, monkeypatch):
     assert len(rows_of(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
 
 
-def test_day_files_without_a_signature_are_made_again_without_leaking_descriptors(lake, home, leftovers):
+def test_day_files_without_a_signature_are_rebuilt_without_leaking_descriptors(lake, home, leftovers):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     settings = {"datasets": ["charts"], "catalogue": CATALOGUE, "cut_cache": CutCache(home, few=FEW)}
     open_at(lake.snapshot, T, **settings).close()

@@ -140,7 +140,7 @@ def test_another_thread_can_stop_a_query(ask, isolation):
     session = ask(isolation=isolation)
     stopped = threading.Event()
 
-    def stop():  # until it has: before the query begins there is nothing to stop
+    def stop():  # wait, because before the query begins there is nothing to stop
         while not stopped.wait(0.05):
             session.interrupt()
 

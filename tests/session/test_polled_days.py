@@ -1,4 +1,4 @@
-"""Which days of a company's dividends a session may rely on: polls, gaps, and records that its instant hides."""
+"""The days for which a session may rely on a company's dividends: polls, gaps, and records hidden at its instant."""
 
 from datetime import date, datetime, timedelta, timezone
 

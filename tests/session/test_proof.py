@@ -86,7 +86,7 @@ def test_a_manifest_that_lies_about_the_number_of_rows_is_caught(lake, ask):
     lake.replace("charts", file, replace(file, rows=1))
     reply = refused(ask)
     assert "the number of rows of a file differs" in reply
-    assert not any(char.isdigit() for char in reply)  # how many there are after T is not told
+    assert not any(char.isdigit() for char in reply)  # the number of rows after T is not revealed
 
 
 def test_a_file_without_statistics_is_refused(lake, ask):

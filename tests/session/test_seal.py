@@ -64,14 +64,14 @@ WAYS = [["root"], [], ["nobody", "root"], ["nobody"]] if os.geteuid() == 0 else 
 def test_a_sealed_process_can_read_its_file_and_do_nothing_else(lake, imprison, ways):
     before = {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()}
     reply = imprison(*ways)
-    # Without a root of its own, stat() still tells that a path exists; nothing else does.
+    # Without a separate root, stat() still reveals that a path exists; nothing else does.
     assert done(reply) - (set() if reply["own_root"] else {"stat another file"}) == {"read its own file"}
     assert reply["own_root"] == ("root" in ways and launcher.separated())
     assert reply["query its own file"] == 2
     assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
 
 
-# What a system may refuse to all its processes; where it does, the attempt proves nothing of the seal.
+# Attempts that a system may refuse to every process; then they prove nothing about the seal.
 REFUSED_BY_SOME_SYSTEMS = {
     "become another user", "bpf", "change the root", "io_uring", "make an unnamed file", "make an x32 call",
     "mount", "own namespaces",
@@ -83,7 +83,7 @@ BY_PATH = {
     "read through the root link", "remove a file", "rename a file", "run a program", "start a thread",
     "write another file",
 }  # fmt: skip
-# Each layer alone, and what it must stop whatever the others do.
+# Each layer alone, and the attempts that it must stop without the others.
 STOPPED = {
     ("own root",): BY_PATH | {"change directory", "look for a file", "stat another file", "stat as Python does",
                               "statx another file"},
@@ -207,7 +207,7 @@ except IsolationUnavailable as problem:
 
 
 def test_a_failure_to_drop_capabilities_is_an_error(monkeypatch):
-    monkeypatch.setattr(sandbox, "_LINUX_CAPABILITY_VERSION_3", 0)  # a header no kernel knows
+    monkeypatch.setattr(sandbox, "_LINUX_CAPABILITY_VERSION_3", 0)  # a header that no kernel knows
     with pytest.raises(OSError, match=os.strerror(errno.EINVAL)):
         sandbox.drop_capabilities()
 

@@ -1,4 +1,4 @@
-"""The filter of system calls says of any call what its list says, on both architectures."""
+"""The filter of system calls decides every call as its list does, on both architectures."""
 
 import errno
 

@@ -96,7 +96,7 @@ HOSTILE = {
 
 
 def high_water(pid):
-    """The most memory a process has had at once, in bytes."""
+    """Return the peak memory of a process, in bytes."""
     text = Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1024
 

@@ -93,7 +93,7 @@ def articles(seed):
 
 
 def lake_of(root, rows):
-    """Looked at every thirty days, when each article is as it was last changed."""
+    """Poll every thirty days, when each article has its last change."""
     return looks.lake_of(root, {"news": rows}, [START + timedelta(days=days) for days in range(0, DAYS + 120, 30)])
 
 
@@ -153,7 +153,7 @@ def test_searches_combine_an_index_with_few_unindexed_rows_of_earlier_years(tmp_
 
 
 def index_files(home):
-    """The index files that are kept, by name, and their bytes' sums."""
+    """Return the hashes of the cached index files, by name."""
     return {
         path.name: sha256(path.read_bytes()).hexdigest()
         for path in home.glob("*.parquet")
@@ -318,7 +318,7 @@ def test_an_index_written_in_several_runs_is_sorted_and_complete(monkeypatch, tm
     chance = random.Random(1)
     texts = [[chance.choice(VOCABULARY).lower() for _ in range(chance.randrange(9))] for _ in range(150)]
     texts[63] = ["spread"]  # in the last row of a block alone
-    texts[70] = ["oil"] * 60_000  # more than there are letters before those that stand for none
+    texts[70] = ["oil"] * 60_000  # more than there are characters before the surrogates
     lengths = [len(" ".join(text)) for text in texts]
     rows = pa.table(
         {
@@ -396,7 +396,7 @@ def test_searches_reuse_the_indexes_made_by_compaction(tmp_path, monkeypatch):
 
 @pytest.fixture
 def act_while_indexed(lake, cuts, monkeypatch):
-    """A session in whose first search something happens while its index is opened."""
+    """Return a session during whose first search, while its index is opened, something happens."""
 
     def act(what):
         with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:

@@ -98,7 +98,7 @@ class ToyLake:
         return file
 
     def add_file(self, table: str, rows: pa.Table, **changes: object) -> DataFile:
-        """One file, whatever it holds."""
+        """Add one file with any content."""
         home = self.root / table
         home.mkdir(parents=True, exist_ok=True)
         path = home / f"part-{len(list(home.iterdir()))}.parquet"

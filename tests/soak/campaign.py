@@ -1,7 +1,7 @@
 """`python -m tests.soak.campaign --minutes 30`: Postgres, webserver, daemon and schedules for a while, faults included.
 
 The daemon is killed, the graph goes away, the provider answers 429, the staging disk is full. Afterwards the lake must
-be what an undisturbed one is and `tests.soak.verdict` must find nothing. `--home FOLDER` keeps what was left there.
+equal an undisturbed one, and `tests.soak.verdict` must find nothing. `--home FOLDER` keeps what was left there.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> H
         "SOAK_PASSWORD": password,
         "SOAK_DATABASE": server.database,
         "PYTHONPATH": str(ROOT),
-        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",  # a slow machine is none of the faults
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",  # a slow machine is not one of the faults
     }
     environment = {**os.environ, **FAST_EVENTS, **FEW_ARENAS, **settings}
     program = str(Path(sys.executable).with_name("dagster"))
@@ -93,7 +93,7 @@ def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> H
 
 
 def _is_settled(house: House, webhook: Webhook) -> bool:
-    """Whether every run has ended and every one that failed was told of."""
+    """Return whether every run has ended and every failed run was reported."""
     runs = house.runs()
     text = "\n".join(body for _, _, body in webhook.alerts)
     failed = [run["runId"] for run in runs if run["status"] == "FAILURE"]
@@ -101,7 +101,7 @@ def _is_settled(house: House, webhook: Webhook) -> bool:
 
 
 def _verdict(house: House, webhook: Webhook, faults: list[Fault], server: GraphServer, home: Path) -> int:
-    """Gather what there is to see, keep it, and say what it comes to."""
+    """Gather the evidence, store it, and print the verdict."""
     lake, report = Lake(home / "lake"), home / "last-report"
     subprocess.run(
         [Path(sys.executable).with_name("pitlake"), "report", "--lake", lake.location, "-o", report],

@@ -1,4 +1,4 @@
-"""What the soak runs: the house's own definitions, with schedules that tick every minute over a month of the past.
+"""The soak's definitions: the project's own, with schedules that tick every minute over a past month.
 
 Loaded by the soak's webserver and daemon; the graph and the providers are reached through what tests.soak.campaign
 puts in the environment.
@@ -21,7 +21,7 @@ UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 
 
 def window(number: int) -> tuple[date, date]:
-    """The days of one of the windows that runs go round in."""
+    """Return the days of one of the windows through which runs rotate."""
     first = FIRST + timedelta(days=DAYS_A_WINDOW * (number % WINDOWS))
     return first, first + timedelta(days=DAYS_A_WINDOW - 1)
 
@@ -42,7 +42,7 @@ def _goes_on(job: str) -> Callable[[dg.ScheduleEvaluationContext], bool]:
     job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on("graph_days")
 )
 def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """The next ten days of the past, round and round."""
+    """Request the next ten past days, in rotation."""
     at = context.scheduled_execution_time
     first, last = window(at.hour * 60 + at.minute)
     tags = {
@@ -71,7 +71,7 @@ report = dg.ScheduleDefinition(
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """The house, reading the soak's graph, with the soak's schedules."""
+    """The project's definitions, reading the soak's graph, with the soak's schedules."""
     graph = GraphResource(
         uri=os.environ["SOAK_GRAPH"],
         username=os.environ["SOAK_USER"],

@@ -1,4 +1,4 @@
-"""Gathers what a soak leaves to be seen: from the UI over GraphQL, from the webhook, from the report, from the logs."""
+"""Gathers the evidence of a soak: from the UI over GraphQL, the webhook, the report and the logs."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Pa
 
 
 def shows(house: House, fault: Fault) -> bool:
-    """Whether the UI shows a run that the fault hit: a step that failed for good, or answers that are missing."""
+    """Return whether the UI shows a run that the fault hit: a step that failed for good, or missing answers."""
     near = [
         run for run in house.runs() if run["jobName"] == fault.job and (run["endTime"] or fault.ended) >= fault.began
     ]

@@ -1,4 +1,4 @@
-"""The processes of the soak: webserver and daemon as a user starts them, what the UI says, how large they are."""
+"""The processes of the soak: webserver and daemon as a user starts them, the UI's answers, and their memory."""
 
 import contextlib
 import json
@@ -43,11 +43,11 @@ class House:
             self.processes[name] = subprocess.Popen(command, env=self.environment, cwd=ROOT, stdout=log, stderr=log)
 
     def log(self, name: str) -> Path:
-        """Where a process writes what it says."""
+        """Return the log file of a process."""
         return self.workspace.parent / f"{name}.log"
 
     def kill(self, name: str) -> None:
-        """kill -9, code server and runs and all."""
+        """Kill a process with -9, including its code server and runs."""
         with contextlib.suppress(psutil.NoSuchProcess):
             parent = psutil.Process(self.processes[name].pid)
             for process in [*parent.children(recursive=True), parent]:
@@ -56,20 +56,20 @@ class House:
         self.processes[name].wait()
 
     def stop(self, name: str) -> None:
-        """Ask it to end, and make it after a minute."""
+        """Ask a process to end, and kill it after a minute."""
         self.processes[name].send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.processes[name].wait(60)
         self.kill(name)
 
     def measure(self, since: float) -> None:
-        """Take a sample of the memory of what stays: the processes and their code servers, not the runs."""
+        """Sample the memory of the permanent processes and their code servers, without runs."""
         sizes: dict[str, int] = {}
         for name, process in self.processes.items():
             with contextlib.suppress(psutil.Error):
                 parent = psutil.Process(process.pid)
                 sizes[name] = parent.memory_info().rss
-                for child in parent.children():  # theirs are runs
+                for child in parent.children():  # the children of a code server are runs
                     with contextlib.suppress(psutil.Error):
                         if "grpc" in child.cmdline():
                             code = f"code server of {name}"
@@ -77,7 +77,7 @@ class House:
         self.memory.append((time.monotonic() - since, sizes))
 
     def ask(self, query: str, **variables: object) -> dict[str, Any]:
-        """What the UI is told."""
+        """Return the UI's answer to a GraphQL query."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/graphql",
             json.dumps({"query": query, "variables": variables}).encode(),

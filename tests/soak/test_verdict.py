@@ -1,4 +1,4 @@
-"""The verdict on a soak can fail: a whole one has no problem, and each thing that is missing or wrong is one."""
+"""The verdict on a soak can fail: a complete soak has no problem, and everything missing or wrong is one."""
 
 import copy
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The verdict on a soak: what was seen, as plain data, and what of it is not as it must be. Nothing is asked here.
+"""The verdict on a soak: the evidence, as plain data, and the problems in it. No query is made here.
 
 Every fault must show as a run in the UI, in an alert and in the report, and be over once it is over; every failed run
 must have a fault that explains it; memory must not grow. `tests.soak.campaign` gathers and prints.
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def died(self) -> bool:
-        """Whether it failed and no step says why."""
+        """Return whether it failed and no step states a reason."""
         return self.status == "FAILURE" and not self.why
 
     def overlaps(self, fault: "Fault") -> bool:
@@ -46,7 +46,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What was done, when, and its sign: what a failed step says in the UI and what the alert and the report say."""
+    """One fault: when it lasted, and its sign: the text of a failed step in the UI, of the alert and of the report."""
 
     name: str
     began: float
@@ -77,7 +77,7 @@ class Alert:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """All that a soak leaves. incidents: of the report's numbers, reasons by run. page: the report's first page.
+    """The evidence of a soak. incidents: of the report's numbers, reasons by run. page: the report's first page.
     memory: seconds and bytes by process, since the daemon was started last. lake: what is wrong with the lake.
     """
 
@@ -162,7 +162,7 @@ def _unexplained(seen: Evidence) -> Iterator[str]:
 
 
 def _untold(seen: Evidence) -> Iterator[str]:
-    """Each failed run is told of once, and nothing is told of that did not happen."""
+    """Check that each failed run is reported once, and that no report is wrong."""
     counts = Counter(match for alert in seen.alerts for match in re.findall(r"^run (\S+)$", alert.body, re.MULTILINE))
     due = {run.id for run in seen.runs if run.status == "FAILURE" or run.unanswered}
     yield from (f"no alert tells of run {run}" for run in due - counts.keys())

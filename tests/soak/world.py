@@ -1,4 +1,5 @@
-"""The soak's surroundings: a proxy before the graph that can go away, a webhook that keeps alerts, a disk that fills.
+"""The soak's surroundings: a proxy in front of the graph that can be closed, a webhook that keeps alerts, a disk that
+fills.
 
 Nothing here knows Dagster or the lake.
 """
@@ -18,8 +19,8 @@ DISK = "48m"
 
 
 class Proxy:
-    """A TCP door of the loopback to another port. While it is shut, nobody gets in and who was inside is cut off;
-    `pause` is how many seconds each block is held up.
+    """A TCP proxy on the loopback, in front of another port. While it is shut, new connections are refused and existing
+    ones cut off; `pause` is the delay of each block in seconds.
     """
 
     def __init__(self, target: int) -> None:
@@ -99,7 +100,7 @@ def small_disk(folder: Path) -> Iterator[bool]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte free; again and again, for a run that fails gives its own bytes back."""
+    """Leave no byte free; to be repeated, because a failed run frees its own bytes."""
     with contextlib.suppress(OSError), (disk / "filler").open("ab") as file:
         while True:
             file.write(bytes(1 << 16))

@@ -56,7 +56,7 @@ def answer(spark: SparkSession, lake: str, dataset: str, revisions: bool, moment
 
 
 def plan(spark: SparkSession, dataset: str, **question: Any) -> pa.Table:
-    """What Spark means to do for a frame's rows."""
+    """Return Spark's plan for a frame's rows."""
     rows = frame(spark, dataset, **question)
     return pa.table({"plan": [rows._jdf.queryExecution().executedPlan().toString()]})
 

@@ -16,8 +16,8 @@ from tests.kit import publish
 
 
 def build(root: Path) -> tuple[Lake, list[int]]:
-    """The lake and four of its versions: before anything was revised, all of it, all of it compacted, and that as a
-    lake of before there were tombstones has it. `splits` has no table in it, and `dividends` none in the first.
+    """The lake and four of its versions: before any revision, complete, complete and compacted, and the last one
+    without tombstones. `splits` has no table in it, and `dividends` none in the first.
     """
     lake = Lake(root, allow_drift="much is revised")
     every = [dataset for name, dataset in all_datasets().items() if name != "splits"]
@@ -38,7 +38,7 @@ def build(root: Path) -> tuple[Lake, list[int]]:
 
 
 def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Of every record one with other content, and where a key has several statements, another one of it."""
+    """Return another content of every record, and another statement of each key that has several."""
     rng = random.Random(dataset.name)
     reply = [name for name in dataset.identity if name not in dataset.key]
     free = [
@@ -55,7 +55,7 @@ def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def another(value: Any) -> Any:
-    """A value beside this one."""
+    """Return another value near this one."""
     if isinstance(value, str):
         return f"{value}é"
     return value + timedelta(days=1) if isinstance(value, date | datetime) else value + 1

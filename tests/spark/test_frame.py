@@ -91,7 +91,7 @@ def test_errors_of_spark_and_sqlglot_become_one_line(monkeypatch, tmp_path, libr
 
 
 def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str, int | None]]:
-    """Instants that tell a dataset's rows apart: those of rows, the microseconds beside, edges of New York's months."""
+    """Return instants that distinguish rows: those of rows, a microsecond either side, edges of New York's months."""
     files = lake.snapshot().files(name)
     existing = sorted(
         {at for file in files for at in pq.read_table(file.path, columns=["available_at"])[0].to_pylist()}

@@ -1,4 +1,4 @@
-"""Random sequences of a study's actions, held against a model of what a study allows and counts.
+"""Random sequences of a study's actions, compared with a model of what a study allows and counts.
 
 The model knows the rules and none of the code: instants, who is in the holdout, and plain Python for the statistics.
 """
@@ -29,7 +29,7 @@ ACTIONS = ("connect", "advance", "ask", "ask", "log", "log", "seal", "enter", "l
 
 @dataclass
 class Window:
-    """One session, and what the model holds of it."""
+    """One session, and the model's state of it."""
 
     session: Session
     owner: int
@@ -82,7 +82,7 @@ class Sequence:
         return self.rng.choice(choices)
 
     def owner(self) -> int:
-        """One of the handles, more often one whose holdout is open."""
+        """Return one of the handles, more often one whose holdout is open."""
         inside = list(self.blocks)
         return self.rng.choice(inside) if inside and self.rng.random() < 0.7 else self.rng.randrange(len(self.handles))
 
@@ -165,7 +165,7 @@ class Sequence:
             self.close(owner, self.start)
 
     def crash(self) -> None:
-        """A process ends without leaving anything: its sessions end, and nobody writes a record."""
+        """End a process without leaving its blocks: its sessions end, and no record is written."""
         owner = self.rng.randrange(len(self.handles))
         self.abandoned += [self.handles[owner], self.blocks.get(owner)]
         self.close(owner, None)

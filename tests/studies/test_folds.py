@@ -1,4 +1,4 @@
-"""Cross-validation of a panel trains on no label that overlaps a tested one, and none reaches into the holdout."""
+"""Cross-validation of a panel trains on no label that overlaps a tested one or reaches into the holdout."""
 
 from itertools import combinations
 

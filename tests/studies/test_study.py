@@ -1,4 +1,4 @@
-"""A study counts its questions, and its holdout is asked once, after the plan was sealed."""
+"""A study counts its questions, and its holdout is used once, after the plan was sealed."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Trials: what a series of returns is read as, and what its row of the report says."""
+"""Trials: how a series of returns is read, and its row in the report."""
 
 from math import sqrt
 

@@ -1,4 +1,4 @@
-"""What spellings of times mean: the table with which every reader is tested, in Python, in SQL and in hooks."""
+"""The meaning of spellings of times: the table with which every reader is tested, in Python, in SQL and in hooks."""
 
 from typing import NamedTuple
 

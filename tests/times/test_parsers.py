@@ -1,4 +1,4 @@
-"""`pitlake.times` is the only module that parses instants; what else names a parser reads no source's time.
+"""`pitlake.times` is the only module that parses instants; other uses of a parser read no source's time.
 
 The strict instant of `as_of` and of the hooks (`pitlake.gate.rules.parse_instant`) has a pattern of its own, and
 `test_times` compares it with the module's table.

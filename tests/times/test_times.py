@@ -214,7 +214,7 @@ def test_midnights_of_a_column_are_days_unless_mixed_with_clock_times():
     ],
 )
 def test_a_time_format_that_leaves_the_day_or_hour_ambiguous_is_refused(form, what):
-    """Of a month it would be the first day, and of an afternoon the morning."""
+    """A month would mean its first day, and an afternoon the morning."""
     with pytest.raises(BadInput, match=f"time_format: .* does not state a {what}"):
         checked_form(form)
 

@@ -1,7 +1,7 @@
 """The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late|study --n N`.
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
-`late --seed S` lives one history again, and tells it if it fails. The campaigns of unions put the questions that read
+`late --seed S` repeats one history, and prints it if it fails. The campaigns of unions put the questions that read
 several sources to lakes in which these disagree; those of mounted tables put generated and hostile SQL to random
 tables.
 """
@@ -52,7 +52,7 @@ def attack_share(number: int) -> Report:
 
 
 def late_share(seed: int) -> judge.Tally:
-    """One history of the late-look campaign. A failure is told by the least history that was found to show it."""
+    """One history of the late-look campaign. A failure is shown by the smallest history that was found to cause it."""
     with tempfile.TemporaryDirectory(prefix="late-", dir=memory()) as scratch:
         tally = judge.judged(lived(seed), Path(scratch) / "whole")
         if tally.mismatches:

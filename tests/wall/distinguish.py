@@ -22,7 +22,7 @@ RUNS = 9
 
 
 class Runner(Protocol):
-    """Something that answers statements as of T over a world."""
+    """An object that answers statements as of T over a world."""
 
     def run(self, sql: str) -> str:
         """The answer, or the error, as text."""
@@ -103,7 +103,7 @@ def _usual(
 
 
 def rebuilt(root: Path, master: Master) -> tuple[World, str]:
-    """A world in place of whatever was there, and its digest."""
+    """Restore a world in place of whatever was there, and return its digest."""
     world = restored(root, master)
     return world, digest(root)
 

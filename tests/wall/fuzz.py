@@ -66,7 +66,7 @@ def generated(
     paths: Sequence[str] = (),
     columns_of: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Statements of the grammar fuzzer, by default over the datasets of the worlds and paths of some."""
+    """Yield statements of the grammar fuzzer, by default over the worlds' datasets and the paths of some of them."""
     names = [name for name, _ in functions()]
     # Named by rule, not by listing: the statements must be the same in both worlds.
     months = [

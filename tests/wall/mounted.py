@@ -1,10 +1,10 @@
 """A user's table under a random contract, mounted several times as it changes: truncation and late looks.
 
-*Truth.* The answer as of T is the answer of a lake whose table never had a row of a later date, nor a later change of
-an earlier row; and of one with other later rows and changes.
+*Truth.* The answer as of T equals that of a lake whose table never had a row of a later date or a later change of an
+earlier row, and that of a lake with other later rows and changes.
 
-*Late.* What a lake answered as of T when no later mount had been made is what it answers by `known_by=T` after all
-mounts, and as of an instant just before a mount whatever is asked for.
+*Late.* What a lake answered as of T before any later mount is what it answers with `known_by=T` after all mounts;
+as of an instant just before a mount, it is also the answer without `known_by`.
 
 *Attacks.* Two lakes differ in what was mounted after T, which holds canaries: in new rows, in gaps and in other content
 of earlier rows. No hostile statement shows one, or gives different answers.
@@ -124,10 +124,10 @@ class Table:
             yield min(max(at, first + MICROSECOND), last - MICROSECOND)
 
     def until(self, as_of: datetime) -> list[tuple[datetime, Poll]]:
-        """The mounts as they were by then, and after them no row of a later date and no change of a row.
+        """Return the mounts up to then, without rows of a later date or changes of a row after them.
 
-        Every mount keeps the rows whose dates lie after it: each is a gap since that mount. The content of a row counts
-        from the first mount after its date.
+        Keep the rows of every mount whose dates are after it: each is a gap from that mount on. The content of a row
+        counts from the first mount after its date.
         """
         polls, contents = [], Poll()
         for observed, content in self.polls:
@@ -181,7 +181,7 @@ class Table:
         return key, at.date() if self.dated else at
 
     def _later(self, as_of: datetime, canary: str) -> Statement:
-        """A row of a date after T, mostly just after it, of a new key or of one that was there."""
+        """Return a row dated after T, mostly just after it, with a new key or an existing one."""
         at = as_of - LAGS[self.lag] + timedelta(microseconds=int(10 ** self.rng.uniform(0, 13)))
         key = tuple(self.rng.choice(("X", "Y", "Z", canary)) for _ in self.keys)
         return key, at.date() if self.dated else at

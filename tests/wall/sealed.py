@@ -19,7 +19,7 @@ FEW_ROWS = 12  # so that the small worlds' months are cut both ways: whole, and 
 
 
 class Sealed:
-    """A sealed session over a world. A lost session is opened again, so that one attack cannot shield the next."""
+    """A sealed session over a world. A lost session is reopened, so that one attack cannot shield the next."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ def answer_text(
 
 
 def _raw(table: pa.Table) -> str:
-    """Every byte of a result, so that no rendering can hide one; `take` blanks what lies under nulls."""
+    """Return every byte of a result, so that no rendering can hide one; `take` blanks the bytes under nulls."""
     table = table.take(pa.array(range(len(table)), pa.int64()))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

@@ -27,8 +27,8 @@ POLLS, COMPANIES, FIGURES = 8, 60, 4
 
 
 class Company(NamedTuple):
-    """A company. tickers: each with the first and last day on which it is borne; several at once are share classes.
-    splits: day, ratio and ticker. The vendor lists a split under each ticker of its day.
+    """A company. tickers: each with the first and last day on which the company has it; several at once are share
+    classes. splits: day, ratio and ticker. The vendor lists a split under each ticker of its day.
     """
 
     cik: str

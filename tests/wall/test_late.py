@@ -1,4 +1,4 @@
-"""Late looks: the campaign finds planted faults, and none in the lake itself."""
+"""Late looks: the campaign finds planted faults, and no fault in the lake itself."""
 
 import copy
 from dataclasses import replace

@@ -7,7 +7,7 @@ import pytest
 from tests.wall import split_figures
 from tests.wall.split_worlds import Judge, World, lake_of
 
-# Each way to record and to restate is among them.
+# Every way to record and to restate a split occurs.
 SAMPLE = [
     World("GRAPH", ((2, 3.0), (4, 0.1)), "graph", "no bar"),
     World("POLY", ((3, 3.0),), "polygon", "no bar"),

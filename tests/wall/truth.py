@@ -35,7 +35,7 @@ class Tally:
 
 
 def moments(seed: int) -> Iterator[datetime]:
-    """Random instants, and the ones that hurt: rows' own instants, a microsecond beside them, month ends, midnights."""
+    """Random instants and critical ones: those of rows, a microsecond before and after, month ends, midnights."""
     rng = random.Random(f"moments/{seed}")
     rows = [*instants(0, 120, after=False), *instants(1, 120, after=True)]
     while True:
@@ -47,7 +47,7 @@ def moments(seed: int) -> Iterator[datetime]:
 
 
 def campaign(scratch: Path, pairs: int, seed: int = 0) -> Tally:
-    """Compare so many answers, an even number. Deterministic in `seed`."""
+    """Compare this many answers, an even number. Deterministic in `seed`."""
     tally = Tally()
     shutil.rmtree(scratch, ignore_errors=True)
     whole = build(scratch / "whole", future=1)

@@ -95,7 +95,7 @@ def written(root: Path, rows: Mapping[str, pa.Table], gaps: Mapping[str, pa.Tabl
 
 
 def restored(root: Path, master: Master) -> World:
-    """The whole world below `root`, byte for byte, whatever stood there: what is as it should be stays."""
+    """Restore the whole world below `root`, byte for byte, whatever was there; intact files stay."""
     files, snapshot = master
     folders = {parent for name in files for parent in Path(name).parents}
     for path in sorted(root.rglob("*"), reverse=True):
@@ -139,7 +139,7 @@ def _moved(snapshot: Snapshot, root: Path) -> Snapshot:
 
 
 def instants(seed: int, count: int, after: bool) -> Iterator[datetime]:
-    """Instants of one side of T, the ones beside it first."""
+    """Return instants on one side of T, the adjacent ones first."""
     rng = random.Random(seed)
     yield from (T + _MICROSECOND, T + timedelta(milliseconds=1)) if after else (T, T - _MICROSECOND)
     for _ in range(count - 2):
@@ -286,7 +286,7 @@ def _landed(table: pa.Table, landings: int) -> pa.Table:
 
 
 def _write_dead(folder: Path, dataset: Dataset, table: pa.Table) -> TableState:
-    """The tombstones of the rows that are there: a lake without the future never heard of what superseded by it."""
+    """Return the tombstones of the present rows: a lake without the future does not know what later rows supersede."""
     dead = new_tombstones(dataset, table, TableState(), complete=True)
     years = pc.year(pc.local_timestamp(dead["available_at"].cast(pa.timestamp("us", "America/New_York"))))
     files = [

@@ -1,4 +1,4 @@
-"""The pages as a browser has them, and every number on them held against SQL.
+"""The pages as a browser shows them, with every number compared with SQL.
 
 `python -m tests.web.browsing LAKE` does the latter on 50 random pages of a lake.
 """
@@ -55,7 +55,7 @@ class Numbers(HTMLParser):
 
 
 def told_by_sql(session, address, *, first=False):
-    """What a session's view tells of the number that a link to its history names; first: what was told of it first."""
+    """Return a session's value of the number that a link to its history names; first: its first value."""
     reply = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
     dataset, _, column = reply["of"].partition(".")
     key = {name: reply.get(f"k_{name}") for name in all_datasets()[dataset].key}
@@ -83,7 +83,7 @@ COUNTS = {
 
 
 def counted(session, what, ticker, cik):
-    """What a session tells of a count or a ratio, by SQL of its own."""
+    """Return a session's value of a count or a ratio, by separate SQL."""
     kind, _, rest = what.partition(" ")
     if kind == "change":
         sql = "SELECT close / split_factor FROM adjusted_bars($ticker) ORDER BY date DESC LIMIT 2"
@@ -97,7 +97,7 @@ def counted(session, what, ticker, cik):
 
 
 def wrong_numbers(client, root, address):
-    """How many numbers a page shows, and those that SQL as of the same instant tells otherwise."""
+    """Return how many numbers a page shows, and those for which SQL as of the same instant gives another value."""
     answer = client.get(address.url())
     assert answer.status_code == 200, answer.text
     wrong, result = [], Numbers(answer.text).found
@@ -115,7 +115,7 @@ def wrong_numbers(client, root, address):
 
 
 def main(root, pages=50, seed=0):
-    """Judge random pages; the exit code."""
+    """Judge random pages; return the exit code."""
     chance, checked, wrong = random.Random(seed), 0, []
     with browsing(root) as client:
         for _ in range(pages):

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven over WebDriver: what a page logs, asks for and shows."""
+"""Debian's Chromium, driven over WebDriver: what a page logs, requests and shows."""
 
 import json
 import os
@@ -23,7 +23,7 @@ PHONE, DESKTOP = (390, 844), (1280, 900)
 
 
 class Browser:
-    """One window. logs: what the console had, and which addresses were asked for, since they were last looked at."""
+    """One window. logs: the console's messages and the requested addresses since the last call."""
 
     def __init__(self, port, size, dark):
         arguments = ["--headless=new", f"--window-size={size[0]},{size[1]}", "--no-first-run", "--disable-extensions"]
@@ -66,7 +66,7 @@ class Browser:
         raise AssertionError(f"never: {script}")
 
     def picture(self, path, tallest):
-        """The page as a PNG file, from its top and so high at most."""
+        """Save the page as a PNG file, from its top and up to this height."""
         wide, high = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": wide, "height": min(high, tallest), "scale": 1}
         question = {"cmd": "Page.captureScreenshot", "params": {"clip": clip, "captureBeyondViewport": True}}
@@ -113,7 +113,7 @@ def served(root, rooms=()):
 
 @contextmanager
 def browsing(size=DESKTOP, *, dark=False):
-    """A window of a browser of its own."""
+    """Open a window of a new browser."""
     driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
     try:
         line = next(line for line in driver.stdout if "successfully on port" in line)

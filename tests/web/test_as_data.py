@@ -1,4 +1,4 @@
-"""Pages as data: the JSON has what the page shows and nothing later, and a question's rows come as files."""
+"""Pages as data: the JSON has what the page shows and nothing later, and a question's rows are available as files."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The pages in a real Chromium: no error on its console, nothing asked of another host, and moves that work."""
+"""The pages in a real Chromium: no error on the console, no request to another host, and working navigation."""
 
 import shutil
 import time
@@ -84,7 +84,7 @@ def test_an_evidence_mark_opens_its_entry_without_a_script(base, browser):
     browser.go(base + AT.url())
     assert not browser.run("return document.querySelector('.evidence').checkVisibility()")
     browser.click(".strip .ev")
-    time.sleep(0.5)  # for what a script would do after the click
+    time.sleep(0.5)  # time for what a script would do after the click
     assert browser.run("return document.querySelector('#e1').checkVisibility()")
     assert browser.run("return document.querySelector('#e1:target') !== null")
 

@@ -1,4 +1,4 @@
-"""A company's page: tables of one's own, what is empty in one line, and the way there for who knows only its name."""
+"""A company's page: a user's own tables, the empty parts in one line, and the search by a company's name."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Who may ask the pages what: hosts, origins, the token; and that GET changes nothing."""
+"""Access to the pages: hosts, origins, the token; and that GET changes nothing."""
 
 import re
 

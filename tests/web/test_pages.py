@@ -1,4 +1,4 @@
-"""The time machine's pages: every number is what SQL tells, no move tells what comes, and no text is more than text."""
+"""The time machine's pages: every number equals SQL, no link reveals later events, and every text is escaped."""
 
 import random
 import re
@@ -38,7 +38,7 @@ def stated_again(at, value):
 
 @pytest.fixture(scope="module")
 def root(market_lake, tmp_path_factory):
-    """The doors' lake with one figure said again unchanged and then revised, and texts that try to be markup."""
+    """The interfaces' lake with one figure repeated unchanged and then revised, and texts that contain markup."""
     root = shutil.copytree(market_lake, tmp_path_factory.mktemp("web") / "lake")
     lake = Lake(root)
     message = [stated_again(REPEATED, 100), stated_again(REPEATED + timedelta(days=10), 90)]
@@ -91,7 +91,7 @@ def test_pages_are_cached_until_the_lake_has_a_new_version(root, tmp_path, monke
         assert as_json.json()["company"]
         assert client.get(Address(T, "QBG").url("/at.json")).text == as_json.text != first.text
         assert len({client.get(Address(T, name).url()).text for name in ("QBG", "QZP", "QBRY")}) == 3
-        assert client.get(Address(T, "QBG").url()).text == first.text  # forgotten, and made again
+        assert client.get(Address(T, "QBG").url()).text == first.text  # removed, and made again
         assert len(answers) > count
         more = next(news()) | {"id": "bzNews_777", "title": "Said since", "evidence": "n:777", "available_at": T}
         publish(lake, "news", [*news(), more], "more")

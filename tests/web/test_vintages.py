@@ -1,4 +1,4 @@
-"""First public and this vintage on the pages: of figures, filings and calls, and whose a ticker was."""
+""" "First public" and "this vintage" on the pages: of figures, filings and calls, and the company of a ticker."""
 
 import re
 from datetime import date, datetime, timedelta, timezone

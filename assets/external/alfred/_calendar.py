@@ -1,7 +1,7 @@
 """The times of FRED's releases: times of day by release, and the instant of a vintage's day.
 
 A time of day is used only from the day on which the agency adopted it, and only on weekdays on which the release's
-calendar shows data. Every other vintage is public at the END of its New York day: up to 24 hours late, never early. A
+calendar shows data. Every other vintage is public at the end of its New York day: up to 24 hours late, never early. A
 release delayed to another day is dated on that day. The calendar does not show a delay within the day, so the time is
 then early by the delay. Callers who can't accept this can ignore times. Pure.
 """

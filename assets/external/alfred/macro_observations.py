@@ -174,7 +174,7 @@ def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the vintage's day, at the release's clock time if its calendar names that day, else at its END."""
+    """Return the vintage's day, at the release's clock time if its calendar names that day, else at its end."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
     evidence = evidence_of(run, record, record["series_id"], record["date"], record["realtime_start"])

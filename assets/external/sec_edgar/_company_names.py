@@ -1,4 +1,4 @@
-"""The names of a company over time, by EDGAR's submissions: which name was borne since when, and what proves it.
+"""The names of a company over time, by EDGAR's submissions: which name the company had since when, and what proves it.
 
 The datasets `names` and `universe_events` both take their dates from here. Pure.
 """
@@ -194,7 +194,7 @@ def _own_days(columns: Mapping[str, Sequence[Any]]) -> tuple[Days, date]:
 
 
 def _last(ended: Sequence[tuple[date, str]]) -> str | None:
-    """Return the name that was borne last."""
+    """Return the name that the company had last."""
     return max(ended, key=lambda borne: borne[0])[1] if ended else None
 
 

@@ -46,7 +46,7 @@ def shows_call(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]
 
 
 def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    """Return the tool that a name can only mean: `Read`, `functions.read`, `read_file` or `raed`; else the name."""
+    """Return the only tool that a name can mean: `Read`, `functions.read`, `read_file` or `raed`; else the name."""
     word = key(name.rpartition(".")[2])
     if word in tools:
         return word

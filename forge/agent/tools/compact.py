@@ -39,7 +39,9 @@ class CompactTool:
         self._model, self._fs, self._conversation = model, fs, conversation
 
     async def execute(self, call_id: str, /, target: str, focus: str) -> str:
-        """Return the source in 50 to 100 words. Raises ModelFailed, and BadInput when a budget is reached."""
+        """Return a summary of the source in 50 to 100 words. Raises ModelFailed, and BadInput when a budget is
+        reached.
+        """
         source = self._source(target)
         if source is None:
             return f"(target '{target[:80]}' not found)"

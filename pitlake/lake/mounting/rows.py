@@ -36,7 +36,7 @@ def types_of(connection: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
-    """Copy rows that are dear to read, or can be read only once, so that each pass over them reads the same rows.
+    """Copy rows that are slow to read, or can be read only once, so that each pass over them reads the same rows.
 
     A file of DuckDB keeps every type; Parquet would round integers of more than 64 bits.
     """

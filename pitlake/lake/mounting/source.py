@@ -78,7 +78,7 @@ class Source:
         return "json" if nested else "string"
 
     def is_finer_than_float(self, column: str) -> bool:
-        """Whether a column has decimals of more digits than a float keeps apart."""
+        """Whether a column has decimals of more digits than a float can distinguish."""
         digits = re.fullmatch(r"DECIMAL\((\d+),[1-9]\d*\)", self.types[column])
         return digits is not None and int(digits[1]) > sys.float_info.dig
 
@@ -121,7 +121,7 @@ class Source:
 
 @contextmanager
 def _planned_plainly(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Plan without most optimizers: on nested steps they take ten times as long as a small table takes to be read."""
+    """Plan without most optimizers: on nested steps they take ten times as long as reading a small table."""
     names = (name for (name,) in connection.sql("SELECT name FROM duckdb_optimizers()").fetchall())
     connection.execute(f"SET disabled_optimizers = '{','.join(name for name in names if name not in OF_SCANS)}'")
     try:

@@ -30,7 +30,7 @@ class DuckDBTable:
 
     def state(self) -> Hashable:
         """Return a value that changes when the file changes. Raises BadInput if the file is missing."""
-        with suppress(BadInput):  # This prevents a write-ahead log.
+        with suppress(BadInput):  # Usually there is no write-ahead log.
             return LocalFiles(self.file).state(), LocalFiles(f"{self.file}.wal").state()
         return LocalFiles(self.file).state()
 

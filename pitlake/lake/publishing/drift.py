@@ -2,8 +2,8 @@
 property, another unit or a lost label.
 
 Only rows whose content the lake lacks are compared. A revised row is compared with its previous content, a new row with
-stored rows that have the same values in the contract's `alike` columns. Runs of a few rows are not judged. Beyond a
-limit of the contract the run is refused, beyond half of it the check warns.
+stored rows that have the same values in the contract's `alike` columns. Runs of a few rows are not judged. A run
+beyond a limit of the contract is refused; beyond half of the limit, the check warns.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -291,7 +291,7 @@ class _Comparison:
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
         """Compare the values of enumerations with those of the lake.
 
-        Names of companies and the like go on: in the lake itself, many forms occur on one day only.
+        Names of companies and the like keep changing: in the lake itself, many forms occur on one day only.
         """
         if part.group == "1":
             return
@@ -320,7 +320,7 @@ class _Comparison:
 
 
 def _value(name: str) -> str:
-    """Return SQL for a text's form: with all numbers equal, because ids, years and quarters go on."""
+    """Return SQL for a text's form: with all numbers equal, because ids, years and quarters keep changing."""
     return f"regexp_replace({quoted(name)}, '[0-9]+', '0', 'g')"
 
 

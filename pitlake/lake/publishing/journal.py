@@ -1,4 +1,4 @@
-"""The journal: what runs staged, as far as their rows in the lake do not tell it.
+"""The journal: what runs staged that their rows in the lake do not show.
 
 When a run is retracted, the later runs of its datasets are published again without it. The rows of a run that are dated
 as staged are in the files of its lake version. The journal has the others: rows found unchanged, which refer to their

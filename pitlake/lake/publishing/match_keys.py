@@ -23,7 +23,7 @@ def named(locator: str) -> str:
     """Return SQL for the record that a locator names.
 
     For an item of an answer, this is the item's name without the answer's address. A gap's locator may end with the
-    refused value, which does not belong to the name.
+    refused value, which is not part of the name.
     """
     locator = f"split_part({locator}, '{REFUSED}', 1)"
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"

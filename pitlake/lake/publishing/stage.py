@@ -142,7 +142,7 @@ class Staged:
         )
 
     def forget_hashes(self) -> None:
-        """Free the memory of the hashes. They are made again if they are needed again."""
+        """Free the memory of the hashes. They are computed again when needed."""
         self.__dict__.pop("hashes", None)
 
     @cached_property

@@ -36,7 +36,7 @@ LEAST_LOST, LEAST_OF_NOTHING = 10, 5
 """The fewest lost records that count, and the fewest that count where none is left."""
 WARNS = 0.75
 POLLS = 3
-"""The number of polls of a window whose counts are stored, in case that the last ones are retracted."""
+"""The number of polls of a window whose counts are stored, in case the last ones are retracted."""
 
 
 @dataclass(frozen=True)

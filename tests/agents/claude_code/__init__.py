@@ -1,1 +1,1 @@
-"""The real Claude Code in a bound session, spoken to by a scripted model: what it lets the model read is looked at."""
+"""The real Claude Code in a bound session with a scripted model: the tests check what it lets the model read."""

@@ -39,16 +39,16 @@ class Seen:
 
     @property
     def tried(self) -> set[str]:
-        """The tools of which at least one attempt was answered."""
+        """Return the tools of which at least one attempt was answered."""
         return {call[0] for name, call in self.attempts if name in self.results}
 
     def outcomes(self) -> Counter[str]:
-        """How attempts ended: denied by the guard, replaced by the gate, refused by anything else, or answered."""
+        """Return how attempts ended: denied by the guard, replaced by the gate, refused otherwise, or answered."""
         return Counter(_outcome(self.results.get(name)) for name, _ in self.attempts)
 
 
 def run(root: Path, version: str, *, bound: bool, script: Callable[..., list[Call]] = attempts.every) -> Seen:
-    """Claude Code in a house of its own, from the first request to the last."""
+    """Claude Code in its own home and project, from the first request to the last."""
     outcome = house.build(root, bound=bound)
     scripts = {MAIN: lambda tools: script(tools, outcome)}
     scripts |= {mark: lambda tools: attempts.of_sub_agent(tools, outcome) for mark in SUB_AGENTS}

@@ -1,7 +1,7 @@
 """`python -m tests.agents.claude_code.cells`: data agents in every variant of `make agents`, by the real Claude Code.
 
-One session a variant starts all agents at once (fan-out). Each makes its documented calls and hands an answer back, and
-the session goes on after that (resume). What the model would have seen is read from the requests.
+One session per variant starts all agents at once (fan-out). Each makes its documented calls and returns an answer, and
+then the session continues (resume). What the model would have seen is read from the requests.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Cell:
 def play(
     root: Path, variant: str, agents: Sequence[str], *, version: str, background: bool, calls: slice = slice(None)
 ) -> list[Cell]:
-    """One session of Claude Code in a house of its own: all agents at once, one of them resumed, and then the session.
+    """One session of Claude Code in its own home: all agents at once, one of them resumed, and then the session.
 
     background: whether the model asks for agents in the background, and for more turns while a resumed one works.
     """
@@ -69,9 +69,9 @@ def play(
 
 
 def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn]:
-    """All agents at once, the first of them resumed, and a call of the lake.
+    """Start all agents at once, resume the first of them, and call the lake.
 
-    A turn that resumes an agent ends, so what follows it is said when the answer is in or the session is resumed.
+    A turn that resumes an agent ends, so the next step follows once the answer has arrived or the session is resumed.
     """
     pit = f" --pit {PITS[variant]}" if variant in PITS else ""
     fan_out: list[Call] = [
@@ -94,7 +94,7 @@ def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn
 
 
 def _resume(request: str) -> Call:
-    """A message to an agent that was started, by the id that its answer states."""
+    """Send a message to a started agent, by the id that its answer states."""
     names = re.search(r"agentId: ([A-Za-z0-9]+)", request)
     agent = names.group(1) if names else "none"
     return ("SendMessage", {"to": agent, "summary": "once more", "message": "Answer once more.", "type": "message",
@@ -112,7 +112,7 @@ def _mark(agent: str) -> str:
 
 
 def _lie(outcome: house.House) -> None:
-    """Put liars in the places of the lake's server and of the fetching script."""
+    """Replace the lake's server and the fetching script by ones that return false data."""
     env = {"PYTHONPATH": str(harness.ROOT)}
     liar = {"type": "stdio", "command": sys.executable, "args": ["-m", "tests.agents.claude_code.liar"], "env": env}
     (outcome.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pitlake": liar}}))
@@ -137,7 +137,7 @@ def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell
 
 
 def _session(model: Model, variant: str, agents: Sequence[str]) -> Cell:
-    """The main conversation: what agents handed back, the resumed one too, and what it read of the lake after that."""
+    """Check the main conversation: what agents returned, also the resumed one, and what it then read of the lake."""
     bodies = _conversation(model, MAIN)
     question = [number for number, turn in enumerate(model.turns(MAIN)) if turn[0] == "mcp__pitlake__query"]
     seen = [text for number in question if (text := _beside(model, f"toolu_{MAIN}-{number}"))]
@@ -157,7 +157,7 @@ def _conversation(model: Model, mark: str) -> list[str]:
 
 
 def _beside(model: Model, name: str) -> str | None:
-    """The message in which a call was answered, with all that stands beside the answer; None where it was not."""
+    """Return the message with a call's answer, with everything next to it; None without an answer."""
     for body in reversed(model.bodies):
         messages: list[dict[str, Any]] = json.loads(body)["messages"]
         for place, message in enumerate(messages):
@@ -169,7 +169,7 @@ def _beside(model: Model, name: str) -> str | None:
 
 
 def main() -> int:
-    """Play all cells, print the matrix, and return how many are wrong."""
+    """Run all cells, print the matrix, and return how many are wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", nargs="*", default=sorted(harness.linter.PIT_DONE))
     parser.add_argument("--variants", nargs="*", default=harness.VARIANTS)
@@ -185,7 +185,7 @@ def main() -> int:
 
 
 def _played(question: argparse.Namespace, version: str, *, background: bool) -> int:
-    """Play the cells of one version, print them, and return 1 where one is wrong."""
+    """Run the cells of one version, print them, and return 1 if one is wrong."""
     cells: list[Cell] = []
     for variant in question.variants:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,7 @@
 """A home, a project and a lake of their own for one run of Claude Code, with a canary in every place but the open ones.
 
-What became public after T bears the canary, in the lake, in its captures, in caches and in what other sessions left.
+Everything that became public after T contains the canary: in the lake, its captures, caches and the files of other
+sessions.
 """
 
 import json
@@ -88,7 +89,7 @@ def build(root: Path, *, bound: bool) -> House:
 
 
 def _remember(house: House) -> None:
-    """What an earlier, open session noted by itself, and the servers of others."""
+    """Write what an earlier, open session noted, and the servers of others."""
     slug = str(house.project.resolve()).replace("/", "-").replace("_", "-").replace(".", "-")
     memory = house.root / "home" / ".claude" / "projects" / slug / "memory"
     memory.mkdir(parents=True)

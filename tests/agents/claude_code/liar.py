@@ -1,5 +1,5 @@
-"""A server in the place of the lake's, by stdio: it answers as of T with what only the future knows, each time another
-way. With an argument it is a pit_fetch.py that does so.
+"""A server in place of the lake's, over stdio: it answers as of T with future data, in another way each
+time. With an argument it acts as a pit_fetch.py that does the same.
 """
 
 import json
@@ -13,12 +13,12 @@ TOOLS = ("query", "run_query", "search", "gaps", "describe")
 
 
 def lie(turn: int) -> tuple[str, str]:
-    """An answer, and what stands beside it, empty but in every fifth."""
+    """Return an answer, and extra content next to it, which only every fifth one has."""
     return _lie({"data": [], "gaps": []}, turn), world.MARK if turn % 5 == 4 else ""
 
 
 def main() -> None:
-    """Answer what is asked on stdin, until nothing is."""
+    """Answer requests on stdin until it ends."""
     turns = count()
     for line in sys.stdin:
         request = json.loads(line)

@@ -1,7 +1,7 @@
-"""A Messages API on the loopback that plays a script: each turn one tool call, and every request is kept.
+"""A Messages API on the loopback that follows a script of one tool call per turn, and keeps every request.
 
-Which conversation a request belongs to is told by the mark in its first message, and which turn by the answers so far,
-so that sub-agents at the same time have scripts of their own.
+The mark in a request's first message identifies its conversation, and the answers so far its turn, so that concurrent
+sub-agents have their own scripts.
 """
 
 import json
@@ -24,9 +24,9 @@ _DEFERRED = re.compile(r"deferred tools are now available[^\n]*:\n((?:[\w-]+(?:\
 
 
 class Model:
-    """What was asked of the scripted model. `scripts`: by the mark that begins a conversation. `beside`: what anything
-    else is answered, such as a title, a page's summary or a search. `searching`: whether a conversation begins with a
-    search for the tools that are named and not offered, after which its script is made.
+    """The requests to the scripted model. `scripts`: by the mark that begins a conversation. `beside`: the answer to
+    any other request, such as for a title, a page's summary or a search. `searching`: whether a conversation begins
+    with a search for the tools that are named and not offered, after which its script is made.
     """
 
     def __init__(self, scripts: dict[str, Script], beside: str, *, searching: bool = False) -> None:
@@ -126,7 +126,7 @@ def events(reply: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str
 
 
 def whole(streamed: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    """A turn as the API answers it where no stream is asked for."""
+    """Return a turn as the API answers it if no stream is requested."""
     blocks, reason = [], None
     for kind, reply in streamed:
         if kind == "content_block_start":
@@ -143,7 +143,7 @@ def whole(streamed: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
 
 @contextmanager
 def serving(model: Model, page: str) -> Iterator[str]:
-    """The model's address while it is served. page: what any GET is answered, so that the web has something to say."""
+    """The model's address while it is served. page: the answer to any GET, so that the web has content."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""An MCP server of somebody else, by stdio: every tool and every resource of it tells CANARY of its environment."""
+"""Another party's MCP server, over stdio: each of its tools and resources returns CANARY of its environment."""
 
 import json
 import os
@@ -10,7 +10,7 @@ NAMES = ("query", "run_query", "query_evil", "read_neo4j_cypher")
 
 
 def answer(method: str, question: dict[str, Any]) -> dict[str, Any]:
-    """What a request is answered."""
+    """Return the answer to a request."""
     if method == "initialize":
         return {"protocolVersion": question["protocolVersion"], "capabilities": {"tools": {}, "resources": {}},
                 "serverInfo": {"name": "stranger", "version": "1"}}  # fmt: skip

@@ -200,7 +200,7 @@ def test_an_ambiguous_or_nonexistent_new_york_time_is_read_as_the_later_instant(
     assert dating.new_york_at(date(2024, 3, 8), time(8, 30)) == datetime(2024, 3, 8, 13, 30, tzinfo=UTC)
 
 
-def test_a_claimed_instant_is_believed_only_from_the_first_year_of_its_kind():
+def test_a_claimed_instant_is_trusted_only_from_the_first_year_of_its_kind():
     for since, year in ((dating.ONLINE, 1990), (dating.FILED, 1993), (dating.LISTED, 1960)):
         first = datetime(year, 1, 1, tzinfo=UTC)
         assert dating.believed(first, since) == first

@@ -96,7 +96,7 @@ def one_listed(start, year=2024, quarter=1):
 
 
 def answering(event, listing=None):
-    """A provider of a transcript with this event while the list says that: a start, or whole entries; and of slides."""
+    """A provider of slides and of a transcript with this event, whose list states a start or whole entries."""
 
     def fetch(request):
         body = json.dumps({"event": event, "text": "Words."}).encode()

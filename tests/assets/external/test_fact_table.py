@@ -1,4 +1,4 @@
-"""The facts of a company as one table: each fact of an answer is a row of it or is left, whatever the answer states."""
+"""The facts of a company as one table: each fact of an answer is a row or is left out, whatever the answer states."""
 
 import json
 from datetime import date, datetime, timezone

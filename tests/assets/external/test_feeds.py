@@ -1,4 +1,4 @@
-"""What the feeds of texts, calls and panels make of an answer: rows with their dates, and gaps by their reasons."""
+"""The feeds of texts, calls and panels turn an answer into rows with their dates, and gaps with their reasons."""
 
 import json
 from datetime import date, datetime, timedelta, timezone

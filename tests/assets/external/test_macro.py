@@ -144,7 +144,7 @@ NEWER = {"realtime_start": "2017-01-05"}
 
 
 def paged(pages: list[dict]):
-    """What becomes of a series whose observations come as these pages, the last one again and again; their offsets."""
+    """Return the outcomes of a series that arrives in these pages, the last one repeated; and their offsets."""
     requests = []
 
     def fetch(request):
@@ -276,7 +276,7 @@ def test_an_observation_of_an_old_vintage_is_dated_by_that_vintage():
     assert row.available_at == datetime(1947, 1, 21, 5, tzinfo=timezone.utc)
 
 
-def test_a_release_clock_is_believed_only_on_weekdays_with_data(gdp):
+def test_a_release_clock_is_trusted_only_on_weekdays_with_data(gdp):
     saturday = date(2024, 1, 6)
     assert new_york_day(public_at(saturday, 53, {saturday})) == date(2024, 1, 7)
     played = Played(PROVIDER)

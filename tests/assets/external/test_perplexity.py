@@ -1,4 +1,4 @@
-"""Perplexity: days date results, prose dates nothing, SEC mode locates, and filters go by the names that are read."""
+"""Perplexity: days date results, prose dates nothing, SEC mode locates, and filters use the documented names."""
 
 import json
 from datetime import date, datetime, timedelta, timezone

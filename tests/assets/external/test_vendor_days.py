@@ -169,5 +169,5 @@ def test_earnings_replayed_before_captured_filings_are_dated_by_their_fetch(tmp_
     ]  # fmt: skip
 
 
-def test_a_lake_without_filings_believes_the_vendor(tmp_path):
+def test_a_lake_without_filings_trusts_the_vendors_dates(tmp_path):
     assert reasons(Lake(tmp_path / "lake")) == NONE

@@ -1,4 +1,4 @@
-"""A made EDGAR for tests of `pitlake sync`: companies with filings and facts, as JSON in EDGAR's shapes."""
+"""An invented EDGAR for tests of `pitlake sync`: companies with filings and facts, as JSON in EDGAR's shapes."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ COLUMNS = (
 
 @dataclass
 class Company:
-    """A company that files a 10-Q a quarter, each with its facts. older: how many filings stand on a second page."""
+    """A company that files a 10-Q a quarter, each with its facts. older: how many filings are on a second page."""
 
     cik: int
     tickers: tuple[str, ...]

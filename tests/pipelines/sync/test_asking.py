@@ -13,7 +13,7 @@ BARS = "".join(f"TKA,{day},{100 + n},{100 + n},{100 + n},{100 + n},1000\n" for n
 
 
 def public_facts(company, at):
-    """EDGAR's raw figures of a concept that were filed before the day, by the end of their period."""
+    """Return EDGAR's raw figures of a concept that were filed before the day, by the end of their period."""
     return {each["end"]: each["val"] for each in company.facts["Concept0"] if each["filed"] < f"{at:%Y-%m-%d}"}
 
 

@@ -1,4 +1,4 @@
-"""What a sync asks EDGAR about a company, and what it makes of the answers, before anything of them is published."""
+"""The requests of a sync to EDGAR about a company, and how it reads the answers, before anything is published."""
 
 import pytest
 
@@ -13,7 +13,7 @@ PAGE = SUBMISSIONS.replace(".json", "-submissions-001.json")
 
 
 class Asking:
-    """A sync of the first company, of which nothing is published: its lines, its requests and its failures."""
+    """Sync the first company without publishing; return the output lines, the requests and the failures."""
 
     def __init__(self, edgar, lake) -> None:
         self.edgar, self.lake = edgar, lake

@@ -1,4 +1,4 @@
-"""docs/real-lake.md: its commands run as they stand, against a made EDGAR, and leave the lake the page tells of."""
+"""docs/real-lake.md: its commands run unchanged on an invented EDGAR and leave the lake that it describes."""
 
 import os
 import re

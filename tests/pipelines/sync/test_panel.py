@@ -1,4 +1,4 @@
-"""`pitlake panel` over a lake filled by `pitlake sync`: what an independent computation over EDGAR's answers finds."""
+"""`pitlake panel` over a lake filled by `pitlake sync` equals an independent computation over EDGAR's answers."""
 
 import shlex
 from datetime import date, datetime, timezone
@@ -91,7 +91,7 @@ def test_a_panel_of_24_months_equals_an_independent_computation(full, lake, tmp_
     assert frame.arrow().equals(table.cast(frame.arrow().schema))
     assert frame.pl().height == len(frame.df()) == len(frame) == 48
 
-    # The file's name says how a panel is written; instants may be the caller's own.
+    # The file's name selects the format of a panel; instants may be the caller's own.
     assert cli.invoke(shlex.split(f"{PANEL} revenue_ttm,close -o panel.csv")) == 0
     output = pyarrow.csv.read_csv(tmp_path / "panel.csv")
     instants = [datetime(2017, 7, 1, tzinfo=timezone.utc), datetime(2016, 7, 1, tzinfo=timezone.utc)]

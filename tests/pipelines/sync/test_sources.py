@@ -1,4 +1,4 @@
-"""What a sync asks its sources for: the watch list, the days of a scope, and what is due again."""
+"""What a sync requests from its sources: the watch list, the days of a scope, and what is due again."""
 
 from datetime import date, timedelta
 

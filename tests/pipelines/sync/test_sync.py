@@ -1,4 +1,4 @@
-"""`pitlake sync` against a made EDGAR on loopback: what it asks, what it publishes, what it remembers and refuses."""
+"""`pitlake sync` against an invented EDGAR on the loopback: what it requests, publishes, stores and refuses."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_a_second_sync_requests_each_company_once_and_publishes_nothing(sync, ed
     assert again.code == 0, again.err
     assert sorted(edgar.asked) == [SUBMISSIONS.format(1000), SUBMISSIONS.format(1001)]
     assert rows(lake, "SELECT count(*) FROM sec_facts")[0] == (48,)
-    assert lake.head() - version <= 1  # names are as of each look
+    assert lake.head() - version <= 1  # names are as of each poll
 
 
 def test_a_new_filing_loads_only_the_facts_of_its_company(sync, edgar, lake):

@@ -1,4 +1,4 @@
-"""A server that goes away is a typed error, never a short answer; what had handed out nothing is tried again."""
+"""A server that goes away is a typed error, never a truncated answer; a query that had returned nothing is retried."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ NUMBERS = "UNWIND range(1, $n) AS i RETURN i, $text AS text"
 
 
 class Line:
-    """A TCP line to the real server that can be cut after so many bytes of answers, and mended."""
+    """A TCP proxy of the real server that can be cut after some bytes of answers, and restored."""
 
     def __init__(self, uri: str) -> None:
         server = urlsplit(uri)

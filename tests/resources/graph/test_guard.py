@@ -1,4 +1,4 @@
-"""Nothing writes through a door for reading: the servers refuse, and a door they would not guard never opens."""
+"""Nothing writes through a read-only connection: servers refuse, and an unprotected one never opens."""
 
 import neo4j
 import pytest

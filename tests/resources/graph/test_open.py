@@ -1,4 +1,4 @@
-"""Which graph is meant: the environment, a configuration over it, and what is refused by name."""
+"""Which graph is used: a configuration's before the environment's; and what is refused by name."""
 
 import traceback
 from pathlib import Path

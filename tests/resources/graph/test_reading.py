@@ -1,4 +1,4 @@
-"""The Cypher that extractors lean on answers alike on every kind of server; large answers stream; faults are named."""
+"""The extractors' Cypher gives the same answers on every kind of server; large answers stream; faults are named."""
 
 import psutil
 import pytest

@@ -1,4 +1,4 @@
-"""Values survive the way into a graph and back, on every kind of server."""
+"""Values survive the round trip through a graph, on every kind of server."""
 
 import math
 from datetime import datetime, timedelta, timezone

@@ -34,7 +34,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def client(store):
-    """A client in a mode; between attempts it notes the pause instead of making it."""
+    """A client in a mode; between attempts it records the pause instead of waiting."""
     session = []
 
     def make(mode="live", provider=TOY, **settings):

@@ -1,4 +1,4 @@
-"""Captures: kept whole, by content and without secrets, found again, and refused when they were changed."""
+"""Captures: stored completely, by content and without secrets, found again, and refused if they were changed."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Asking a provider: captures first, faults survived or refused by a type, nothing asked twice that is known."""
+"""Querying a provider: captures first; faults are retried or typed errors; no captured answer is requested again."""
 
 import fcntl
 import gzip
@@ -150,7 +150,7 @@ def test_a_contact_is_required_and_sent_as_the_user_agent(loopback, client, monk
     assert loopback.asked[0][2]["User-Agent"] == "Jane Doe jane@example.com"
 
 
-def test_a_provider_clock_that_is_ahead_is_believed_and_a_clock_behind_is_not(loopback, client):
+def test_a_provider_clock_that_is_ahead_is_trusted_and_a_clock_behind_is_not(loopback, client):
     ahead = datetime(2200, 1, 1, tzinfo=timezone.utc)
     behind = datetime(2001, 1, 1, tzinfo=timezone.utc)
     for statement, believed in ((ahead, True), (behind, False)):

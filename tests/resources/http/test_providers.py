@@ -1,4 +1,4 @@
-"""Providers, their secrets and their lines: what is sent, what is refused before it is sent, what a log may hold."""
+"""Providers and their secrets: what is sent, what is refused before it is sent, what a log may contain."""
 
 import json
 import logging

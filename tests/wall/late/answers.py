@@ -22,11 +22,11 @@ MOST_ITEMS = 4
 
 @dataclass(frozen=True)
 class Told:
-    """A dataset that one kind of documents is told in: what is asked for, and what the provider answers.
+    """A dataset for one kind of documents: what is requested, and what the provider answers.
 
     name: what names a row's thing. marks: the things of a document, each with the texts that a gap's locator about it
-    holds. tells: what the provider still tells of a document at an instant. covered: whether an answer at an instant
-    that told these documents, where it held all that there was, would have held a row.
+    holds. tells: what the provider still reports of a document at an instant. covered: whether a complete answer about
+    these documents at an instant would have contained a row.
     """
 
     dataset: str
@@ -85,7 +85,7 @@ def on_item(change: Callable[[State, Random, datetime], Any]) -> Edit:
 
 
 def come_or_gone(state: State, rng: Random, _at: datetime) -> None:
-    """An item comes, or goes."""
+    """Add or remove an item."""
     number = rng.randrange(state["most"])
     if state["items"].pop(number, None) is None:
         state["items"][number] = state["make"](rng, number)

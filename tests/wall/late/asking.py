@@ -48,7 +48,7 @@ class Held:
 
     @cached_property
     def _keys(self) -> dict[str, list[list[Shown]]]:
-        """Per dataset the revisions of each key, the newest first: since when each is public, and what it shows."""
+        """Return, per dataset, the revisions of each key, newest first: when each became public, and what it shows."""
         result = {}
         for name, rows in self.rows.items():
             groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
@@ -79,7 +79,7 @@ class Held:
 
 
 def session_answers(lake: Lake, as_of: datetime, history: History, isolation: str, **more: Any) -> Answers:
-    """The same questions put to a session, and queries of the catalogue about a company each, no earlier than then."""
+    """Put the same questions to a session, and catalogue queries about one company each, from no earlier than then."""
     present = {name.removeprefix("gaps/") for name in lake.snapshot().tables} & set(NAMES)
     result: Answers = {}
     bound = {"lake": lake, "datasets": sorted(present), "isolation": isolation, **more}

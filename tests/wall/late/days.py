@@ -85,7 +85,7 @@ def action_ex(state: State, rng: Random, _at: datetime) -> None:
 
 
 def split_ratio(state: State, rng: Random, _at: datetime) -> None:
-    """Another ratio. Of some splits the node's id holds it; these keep their day, which is all that names them."""
+    """Another ratio. The node ids of some splits contain it; these splits keep their day, which alone names them."""
     after = str(rng.randrange(2, 20))
     state["ratio"] = ("1", after)
     if _named_by_ratio(state):

@@ -1,7 +1,7 @@
 """Documents at a source and their changes: each is a list of states in time, generated from its seed.
 
-A kind says how a document is born and how it may be edited. What a look finds of it is the source's business
-(`graph`, `outside`); what the lake should make of it is judged in `judge`.
+A kind says how a document is born and how it may be edited. `graph` and `outside` decide what a look finds of
+it; `judge` decides what the lake should make of it.
 """
 
 import copy
@@ -48,7 +48,7 @@ class Document:
     events: tuple[Event, ...]
 
     def at(self, moment: datetime) -> State | None:
-        """What the source holds of it at an instant."""
+        """Return what the source has of it at an instant."""
         content = None
         for event in self.events:
             if event.at <= moment:
@@ -56,7 +56,7 @@ class Document:
         return content
 
     def story(self) -> list[str]:
-        """Its life in lines."""
+        """Return its history as lines."""
         return [f"{event.at:%Y-%m-%d %H:%M} {self.kind.name} {self.number} {event.what}" for event in self.events]
 
 
@@ -85,7 +85,7 @@ def life(kind: Kind, number: int, seed: str) -> Document:
 
 
 def at_work(rng: Random, lo: datetime, hi: datetime) -> datetime:
-    """A whole second of some day and time between two instants, weekdays only."""
+    """Return a random whole second between two instants, on a weekday."""
     while True:
         result = lo + timedelta(seconds=rng.randrange(int((hi - lo).total_seconds())))
         if result.astimezone(NEW_YORK).weekday() < WEEKEND:
@@ -103,7 +103,7 @@ def new_york(day: date, *clock: int) -> datetime:
 
 
 def spelled(moment: datetime, how: str) -> str:
-    """An instant as sources spell it. "wrong": New York's clock with UTC's mark, as EDGAR once did."""
+    """Return an instant as sources spell it. "wrong": New York's time marked as UTC, as EDGAR once wrote it."""
     there = moment.astimezone(NEW_YORK)
     if how == "utc":
         return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -113,7 +113,7 @@ def spelled(moment: datetime, how: str) -> str:
 
 
 def moved(rng: Random, moment: datetime) -> datetime:
-    """A date moved back or forward, by little or much."""
+    """Return a date moved back or forward, by a little or a lot."""
     away = rng.choice((60, 3600, 86_400, 20 * 86_400)) * rng.uniform(-1, 1)
     return moment + timedelta(seconds=int(away))
 

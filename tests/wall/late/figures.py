@@ -123,13 +123,13 @@ def _friday(day: date) -> date:
 
 
 def _within_window(state: State, at: datetime) -> State:
-    """Bars within the days are told for thirty days."""
+    """Bars within the days are reported for thirty days."""
     first = new_york_day(at) - WINDOW
     return state | {"items": {number: each for number, each in state["items"].items() if _day(each) >= first}}
 
 
 def _after_the_first_day(content: list[State], at: datetime, row: Mapping[str, Any]) -> bool:
-    """The first day that an answer tells may be cut, and no answer says where its window begins."""
+    """The first day of an answer may be cut off, and no answer says where its window begins."""
     reply = [_day(item) for state in content if ticker(state) == row["ticker"] for item in state["items"].values()]
     return new_york_day(row["bar_start"]) > min(reply, default=new_york_day(at) - WINDOW)
 
@@ -182,7 +182,7 @@ def _event(rng: Random, number: int) -> State:
 
 
 def _event_moved(item: State, rng: Random, _at: datetime) -> None:
-    """What names an event without a figure is its day alone, so such a day is not corrected."""
+    """Only its day names an event without a figure, so such a day is not corrected."""
     if not item["lost"]:
         item["day"] += timedelta(days=rng.choice((-1, 1)))
 
@@ -201,7 +201,7 @@ def _events(request: Request, content: list[State]) -> Answer:
 
 
 def _minute(state: State, _number: int = 0) -> str:
-    """A company's events all begin at a minute of their own: it is all that a gap about one says of the company."""
+    """A company's events all begin at its own minute, since a gap about one says nothing else of the company."""
     return f"T20:{state['number'] % 60:02}:00Z"
 
 

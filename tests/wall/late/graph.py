@@ -28,7 +28,7 @@ EXTRACTORS = {name: extractor for name, extractor in all_extractors().items() if
 
 
 class Complete(dict[str, Any]):
-    """A record to be located: what preparation would add is not there."""
+    """A record to be located, without what preparation would add."""
 
     def __missing__(self, name: str) -> None:
         return None
@@ -36,7 +36,7 @@ class Complete(dict[str, Any]):
 
 @dataclass(frozen=True)
 class GraphAt:
-    """The graph as it stands at a look; a reader for one extraction. `located`: whose record each locator is."""
+    """The graph as it stands at a look; a reader for one extraction. `located`: the document of each locator."""
 
     found: Mapping[str, list[Found]]
     extractor: Extractor

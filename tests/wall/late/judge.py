@@ -1,19 +1,19 @@
 """Late-look invariance: what the lake answers as of T never depends on looks made after T.
 
-A history of edits is looked at several times. As of each T the lake is asked twice: then, when its looks all lay at or
-before T, and now, after all of them. For every thing that a look at or before T had seen, as a row or a gap, both
-answers are equal, gaps included. L is the last such look. Two differences are none:
+A history of edits is looked at several times. The lake is queried as of each T twice: then, when all its looks were at
+or before T, and now, after all looks. For every thing that a look at or before T had seen, as a row or a gap, both
+answers are equal, gaps included. L is the last such look. Two differences are allowed:
 
-- *Late.* A thing that no look until T had seen may come with its source's date, a gap about it likewise; but not one
-  that a poll of all that there was did not hold, with a date up to that poll. These are left out of equality and
+- *Late.* A thing that no look until T had seen may appear with its source's date, and so may a gap about it; but not
+  if a complete poll did not contain it and its date is not after that poll. These are left out of equality and
   counted. Where such a row supersedes another thing's under one key, that one may go.
 - *Claimed.* The first look after L that saw the thing again found other content, with a date by the source itself in
   (L, T]. The source's own clock proves that date, so the row found then may be shown instead, at that date and no
   other.
 
 What the lake held then is also asked for now, by `known_by=T`: these answers are equal to those given then, without
-any exception. And no vector is shown of a text that is later than the text shown. Every row counts whole, but for the
-two columns that count revisions: what came late is counted among them.
+any exception. Nor may a vector belong to a later text than the one shown. Rows are compared whole, except for
+the two columns that count revisions, because these count late rows too.
 """
 
 from collections import Counter, defaultdict
@@ -82,7 +82,7 @@ class Judge:
                     self.blame(moment, question, "another answer", [{"ticker": ticker}])
 
     def exactly(self, moment: datetime, then: Answers, existing: Answers) -> None:
-        """What the lake held then, asked for now: every answer is what it was, whatever came late or was claimed."""
+        """Check what the lake held then, queried now: every answer is unchanged, whatever came late or was claimed."""
         for question, expected in then.items():
             self.tally.pairs += 1
             self.tally.answered += bool(expected)
@@ -106,7 +106,7 @@ class Judge:
             self.blame(moment, GAPS, "a gap about what was seen before", seen)
 
     def _late_gap(self, moment: datetime, row: Row, existing: set[tuple[str, str]]) -> bool:
-        """Whether a gap is of what was not known then: in the graph of such a node, elsewhere of such a thing."""
+        """Return whether a gap is about something unknown then: a node in the graph, or a thing elsewhere."""
         name = row["dataset"], row["locator"]
         if row["dataset"] in graph.EXTRACTORS:
             return name not in existing
@@ -148,7 +148,7 @@ class Judge:
             self.blame(moment, question, "shown twice", again, dataset)
 
     def _excuse(self, dataset: str, moment: datetime, row: Row) -> str:
-        """Why a row may be there now that was not there then; "" if it may not."""
+        """Return why a row that was not there then may be there now; "" if it may not."""
         thing = NAMES[dataset](row)
         last = self.ledger.last(dataset, thing, moment)
         if last is None:
@@ -173,7 +173,7 @@ class Judge:
 
 
 def judged(history: History, root: Path, asked_once_in: int = ASKED) -> Tally:
-    """Live a history below `root`, ask then and now, and compare; one of so many instants is put to a session too."""
+    """Play a history below `root`, query then and now, compare; a sample of instants is also put to a session."""
     question: list[tuple[datetime, Answers, str, Answers | None]] = []
     rng = Random(f"late/{history.seed}/moments")
 
@@ -218,7 +218,7 @@ def compare_replays(judge: Judge, live: Held, root: Path, moments: list[datetime
 
 
 def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:
-    """Instants at which the looks up to this one are the last: its own, those beside, events', and any."""
+    """Return instants at which this look is the newest: its own, adjacent ones, those of events, and random ones."""
     here = history.looks[place].at + COMMITTED
     after = history.looks[place + 1].at if place + 1 < len(history.looks) else LAST + timedelta(days=30)
     yield from (here, here + MICROSECOND, after - MICROSECOND)
@@ -229,7 +229,7 @@ def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:
 
 
 def _same_answers(mine: Answers, theirs: Answers) -> None:
-    """What this process evaluates is what a session answers, or the campaign itself is wrong."""
+    """Check that this process evaluates what a session answers; otherwise the campaign itself is wrong."""
     for question, rows in mine.items():
         lost, extra = _differences(rows, theirs[question])
         assert not lost, (question, lost[:3], theirs[question][:1])
@@ -237,7 +237,7 @@ def _same_answers(mine: Answers, theirs: Answers) -> None:
 
 
 def _differences(expected: list[Row], inputs: list[Row]) -> tuple[list[Row], list[Row]]:
-    """The rows that went, and those that came."""
+    """Return the rows that disappeared, and those that appeared."""
     if expected == inputs:
         return [], []
     before, after = Counter(map(key, expected)), Counter(map(key, inputs))
@@ -250,5 +250,5 @@ def _version(title: str | None) -> float:
 
 
 def _tells_of(row: Row, ticker: str) -> bool:
-    """Whether a row may count in an answer about one company; what is about no company counts in every one."""
+    """Return whether a row may count in an answer about one company; rows about no company count in every answer."""
     return "series_id" in row or any(ticker in str(value) for value in row.values())

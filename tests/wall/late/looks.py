@@ -53,8 +53,8 @@ class Sight:
 
 @dataclass
 class Ledger:
-    """Every sight of each (dataset, thing), in order; which thing a gap's locator tells of; and, of each dataset whose
-    answers hold all that there is, the polls. asked: every look at an outside source, in order.
+    """Every sight of each (dataset, thing), in order; the thing that a gap's locator names; and the polls of each
+    dataset whose answers are complete. asked: every look at an outside source, in order.
     """
 
     sights: dict[tuple[str, Thing], list[Sight]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Ledger:
     asked: list[Asked] = field(default_factory=list)
 
     def polled(self, dataset: str, row: Row, moment: datetime) -> datetime | None:
-        """The last poll until an instant of all that there was where a row belongs; None where there was none."""
+        """Return the last complete poll until an instant of the part to which a row belongs; None if there was none."""
         polls = self.polls.get(dataset, ())
         return max((each.at for each in polls if each.at <= moment and each.covers(row)), default=None)
 
@@ -117,7 +117,7 @@ class History:
         return sorted([*looks, *(line for document in self.documents for line in document.story())])
 
     def run(self, root: Path, after: Callable[[Lake, int], None]) -> tuple[Lake, Ledger]:
-        """Make every look in turn; `after` is called after each with its place, while the lake knows no more."""
+        """Make every look in turn; `after` is called after each with its place, while the lake has nothing later."""
         lake, ledger = Watched(root), Ledger()
         with clock_at(FIRST):
             lake.start()
@@ -168,7 +168,7 @@ def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:
 
 
 def _empty_at_first(document: Document, seed: str) -> Document:
-    """The document; of some that are told by item, a poll before the first item finds the source without any."""
+    """Return the document; for some that are reported by item, a poll before the first item finds none."""
     first = document.events[0]
     rng = Random(f"{seed}/{document.kind.name}/{document.number}")
     if first.at <= FIRST or "make" not in (first.state or {}) or rng.random() >= EMPTY_SHARE:

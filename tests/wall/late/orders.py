@@ -70,7 +70,7 @@ def _rows(content: Held, as_of: datetime) -> dict[str, list[str]]:
 
 
 def _contents(content: Held, as_of: datetime) -> set[str]:
-    """Return every content that any revision of a record has shown."""
+    """Return every content that a revision of a record has shown."""
     answers = content.answers(as_of)
     return {
         repr([(column, row[column]) for column in get(name).content_columns])

@@ -48,7 +48,7 @@ class Asked:
     entities: frozenset[str]
 
     def covers(self, row: Mapping[str, Any]) -> bool:
-        """Whether this look would have seen a row, given all that there was at its time."""
+        """Return whether this look would have seen a row that existed at its time."""
         asked_for = not self.entities or str(row[get(self.dataset).entity]) in self.entities
         return asked_for and FEEDS[self.dataset].covered(self.held, self.at, row)
 
@@ -68,7 +68,7 @@ def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list
 
 
 def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime) -> Asked:
-    """A run of a feed: every answer is captured, then replayed and published. Raises what refused it."""
+    """A run of a feed: every answer is captured, then replayed and published. Raises the error that refused it."""
     feed, reply = all_feeds()[name], FEEDS[name]
     scope, store, answers = reply.scope(holdings), CaptureStore.of(lake.location), list[Capture]()
 
@@ -96,7 +96,7 @@ def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime)
 def replay(
     name: str, scope: Scope, store: CaptureStore, lake: Lake, run_id: str, until: datetime | None = None
 ) -> RunReport:
-    """Replay a feed's captures. Raises what refused them. Thousands of pages are parsed in this process."""
+    """Replay a feed's captures. Raises the error that refused them. Thousands of pages are parsed in this process."""
     feed = all_feeds()[name]
     with (
         HttpClient(feed.provider, store, "replay", until=until) as client,
@@ -109,7 +109,7 @@ def replay(
 
 
 def thing_of(dataset: str, locator: str, content: Iterable[State]) -> Thing | None:
-    """The thing a gap's locator tells of; None where it tells of a whole answer."""
+    """Return the thing that a gap's locator names; None if it names a whole answer."""
     spelled_out = unquote(locator)
     if "&item=" not in spelled_out:
         return None

@@ -1,4 +1,4 @@
-"""Replays of a history's captures into fresh lakes: whatever was replayed in which order, no instant shows the future.
+"""Replays of a history's captures into fresh lakes: no instant shows the future, whatever is replayed in any order.
 
 The live lake read every answer when it came. A fresh lake is filled from the same answers in one of three ways:
 
@@ -8,8 +8,8 @@ The live lake read every answer when it came. A fresh lake is filled from the sa
 
 In the last two ways the fresh lake may know less, and later, but not earlier: what it shows as of T, the live lake
 shows as of T; and what the live lake holds is there too or refused, with the gap that says to replay all captures into
-a new lake. Two things are excused: what was read out of order, before the answers of an earlier look had come, and
-what bears that gap. They are dated as if what came too late had never been told: the lake says that it did not read it.
+a new lake. Two things are excused: what was read out of order, before the answers of an earlier look had arrived, and
+what has that gap. They are dated as if the late answers did not exist: the lake says that it did not read them.
 """
 
 from collections import Counter
@@ -48,17 +48,17 @@ class Replay:
 
     @cached_property
     def held(self) -> Held:
-        """All that the lake holds now."""
+        """Return everything that the lake holds now."""
         return Held(self.lake)
 
     def out_of_order(self, dataset: str) -> set[datetime]:
-        """The looks at a dataset that were read before an earlier one."""
+        """Return the looks at a dataset that were read before an earlier look."""
         read = self.read.get(dataset, [])
         return {at for place, at in enumerate(read) if any(later < at for later in read[place + 1 :])}
 
 
 def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
-    """A fresh lake filled from the answers that a history's looks were given."""
+    """A fresh lake filled from the answers to a history's looks."""
     rng = Random(f"late/{history.seed}/replays/{way}")
     replay = Replay(way, Lake(root / "lake"))
     with clock_at(FIRST):
@@ -73,13 +73,13 @@ def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
 
 
 class _Filling:
-    """Fills a lake with what is put into a store of captures."""
+    """Fills a lake from a store of captures."""
 
     def __init__(self, replay: Replay, store: CaptureStore) -> None:
         self._replay, self._store, self._runs = replay, store, 0
 
     def fill(self, name: str, question: Sequence[Asked], rng: Random) -> None:
-        """Put a dataset's looks there and replay them, as the way is."""
+        """Add a dataset's looks to the store and replay them in this world's way."""
         if self._replay.way == SHUFFLED:
             for item in rng.sample(question, len(question)):
                 self._put(name, [item])
@@ -109,7 +109,7 @@ class _Filling:
 
 @dataclass
 class Comparison:
-    """Compares a replayed lake with the live one. `blame` is told what differs, at which instant, and of which rows."""
+    """Compares a replayed lake with the live one. `blame` gets what differs, at which instant, and for which rows."""
 
     live: Held
     ledger: Ledger
@@ -118,7 +118,7 @@ class Comparison:
     left_out: Counter[str]
 
     def compare(self, moment: datetime) -> Iterator[bool]:
-        """Compare every dataset's answers as of an instant; yields for each whether the fresh lake told anything."""
+        """Compare every dataset's answers as of an instant; yields for each whether the fresh lake showed anything."""
         live, fresh = self.live.answers(moment), self.replay.held.answers(moment)
         for dataset in self.replay.read:
             revisions = f"FROM {dataset}_revisions"
@@ -153,13 +153,13 @@ class Comparison:
                 )
 
     def _refused(self, dataset: str) -> set[Any]:
-        """What the fresh lake says in a gap that it was told of too late."""
+        """Return what the fresh lake records in a gap as read too late."""
         gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] == SEEN_LATER.reason}
         sights = self.live.rows.get(dataset, ())
         return {NAMES[dataset](row) for row in sights if row["evidence"] in gaps}
 
     def _out_of_order(self, dataset: str) -> Iterator[Row]:
-        """What the fresh lake holds of looks that it read before an earlier one."""
+        """Return what the fresh lake holds from looks that it read before an earlier one."""
         looks = self.replay.out_of_order(dataset)
         return (row for row in self.replay.held.rows.get(dataset, ()) if row[OBSERVED_AT] in looks)
 
@@ -174,12 +174,12 @@ class Comparison:
 
 
 def _content(dataset: str, row: Row) -> tuple[Any, ...]:
-    """What a row tells of, and what it says."""
+    """Return what a row is about, and what it says."""
     return NAMES[dataset](row), canonical(row[name] for name in get(dataset).content_columns)
 
 
 def _less(rows: list[Row], others: list[Row]) -> list[Row]:
-    """The rows that the others do not hold, or hold less often."""
+    """Return the rows that the others lack, or have less often."""
     if rows == others:
         return []
     left, result = Counter(map(key, others)), []

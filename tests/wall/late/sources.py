@@ -7,7 +7,8 @@ from tests.wall.late import graph, outside
 KINDS = (*(label.kind for label in graph.LABELS.values()), *outside.KINDS)
 NAMES = {**graph.NAMES, **outside.NAMES}
 SHOWN_BY = {**graph.SHOWN_BY, **outside.SHOWN_BY}
-# The graph keeps several nodes of one call and of one split, which their start and day name: moved, they are others.
+# The graph keeps several nodes of one call or split. A call is named by its start and a split by its day, so one that
+# moves becomes another.
 SHOWN_TWICE = {*graph.LABELS["call"].names, *graph.LABELS["split"].names}
 DATASETS = (*graph.EXTRACTORS, *outside.FEEDS)
 

@@ -1,1 +1,1 @@
-"""Worlds in which several sources tell of one thing, and disagree: their histories, what is due, and the judges."""
+"""Worlds in which sources disagree on the same thing: their histories, the expected answers, and the judges."""

@@ -1,8 +1,8 @@
 """A history: what each source says of each thing in time, and looks at the sources, published into one lake.
 
-Sources disagree in what they say and when; some tell of a thing late, under an old date; some correct it to another
-company or day; some stop telling it, of which a look finds nothing or a gap; some tell it again. A look may leave out a
-source, or, where its answers hold all that there is, prove that a thing was not there.
+Sources disagree in what they say and when. Some state a thing late, under an old date; some correct it to another
+company or day; some stop stating it, so that a look finds nothing or a gap; some state it again. A look may leave out a
+source, or, if the source's answers are complete, prove that a thing was not there.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -43,7 +43,8 @@ class Event:
 
 @dataclass
 class History:
-    """What every source says of every thing, the looks with the sources each reads, and whose answers hold all.
+    """What every source says of every thing, the looks with the sources each reads, and the sources whose answers are
+    complete.
 
     seen: for each thing, the looks that found it, as a row or a gap; filled by `run`.
     """
@@ -60,7 +61,7 @@ class History:
         return past[-1] if past else None
 
     def run(self, root: Path, after: Callable[[Lake, int], None] = lambda *_: None) -> Lake:
-        """Make every look; `after` is called after each with its place, while the lake knows no more."""
+        """Make every look; `after` is called after each with its place, while the lake has nothing later."""
         lake = Lake(root)
         with clock_at(FIRST):
             lake.start()
@@ -73,7 +74,7 @@ class History:
         return lake
 
     def last_proof(self, thing: Thing, moment: datetime) -> datetime | None:
-        """The last look until an instant that saw the thing, or all that its source held."""
+        """Return the last look until an instant that saw the thing, or everything in its source."""
         polls = [at for at, sources in self.looks if thing[0] in sources] if thing[0] in self.whole else []
         return max((at for at in (*self.seen.get(thing, ()), *polls) if at <= moment), default=None)
 

@@ -3,11 +3,11 @@
 *Truth.* The answer as of T over the whole lake is the answer over a lake that ends at T, and over one with another
 future. The same rows lie in other files in each.
 
-*Late.* A lake is asked as of T when its looks all lay at or before T, and again after all of them. What it is asked
-for by `known_by=T` is what it answered then. Without it the answer is the same where no source it reads shows another
-row as of T; a row that came since is dated after the last look that saw its thing, or all that its source held.
+*Late.* A lake is queried as of T when all its looks are at or before T, and again after all looks. With `known_by=T`,
+the second answer equals the first. Without it, the answer is the same unless a source it reads shows another
+row as of T; such a row is dated after the last look that saw its thing, or everything in its source.
 
-Both put every answer whose due can be worked out (`preference`) against it.
+Both compare every answer with the expected one, where `preference` can compute it.
 """
 
 import random
@@ -46,7 +46,7 @@ Rows = dict[str, list[Row]]
 
 @dataclass
 class Tally:
-    """What was compared: pairs of answers, those with rows, those put against what is due, and every mismatch.
+    """What was compared: pairs of answers, those with rows, those compared with an expected answer, and every mismatch.
 
     An answer about pairs of a company and an instant is one answer for each of them.
     """
@@ -66,7 +66,7 @@ class Tally:
             self.blame(what, question, as_of, f"gone {lost[:2]}, new {extra[:2]}")
 
     def due(self, question: Question, as_of: datetime, answer: list[Row], rows: Rows) -> None:
-        """Put an answer against what is due."""
+        """Compare an answer with the expected one."""
         if preference.is_judged(question):
             self.judged += question.size
             result = preference.mistake(question, answer, rows, as_of)
@@ -163,7 +163,7 @@ def _session_answers(
 
 
 def _changes(history: History, tally: Tally, as_of: datetime, then: Rows, now: Rows) -> Iterator[str]:
-    """The datasets that show other rows as of an instant than they did then; each such row must have come late."""
+    """Return the datasets with other rows as of an instant than then; each such row must have come late."""
     for dataset in now:
         before, after = ([row for row in rows[dataset] if row[AVAILABLE_AT] <= as_of] for rows in (then, now))
         lost, extra = _less(before, after), _less(after, before)
@@ -178,7 +178,7 @@ def _changes(history: History, tally: Tally, as_of: datetime, then: Rows, now: R
 
 
 def _moments(history: History, place: int, count: int, rng: random.Random) -> Iterator[datetime]:
-    """Instants at which the looks up to this one are the last: right after it, right before the next, and any."""
+    """Return instants at which this look is the newest: right after it, right before the next, and random ones."""
     here = history.looks[place][0] + SETTLES
     after = history.looks[place + 1][0] if place + 1 < len(history.looks) else LAST + timedelta(days=30)
     for _ in range(count):
@@ -191,7 +191,7 @@ def _listed(tables: Tables) -> Rows:
 
 
 def _less(rows: list[Row], others: list[Row]) -> list[Row]:
-    """The rows that the others do not hold."""
+    """Return the rows that the others lack."""
     left, result = [*others], []
     for row in rows:
         if row in left:

@@ -1,4 +1,4 @@
-"""What a question over several sources must answer, worked out slowly from every source's stored rows.
+"""The expected answer of a question over several sources, computed slowly from every source's stored rows.
 
 Of each thing the most preferred source that was public counts, as it had last stated the thing. Nothing is shared with
 the SQL but the order of a key's revisions.
@@ -181,7 +181,7 @@ def found_articles(public: Public) -> Shown:
 
 
 def found_exchanges(public: Public) -> Shown:
-    """Likewise what was said in each call: the graph's exchanges, and of other calls their turns or whole text."""
+    """Do the same for each call: the graph's exchanges, and the turns or whole text of other calls."""
     statement = {row["transcript_id"]: row for row in public.newest("transcripts")}
     graph = public.of("qa_exchanges")
     periods = ({"fiscal_year": None, "fiscal_quarter": None} | statement.get(row["transcript_id"], {}) for row in graph)
@@ -218,7 +218,7 @@ def dividends(public: Public) -> Shown:
 
 
 def _repeats(item: tuple[str, Row], other: tuple[str, Row]) -> bool:
-    """Whether a dividend of one company is stated by another row, which counts."""
+    """Return whether another row, which counts, states the same dividend of one company."""
     (source, row), (other_source, other_row) = item, other
     days = abs((row["ex_dividend_date"] - other_row["ex_dividend_date"]).days)
     if not days:
@@ -230,7 +230,7 @@ def _repeats(item: tuple[str, Row], other: tuple[str, Row]) -> bool:
 
 
 def splits(public: Public) -> Shown:
-    """The splits, of which each source states at most one here. Two ratios of one day are none."""
+    """The splits, of which each source states at most one here. A day with two ratios has no split."""
     statement = [(source, row) for source in ("splits", "polygon_splits") for row in public.of(source)]
     if len(statement) > 1:
         (_, item), (_, other) = statement
@@ -307,12 +307,12 @@ PAIRS: dict[str, tuple[Due, tuple[str, ...]]] = {
 
 
 def is_judged(question: Question) -> bool:
-    """Whether what is due can be worked out: of a company that is named by its CIK."""
+    """Return whether the expected answer can be computed: only for a company that is named by its CIK."""
     return question.by_cik and question.name in {*SERIES, *PAIRS}
 
 
 def mistake(question: Question, answer: list[Row], rows: Rows, as_of: datetime) -> str | None:
-    """How an answer differs from what is due; None if it does not."""
+    """Return how an answer differs from the expected one; None if it does not."""
     is_of_pairs = question.name in PAIRS
     due, columns = (PAIRS if is_of_pairs else SERIES)[question.name]
     instants = question.at if is_of_pairs else (as_of,)

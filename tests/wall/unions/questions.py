@@ -1,6 +1,6 @@
 """The questions that read several sources: every query of the catalogue, view and page of the time machine that does.
 
-A question is put about one company, or about pairs of each company and an instant: these are planned once.
+A question is about one company, or about pairs of each company and an instant, which are planned once.
 """
 
 import json
@@ -154,7 +154,7 @@ def _spelled(company: int, by_cik: bool) -> str:
 
 
 def asked(as_of: datetime, companies: tuple[int, ...], count: int, rng: Random) -> Iterator[Question]:
-    """So many questions about each company, no question twice; and those of pairs, about all of them."""
+    """Return this many different questions about each company, and those about pairs, for all companies."""
     of_one = [name for name in names() if not is_of_pairs(name)]
     for company in companies if count else ():
         for name in rng.sample(of_one, min(count, len(of_one))):

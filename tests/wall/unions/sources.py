@@ -1,8 +1,8 @@
-"""What the sources of a union write of one thing, as rows: a bar, a fact, a filing, an article, a call, a dividend, a
-split or a reported quarter of a company.
+"""What the sources of a union write about one thing, as rows: a bar, a fact, a filing, an article, a call, a dividend,
+a split or a reported quarter of a company.
 
-Every source of a family writes the same thing under the key by which the union takes it for the same; what it says, and
-since when, is its own.
+Every source of a family writes a thing under the key by which the union recognises it; the content and its date are the
+source's own.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from tests.wall.late.documents import new_york
 
 COMPANIES = tuple(range(1, 9))
-OTHERS = 9  # the company that a source corrects a thing to
+OTHERS = 9  # the company to which a source may correct a record
 SPRING = date(2024, 3, 4)
 CONCEPTS = ("us-gaap:Assets", "us-gaap:Revenues")
 _ENDS = (date(2023, 9, 30), date(2023, 12, 31))

@@ -1,4 +1,4 @@
-"""What the feeds of figures make of an answer: rows with their dates, and gaps by their reasons."""
+"""The feeds of figures turn an answer into rows with their dates, and gaps with their reasons."""
 
 from datetime import date, datetime
 
