@@ -145,7 +145,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         needed = ",".join(dict.fromkeys(name for name in (command, extra) if name in EXTRAS))
         again = f"run uvx --from 'pitlake[{needed}]' pitlake {shlex.join(typed)}"
         install = again if machine.in_uv_cache() else f"install it with pip install 'pitlake[{extra}]'"
-        return _complain(f"{error.name} is not installed; {install}", FAILED)
+        return _complain(f"{error.name} is not installed; {install}", BAD_INPUT)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0

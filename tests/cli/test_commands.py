@@ -287,7 +287,7 @@ def test_a_missing_library_error_says_how_to_install_the_library(pitlake, monkey
 
     monkeypatch.setattr("sys.prefix", prefix)
     monkeypatch.setattr(cli.cli, "main", missing)
-    assert pitlake(*command.split()) == Said(1, "", f"pitlake: {library} is not installed; {says}\n")
+    assert pitlake(*command.split()) == Said(2, "", f"pitlake: {library} is not installed; {says}\n")
 
 
 SEALED = [

@@ -179,7 +179,7 @@ def test_the_installed_wheel_mounts_a_table_and_answers_in_two_commands(installe
 
 def test_forge_needs_its_extra_and_runs_its_demo_with_ten_skills(installed, install, tmp_path):
     without = pitlake(installed, "forge", "demo")
-    assert (without.returncode, without.stdout) == (1, "")
+    assert (without.returncode, without.stdout) == (2, "")
     assert without.stderr.endswith("is not installed; install it with pip install 'pitlake[forge]'\n")
     home = install("forge")
     listing = pitlake(home, "forge", "read", "/skills/")
@@ -196,7 +196,7 @@ def test_a_command_of_forge_that_lacks_its_libraries_names_the_extra(install, ex
     homes, channel = (install("forge"), install("forge", extra)), "json://127.0.0.1:9"
     without, served = (pitlake(home, "forge", *arguments, FORGE_NOTIFY=channel) for home in homes)
     reply = f"pitlake: {EXTRAS[extra][0]} is not installed; install it with pip install 'pitlake[{extra}]'\n"
-    assert (without.returncode, without.stderr) == (1, reply)
+    assert (without.returncode, without.stderr) == (2, reply)
     assert "is not installed" not in served.stderr
     assert served.returncode == (1 if extra == "alerts" else 0), served  # nothing takes the message
 
@@ -237,7 +237,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
         ),  # no address of this machine: it comes that far
     }[extra]
     without = pitlake(installed, command, "--lake", str(lake.root), *rest)
-    assert (without.returncode, without.stdout) == (1, "")
+    assert (without.returncode, without.stdout) == (2, "")
     assert without.stderr.endswith(f"is not installed; install it with pip install 'pitlake[{extra}]'\n")
     served = pitlake(install(extra), command, "--lake", str(lake.root), *rest)
     refusal = {"iceberg": "URI missing", "web": "can't listen", "postgres": "Connection refused"}.get(extra)
@@ -248,7 +248,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
 def test_an_audit_needs_only_its_extra(installed, install, tmp_path):
     (tmp_path / "cpi.csv").write_text("date,value\n2024-01-01,1.0\n2024-02-01,1.1\n2024-03-01,1.2\n2024-04-01,1.3\n")
     without = pitlake(installed, "audit", str(tmp_path / "cpi.csv"))
-    assert (without.returncode, without.stdout) == (1, "")
+    assert (without.returncode, without.stdout) == (2, "")
     assert without.stderr.endswith("is not installed; install it with pip install 'pitlake[audit]'\n")
     served = pitlake(install("audit"), "audit", str(tmp_path / "cpi.csv"))
     assert served.returncode == 1, served.stderr
