@@ -55,6 +55,7 @@ EXTRAS = {
     "iceberg": ("pyiceberg",),
     "postgres": ("psycopg2",),
     "report": (*_CALENDAR, "jinja2", "markupsafe"),
+    "s3": ("obstore",),
     "sync": (*_CALENDAR, "great_expectations", "pandas", "selectolax"),
     "web": ("anyio", *_CALENDAR, "jinja2", "markupsafe", "starlette", "uvicorn"),
     "audit": (*_CALENDAR, "pandas"),

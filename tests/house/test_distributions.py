@@ -129,7 +129,7 @@ def test_the_plain_install_is_small_and_without_heavy_packages(installed):
     site = site_of(installed)
     tops = {path.name for path in site.iterdir()}
     assert not tops & {"assets", "checks", "resources", "pipelines", "sql", "sample", "tests"}
-    assert not tops & {"dagster", "great_expectations", "neo4j", "pandas", "sqlalchemy"}
+    assert not tops & {"dagster", "great_expectations", "neo4j", "obstore", "pandas", "sqlalchemy"}
     assert sum(path.stat().st_size for path in files_below(site)) < LIGHT
 
 
@@ -227,6 +227,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
         "mcp": ("mcp", "--as-of", AFTER),
         "postgres": ("mount", "postgresql://127.0.0.1:9/own", "--table", "own", "--name", "own"),  # no server answers
         "report": ("report", "--output", str(tmp_path / "report")),
+        "s3": ("export", "--as-of", AFTER, "--to", "s3:///copy"),
         "sync": ("sync", "--prices", str(tmp_path / "bars.csv"), "--split-basis", "traded"),
         "web": (
             "web",
@@ -240,7 +241,8 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     assert (without.returncode, without.stdout) == (2, "")
     assert without.stderr.endswith(f"is not installed; install it with pip install 'pitlake[{extra}]'\n")
     served = pitlake(install(extra), command, "--lake", str(lake.root), *rest)
-    refusal = {"iceberg": "URI missing", "web": "can't listen", "postgres": "Connection refused"}.get(extra)
+    refusals = {"iceberg": "URI missing", "postgres": "Connection refused", "s3": "without a plain bucket"}
+    refusal = (refusals | {"web": "can't listen"}).get(extra)
     assert served.returncode == (2 if refusal else 0)
     assert (refusal or "") in served.stderr
 
