@@ -55,6 +55,7 @@ EXTRAS = {
     "iceberg": ("pyiceberg",),
     "postgres": ("psycopg2",),
     "report": (*_CALENDAR, "jinja2", "markupsafe"),
+    "s3": ("obstore",),
     "sync": (*_CALENDAR, "great_expectations", "pandas", "selectolax"),
     "web": ("anyio", *_CALENDAR, "jinja2", "markupsafe", "starlette", "uvicorn"),
     "audit": (*_CALENDAR, "pandas"),
@@ -145,7 +146,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         needed = ",".join(dict.fromkeys(name for name in (command, extra) if name in EXTRAS))
         again = f"run uvx --from 'pitlake[{needed}]' pitlake {shlex.join(typed)}"
         install = again if machine.in_uv_cache() else f"install it with pip install 'pitlake[{extra}]'"
-        return _complain(f"{error.name} is not installed; {install}", FAILED)
+        return _complain(f"{error.name} is not installed; {install}", BAD_INPUT)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0

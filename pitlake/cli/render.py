@@ -7,6 +7,7 @@ module opens no lake.
 import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,25 +123,19 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     On a terminal, the table fits the width: what a row says comes first, then when it became public, and PLUMBING
     last. Columns are shortened, then dropped from the right. A message on stderr names the dropped columns.
     """
-    from rich.cells import cell_len, set_cell_size
-
-    def cell(text: str, cells: int) -> str:
-        whole = cell_len(text) <= cells
-        return set_cell_size(text, cells) if whole else f"{set_cell_size(text, cells - 1)}…"
-
     is_terminal = sys.stdout.isatty()
     places = list(range(len(head)))
     if is_terminal:
         places.sort(key=lambda place: (head[place] in PLUMBING, head[place] == AVAILABLE_AT))
     head = [printable(head[place]) for place in places]
     lines = [head, *([_shorten(printable(row[place])) for place in places] for row in rows)]
-    natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    natural = [max(map(cells_of, column)) for column in zip(*lines, strict=True)]
     width = shutil.get_terminal_size().columns if is_terminal else sum(natural) + GUTTER * len(natural)
     widths = _fitting(head, natural, width)
     if dropped := [name for place, name in enumerate(head) if place not in widths]:
         say(f"not shown at {width} columns: {listed(dropped)}; --format json has them")
     gutter = " " * GUTTER
-    first, *rest = (gutter.join(cell(line[place], cells) for place, cells in widths.items()).rstrip() for line in lines)
+    first, *rest = (gutter.join(fit(line[place], cells) for place, cells in widths.items()).rstrip() for line in lines)
     if is_terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
         first = click.style(first, bold=True)
     rule = "─" * (sum(widths.values()) + GUTTER * (len(widths) - 1))
@@ -174,6 +169,23 @@ def _importance(name: str) -> int:
 def printable(text: str) -> str:
     """Escape every unprintable character, so that text cannot control the terminal."""
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
+
+
+def cells_of(text: str) -> int:
+    """Return the number of cells that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(mark) in ("F", "W") for mark in text)
+    return len(text) + wide - sum(unicodedata.category(mark) in ("Mn", "Me") for mark in text)
+
+
+def fit(text: str, cells: int) -> str:
+    """Return a text that takes this number of cells: padded with spaces, or shortened to end in an ellipsis."""
+    shortened = text
+    while text and cells_of(shortened) > cells:
+        text = text[:-1]
+        shortened = f"{text}…"
+    return shortened + " " * (cells - cells_of(shortened))
 
 
 def _shorten(text: str) -> str:

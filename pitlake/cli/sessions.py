@@ -2,11 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial, wraps
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from pitlake.cli import render
 from pitlake.cli.options import (
     Decorated,
     as_of_option,
@@ -23,6 +31,8 @@ from pitlake.errors import BadInput
 if TYPE_CHECKING:
     from pitlake.session import Session, Viewpoint
 
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAME_SECONDS = 0.1
 _ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", "hindsight", "for_model", "require")
 
 
@@ -96,13 +106,26 @@ def typed(read: Callable[[], str], field: str = "SQL") -> str:
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """Show a text and the time on a stderr terminal while the block runs. The block may replace the text."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield lambda _text: None
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+    texts, done = deque([what], maxlen=1), threading.Event()
+    spinner = threading.Thread(target=_spin, args=(texts, done), daemon=True)
+    spinner.start()
+    try:
+        yield texts.append
+    finally:
+        done.set()
+        spinner.join()
 
-    columns = (SpinnerColumn(), "{task.description}", TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda text: progress.update(task, description=text)
+
+def _spin(texts: Sequence[str], done: threading.Event) -> None:
+    """Show the last text and the time on one line of stderr until the work is done, and then remove the line."""
+    began = time.monotonic()
+    for frame in cycle(FRAMES):
+        line = f"{frame} {texts[-1]} {timedelta(seconds=int(time.monotonic() - began))}"
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        click.echo(f"\r{render.fit(line, columns - 1).rstrip()}\x1b[K", nl=False, err=True)
+        if done.wait(FRAME_SECONDS):
+            break
+    click.echo("\r\x1b[K", nl=False, err=True)

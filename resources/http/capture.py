@@ -27,7 +27,6 @@ from uuid import uuid4
 from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from pitlake.lake.storage.log import LakeLog
-from pitlake.lake.storage.remote import RemoteStore
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
 
@@ -165,7 +164,7 @@ class CaptureStore:
         configured = os.environ.get(ROOT_VARIABLE)
         store = open_store(configured or location)
         folder = "" if configured else FOLDER
-        if isinstance(store, RemoteStore):
+        if store.location != str(store.root):
             captures: CaptureStore = RemoteCaptureStore(store, folder)
         else:
             captures = CaptureStore(store.path(folder))
@@ -315,7 +314,7 @@ class CaptureStore:
 class RemoteCaptureStore(CaptureStore):
     """Captures in an object store, written there first and read from the mirror if it has them."""
 
-    def __init__(self, store: RemoteStore, folder: str) -> None:
+    def __init__(self, store: Store, folder: str) -> None:
         super().__init__(store.path(folder))
         self._store = store
 

@@ -287,7 +287,25 @@ def test_a_missing_library_error_says_how_to_install_the_library(pitlake, monkey
 
     monkeypatch.setattr("sys.prefix", prefix)
     monkeypatch.setattr(cli.cli, "main", missing)
-    assert pitlake(*command.split()) == Said(1, "", f"pitlake: {library} is not installed; {says}\n")
+    assert pitlake(*command.split()) == Said(2, "", f"pitlake: {library} is not installed; {says}\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("mount", "s3://own/estimates.parquet", "--name", "estimates", "--key", "ticker"),
+        ("datasets", "--lake", "s3://own/lake"),
+        ("query", "FROM news", "--as-of", AFTER, "--lake", "s3://own/lake"),
+        ("export", "--as-of", AFTER, "--to", "s3://own/copy"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_address_at_s3_names_the_extra_if_its_library_is_missing(pitlake, monkeypatch, command):
+    for module in ("pitlake.lake.storage.remote", "pitlake.lake.mounting.objects"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    says = "pitlake: obstore is not installed; install it with pip install 'pitlake[s3]'\n"
+    assert pitlake(*command) == Said(2, "", says)
 
 
 SEALED = [

@@ -98,13 +98,13 @@ def test_help_starts_without_the_heavy_libraries():
     assert output.strip() == "[]"
 
 
-def test_a_lake_opens_without_pandas(lake):
+def test_a_lake_opens_without_pandas_and_the_library_of_object_stores(lake):
     code = (
         "import sys; from pitlake.lake import Lake; Lake(sys.argv[1]).snapshot().files('news')[0]; "
-        "print('pandas' in sys.modules)"
+        "print({'pandas', 'obstore'} & set(sys.modules))"
     )
     command = [sys.executable, "-c", code, str(lake)]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "False\n"
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 HEAVY = {"asyncio", "dagster", "duckdb", "exchange_calendars", "pandas", "polars", "pydantic", "pyarrow", "sqlalchemy",

@@ -6,12 +6,15 @@ import subprocess
 import sys
 import termios
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 import pitlake
+from pitlake.cli import render
+from pitlake.cli.sessions import working
 from pitlake.lake import Lake
 from tests.cli.conftest import AFTER, CREATED, ROOT, article
 from tests.every import every
@@ -103,3 +106,48 @@ def test_without_a_command_the_help_is_printed(titled_lake):
     lines, message = shown((), 80, titled_lake[0])
     assert lines[0] == "Usage: pitlake [OPTIONS] [COMMAND] [ARGS]..."
     assert message == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "cell"),
+    [
+        ("", 2, "  "), ("abc", 5, "abc  "), ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("e\u0301tude", 5, "e\u0301tude"),
+        ("日本語", 6, "日本語"), ("日本語", 5, "日本…"), ("日本語", 4, "日… "),
+    ],
+)  # fmt: skip
+def test_a_cell_of_wide_or_accented_letters_takes_its_width(text, cells, cell):
+    assert render.fit(text, cells) == cell
+    assert cell_len(cell) == cells
+
+
+@contextmanager
+def stderr_on_a_terminal(monkeypatch, kind):
+    """Make stderr a terminal of 40 columns for a block; gives its other side."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, 40))
+    monkeypatch.setenv("TERM", kind)
+    with os.fdopen(theirs, "w") as stderr, os.fdopen(ours, "rb", buffering=0) as other_side:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        yield other_side
+
+
+def test_work_shows_its_text_and_time_on_one_line_and_removes_it(monkeypatch):
+    with stderr_on_a_terminal(monkeypatch, "xterm") as terminal:
+        with working("mounting") as progress:
+            shown = terminal.read(1000).decode()
+            progress(f"reading {'a long name ' * 9}")
+            while "reading" not in shown:
+                shown += terminal.read(1000).decode()
+        shown += terminal.read(1000).decode()
+    first, *lines, last = shown.removeprefix("\r").split("\r")
+    assert first == "⠋ mounting 0:00:00\x1b[K"
+    assert every(cell_len(line.removesuffix("\x1b[K")) < 40 for line in lines)
+    assert (last, "\n" in shown) == ("\x1b[K", False)
+
+
+def test_work_shows_nothing_on_a_terminal_that_cannot_go_back(monkeypatch):
+    with stderr_on_a_terminal(monkeypatch, "dumb") as terminal:
+        with working("mounting") as progress:
+            progress("reading")
+        render.say("done")
+        assert terminal.read(1000) == b"done\r\n"

@@ -31,7 +31,7 @@ STEPS = {
     "in the middle of the gaps commit": ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "before"),
     "between the Delta commit of gaps and its proof": ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "after"),
     "between the Delta commits and the log entry": ("pitlake.lake.storage.log:LakeLog", "append", 1, "before"),
-    "between the log entry's scratch and its name": ("obstore", "rename", 1, "before"),
+    "between the log entry's scratch and its name": ("pathlib:Path", "hardlink_to", 1, "before"),
 }
 
 

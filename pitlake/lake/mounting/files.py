@@ -1,25 +1,21 @@
-"""Files that can be mounted, on this machine or in an object store: a single file, a folder, or a pattern."""
+"""Files on this machine that can be mounted: a single file, a folder, or a pattern."""
 
 import hashlib
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import escape, glob, has_magic
-from pathlib import Path, PurePath, PurePosixPath
+from glob import escape, glob
+from pathlib import Path, PurePath
 
 import duckdb
-import obstore
 import pyarrow as pa
 import pyarrow.parquet as parquet
 from deltalake.exceptions import DeltaError
-from obstore.exceptions import BaseError
-from obstore.store import S3Store
 
 from pitlake import machine
 from pitlake.errors import BadInput
 from pitlake.lake.mounting.rows import Rows, copy_rows, literal, types_of, zones_of
-from pitlake.lake.storage.remote import endpoint, open_bucket
 from pitlake.lake.tables.query import quoted
 
 READERS = {
@@ -71,7 +67,7 @@ class LocalFiles:
         else:
             files = [file for file in sorted(glob(self.place)) if Path(file).is_file()]  # noqa: PTH207 - may have a folder
         if not files:
-            raise _no_file(self.place)
+            raise no_file(self.place)
         return files
 
 
@@ -82,63 +78,12 @@ def of_folder(paths: Collection[PurePath]) -> list[PurePath]:
     return direct or [path for path in files if all("=" in part for part in path.parts[:-1])]
 
 
-@dataclass(frozen=True)
-class RemoteFiles:
-    """Files in an object store. url: s3://bucket/ and a key, a folder or a pattern."""
-
-    url: str
-    is_text: IsText = never
-
-    def state(self) -> Hashable:
-        """Return a value that changes when the files change. Raises BadInput if no file exists."""
-        return tuple(self._files())
-
-    def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
-        """Download the files into `scratch` and return their rows. Raises BadInput."""
-        copies = []
-        for number, (key, _) in enumerate(self._files()):
-            partitions = [part for part in PurePosixPath(key).parent.parts if "=" in part]
-            copy = scratch.joinpath(str(number), *partitions, PurePosixPath(key).name)
-            copy.parent.mkdir(parents=True)
-            with reading_from(self.url), copy.open("wb") as content:
-                for chunk in obstore.get(self._bucket, key).stream():
-                    content.write(chunk)
-            copies.append(str(copy))
-        return read_files(connection, copies, PurePosixPath(self.url).name, self.is_text, scratch)
-
-    @property
-    def _bucket(self) -> S3Store:
-        return open_bucket(self.url.removeprefix(S3).partition("/")[0], endpoint())
-
-    def _files(self) -> list[tuple[str, str]]:
-        """Return the keys of the files, each with a value that changes when the file's content changes."""
-        with reading_from(self.url):
-            files = sorted((entry["path"], str(entry["e_tag"] or entry["last_modified"])) for entry in self._entries())
-        if not files:
-            raise _no_file(self.url)
-        return files
-
-    def _entries(self) -> list["obstore.ObjectMeta"]:
-        key = self.url.removeprefix(S3).partition("/")[2].strip("/")
-        if key and not has_magic(key):
-            with suppress(FileNotFoundError):
-                return [obstore.head(self._bucket, key)]
-        pattern = PurePosixPath("/", key, *(() if has_magic(key) else ("*",)))
-        folder = next(parent for parent in pattern.parents if not has_magic(str(parent)))
-        every = (entry for batch in obstore.list(self._bucket, prefix=str(folder).strip("/")) for entry in batch)
-        entries = {PurePosixPath("/", entry["path"]): entry for entry in every}
-        if has_magic(key):
-            return [entry for path, entry in entries.items() if path.match(str(pattern))]
-        within = of_folder([path.relative_to(folder) for path in entries])
-        return [entries[folder / path] for path in within]
-
-
 @contextmanager
-def reading_from(place: str) -> Iterator[None]:
-    """Turn errors of an object store or a Delta table into BadInput, MachineExhausted if there is no space."""
+def reading_from(place: str, store_error: type[Exception] = OSError) -> Iterator[None]:
+    """Turn errors of files, Delta tables and a store's library into BadInput, MachineExhausted if there is no space."""
     try:
         yield
-    except (BaseError, DeltaError, OSError) as error:
+    except (DeltaError, OSError, store_error) as error:
         if shortage := machine.exhausted(error, "the table", place):
             raise shortage from None
         problem = "no such bucket" if "NoSuchBucket" in str(error) else machine.one_line(error)
@@ -230,7 +175,7 @@ def _types_option(ending: str, types: dict[str, str]) -> str:
     return f", {TYPES_OF[ending]} = {{{pairs}}}"
 
 
-def _no_file(place: str) -> BadInput:
+def no_file(place: str) -> BadInput:
     return BadInput("the table", f"there is no file {place}", "give a path, or a pattern such as 'days/*.parquet'")
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pitlake import machine
 from pitlake.errors import BadInput
 from pitlake.lake.mounting import iceberg, postgres
-from pitlake.lake.mounting.files import IsText, LocalFiles, RemoteFiles, never
+from pitlake.lake.mounting.files import IsText, LocalFiles, never
 from pitlake.lake.mounting.iceberg import IcebergTable
 from pitlake.lake.mounting.postgres import PostgresTable
 from pitlake.lake.mounting.rows import Rows, types_of, zones_of
@@ -180,11 +180,12 @@ def find_origin(place: str, name: str | None = None, is_text: IsText = never) ->
         return DuckDBTable(place, name)
     if name is not None:
         raise BadInput("table", f"{Path(place).name} is not a database, so it has no table {name!r}", "leave it out")
-    if (delta := Delta(place)).exists():
-        return delta
-    if not is_url and (table := IcebergTable(place, None)).exists():
-        return table
-    return RemoteFiles(place, is_text) if is_url else LocalFiles(place, is_text)
+    if is_url:
+        from pitlake.lake.mounting.objects import find_objects
+
+        return find_objects(place, is_text)
+    tables = (Delta(place), IcebergTable(place, None))
+    return next((table for table in tables if table.exists()), LocalFiles(place, is_text))
 
 
 @contextmanager

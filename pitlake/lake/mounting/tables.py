@@ -13,7 +13,6 @@ from deltalake import DeltaTable
 from pitlake.errors import BadInput
 from pitlake.lake.mounting.files import S3, LocalFiles, reading_from
 from pitlake.lake.mounting.rows import Rows, copy_rows, literal
-from pitlake.lake.storage.remote import endpoint, table_options
 from pitlake.lake.tables.query import quoted
 
 MAGIC = b"DUCK"
@@ -52,16 +51,17 @@ class DuckDBTable:
 
 @dataclass(frozen=True)
 class Delta:
-    """A Delta table. uri: its folder, or its address in an object store."""
+    """A Delta table. uri: its folder, or its address in an object store, which takes options."""
 
     uri: str
+    options: dict[str, str] | None = None
 
     def exists(self) -> bool:
         """Return whether there is a Delta table here."""
         if not self.uri.startswith(S3):
             return Path(self.uri, "_delta_log").is_dir()
         with reading_from(self.uri):
-            return not has_magic(self.uri) and DeltaTable.is_deltatable(self.uri, table_options(endpoint()))
+            return not has_magic(self.uri) and DeltaTable.is_deltatable(self.uri, self.options)
 
     def state(self) -> Hashable:
         """Return the table's version. Raises BadInput if it can't be read."""
@@ -77,7 +77,7 @@ class Delta:
 
     def _table(self) -> DeltaTable:
         with reading_from(self.uri):
-            return DeltaTable(self.uri, storage_options=table_options(endpoint()))
+            return DeltaTable(self.uri, storage_options=self.options)
 
 
 def choose_table(name: str | None, names: Collection[str]) -> str:

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
-
 from pitlake.errors import (
     ClockWentBack,
     LakeConflict,
@@ -28,10 +26,15 @@ FOLDERS = ("_lake", "tables", "gaps", "superseded")
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _READ_ONLY = "Read-only file system"
 _DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", _READ_ONLY)
-_FAULTY: tuple[type[Exception], ...] = (OSError, BaseError, LakeError)
-_FAULTY_OF = {"duckdb": "Error", "pyarrow": "ArrowException", "deltalake.exceptions": "DeltaError"}
+_FAULTY: tuple[type[Exception], ...] = (OSError, LakeError)
+_FAULTY_OF = {
+    "duckdb": "Error",
+    "pyarrow": "ArrowException",
+    "deltalake.exceptions": "DeltaError",
+    "obstore.exceptions": "BaseError",
+}
 _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted, PastChanged, FileNotFoundError,
-          FileExistsError, NotFoundError, AlreadyExistsError)  # fmt: skip
+          FileExistsError)  # fmt: skip
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import obstore
-from obstore.exceptions import BaseError, NotFoundError
+from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 from pitlake import machine
@@ -36,6 +36,7 @@ class RemoteStore(Store):
     """
 
     at_once = 32
+    _errors = (OSError, BaseError)
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -63,7 +64,7 @@ class RemoteStore(Store):
         with self._reached():
             try:
                 obstore.head(self._remote, key)
-            except (NotFoundError, FileNotFoundError):
+            except FileNotFoundError:
                 return False
             return True
 
@@ -72,14 +73,15 @@ class RemoteStore(Store):
         with self._reached():
             try:
                 return bytes(obstore.get(self._remote, key).bytes())
-            except (NotFoundError, FileNotFoundError):
-                raise
             except BaseError:
                 return bytes(obstore.get(self._remote, key).bytes())
 
     def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
         with self._reached():
-            obstore.put(self._remote, key, content, mode="overwrite" if overwrite else "create")
+            try:
+                obstore.put(self._remote, key, content, mode="overwrite" if overwrite else "create")
+            except AlreadyExistsError:
+                raise FileExistsError(key) from None
 
     def keep(self, path: Path) -> None:
         """Send a finished file of the mirror to the object store."""

@@ -1,20 +1,14 @@
 """Locates a lake's files and writes small ones atomically. Delta and Parquet files are read by path.
 
-The root is a directory; `remote` is the same for an object store. In both, the library `obstore` reads and writes the
-small files (log entries, marks). This module does not interpret the files.
+The root is a directory; `remote` is the same for an object store. This module does not interpret the files.
 """
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
-
-import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
-from obstore.store import LocalStore
 
 from pitlake import machine
 from pitlake.errors import LakeError
@@ -40,14 +34,11 @@ class Store:
     """The options that Delta needs, besides a URI, to reach the tables."""
     at_once = 1
     """The number of small files to read at once."""
+    _errors: tuple[type[Exception], ...] = (OSError,)
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.location = str(root)
-
-    @cached_property
-    def _objects(self) -> LocalStore:
-        return LocalStore(self.root, mkdir=True)
 
     def path(self, key: str) -> Path:
         return self.root / key
@@ -92,7 +83,7 @@ class Store:
         """Write a small file unless it exists; return whether it was written. Atomic and durable."""
         try:
             self._put(key, content, overwrite=False)
-        except AlreadyExistsError:
+        except FileExistsError:
             return False
         return True
 
@@ -101,15 +92,21 @@ class Store:
         self._put(key, content, overwrite=True)
 
     def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
-        scratch = f"{SCRATCH}/{uuid4().hex}"
+        scratch, path = self.path(f"{SCRATCH}/{uuid4().hex}"), self.path(key)
         with self._reached():
+            for folder in (scratch.parent, path.parent):
+                with suppress(FileExistsError):
+                    folder.mkdir(parents=True)
             try:
-                obstore.put(self._objects, scratch, content)
-                self.sync(self.path(scratch))
-                obstore.rename(self._objects, scratch, key, overwrite=overwrite)
+                scratch.write_bytes(content)
+                self.sync(scratch)
+                if overwrite:
+                    scratch.replace(path)
+                else:
+                    path.hardlink_to(scratch)
             finally:
-                self.path(scratch).unlink(missing_ok=True)
-            self.sync(self.path(key).parent)
+                scratch.unlink(missing_ok=True)
+            self.sync(path.parent)
 
     def translated(self) -> AbstractContextManager[None]:
         """Raise LakeFault for failures in this block that a permission caused."""
@@ -117,14 +114,14 @@ class Store:
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
-        """Raise the object library's errors as LakeError."""
+        """Raise errors of the disk or the object store as LakeError, except for a file that is missing or exists."""
         with self.translated():
             try:
                 yield
-            except (BaseError, OSError) as error:
+            except self._errors as error:
                 if "NoSuchBucket" in str(error):
                     raise LakeError(f"{self.location}: there is no such bucket; create it, or name another") from None
-                if isinstance(error, (AlreadyExistsError, NotFoundError, FileNotFoundError)):
+                if isinstance(error, FileExistsError | FileNotFoundError):
                     raise
                 if shortage := machine.exhausted(error, PLACE, self.location):
                     raise shortage from None
