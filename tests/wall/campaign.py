@@ -2,8 +2,8 @@
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
 `late --seed S` repeats one history, and prints it if it fails. The campaigns of unions put the questions that read
-several sources to lakes in which these disagree; those of mounted tables put generated and hostile SQL to random
-tables.
+several sources to lakes in which these disagree; those of mounted tables ask for random tables as of many instants, or
+put hostile SQL to them.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.studies import sequences
-from tests.wall import fuzz, mounted, truth, whole
+from tests.wall import fuzz, mounted, truth, walks, whole
 from tests.wall.distinguish import Report, distinguish
 from tests.wall.late import judge, orders
 from tests.wall.late.looks import lived
@@ -136,8 +136,8 @@ SHARES = {
     "late-orders": (partial(judged_share, orders.judged), _describe_late),
     "truth-unions": (partial(judged_share, union_judge.truth), _describe_late),
     "late-unions": (partial(judged_share, union_judge.late), _describe_late),
-    "truth-mounted": (partial(judged_share, mounted.truth), _describe_late),
-    "late-mounted": (partial(judged_share, mounted.late), _describe_late),
+    "truth-mounted": (partial(judged_share, walks.truth), _describe_late),
+    "late-mounted": (partial(judged_share, walks.late), _describe_late),
     "study": (sequences.share, lambda result: result),
     "attack-mounted": (partial(judged_share, mounted.attack), _describe_attack),
     "attack-whole": (partial(judged_share, whole.attack), _describe_attack),

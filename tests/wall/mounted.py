@@ -80,8 +80,9 @@ class Table:
         self.kinds = [rng.choice(VALUES) for _ in range(rng.randrange(1, 5))]
         self.lag, self.zone = rng.choice([*LAGS]), rng.choice(ZONES)
         self.stated = rng.choice(("instants", "instants", "days", *MIDNIGHTS))
-        self.partial = rng.random() < 0.3
+        self.partial, self.has_ends = rng.random() < 0.3, random.Random(f"ends/{seed}").random() < 0.4
         self.columns = [*self.keys, *(f"v{number}" for number in range(len(self.kinds)))]
+        self.trusts_dates = seed % 2 == 0
         self.polls = [*self._polls()]
 
     def known_at(self, statement: datetime | date) -> datetime:
@@ -96,11 +97,20 @@ class Table:
         """Whether the table states days."""
         return self.stated != "instants"
 
+    def end(self, statement: Statement) -> datetime | date | None:
+        """The end of a row, as the table states it; None for a row without one."""
+        rng = random.Random(f"end/{self.seed}/{statement}")
+        if not self.has_ends or (statement[0][0] != "W" and rng.random() < 0.4):
+            return None
+        if self.dated:  # An odd number of days after an even day, so that no two dates of a key meet.
+            return statement[1] + timedelta(days=1 + 2 * (self.seed % 16))
+        return statement[1] + timedelta(microseconds=rng.randrange(1, 40 * 86_400 * 10**6))
+
     def mount(self, root: Path, polls: list[tuple[datetime, Poll]], then: Callable[[Lake, int], None]) -> Lake:
         """Mount these contents, one after the other, and call `then` after each."""
         lake = Lake(root)
         options = {"key": self.keys, "available_at": "at", "timezone": self.zone, "partial": self.partial}
-        options["trust_dates"] = self.seed % 2 == 0
+        options |= {"trust_dates": self.trusts_dates, "until": "ends" if self.has_ends else None}
         for place, (observed, content) in enumerate(polls):
             with clock_at(observed):
                 lake.mount(self._frame(content), NAME, **options, lag=self.lag or None)
@@ -178,34 +188,40 @@ class Table:
     def _statement(self) -> Statement:
         at = START + timedelta(microseconds=self.rng.randrange(int((END - START).total_seconds() * 10**6)))
         key = tuple(self.rng.choice("XYZ") for _ in self.keys)
-        return key, at.date() if self.dated else at
+        return key, self._date(at)
+
+    def _date(self, at: datetime) -> datetime | date:
+        day = at.date()
+        return at if not self.dated else day - timedelta(days=day.toordinal() % 2 * self.has_ends)
 
     def _later(self, as_of: datetime, canary: str) -> Statement:
         """Return a row dated after T, mostly just after it, with a new key or an existing one."""
         at = as_of - LAGS[self.lag] + timedelta(microseconds=int(10 ** self.rng.uniform(0, 13)))
         key = tuple(self.rng.choice(("X", "Y", "Z", canary)) for _ in self.keys)
-        return key, at.date() if self.dated else at
+        return key, self._date(at)
 
     def _values(self, canary: str = "") -> tuple[Any, ...]:
         values = (None if self.rng.random() < 0.1 else make(self.rng) for _, make in self.kinds)
         return tuple(f"{value} {canary}" if canary and isinstance(value, str) else value for value in values)
 
-    def _stored(self, at: datetime | date) -> datetime | date:
+    def _stored(self, at: datetime | date | None) -> datetime | date | None:
         """A date as the table stores it."""
-        if self.stated not in MIDNIGHTS:
+        if at is None or self.stated not in MIDNIGHTS:
             return at
         zone = {"midnights without a zone": None, "midnights of the zone": ZoneInfo(self.zone)}
         return datetime.combine(at, time(), zone.get(self.stated, timezone.utc))
 
     def _frame(self, content: Poll) -> pa.Table:
         rows = [
-            dict(zip(self.columns, (*key, *values), strict=True), at=self._stored(at))
+            dict(zip(self.columns, (*key, *values), strict=True), at=self._stored(at), ends=self._stored(end))
             for (key, at), values in content.items()
+            for end in (self.end((key, at)),)
         ]
         types = [pa.string() for _ in self.keys] + [kind for kind, _ in self.kinds]
         zone = {"midnights without a zone": None, "midnights of the zone": self.zone}.get(self.stated, "UTC")
         statement = pa.date32() if self.stated == "days" else pa.timestamp("us", zone)
-        schema = pa.schema([*zip(self.columns, types, strict=True), ("at", statement)])
+        instants = [("at", statement), *([("ends", statement)] if self.has_ends else [])]
+        schema = pa.schema([*zip(self.columns, types, strict=True), *instants])
         self.rng.shuffle(rows)
         return pa.Table.from_pylist(rows, schema=schema)
 

@@ -6,10 +6,11 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.lake.mounting.contract import Mount
+from pitlake.lake.mounting.reading import MountReading
 from pitlake.lake.publishing import diff
 from pitlake.lake.publishing.stage import Stage
 from pitlake.session.visible.binding import Binding
-from tests.wall import mounted
+from tests.wall import mounted, walks
 
 JUDGES = {"truth": mounted.truth, "late": mounted.late}
 SEEDS = (3, 5)
@@ -56,3 +57,42 @@ def test_a_weaker_mount_is_caught(tmp_path, monkeypatch, mutant):
     judge, where, name, weaker = MUTANTS[mutant]
     monkeypatch.setattr(where, name, weaker)
     assert any(JUDGES[judge](seed, tmp_path / str(seed), moments=2, count=25).mismatches for seed in SEEDS)
+
+
+WALKS = {"truth": walks.truth, "late": walks.late}
+SEED = 3  # of a table with midnights, ends, removed rows and four mounts
+
+
+@pytest.mark.parametrize("judge", WALKS)
+def test_moving_and_new_sessions_show_exactly_what_the_mounts_make_due(tmp_path, judge):
+    tally = WALKS[judge](SEED, tmp_path, count=24)
+    assert tally.mismatches == []
+    assert tally.answered > 0.5 * tally.pairs > 0
+
+
+COUNTED, NEW_ROWS = MountReading._counted, diff.RowFindings.new_rows
+
+
+def _counted_a_day_early(reading, mounted_column):
+    early = " - INTERVAL 1 DAY" if mounted_column.column.name == reading.mount.until else ""
+    return COUNTED(reading, mounted_column) + early
+
+
+def _without_the_last_row(findings, staged, observed_at):
+    fresh = NEW_ROWS(findings, staged, observed_at)
+    return fresh.without([len(fresh.positions) - 1])
+
+
+FAULTS = {
+    "a row is shown a microsecond early": (Binding, "_bound", property(lambda binding: micros(binding.as_of) + 1)),
+    "a midnight counts at its start": (MountReading, "counts_as_days", False),
+    "a removed row leaves no gap": (MountReading, "deletions", lambda *_: []),
+    "a row is missing": (diff.RowFindings, "new_rows", _without_the_last_row),
+    "an end is shown early": (MountReading, "_counted", _counted_a_day_early),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_one_row_gap_or_instant_is_found(tmp_path, monkeypatch, fault):
+    monkeypatch.setattr(*FAULTS[fault])
+    assert walks.truth(SEED, tmp_path, count=24).mismatches
