@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.errors import BadInput
-from pitlake.lake.mounting import source
+from pitlake.lake.mounting import reading, source
 from pitlake.session import sealing
 from tests.mounting.test_mount import gaps, rows
 
@@ -327,3 +327,24 @@ def test_a_hive_partitioned_folder_is_mounted_with_its_partition_columns(lake, t
     pd.DataFrame({"ticker": ["B"], "seen": ["2024-01-01"]}).to_parquet(tmp_path / "bars" / "own.parquet")
     mounted_again = lake.mount(tmp_path / "bars", "others", key="ticker", available_at="seen")
     assert (mounted_again.rows, rows(lake, None, "year")) == (1, [(2023,), (2024,)])
+
+
+@pytest.mark.parametrize("few", [0, reading.FEW])
+def test_odd_values_are_read_alike_whether_the_rows_are_copied_or_not(lake, monkeypatch, few):
+    monkeypatch.setattr(reading, "FEW", few)
+    frame = pa.table({
+        "ticker": ["QAA", "QAB", "QAC", None, "QAE"],
+        "seen": ["2024-01-01", "2024-01-02", "1900-01-01", "2024-01-01", "soon"],
+        "until": ["2024-02-01", None, None, None, None],
+        "reported": ["2024-03-01T10:00:00Z", None, None, None, None],
+        "note": ["in 2024-05-01", "2024-05-01", "", None, "x"],
+        "day": ["2024-05-01", None, "2024-05-02", None, None],
+    })  # fmt: skip
+    done = mounted(lake, frame, until="until", timezone="UTC")
+    assert (done.published, done.later) == (3, {"until": 1, "reported": 1, "day": 1})
+    assert done.gaps == {
+        "the knowledge time is unset": 1, "the knowledge time is unreadable": 1, "a key column is null": 1
+    }  # fmt: skip
+    again = lake.mount(frame.slice(1), "estimates")
+    assert (again.unchanged, again.deleted) == (1, 2)
+    assert rows(lake, None, "ticker, until") == [("QAA", date(2024, 2, 1)), ("QAB", None)]

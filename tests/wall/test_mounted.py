@@ -9,6 +9,7 @@ from pitlake.lake.mounting.contract import Mount
 from pitlake.lake.mounting.reading import MountReading
 from pitlake.lake.publishing import diff
 from pitlake.lake.publishing.stage import Stage
+from pitlake.session.sealed.process import SealedProcess
 from pitlake.session.visible.binding import Binding
 from tests.wall import mounted, walks
 
@@ -40,7 +41,7 @@ WEAKER = {
 @pytest.mark.parametrize("mutant", WEAKER)
 def test_attacks_find_the_leaks_of_a_weakened_wall(tmp_path, monkeypatch, mutant):
     monkeypatch.setattr(*WEAKER[mutant])
-    report = mounted.attack(SEEDS[0], tmp_path, **SAMPLE)
+    report = mounted.attack(SEEDS[1], tmp_path, **SAMPLE)
     assert report.of("value")
     assert report.of("oracle")
 
@@ -89,6 +90,7 @@ FAULTS = {
     "a removed row leaves no gap": (MountReading, "deletions", lambda *_: []),
     "a row is missing": (diff.RowFindings, "new_rows", _without_the_last_row),
     "an end is shown early": (MountReading, "_counted", _counted_a_day_early),
+    "a moved session shows what it showed before": (SealedProcess, "advance", lambda *_: True),
 }
 
 

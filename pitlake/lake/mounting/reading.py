@@ -16,7 +16,7 @@ from pitlake.errors import BadInput
 from pitlake.lake.mounting import contract
 from pitlake.lake.mounting.contract import Mount, MountedColumn
 from pitlake.lake.mounting.rows import literal
-from pitlake.lake.mounting.source import EXAMPLES, LONGEST_EXAMPLE, NAIVE, REAL, Source, Survey
+from pitlake.lake.mounting.source import EXAMPLES, LONGEST_EXAMPLE, LOOKED_AT, NAIVE, REAL, Source, Survey
 from pitlake.lake.publishing.match_keys import REFUSED, Hashes, repeated
 from pitlake.lake.publishing.stage import Stage, Staged, StagedGap, staged_schema
 from pitlake.lake.storage.manifest import DataFile
@@ -31,7 +31,8 @@ GAP, REFUSED_VALUE, CONTENT, KNOWN, ENDED = (
     quoted(name) for name in (REASON, VALUE, "hash of content", "instant of start", "instant of end")
 )
 """Names that no column of a lake can have."""
-LOOKED_AT = 1000
+FEW = 1_000
+"""The most rows of a small table."""
 _NEVER = "9999-01-01"
 _DAY = r"\b\d{4}-\d\d-\d\d"
 _MIDNIGHT = r"^(\d+-\d\d-\d\d)([T ]00:00(:00(\.0+)?)?)?$"
@@ -86,8 +87,8 @@ class MountReading:
             problem = f"{', '.join(zoneless)} has timestamps without a time zone"
             raise BadInput("timezone", problem, "name the zone they are in, such as America/New_York or UTC")
         self.counts_as_days  # noqa: B018 - raises
-        readable = f"SELECT 1 FROM ({self.sql}) WHERE {GAP} IS NULL LIMIT 1"
-        if not self.source.connection.sql(readable).fetchall():
+        readable = f"SELECT 1 FROM {self._statements} WHERE {GAP} IS NULL LIMIT 1"
+        if not self.source.connection.execute(readable).fetchall():
             next_step = "name other columns for the key and the knowledge time, or the times' format with --time-format"
             raise BadInput("the table", f"no row can be mounted ({self._words()})", next_step)
         self._refuse_many_gaps()
@@ -95,7 +96,29 @@ class MountReading:
         self._refuse_two_contents()
 
     def _survey(self, mounted: MountedColumn) -> Survey:
-        return self.source.survey(mounted.source, self._forms[mounted.source])
+        return self.source.survey(mounted.source, self._forms[mounted.source], times=self._times)
+
+    @cached_property
+    def _times(self) -> str:
+        """The name of the table's rows with the times of its columns in SQL."""
+        names = columns(dict.fromkeys(mounted.source for mounted in self.mount.columns))
+        rows = in_sql(f"(SELECT {names} FROM {self.source.rows})", self._forms)
+        return self._named("times", f"SELECT * FROM {rows}")
+
+    @cached_property
+    def _typed_rows(self) -> str:
+        return self._named("typed", self._of_rows)
+
+    @cached_property
+    def _statements(self) -> str:
+        """The name of every statement in SQL, with the reason and the value of its gap, if any."""
+        return self._named("statements", self._of_statements)
+
+    def _named(self, name: str, text: str) -> str:
+        """Name a query. The rows of a small table are copied: planning the query takes longer than reading them."""
+        kind = "TABLE" if self.rows <= FEW else "VIEW"
+        self.source.connection.execute(f"CREATE {kind} {name} AS {text}")
+        return name
 
     @cached_property
     def counts_as_days(self) -> bool:
@@ -151,14 +174,15 @@ class MountReading:
     @cached_property
     def rows(self) -> int:
         """The number of rows of the table."""
-        return int(self.source.connection.sql(f"SELECT count(*) FROM {self.source.rows}").fetchall()[0][0])
+        return int(self.source.connection.execute(f"SELECT count(*) FROM {self.source.rows}").fetchall()[0][0])
 
     def _words(self) -> str:
         return "; ".join(f"{count:,} rows: {reason}{self._such_as(reason)}" for reason, count in self._reasons())
 
     def _such_as(self, reason: str) -> str:
-        text = f"SELECT DISTINCT {REFUSED_VALUE} FROM ({self.sql}) WHERE {GAP} = {literal(reason)} LIMIT {EXAMPLES}"
-        values = sorted(value for (value,) in self.source.connection.sql(text).fetchall() if value)
+        is_refused = f"{GAP} = {literal(reason)}"
+        text = f"SELECT DISTINCT {REFUSED_VALUE} FROM {self._statements} WHERE {is_refused} LIMIT {EXAMPLES}"
+        values = sorted(value for (value,) in self.source.connection.execute(text).fetchall() if value)
         return f", such as {', '.join(values)}" if values else ""
 
     def _refuse_rounded_keys(self) -> None:
@@ -168,7 +192,8 @@ class MountReading:
             if mounted.column.name not in self.mount.key or kind not in REAL:
                 continue
             is_rounded = f"isfinite({name}) AND abs({name}) >= {2**53 if kind == 'DOUBLE' else 2**24}"
-            if self.source.connection.sql(f"SELECT 1 FROM {self.source.rows} WHERE {is_rounded} LIMIT 1").fetchall():
+            text = f"SELECT 1 FROM {self.source.rows} WHERE {is_rounded} LIMIT 1"
+            if self.source.connection.execute(text).fetchall():
                 problem = f"{mounted.source} has numbers so large that floats round them, so two rows may look like one"
                 raise BadInput("key", problem, "store the column as integers or texts")
 
@@ -186,9 +211,9 @@ class MountReading:
         if not len(suspects):
             return
         self.source.connection.register("suspects", pa.table({"suspect": suspects}))
-        examples = self.source.connection.sql(
-            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS {CONTENT} FROM ({self.sql}) "
-            f"WHERE {GAP} IS NULL AND hash({by}) IN (FROM suspects)) "
+        examples = self.source.connection.execute(
+            f"SELECT any_value(evidence) FROM (SELECT {by}, evidence, hash({content}) AS {CONTENT} "
+            f"FROM {self._statements} WHERE {GAP} IS NULL AND hash({by}) IN (FROM suspects)) "
             f"GROUP BY {by} HAVING min({CONTENT}) <> max({CONTENT}) LIMIT {EXAMPLES}"
         ).fetchall()
         if examples:
@@ -200,7 +225,8 @@ class MountReading:
         """Return the hashes of these columns that occur with several contents. Grouping by the columns themselves takes
         several times as long, and most tables have no such rows.
         """
-        text = f"SELECT hash({by}) AS statement, hash({content}) AS content FROM ({self.sql}) WHERE {GAP} IS NULL"
+        hashes = f"hash({by}) AS statement, hash({content}) AS content"
+        text = f"SELECT {hashes} FROM {self._statements} WHERE {GAP} IS NULL"
         batches = [*self.source.connection.sql(text).to_arrow_reader(AT_ONCE)]
         statements, contents = (np.concatenate([batch[place].to_numpy() for batch in batches]) for place in range(2))
         places = repeated(statements)
@@ -210,8 +236,9 @@ class MountReading:
         return np.unique(statements[first][is_suspect])
 
     def _reasons(self) -> list[tuple[str, int]]:
-        text = f"SELECT {GAP}, count(*) FROM ({self.sql}) WHERE {GAP} IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1"
-        return self.source.connection.sql(text).fetchall()
+        refused = f"FROM {self._statements} WHERE {GAP} IS NOT NULL"
+        text = f"SELECT {GAP}, count(*) {refused} GROUP BY ALL ORDER BY 2 DESC, 1"
+        return self.source.connection.execute(text).fetchall()
 
     def later_values(self) -> dict[str, int]:
         """Return the columns with days or instants after their own row became known, and the number of such rows."""
@@ -233,22 +260,24 @@ class MountReading:
         if not counts:
             return {}
         filtered = ", ".join(f"count(*) FILTER ({condition})" for condition in counts.values())
-        text = f"SELECT {filtered} FROM ({self._of_rows}) WHERE {AVAILABLE_AT} IS NOT NULL"
-        row_counts = self.source.connection.sql(text).fetchall()[0]
+        text = f"SELECT {filtered} FROM {self._typed_rows} WHERE {AVAILABLE_AT} IS NOT NULL"
+        row_counts = self.source.connection.execute(text).fetchall()[0]
         return {name: count for name, count in zip(counts, row_counts, strict=True) if count}
 
     def _holds_days(self, mounted: MountedColumn) -> bool:
         """Whether the first values of a column of texts are days."""
         if mounted.column.type != "string" or self.source.types[mounted.source] != "VARCHAR":
             return False
+        if not self.source.resembles_times(mounted.source, LOOKED_AT):
+            return False
         survey = self.source.survey(mounted.source, ColumnForm("VARCHAR"), LOOKED_AT)
         return survey.days > 0 and not survey.unreadable
 
     @property
-    def sql(self) -> str:
-        """Return SQL for the staged columns of every statement, and for the reason and the value of its gap, if any."""
+    def _of_statements(self) -> str:
+        """SQL for the staged columns of every statement, and for the reason and the value of its gap."""
         mount = self.mount
-        rows = f"({self._of_rows})"
+        rows = self._typed_rows
         if mount.until:
             # An end that is not after the start leaves no time in which the row had none.
             is_start = f"NOT is_end AND ({ENDED} IS NULL OR {KNOWN} IS NULL OR {ENDED} > {KNOWN})"
@@ -285,8 +314,7 @@ class MountReading:
             instants.append(f"{known_at} AS {KNOWN}")
         instants += [f"{self._counted(by_name[mount.until])} AS {ENDED}"] if mount.until else []
         instants.append(f"{known_at} AS {AVAILABLE_AT}")
-        rows = in_sql(self.source.rows, self._forms)
-        return f"SELECT {', '.join((*typed, *raw, *instants))} FROM {rows}"
+        return f"SELECT {', '.join((*typed, *raw, *instants))} FROM {self._times}"
 
     def _counted(self, mounted: MountedColumn) -> str:
         """SQL for the instant at which a time of the knowledge column counts, with the lag."""
@@ -363,7 +391,7 @@ class MountReading:
         """Stage every statement as a row or a gap."""
         total, done = self.rows, 0
         schema = staged_schema(self.mount.dataset)
-        chosen = f"SELECT {columns(schema.names)}, {GAP}, {REFUSED_VALUE} FROM ({self.sql})"
+        chosen = f"SELECT {columns(schema.names)}, {GAP}, {REFUSED_VALUE} FROM {self._statements}"
         for batch in self.source.connection.sql(chosen).to_arrow_reader(AT_ONCE):
             table = pa.Table.from_batches([batch])
             is_row = pc.is_null(table[REASON])
@@ -392,8 +420,9 @@ class MountReading:
         pairs = " AND ".join(
             f"other.{quoted(name)} IS NOT DISTINCT FROM here.{quoted(name)}" for name in self.mount.dataset.identity
         )
-        gone = self.source.connection.sql(
-            f"SELECT evidence{at} FROM other ANTI JOIN (SELECT {names} FROM ({self.sql})) AS here ON {pairs} ORDER BY 1"
+        gone = self.source.connection.execute(
+            f"SELECT evidence{at} FROM other "
+            f"ANTI JOIN (SELECT {names} FROM {self._statements}) AS here ON {pairs} ORDER BY 1"
         ).fetchall()
         return [StagedGap(contract.DELETED.type, contract.DELETED.reason, locator) for (locator,) in gone]
 

@@ -23,7 +23,7 @@ from pitlake.lake.mounting.rows import Rows, types_of, zones_of
 from pitlake.lake.mounting.tables import Delta, DuckDBTable, is_duckdb
 from pitlake.lake.storage.parallel import workers
 from pitlake.lake.tables.query import CONFIG, quoted
-from pitlake.times import read
+from pitlake.times import ISO_PATTERN, read
 from pitlake.times.sql import ColumnForm, in_sql, part
 
 ROWS = "source"
@@ -31,11 +31,10 @@ ROWS = "source"
 ROW = "row"
 MEMORY = "1GB"
 EXAMPLES, LONGEST_EXAMPLE = 3, 40
+LOOKED_AT = 1000
 _WHOLE = re.compile(r"(TINY|SMALL|BIG|U|UTINY|USMALL|UBIG|HUGE|UHUGE)?(INT|INTEGER)|DECIMAL\(\d+,0\)")
 REAL = ("FLOAT", "DOUBLE")
 _NUMBERS = {"int": "BIGINT", "float": "DOUBLE"}
-OF_SCANS = ("unused_columns", "filter_pushdown", "limit_pushdown")
-"""The optimizers that spare a scan columns and rows."""
 NAIVE = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 """Types of timestamps without a zone."""
 
@@ -82,16 +81,26 @@ class Source:
         digits = re.fullmatch(r"DECIMAL\((\d+),[1-9]\d*\)", self.types[column])
         return digits is not None and int(digits[1]) > sys.float_info.dig
 
-    def survey(self, column: str, form: ColumnForm, most: int | None = None) -> "Survey":
-        """Count what a column spells. most: the number of values to look at (default: all)."""
+    def survey(self, column: str, form: ColumnForm, most: int | None = None, times: str = "") -> "Survey":
+        """Count what a column spells. most: the number of values to look at (default: all); times: the name of rows in
+        SQL that have the column's times already.
+        """
         question = (column, form, most)
         if question not in self._surveys:
-            self._surveys[question] = self._count(column, form, most)
+            self._surveys[question] = self._count(column, times or in_sql(self._values(column, most), {column: form}))
         return self._surveys[question]
 
-    def _count(self, column: str, form: ColumnForm, most: int | None) -> "Survey":
+    def resembles_times(self, column: str, most: int) -> bool:
+        """Whether the first values of a text column look like days or times, and there are any."""
+        is_alike = f"regexp_full_match(trim({quoted(column)}), '{ISO_PATTERN}')"
+        text = f"SELECT coalesce(bool_and({is_alike}), false) FROM {self._values(column, most)}"
+        return bool(self.connection.execute(text).fetchall()[0][0])
+
+    def _values(self, column: str, most: int | None) -> str:
         limit = f" LIMIT {most}" if most else ""
-        values = f"(SELECT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL{limit})"
+        return f"(SELECT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL{limit})"
+
+    def _count(self, column: str, times: str) -> "Survey":
         instant, end, clock, unset, no_zone = (
             part(name, column) for name in ("instant", "end", "has_clock", "is_unset", "lacks_zone")
         )
@@ -104,30 +113,21 @@ class Source:
             f"{instant} IS NULL AND NOT {unset}",
         )
         counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
-        with _planned_plainly(self.connection):
-            return Survey(*self.connection.sql(f"SELECT {counts} FROM {in_sql(values, {column: form})}").fetchall()[0])
+        text = f"SELECT {counts} FROM {times} WHERE {quoted(column)} IS NOT NULL"
+        return Survey(*self.connection.execute(text).fetchall()[0])
 
     def examples(self, column: str) -> str:
         """Return the first values of a column, for an error."""
         query = f"SELECT DISTINCT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL LIMIT {EXAMPLES}"
-        return ", ".join(str(value)[:LONGEST_EXAMPLE] for (value,) in self.connection.sql(query).fetchall())
+        return ", ".join(str(value)[:LONGEST_EXAMPLE] for (value,) in self.connection.execute(query).fetchall())
 
     def _holds_clock_times(self, column: str) -> bool:
         """Whether a text column contains only timestamps."""
+        if not self.resembles_times(column, LOOKED_AT):
+            return False
         form = ColumnForm("VARCHAR", has_unset=False)
-        surveys = (self.survey(column, form, most) for most in (1000, None))
+        surveys = (self.survey(column, form, most) for most in (LOOKED_AT, None))
         return all(each.has_clock_or_midnight and not each.days and not each.unreadable for each in surveys)
-
-
-@contextmanager
-def _planned_plainly(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Plan without most optimizers: on nested steps they take ten times as long as reading a small table."""
-    names = (name for (name,) in connection.sql("SELECT name FROM duckdb_optimizers()").fetchall())
-    connection.execute(f"SET disabled_optimizers = '{','.join(name for name in names if name not in OF_SCANS)}'")
-    try:
-        yield
-    finally:
-        connection.execute("RESET disabled_optimizers")
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: Is
             as_texts = ", ".join(f"{quoted(name)}::VARCHAR AS {quoted(name)}" for name in enums)
             replaced = f" REPLACE ({as_texts})" if enums else ""
             connection.execute(f"CREATE VIEW {ROWS} AS SELECT *{replaced} FROM {rows.sql}")
-            if not connection.sql(f"SELECT 1 FROM {ROWS} LIMIT 1").fetchall():
+            if not connection.execute(f"SELECT 1 FROM {ROWS} LIMIT 1").fetchall():
                 raise BadInput("the table", "has no rows", "mount it once it has some")
             source = Source(connection, rows.label, rows.digest, types_of(connection, ROWS), zones=rows.zones)
             yield source if named_by is None else _with_names(source, named_by)
