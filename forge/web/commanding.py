@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from forge.core.entries import ENTRIES
 from forge.desk.commands import (
     LIMITS,
     add_fills,
@@ -27,7 +28,7 @@ from forge.desk.commands import (
     undo_fill,
 )
 from forge.memory.approvals import change_held
-from forge.memory.cash import ENTRIES, Entry
+from forge.memory.cash import Entry
 from forge.memory.halts import halted
 from forge.records.kinds import NEW
 from forge.tracking.calibration import calibrate
