@@ -14,9 +14,8 @@ from forge.tracking.untaken import track_untaken
 def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Config) -> tuple[list[str], list[str]]:
     """Do the work that is due as of an instant, as the hourly schedule does.
 
-    Return the changes, and the work that could not be done.
-
-    Raises LakeNotFound, and BadInput for a memory that is read-only.
+    Return the changes, and the work that could not be done. Raises LakeNotFound, and BadInput for a memory that is
+    read-only.
     """
     memory.journal.require_writable()
     executed, gaps = execute_and_close(memory, at, settings.account)
