@@ -100,14 +100,13 @@ class Approvals:
             if not current_hash or current_hash != sha256:
                 return self._pages.waiting(request, day, f"{name}: {CHANGED}.", 409)
             by, confirmed, approvers = fields.get("by") or getpass.getuser(), "confirmed" in fields, day.approvers
+            memory, limits, place = day.memory, day.guardrails, f"/desk/e/{name}"
             try:
-                if reason is None:
-                    approvals.approve(
-                        day.memory, name, sha256, by, day.guardrails, confirmed=confirmed, approvers=approvers
-                    )
-                else:
-                    approvals.reject(day.memory, name, reason, by, day.guardrails, approvers)
+                if reason is not None:
+                    approvals.reject(memory, name, reason, by, limits, approvers)
+                elif not approvals.approve(memory, name, sha256, by, limits, confirmed=confirmed, approvers=approvers):
+                    place = f"/desk/approvals#{name}"
             except BadInput as refused:
                 return self._pages.waiting(request, day, str(refused), 409)
-            day.memory.flush()
-        return RedirectResponse(f"/desk/e/{name}", 303)
+            memory.flush()
+        return RedirectResponse(place, 303)
