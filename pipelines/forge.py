@@ -23,13 +23,12 @@ from forge.evolution.proposing import PREFIX, describe, propose
 from forge.fs import ForgeFS
 from forge.model.budget import total_spent
 from forge.providers.base import At
-from forge.tracking.account import advance_account
 from forge.tracking.alerts import alerts
 from forge.tracking.calibration import calibrate
 from forge.tracking.receipts import recorded_cut_offs
 from forge.tracking.settlement import settle
-from forge.tracking.trades import close_exits
 from forge.tracking.untaken import track_untaken
+from forge.tracking.work import execute_and_close
 from forge.walk.plan import TRIGGERS, Walk
 from forge.walk.report import page
 from forge.walk.run import run
@@ -91,21 +90,15 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
 @dg.asset(
     group_name=GROUP,
     owners=["team:forge"],
-    description="The result of every held Expression at its target, stop or last day, by bars as traded.",
+    description="The fills of code, and results at target, stop or last day, by bars as traded.",
 )
 def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Execute approved Expressions, close exits, and publish memory."""
     with closing(forge.opened()) as memory:
         at = At(as_of=config.at, lake=lake.open().root)
-        unexecuted = advance_account(memory, at, forge.desk.config.account)
-        outcomes, gaps = close_exits(memory, at)
+        changes, gaps = execute_and_close(memory, at, forge.desk.config.account)
         memory.flush()
-    lines = [
-        f"{outcome.id} {outcome.expression} {outcome.status} {outcome.pnl:g} %"
-        for outcome in outcomes
-        if outcome.pnl is not None
-    ]
-    return dg.MaterializeResult(metadata=_summary(config.at, "closed", lines, [*unexecuted, *gaps]))
+    return dg.MaterializeResult(metadata=_summary(config.at, "executed or closed", changes, gaps))
 
 
 @dg.asset(

@@ -9,6 +9,7 @@ import click
 
 from forge.cli.desk import DAY, lake_option
 from forge.cli.memories import own_desk
+from forge.core.entries import ENTRIES
 from pitlake.cli.options import format_option
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def restore(name: str, reason: str) -> None:
 
 
 @click.command()
-@click.argument("entry", type=click.Choice(["deposit", "withdrawal", "fee", "interest", "borrow", "loss"]))
+@click.argument("entry", type=click.Choice(ENTRIES))
 @click.argument("amount", type=float)
 @click.option("--on", "day", type=DAY, help="Day from which it counts [default: today].")
 @click.option("--ticker", default="", help="Ticker of the position that a borrow or a loss is for.")

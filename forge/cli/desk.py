@@ -1,6 +1,5 @@
 """The PM's commands: `pitlake forge approvals | approve | reject | views | expressions | portfolio | rebuild`."""
 
-import csv
 import getpass
 import json
 import os
@@ -243,27 +242,17 @@ def rebuild() -> None:
 
 
 def _book(file: Path) -> "Portfolio":
+    from forge.core.csv_files import read_csv, read_number
     from forge.records import Portfolio, Position
-    from pitlake.errors import BadInput
 
-    with file.open(newline="", encoding="utf-8-sig") as text:
-        reader = csv.DictReader(text, strict=True)
-        try:
-            rows = list(reader)
-        except (csv.Error, UnicodeDecodeError) as problem:
-            raise BadInput(
-                "positions", f"{file} is not a CSV file ({problem})", f"give columns {', '.join(COLUMNS)}"
-            ) from None
-        names = reader.fieldnames or []
-    if missing := [name for name in COLUMNS if name not in names]:
-        raise BadInput("positions", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)} and factors")
+    names, lines = read_csv("positions", file, COLUMNS)
     factors = [name for name in names if name not in (*COLUMNS, "loss")]
     positions = []
-    for line, row in enumerate(rows, start=2):
-        shares = {name: _number(row[name] or "0", name, line) for name in factors}
-        loss = abs(_number(row["loss"], "loss", line)) if row.get("loss") else None
-        notional = _number(row["notional"], "notional", line)
-        positions.append(Position(expression=row["expression"], notional=notional, factor_exposures=shares, loss=loss))
+    for line in lines:
+        shares = {name: read_number("positions", line, name, blank=0.0) for name in factors}
+        loss = abs(read_number("positions", line, "loss")) if line[1].get("loss") else None
+        notional, name = read_number("positions", line, "notional"), line[1]["expression"]
+        positions.append(Position(expression=name, notional=notional, factor_exposures=shares, loss=loss))
     return Portfolio(
         id="state",
         gross=sum(abs(position.notional) for position in positions),
@@ -271,20 +260,6 @@ def _book(file: Path) -> "Portfolio":
         positions=tuple(positions),
         factor_exposures={name: sum(position.factor_exposures[name] for position in positions) for name in factors},
     )
-
-
-def _number(text: Any, name: str, line: int) -> float:
-    from math import isfinite
-
-    from pitlake.errors import BadInput
-
-    try:
-        value = float(text)
-    except (TypeError, ValueError):
-        value = float("nan")
-    if not isfinite(value):
-        raise BadInput("positions", f"line {line}: {name} is {str(text)[:40]!r}", "give a number, percent of capital")
-    return value
 
 
 def market_of(lake: str | None, memory: "Memory") -> "At":

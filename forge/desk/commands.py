@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from forge.core.config import Limits
+from forge.core.entries import OF_A_TICKER
 from forge.core.stops import request_stop
 from forge.core.tape import WORK, Tape
 from forge.desk import WALKS, Desk
 from forge.desk.papers import Ticket
 from forge.memory import Memory
-from forge.memory.cash import OF_A_TICKER, Entry, book_cash
+from forge.memory.cash import Entry, book_cash
 from forge.memory.effects import CONSTRAINTS, PM
 from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.halts import switch

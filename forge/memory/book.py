@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import reduce
 from typing import cast
 
 from forge.memory.chain import Row
+from forge.memory.guardrails import add_shares, set_apart, sum_of
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, Approval, Expression, Kind, Portfolio, Position, Record, kind_of_path, parse
 
@@ -51,7 +53,8 @@ def position_of(expression: Expression) -> Position:
 
 
 def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) -> Portfolio | None:
-    """Return the PM's book plus the approved Expressions that it does not list yet.
+    """Return the PM's book plus the approved Expressions that it does not list yet, each at the larger of its notional
+    and the fills that the book counted before the approval.
 
     A total that the PM's book does not state stays unknown (None). An Expression without a number counts as 0;
     guardrails never let it be approved.
@@ -60,22 +63,19 @@ def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) 
         return None
     listed_ids = {position.expression for position in portfolio.positions}
     missing = [expression for expression in positions if expression.id not in listed_ids]
-    added = [position_of(expression) for expression in missing]
+    portfolio = reduce(set_apart, missing, cast("Portfolio | None", portfolio)) or portfolio
+    own_fills = {each.expression: each for each in portfolio.positions if each.expression not in listed_ids}
+    approved = map(position_of, missing)
+    added = [max(each, own_fills.get(each.expression, each), key=lambda size: abs(size.notional)) for each in approved]
+    changes = [*((1, position) for position in added), *((-1, position) for position in own_fills.values())]
     factors = portfolio.factor_exposures
-    if factors is not None:
-        factors = dict(factors)
-        for position in added:
-            for name, share in position.factor_exposures.items():
-                factors[name] = factors.get(name, 0.0) + share
+    for sign, position in changes:
+        factors = None if factors is None else add_shares(factors, position.factor_exposures, sign)
     return replace(
         portfolio,
-        gross=_plus(portfolio.gross, (abs(position.notional) for position in added)),
-        net=_plus(portfolio.net, (position.notional for position in added)),
-        duration=_plus(portfolio.duration, (position.duration for position in added)),
-        positions=(*portfolio.positions, *added),
+        gross=sum_of(portfolio.gross, *(sign * abs(position.notional) for sign, position in changes)),
+        net=sum_of(portfolio.net, *(sign * position.notional for sign, position in changes)),
+        duration=sum_of(portfolio.duration, *(sign * position.duration for sign, position in changes)),
+        positions=(*(each for each in portfolio.positions if each.expression not in own_fills), *added),
         factor_exposures=factors,
     )
-
-
-def _plus(total: float | None, shares: Iterable[float]) -> float | None:
-    return None if total is None else float(total + sum(shares))

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 from forge.core.config import Contract
 from forge.core.currencies import read_currency
+from forge.core.entries import ENTRIES, OF_A_TICKER
 from forge.memory.book import PORTFOLIO
 from forge.memory.effects import CODE, PM
 from forge.memory.instruments import read_ticker
@@ -23,11 +24,6 @@ from forge.records.kinds import NEW
 from forge.records.spelling import TOO_LARGE
 from pitlake import clock
 from pitlake.errors import BadInput, choice
-
-OF_A_TICKER = {"borrow": "% a year", "loss": "% of its value"}
-"""The entries that are terms of one position, with the unit of their amount."""
-ENTRIES = ("deposit", "withdrawal", "fee", "interest", *OF_A_TICKER)
-"""The entries that the PM books."""
 
 
 class Entry(NamedTuple):

@@ -1,17 +1,15 @@
 """Fills, each booked once: the PM's own from a CSV file, and those that code books for approved Expressions."""
 
-import csv
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from io import StringIO
-from math import isfinite
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
 from forge.core.config import Contract
+from forge.core.csv_files import read_csv, read_number
 from forge.core.currencies import USD, read_currency
 from forge.memory.cash import cash, unrecorded
 from forge.memory.effects import CODE, PM
@@ -95,7 +93,11 @@ def import_fills(
     entries, currencies = cash(remembered), {fill.instrument: fill.currency for fill in fills(remembered)}
     entries += unrecorded(contracts or {}, entries, now)
     read = list[Fill]()
-    for line, row in _rows(source):
+    columns, lines = read_csv("fills", source, COLUMNS)
+    if unknown := [name for name in columns if name not in COLUMNS + OPTIONAL]:
+        step = f"give {', '.join(COLUMNS)} and {', '.join(OPTIONAL)}"
+        raise BadInput("fills", f"there is a column {unknown[0][:40]!r}", step)
+    for line, row in lines:
         fill = _fill(line, row, now, expressions, entries)
         if fill.currency and ":" not in fill.instrument:
             problem = f"the lake's bars of {fill.instrument} are in {USD}, so it can't be valued in {fill.currency}"
@@ -169,38 +171,14 @@ def book_fills(memory: Memory, fills_by_cause: Mapping[str, Fill], actor: str = 
     return len(memory.journal.write(call, work))
 
 
-def _rows(source: Path | str) -> Iterable[tuple[int, Mapping[str, str]]]:
-    file = source if isinstance(source, Path) else "the text"
-    with (
-        source.open(newline="", encoding="utf-8-sig") if isinstance(source, Path) else StringIO(source, newline="")
-    ) as text:
-        reader = csv.DictReader(text, strict=True)
-        try:
-            rows = [(reader.line_num, row) for row in reader]
-        except (csv.Error, UnicodeDecodeError) as problem:
-            raise BadInput(
-                "fills", f"{file} is not a CSV file ({problem})", f"give columns {', '.join(COLUMNS)}"
-            ) from None
-        names = reader.fieldnames or []
-    if missing := [name for name in COLUMNS if name not in names]:
-        raise BadInput("fills", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)}")
-    if unknown := [name for name in names if name not in COLUMNS + OPTIONAL]:
-        raise BadInput(
-            "fills", f"{file} has a column {unknown[0][:40]!r}", f"give {', '.join(COLUMNS)} and {', '.join(OPTIONAL)}"
-        )
-    return rows
-
-
 def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str], entries: Sequence[Cash]) -> Fill:
-    if None in row or None in row.values():
-        raise _wrong(line, "its number of values differs from the first line", "quote values that contain commas")
     ticker, expression = read_ticker(row["ticker"]), (row.get("expression") or "").strip()
     if not ticker:
         raise _wrong(line, f"ticker is {row['ticker'][:40]!r}", "give a ticker such as NVDA or fx:EURUSD")
     if expression and expression not in expressions:
         raise _wrong(line, f"there is no Expression {expression[:40]!r}", "see pitlake forge expressions")
-    quantity, price = _number(line, row, "quantity"), _number(line, row, "price")
-    fees = _number(line, row, "fees") if (row.get("fees") or "").strip() else 0.0
+    quantity, price = (read_number("fills", (line, row), name) for name in ("quantity", "price"))
+    fees = read_number("fills", (line, row), "fees", blank=0.0)
     if not quantity:
         raise _wrong(line, "quantity is 0", "give shares or contracts, negative for a sale")
     if price <= 0:
@@ -230,16 +208,6 @@ def _fill(line: int, row: Mapping[str, str], now: datetime, expressions: set[str
         expression=expression, currency=contract.currency if contract else currency,
         multiplier=contract.multiplier if contract else None,
     )  # fmt: skip
-
-
-def _number(line: int, row: Mapping[str, str], name: str) -> float:
-    try:
-        value = float(row[name])
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
-        raise _wrong(line, f"{name} is {row[name][:40]!r}", "give a number")
-    return value
 
 
 def _wrong(line: int, problem: str, step: str) -> BadInput:

@@ -192,20 +192,20 @@ class Guardrails:
         factors = {*(claims.factors or {}), *(computed.factors or {})}
         figures: list[tuple[str, str, Callable[[Exposure], float | None]]] = [
             ("max_single_risk", "max_single_risk", lambda own: own.loss),
-            ("max_gross_exposure", "max_gross", lambda own: _plus(rest.gross, _gross(own.names))),
+            ("max_gross_exposure", "max_gross", lambda own: sum_of(rest.gross, _gross(own.names))),
             ("max_duration_contribution", "max_duration", lambda own: own.duration),
             ("max_factor_concentration", "max_factor_conc", lambda own: _largest(rest.factors, own.factors, factors)),
         ]
         # A number that is missing is reported once.
         if names:
             figures.append(("max_single_name", "max_single_name", lambda own: _largest(rest.names, own.names, names)))
-            figures.append(("max_net_exposure", "max_net", lambda own: _plus(rest.net, _net(own.names))))
+            figures.append(("max_net_exposure", "max_net", lambda own: sum_of(rest.net, _net(own.names))))
         if claims.loss is not None or computed.loss is not None:
-            figures.append(("max_total_loss", "max_total_loss", lambda own: _plus(rest.loss, own.loss)))
+            figures.append(("max_total_loss", "max_total_loss", lambda own: sum_of(rest.loss, own.loss)))
         if computed.days_of_volume is not None:
             figures.append(("max_days_of_volume", "max_days_of_volume", lambda own: own.days_of_volume))
         if computed.margin != 0.0:
-            figures.append(("max_margin", "max_margin", lambda own: _plus(rest.margin, own.margin or None)))
+            figures.append(("max_margin", "max_margin", lambda own: sum_of(rest.margin, own.margin or None)))
         return tuple(
             Figure(
                 rule=rule,
@@ -245,10 +245,10 @@ class Guardrails:
         if portfolio is None or expression.exit_reason:
             return before.compare(after) if portfolio else ()
         own = self.counted(_largest_size(expression, portfolio), portfolio.nav)
-        after.gross, after.net = _plus(after.gross, _gross(own.names)), _plus(after.net, _net(own.names))
-        after.loss, after.duration = _plus(after.loss, own.loss), _plus(after.duration, own.duration)
-        after.margin = _plus(after.margin, own.margin)
-        after.factors = None if after.factors is None else _added(after.factors, own.factors or {})
+        after.gross, after.net = sum_of(after.gross, _gross(own.names)), sum_of(after.net, _net(own.names))
+        after.loss, after.duration = sum_of(after.loss, own.loss), sum_of(after.duration, own.duration)
+        after.margin = sum_of(after.margin, own.margin)
+        after.factors = None if after.factors is None else add_shares(after.factors, own.factors or {})
         return before.compare(after)
 
     def cap(
@@ -295,13 +295,14 @@ class Guardrails:
                 # A long can't lose more than its notional. Of what can, only a loss that the PM stated counts.
                 loss = abs(position.notional) if trade.direction == "long" else claimed(trade).loss
             sums.unbounded += [position.expression] if loss is None else []
-            sums.gross = _plus(sums.gross, _gross(counted.names or {}), -abs(position.notional))
-            sums.net = _plus(sums.net, _net(counted.names or {}), -position.notional)
-            sums.duration = _plus(sums.duration, counted.duration or 0.0, -position.duration)
-            sums.margin = _plus(sums.margin, counted.margin)
+            sums.gross = sum_of(sums.gross, _gross(counted.names or {}), -abs(position.notional))
+            sums.net = sum_of(sums.net, _net(counted.names or {}), -position.notional)
+            sums.duration = sum_of(sums.duration, counted.duration or 0.0, -position.duration)
+            sums.margin = sum_of(sums.margin, counted.margin)
             if sums.factors is not None:
-                sums.factors = _added(_added(sums.factors, position.factor_exposures, -1), counted.factors or {})
-            sums.names, sums.loss = _added(sums.names or {}, counted.names or {}), _plus(sums.loss, loss)
+                others = add_shares(sums.factors, position.factor_exposures, -1)
+                sums.factors = add_shares(others, counted.factors or {})
+            sums.names, sums.loss = add_shares(sums.names or {}, counted.names or {}), sum_of(sums.loss, loss)
         return sums
 
     def counted(self, trade: Expression, nav: float | None) -> Exposure:
@@ -362,7 +363,7 @@ def set_apart(portfolio: Portfolio | None, trade: Expression) -> Portfolio | Non
     if portfolio is None or len(positions) == len(portfolio.positions):
         return portfolio
     before, after = (sum(abs(each.notional) for each in some) for some in (portfolio.positions, positions))
-    return replace(portfolio, positions=tuple(positions), gross=_plus(portfolio.gross, after - before))
+    return replace(portfolio, positions=tuple(positions), gross=sum_of(portfolio.gross, after - before))
 
 
 def _at_size(position: Position, notional: float) -> Position:
@@ -409,7 +410,8 @@ def _unbounded_text(names: Sequence[str]) -> str:
     return "; ".join(f"nothing bounds the loss of {name}: {step} `{command} {name}`" for name in names)
 
 
-def _added(first: Mapping[str, float], other: Mapping[str, float], sign: int = 1) -> dict[str, float]:
+def add_shares(first: Mapping[str, float], other: Mapping[str, float], sign: int = 1) -> dict[str, float]:
+    """Add shares by name, or subtract them if the sign is -1."""
     return {name: first.get(name, 0.0) + sign * other.get(name, 0.0) for name in {**first, **other}}
 
 
@@ -436,6 +438,7 @@ def _size(number: float | None) -> float | None:
     return None if number is None else abs(number)
 
 
-def _plus(*numbers: float | None) -> float | None:
+def sum_of(*numbers: float | None) -> float | None:
+    """Return the sum, None if one part is unknown."""
     present = [number for number in numbers if number is not None]
     return sum(present) if len(present) == len(numbers) else None

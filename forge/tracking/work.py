@@ -14,27 +14,36 @@ from forge.tracking.untaken import track_untaken
 def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Config) -> tuple[list[str], list[str]]:
     """Do the work that is due as of an instant, as the hourly schedule does.
 
-    Return the changes, and the work that could not be done.
-
-    Raises LakeNotFound, and BadInput for a memory that is read-only.
+    Return the changes, and the work that could not be done. Raises LakeNotFound, and BadInput for a memory that is
+    read-only.
     """
     memory.journal.require_writable()
-    before = {fill.id for fill in fills(whole_memory(memory, at.as_of))}
-    gaps = advance_account(memory, at, settings.account)
-    executed = [fill for fill in fills(whole_memory(memory, at.as_of)) if fill.id not in before]
+    executed, gaps = execute_and_close(memory, at, settings.account)
     settled = settle(memory, at, cut_offs)
-    closed, unfollowed = close_exits(memory, at)
     tracked, missing = track_untaken(memory, at, settings.counterfactuals)
     changes = [
         f"{answer.id} {answer.view} {answer.status.replace('_', ' ')} {answer.value or answer.reason}"
         for answer in settled
     ]
-    changes += [
-        f"{each.id} {each.expression} {each.quantity:g} {each.instrument} at {each.price:g}" for each in executed
+    changes += [*executed, *(f"{trade.id} {trade.expression or trade.view} {trade.status}" for trade in tracked)]
+    return changes, [*gaps, *missing]
+
+
+def execute_and_close(memory: Memory, at: At, settings: config.AccountSettings) -> tuple[list[str], list[str]]:
+    """Execute approved Expressions and close those at their exit. Return the fills of code and the closed positions,
+    and what could not be done.
+    """
+    before = {fill.id for fill in fills(whole_memory(memory, at.as_of))}
+    gaps = advance_account(memory, at, settings)
+    executed = (fill for fill in fills(whole_memory(memory, at.as_of)) if fill.id not in before)
+    changes = [
+        f"{fill.id} {fill.expression} {fill.quantity:g} {fill.instrument} at {fill.price:g}" for fill in executed
     ]
-    changes += [f"{outcome.id} {outcome.expression} closed by its {outcome.status}" for outcome in closed]
-    changes += [f"{trade.id} {trade.expression or trade.view} {trade.status}" for trade in tracked]
-    return changes, [*gaps, *unfollowed, *missing]
+    closed, unfollowed = close_exits(memory, at)
+    for outcome in closed:
+        result = "" if outcome.pnl is None else f": {outcome.pnl:g} %"
+        changes.append(f"{outcome.id} {outcome.expression} closed by its {outcome.status}{result}")
+    return changes, [*gaps, *unfollowed]
 
 
 def describe(calibration: Calibration) -> str:

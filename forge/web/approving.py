@@ -59,30 +59,22 @@ class Approvals:
     async def apply(self, request: Request) -> Response:
         """Apply a proposal to the PM's folder of skills, if it is still the one shown."""
         fields = await form(request)
-        return await to_thread.run_sync(
-            partial(self._apply, request, fields.get("sha256", ""), fields.get("untested", ""))
-        )
+        return await to_thread.run_sync(partial(self._decide_proposal, request, fields, None))
 
     async def reject_proposal(self, request: Request) -> Response:
         """Reject a proposal with a reason, if it is still the one shown."""
         fields = await form(request)
-        return await to_thread.run_sync(
-            partial(self._reject_proposal, request, fields.get("sha256", ""), fields.get("reason", ""))
-        )
+        return await to_thread.run_sync(partial(self._decide_proposal, request, fields, fields.get("reason", "")))
 
-    def _reject_proposal(self, request: Request, sha256: str, reason: str) -> Response:
+    def _decide_proposal(self, request: Request, fields: dict[str, str], reason: str | None) -> Response:
+        name, sha256, user = request.path_params["name"], fields.get("sha256", ""), getpass.getuser()
         with self._today(request) as day:
             try:
-                evolution.reject(day.memory, request.path_params["name"], sha256, getpass.getuser(), reason)
-            except BadInput as refused:
-                return self._pages.proposed(request, day, str(refused), 409)
-        return RedirectResponse("/desk/skills", 303)
-
-    def _apply(self, request: Request, sha256: str, untested: str) -> Response:
-        with self._today(request) as day:
-            own = day.desk.changed_skills
-            try:
-                evolution.approve(day.memory, request.path_params["name"], sha256, getpass.getuser(), own, untested)
+                if reason is None:
+                    own, untested = day.desk.changed_skills, fields.get("untested", "")
+                    evolution.approve(day.memory, name, sha256, user, own, untested)
+                else:
+                    evolution.reject(day.memory, name, sha256, user, reason)
             except BadInput as refused:
                 return self._pages.proposed(request, day, str(refused), 409)
         return RedirectResponse("/desk/skills", 303)
@@ -108,14 +100,13 @@ class Approvals:
             if not current_hash or current_hash != sha256:
                 return self._pages.waiting(request, day, f"{name}: {CHANGED}.", 409)
             by, confirmed, approvers = fields.get("by") or getpass.getuser(), "confirmed" in fields, day.approvers
+            memory, limits, place = day.memory, day.guardrails, f"/desk/e/{name}"
             try:
-                if reason is None:
-                    approvals.approve(
-                        day.memory, name, sha256, by, day.guardrails, confirmed=confirmed, approvers=approvers
-                    )
-                else:
-                    approvals.reject(day.memory, name, reason, by, day.guardrails, approvers)
+                if reason is not None:
+                    approvals.reject(memory, name, reason, by, limits, approvers)
+                elif not approvals.approve(memory, name, sha256, by, limits, confirmed=confirmed, approvers=approvers):
+                    place = f"/desk/approvals#{name}"
             except BadInput as refused:
                 return self._pages.waiting(request, day, str(refused), 409)
-            day.memory.flush()
-        return RedirectResponse(f"/desk/e/{name}", 303)
+            memory.flush()
+        return RedirectResponse(place, 303)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from forge.core.entries import ENTRIES
 from forge.desk.commands import (
     LIMITS,
     add_fills,
@@ -27,7 +28,8 @@ from forge.desk.commands import (
     undo_fill,
 )
 from forge.memory.approvals import change_held
-from forge.memory.cash import ENTRIES, Entry
+from forge.memory.cash import Entry
+from forge.memory.fills import all_fills
 from forge.memory.halts import halted
 from forge.records.kinds import NEW
 from forge.tracking.calibration import calibrate
@@ -64,7 +66,8 @@ class Commands:
             "/desk/halt": partial(_switch, "halted"),
             "/desk/release": partial(_switch, "released"),
             "/desk/fills": _fills,
-            "/desk/void": _void,
+            "/desk/void": partial(_undo, "void"),
+            "/desk/restore": partial(_undo, "booked"),
             "/desk/cash": _cash,
         }
         posts = [Route(path, partial(self._order, order), methods=["POST"]) for path, order in orders.items()]
@@ -86,7 +89,7 @@ class Commands:
             try:
                 done = order(day, fields)
             except PitlakeError as refused:
-                return self._page(request, day, problem=str(refused), fields=fields, status=409)
+                return self._page(request, day, problem=str(refused).removeprefix("--"), fields=fields, status=409)
         with self._pages.day(request) as day:
             return self._page(request, day, done)
 
@@ -94,7 +97,7 @@ class Commands:
         self, request: Request, day: Day, done: list[str] | None = None, problem: str = "",
         fields: Fields | None = None, status: int = 200,
     ) -> Response:  # fmt: skip
-        refused = fields or {}
+        sent = fields or {}
         return self._pages.page(
             request,
             PAGE,
@@ -104,9 +107,10 @@ class Commands:
             problem=problem,
             limits=day.limits(LIMITS),
             held=day.held(),
-            text=refused.get("text") or example_view(),
+            text=sent.get("text") or example_view(),
             once=os.urandom(8).hex(),
-            fills=refused.get("fills", ""),
+            sent=sent,
+            fills=all_fills(day.remembered),
             entries=ENTRIES,
             halt=halted(day.remembered),
             running=[*backtests_under_way(day.desk), *decisions_under_way(day.desk)],
@@ -171,8 +175,8 @@ def _fills(day: Day, fields: Fields) -> list[str]:
     return [counted, *gaps]
 
 
-def _void(day: Day, fields: Fields) -> list[str]:
-    text, gaps = undo_fill(day.desk, day.memory, fields.get("id", ""), fields.get("reason", ""), day.lake.root)
+def _undo(status: Literal["void", "booked"], day: Day, fields: Fields) -> list[str]:
+    text, gaps = undo_fill(day.desk, day.memory, fields.get("id", ""), fields.get("reason", ""), day.lake.root, status)
     return [text, *gaps]
 
 

@@ -112,6 +112,7 @@ def test_the_desk_pages_run_the_commands_only_by_post_with_the_token(client, mem
         "/desk/release": {"reason": "over"},
         "/desk/fills": {"fills": FILLS},
         "/desk/void": {"id": "F-002", "reason": "not ours"},
+        "/desk/restore": {"id": "F-002", "reason": "ours"},
         "/desk/cash": {"entry": "deposit", "amount": "250", "on": "2024-03-01", "reason": "wire"},
     }
     done = {
@@ -125,6 +126,7 @@ def test_the_desk_pages_run_the_commands_only_by_post_with_the_token(client, mem
         "/desk/release": "<li>trading is released</li>",
         "/desk/fills": "<li>2 new fills</li>",
         "/desk/void": "<li>F-002 (-50 fx:EURUSD at 1.08) is void; the book leaves it out from 2024-02-15 on</li>",
+        "/desk/restore": "<li>F-002 (-50 fx:EURUSD at 1.08) is booked; the book counts it from 2024-02-15 on</li>",
         "/desk/cash": "<li>C-003 deposit 250.00 USD on 2024-03-01</li>",
     }
     before = memory.journal.head()
@@ -140,7 +142,9 @@ def test_the_desk_pages_run_the_commands_only_by_post_with_the_token(client, mem
     content = read(memory, "expressions", "E-001")
     assert (content.status, content.stop, content.exit_reason) == ("active", "33", "thesis broken")
     booked = fills(whole_memory(memory, memory.journal.clock.now()))
-    assert [(fill.instrument, fill.quantity, fill.source) for fill in booked] == [("QBRY", 100.0, "import")]
+    assert [(fill.instrument, fill.quantity) for fill in booked] == [("QBRY", 100.0), ("fx:EURUSD", -50.0)]
+    assert {fill.source for fill in booked} == {"import"}
+    assert re.findall(r'<option value="(F-\d+)">', client.get("/desk/commands").text) == ["F-001", "F-002"]
     assert "<li>0 new fills</li>" in client.post("/desk/fills", data=sent["/desk/fills"], headers=UNLOCKED).text
     before = memory.journal.head()
     again = sent["/desk/own-view"]
@@ -156,6 +160,26 @@ def test_the_page_of_a_halted_desk_shows_the_reason_and_offers_the_release(clien
     assert ("Halted: &lt;b&gt;fire&lt;/b&gt;" in page, 'action="/desk/release"' in page) == (True, True)
     assert 'action="/desk/halt"' not in page
     assert halted(whole_memory(memory, memory.journal.clock.now())).by == getpass.getuser()
+
+
+def test_each_label_of_a_halted_desk_names_one_field(client):
+    page = client.post("/desk/halt", data={"reason": "fire"}, headers=UNLOCKED).text
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert [name for name in ids if ids.count(name) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("cash", {"entry": "borrow", "amount": "3.5 %", "ticker": "QBRY", "on": "2024-03-01", "reason": "the rate"}),
+        ("void", {"reason": "wrong account"}),
+        ("adjust", {"id": "E-001", "stop": "far", "target": "400", "expires": "2199-01-02"}),
+    ],
+)
+def test_a_refused_form_shows_what_was_typed(client, path, fields):
+    page = client.post(f"/desk/{path}", data=fields, headers=UNLOCKED).text
+    form = re.search(rf'<form method="post" action="/desk/{path}">.*?</form>', page, re.DOTALL)[0]
+    assert [text for text in fields.values() if f'value="{text}"' not in form and f"selected>{text}<" not in form] == []
 
 
 def test_importing_fills_needs_a_capital_setting(client, memory, home):
@@ -182,12 +206,12 @@ def test_importing_fills_needs_a_capital_setting(client, memory, home):
         ("close", {"id": "E-001", "reason": " "}, "reason: is empty"),
         ("stop", {"name": "D-none"}, "D-none is not running"),
         ("halt", {"reason": " "}, "is empty"),
-        ("halt", {"reason": "fire\x07"}, "--reason"),
+        ("halt", {"reason": "fire\x07"}, ">reason: "),
         ("release", {"reason": "over"}, "trading is not halted"),
         ("void", {"id": "F-009", "reason": "x"}, "there is no fill"),
         ("cash", {"entry": "bonus", "amount": "5", "reason": "x"}, "&#39;bonus&#39; is not an entry"),
         ("cash", {"entry": "fee", "amount": "5", "on": "soon", "reason": "x"}, "&#39;soon&#39; is not a day"),
-        ("cash", {"entry": "fee", "amount": "5", "reason": " "}, "--reason"),
+        ("cash", {"entry": "fee", "amount": "5", "reason": " "}, ">reason: "),
         ("fills", {"fills": "ticker,price\nNVDA,1"}, "the text has no column quantity"),
         ("fills", {"fills": f"{FILLS}QBRY,0,1,2024-02-15T10:30:00-05:00,,\n"}, "line 4: quantity is 0"),
     ],

@@ -138,9 +138,14 @@ def test_the_page_names_the_users_who_may_approve_and_waits_for_the_second(desk)
         {"sha256": content_hash(read(memory, "E-001")), "confirmed": "on"},
     )
     assert '<select name="by" required><option value=""></option><option>anna</option><option>ben</option>' in page
-    for by, status in (("carl", "proposed"), ("anna", "proposed"), ("ben", "active")):
-        client.post("/desk/e/E-001/approve", data=display | {"by": by}, headers=UNLOCKED)
-        assert read(memory, "E-001").status == status
+    steps = (
+        ("carl", "proposed", None),
+        ("anna", "proposed", "/desk/approvals#E-001"),
+        ("ben", "active", "/desk/e/E-001"),
+    )
+    for by, status, place in steps:
+        answer = client.post("/desk/e/E-001/approve", data=display | {"by": by}, headers=UNLOCKED)
+        assert (read(memory, "E-001").status, answer.headers.get("location")) == (status, place)
         if by == "anna":
             assert "approved by anna; a second person has to" in client.get("/desk/approvals").text
     assert client.get("/desk/commands").text.count('<select name="by" required>') == 2

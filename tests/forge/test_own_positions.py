@@ -4,9 +4,11 @@ import pytest
 
 from forge.core.config import Config, Limits
 from forge.core.errors import GuardrailsBroken
-from forge.memory.approvals import pending
+from forge.memory.approvals import approve, pending
+from forge.memory.book import remembered_book
 from forge.memory.cash import Entry, book_cash
 from forge.memory.guardrails import Guardrails
+from forge.records import KINDS, content_hash, parse
 from forge.tracking.account import advance_account, book_guardrails
 from forge.tracking.morning import OWN, morning
 from forge.tracking.settlement import whole_memory
@@ -14,6 +16,7 @@ from forge.tracking.work import settle_due
 from tests.forge.test_account import SETTINGS, approved_expression, imported, line
 from tests.forge.test_alerts import alert_texts, of
 from tests.forge.test_untaken import DAYS, at, lake, memory, proposed, standing
+from tests.forge.world import reviewed
 
 __all__ = ["lake", "memory"]
 
@@ -68,6 +71,31 @@ def test_fills_of_a_proposal_count_once_in_its_limits(memory, lake, tmp_path, qu
     assert figures[other]["max_gross_exposure"] == pytest.approx(before + 10, abs=1e-4)
     (gross, *_) = next(each.book for each in pending(memory, limits) if each.expression.id == name)
     assert (gross.before, gross.after) == pytest.approx((before, size + 40 * 0.0505), abs=1e-4)
+
+
+@pytest.mark.parametrize(("quantity", "size"), [(100, 10.0), (250, 12.625), (-100, 10.0)])
+def test_fills_of_a_proposal_count_once_from_its_approval_to_the_next_settlement(
+    memory, lake, tmp_path, quantity, size
+):
+    at(memory, lake, DAYS[3], 8)
+    name = proposed(memory, stop="45")
+    at(memory, lake, DAYS[3])
+    own_loss(memory, 100.0)
+    proposals_fill = line(DAYS[3], quantity, 50.5).replace(",1,\n", f",0,{name}\n")
+    own_fills(memory, lake, tmp_path, DAYS[3], proposals_fill, line(DAYS[3], 40, 50.5).replace(",1,", ",0,"))
+    expression = parse(KINDS["expressions"], standing(memory).read_file(f"/memory/expressions/{name}.md"))
+    reviewed(memory, expression)
+    approve(memory, name, content_hash(expression), "pm", Guardrails(RISKY), confirmed=True)
+    book = remembered_book(standing(memory).remembered)
+    assert book.gross == pytest.approx(size + 40 * 0.0505, abs=1e-4)
+    assert book.gross == pytest.approx(sum(abs(position.notional) for position in book.positions))
+    assert book.net == pytest.approx(sum(position.notional for position in book.positions))
+    equity = sum(position.factor_exposures.get("equity", 0.0) for position in book.positions)
+    assert book.factor_exposures.get("equity", 0.0) == pytest.approx(equity)
+    proposed(memory, stop="45", body="another")
+    (waiting,) = pending(memory, Guardrails(RISKY))
+    figures = {figure.rule: figure.actual for figure in waiting.figures}
+    assert figures["max_gross_exposure"] == pytest.approx(size + 40 * 0.0505 + 10, abs=1e-4)
 
 
 @pytest.mark.parametrize(("quantity", "percent", "day", "lost"), [(-1, 5, 6, 6.93), (-1, 7, 6, 0), (1, 0.5, 2, 0.99)])

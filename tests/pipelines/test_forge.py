@@ -9,7 +9,7 @@ import warnings
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -40,8 +40,9 @@ from tests.forge import quarters
 from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_evolution import CLAIM, DAYS, LESSON, START
 from tests.forge.test_providers import gdp
+from tests.forge.test_untaken import HELD, bar
 from tests.forge.walks import KILLS, world
-from tests.forge.world import NEW_VIEW, turn, wrote
+from tests.forge.world import BOOK, NEW_VIEW, activated, turn, wrote
 from tests.messages_api import messages_api
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -252,7 +253,7 @@ def test_o2_hourly_tracking_settles_views_that_are_due_and_reports_them(forge_ho
         assert done.success
         (reply,) = done.asset_materializations_for_node("forge_settlements")
         (untaken,) = done.asset_materializations_for_node("forge_counterfactuals")
-        assert done.asset_materializations_for_node("forge_outcomes")[0].metadata["closed"].value == 0
+        assert done.asset_materializations_for_node("forge_outcomes")[0].metadata["executed or closed"].value == 0
         followed.append((untaken.metadata["what"].value, untaken.metadata["why not"].value))
         return reply.metadata["settled"].value, reply.metadata["settlements"].value
 
@@ -264,6 +265,28 @@ def test_o2_hourly_tracking_settles_views_that_are_due_and_reports_them(forge_ho
     with closing(forge_home.opened()) as memory:
         assert "# macro_regime" in turn(memory).read_file("/memory/calibration/macro_regime.md")
         assert memory.lake.head() > 0
+
+
+def test_hourly_tracking_reports_what_code_bought_and_sold(forge_home, tmp_path):
+    bars = [bar(date(2024, 3, 4 + number), price) for number, price in enumerate((100.0, 100.0, 111.0))]
+    put_rows(Lake(tmp_path / "bars"), "prices", *bars)
+    (tmp_path / "forge.toml").write_text("[account]\ncapital = 100000.0\ncosts_bp = 0\n")
+    seconds = count()
+    evening = Clock("live", lambda: instant("2024-03-04T18:00:00-05:00") + timedelta(seconds=next(seconds)))
+    with closing(Memory(forge_home.memory, clock=evening)) as memory:
+        wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+        wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+        wrote(turn(memory), "/memory/expressions/new.md", replace(HELD, stop="95"), "expression")
+        activated(memory)
+    due = {"config": {"as_of": "2024-03-06T18:00:00-05:00"}}
+    bars_lake = LakeResource(root=str(tmp_path / "bars"))
+    done = run("forge_tracking", forge_home, bars_lake, dict.fromkeys(forge.TRACKED, due))
+    (reply,) = done.asset_materializations_for_node("forge_outcomes")
+    assert reply.metadata["what"].value.splitlines() == [
+        "- F-001 E-001 100 QBG at 100",
+        "- F-002 E-001 -100 QBG at 111",
+        "- OUT-001 E-001 closed by its target: 1.1 %",
+    ]
 
 
 def test_c1_hourly_tracking_follows_untaken_views_after_the_configured_days(forge_home, market, tmp_path):
