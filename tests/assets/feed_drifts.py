@@ -4,7 +4,7 @@ import csv
 import json
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from email.utils import format_datetime
 from io import StringIO
@@ -28,6 +28,8 @@ START = date(2024, 1, 2)
 GROWN = 10**6
 """The first number of the records that a source has later."""
 LAST = {"date_from": date(2024, 1, 20), "date_to": date(2024, 2, 9)}
+OF_TWELVE = 1800
+"""How many records the first twelve companies have. A larger source has more companies."""
 HIDDEN = "_asked"
 """The property that selects a record's answer, which no drift changes."""
 
@@ -43,9 +45,15 @@ def article(number: int, rng: random.Random) -> Record:
     }  # fmt: skip
 
 
+def company(number: int) -> tuple[str, int]:
+    """The ticker of a record, and which of its records it is."""
+    block, number = divmod(number % GROWN, OF_TWELVE)
+    return f"T{12 * block + number % 12}", number // 12
+
+
 def dividend(number: int, rng: random.Random) -> Record:
-    ticker, size = COMPANIES[number % 12], 1.0 + number % 12
-    weeks = (number - GROWN) // 12 + 200 if number >= GROWN else number // 12
+    (ticker, place), size = company(number), 1.0 + number % 12
+    weeks = place + 200 * (number >= GROWN)
     day = START - timedelta(days=7 * 150) + timedelta(days=7 * weeks)
     return {
         HIDDEN: ticker, "id": f"E{number}", "ticker": ticker, "cash_amount": round(size * rng.uniform(0.1, 0.4), 3),
@@ -58,8 +66,8 @@ SESSIONS = [day for number in range(500) if session(day := START + timedelta(day
 
 
 def bar(number: int, rng: random.Random) -> Record:
-    ticker, size = COMPANIES[number % 12], 10.0 * (1 + number % 12)
-    place = (number - GROWN) // 12 + 200 if number >= GROWN else number // 12
+    (ticker, place), size = company(number), 10.0 * (1 + number % 12)
+    place += 200 * (number >= GROWN)
     low = size * rng.uniform(0.9, 1.1)
     return {
         HIDDEN: ticker, "timestamp": str(SESSIONS[place]), "open": low * 1.01, "high": low * 1.03, "low": low,
@@ -105,11 +113,13 @@ class FeedKind:
 
     def run(self, lake: Lake, records: list[Record], at: datetime) -> RunReport:
         """Run the feed on a provider that has these records."""
-        feed = all_feeds()[self.name]
+        feed, scope = all_feeds()[self.name], self.scope
+        tickers = dict.fromkeys((*COMPANIES, *(record[HIDDEN] for record in records if scope.tickers)))
+        scope = replace(scope, tickers=tuple(tickers)) if scope.tickers else scope
         if not lake.polls("polygon_splits"):
-            poll_without_splits(lake, *COMPANIES, at=at)
+            poll_without_splits(lake, *tickers, at=at)
         client = _Answering(feed.provider, CaptureStore.of(lake.root), lambda request: self.page(records, request), at)
-        return run_feed(feed, self.scope, client, lake, run_id=f"r{at:%d}", observed_at=at)
+        return run_feed(feed, scope, client, lake, run_id=f"r{at:%d}", observed_at=at)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -13,7 +14,7 @@ from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing import windows
 from tests.assets.drifts import drift, noticed, ordinary
-from tests.assets.feed_drifts import FEED_KINDS
+from tests.assets.feed_drifts import FEED_KINDS, HIDDEN
 from tests.assets.poisoned import KINDS, PoisonedGraph
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, seen
 
@@ -195,6 +196,12 @@ def test_the_freshness_check_states_that_a_lake_has_a_simulated_clock(lake):
     report = attempt(lake, NEWS, source(NEWS), at=OBSERVED + timedelta(days=100))
     (freshness,) = [check for check in report.checks if check.name == "freshness"]
     assert freshness.facts["clock"] == "simulated: this lake's data end at 2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("kind", FEED_KINDS[1:], ids=lambda kind: kind.name)
+def test_a_larger_source_has_more_companies_rather_than_more_records_of_each(kind):
+    records = [kind.make(number, random.Random(number)) for number in range(5000)]
+    assert max(Counter(record[HIDDEN] for record in records).values()) <= 150
 
 
 @pytest.mark.long

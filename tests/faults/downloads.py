@@ -1,13 +1,15 @@
 """Rounds of broken downloads: bulk files with damaged members, and syncs between faults of EDGAR. The result is
-compared with a lake whose source never failed.
+compared with a lake whose source never failed, made once for each state of the source.
 """
 
 import contextlib
 import json
 import os
 import random
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
@@ -22,27 +24,67 @@ from resources.http import client
 from tests.loopback import Answer, Loopback
 from tests.pipelines.sync import damaged
 from tests.pipelines.sync.edgar import Company, answers, made
+from tests.toys import stored
 
 ARCHIVES = ("companyfacts.zip", "submissions.zip")
-CONTENTS = (
+DATASETS = ("sec_filings", "sec_facts", "universe_events", "names")
+OF_FETCH = ("evidence", "observed_at")
+QUESTIONS = (
     "SELECT * EXCLUDE (evidence) FROM sec_filings_revisions ORDER BY ALL",
     "SELECT * EXCLUDE (evidence) FROM sec_facts_revisions ORDER BY ALL",
     "SELECT * EXCLUDE (evidence) FROM universe_events_revisions ORDER BY ALL",
     "SELECT DISTINCT cik, kind, name FROM names ORDER BY ALL",
 )
+ASKED_SHARE = 0.05
+"""The share of rounds whose lakes are compared by the answers of sessions, too."""
 STATUSES = (403, 404, 408, 429, 500, 503)
 FAULTS = ("drop", "short")
 JSON = {"content-type": "application/json"}
 
 
-def content(lake: Lake) -> list[list[tuple[object, ...]]]:
+def content(lake: Lake) -> list[list[str]]:
     """Return the rows of every dataset that a sync fills, without the columns that name the fetch."""
-    with connect(None, open_mode=True, lake=lake, isolation="in_process") as session:
-        return [session.sql(question).rows() for question in CONTENTS]
+    *rows, names = (stored(lake, dataset) for dataset in DATASETS)
+    listed = [[str([value for name, value in row.items() if name not in OF_FETCH]) for row in each] for each in rows]
+    return [*map(sorted, listed), sorted({f"{row['cik']} {row['kind']} {row['name']}" for row in names})]
+
+
+def answered(lake: Lake) -> list[list[tuple[object, ...]]]:
+    """Return the same rows as a session answers."""
+    with connect(None, open_mode=True, lake=lake, isolation="in_process", datasets=DATASETS) as session:
+        return [session.sql(question).rows() for question in QUESTIONS]
+
+
+class Well:
+    """Lakes whose source never failed, one for each state of the source. load: fills one from files in a folder."""
+
+    def __init__(self, folder: str, load: Callable[[Lake, Path], Progress]) -> None:
+        self._folder, self._load = Path(folder), load
+        self._rows: dict[str, list[list[str]]] = {}
+
+    def lake(self, state: str, home: Path) -> Lake:
+        """Return the lake for the state that the source has now."""
+        lake = Lake(self._folder / state)
+        if state not in self._rows:
+            if failures := self._load(lake, home).failures:
+                raise RuntimeError(f"an undisturbed load failed: {failures}")
+            self._rows[state] = content(lake)
+        return lake
+
+    def differences(self, lake: Lake, state: str, home: Path, chance: random.Random) -> list[str]:
+        """Return rows that only one of the two lakes has, at most two of each, or that their sessions answer differently."""
+        well = self.lake(state, home)
+        left, right = (Counter(row for rows in each for row in rows) for each in (content(lake), self._rows[state]))
+        if left != right:
+            return [f"only in it {list(left - right)[:2]}", f"only in the well one {list(right - left)[:2]}"]
+        return ["answers"] if chance.random() < ASKED_SHARE and answered(lake) != answered(well) else []
 
 
 class Zips:
     """Bulk files with one to five damaged members."""
+
+    def __init__(self, folder: str) -> None:
+        self._well = Well(folder, _loaded)
 
     def round(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
         companies = made(chance.randrange(6, 9), range(2016, 2017), older=chance.randrange(3))
@@ -58,46 +100,46 @@ class Zips:
         bad = {name[3:13] for of_archive in damages.values() for name in of_archive}
         good = {company.padded for company in companies} - bad
         what = f"damages {damages}"
-        lake, well = Lake(home / "lake"), Lake(home / "well")
+        lake = Lake(home / "lake")
         progress = _loaded(lake, home)
         problems = [f"stuck: refused {progress.refused}, {what}"] if progress.refused else []
         if f"members of {len(bad)} compan" not in "".join(progress.failures):
             problems.append(f"untrue: {progress.failures}, {what}")
-        with connect(None, open_mode=True, lake=lake, isolation="in_process") as session:
-            for dataset, count in (("sec_filings", 4), ("sec_facts", 12)):
-                loaded = dict(session.sql(f"SELECT cik, count(*) FROM {dataset} GROUP BY ALL").rows())
-                problems += [f"lost: {dataset} of {cik}, {what}" for cik in good if loaded.get(cik) != count]
-            for archive, dataset in zip(ARCHIVES, ("sec_facts", "sec_filings"), strict=True):
-                gaps = session.sql("SELECT locator FROM gaps WHERE dataset = ?", [dataset]).rows()
-                of_company = Counter(cik for cik in bad for (locator,) in gaps if f"CIK{cik}" in locator)
-                mains = {name[3:13] for name in damages[archive] if "-submissions-" not in name}
-                problems += [
-                    f"untrue: {of_company[cik]} gaps of {cik}, {what}" for cik in mains if of_company[cik] != 1
-                ]
+        for dataset, due in (("sec_filings", 4), ("sec_facts", 12)):
+            loaded = Counter(row["cik"] for row in stored(lake, dataset))
+            problems += [f"lost: {dataset} of {cik}, {what}" for cik in good if loaded[cik] != due]
+        for archive, dataset in zip(ARCHIVES, ("sec_facts", "sec_filings"), strict=True):
+            gaps = [gap["locator"] for gap in stored(lake, f"gaps/{dataset}")]
+            of_company = Counter(cik for cik in bad for locator in gaps if f"CIK{cik}" in locator)
+            mains = {name[3:13] for name in damages[archive] if "-submissions-" not in name}
+            problems += [f"untrue: {of_company[cik]} gaps of {cik}, {what}" for cik in mains if of_company[cik] != 1]
         for archive in ARCHIVES:
             damaged.write(home / archive, members[archive], {})
-        if failures := [*_loaded(lake, home).failures, *_loaded(well, home).failures]:
+        if failures := _loaded(lake, home).failures:
             problems.append(f"stuck: {failures}, {what}")
-        if content(lake) != content(well):
-            problems.append(f"lost: the good files did not mend it, {what}")
+        if found := self._well.differences(lake, _state(companies), home, chance):
+            problems.append(f"lost: the good files did not mend it: {found}, {what}")
         return Counter(kind for of_archive in damages.values() for kind in of_archive.values()), problems
 
 
 class Answers:
-    """An EDGAR whose answers fail for a few syncs, and are then correct for two."""
+    """An EDGAR whose answers fail for a few syncs, and then are correct for two. Half of the lakes were synced before."""
 
-    def __init__(self, server: Loopback) -> None:
-        self._server = server
+    def __init__(self, server: Loopback, folder: str) -> None:
+        self._server, self._well = server, Well(folder, lambda lake, _: _synced(lake))
 
     def round(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
         companies = made(2, range(2016, 2017), older=chance.randrange(3))
-        lake, well = Lake(home / "lake"), Lake(home / "well")
+        lake = Lake(home / "lake")
+        if chance.random() < 0.5:
+            self._publish(companies)
+            shutil.copytree(self._well.lake(_state(companies), home).root, lake.root)
         counts, done = Counter[str](), []
         for _ in range(chance.randint(1, 4)):
             if chance.random() < 0.3:
                 company = chance.choice(companies)
                 company.reports(2017, len(company.filings) - 3, filed="2026-11-27")
-            self._well(companies)
+            self._publish(companies)
             for path in chance.sample(sorted(self._server.script), chance.randint(1, 3)):
                 if "company_tickers" not in path:
                     kind, answer = _fault(chance, self._server.script[path][0])
@@ -105,16 +147,15 @@ class Answers:
                     counts[kind] += 1
                     done.append((path, kind))
             _synced(lake)
-        self._well(companies)
+        self._publish(companies)
         _synced(lake)
         last = _synced(lake)
         problems = [f"stuck: {last.failures} {last.refused} after {done}"] if last.failures or last.refused else []
-        _synced(well)
-        if content(lake) != content(well):
-            problems.append(f"lost: two well syncs did not mend {done}: {_difference(lake, well)}")
+        if found := self._well.differences(lake, _state(companies), home, chance):
+            problems.append(f"lost: two well syncs did not mend {done}: {found}")
         return counts, problems
 
-    def _well(self, companies: list[Company]) -> None:
+    def _publish(self, companies: list[Company]) -> None:
         self._server.reset()
         for path, body in answers(companies).items():
             self._server.plays(path, Answer(body, headers=JSON))
@@ -131,10 +172,8 @@ def _fault(chance: random.Random, answer: Answer) -> tuple[str, Answer]:
     return kind, Answer(damaged.CONTENTS[kind](answer.content), headers=JSON)
 
 
-def _difference(lake: Lake, well: Lake) -> str:
-    """The rows that only one of two lakes has, at most two of each."""
-    left, right = (Counter(row for rows in content(each) for row in map(str, rows)) for each in (lake, well))
-    return f"only in it {list(left - right)[:2]}, only in the well one {list(right - left)[:2]}"
+def _state(companies: list[Company]) -> str:
+    return " ".join(f"{len(company.filings)}-{company.older}" for company in companies)
 
 
 def _synced(lake: Lake) -> Progress:
@@ -162,8 +201,8 @@ def zips() -> Iterator[Zips]:
         with ThreadPoolExecutor(1) as pool:
             yield pool
 
-    with patch.object(bulk, "_processes", processes):
-        yield Zips()
+    with patch.object(bulk, "_processes", processes), tempfile.TemporaryDirectory() as folder:
+        yield Zips(folder)
 
 
 @contextlib.contextmanager
@@ -171,8 +210,12 @@ def edgars() -> Iterator[Answers]:
     """An invented EDGAR on the loopback, queried again without waiting."""
     server = Loopback()
     variables = {"PITLAKE_SEC_EDGAR_URL": server.url, "SEC_EDGAR_USER_AGENT": "Jane Doe jane@example.com"}
-    with patch.dict(os.environ, variables), patch.object(client, "_backing_off", lambda _: 0.0):
+    with (
+        patch.dict(os.environ, variables),
+        patch.object(client, "_backing_off", lambda _: 0.0),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         try:
-            yield Answers(server)
+            yield Answers(server, folder)
         finally:
             server.close()

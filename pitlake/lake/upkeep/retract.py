@@ -140,8 +140,7 @@ class Retractor:
         self, history: "History", steps: Sequence[Step], datasets: Sequence[Dataset]
     ) -> tuple[dict[str, int], Restated]:
         """Return the Delta versions without the run, now and at each instant since."""
-        before = history.tables_at(history.first)
-        tables: dict[str, int] = {}
+        before, tables = history.before, dict[str, int]()
         for dataset in datasets:
             for table in _tables_of(dataset.name):
                 if table in history.head.tables:
@@ -165,10 +164,9 @@ class Retractor:
 
     def _require_files(self, history: "History", datasets: Sequence[Dataset]) -> None:
         """Raise VersionVacuumed if files of the versions since the run are gone."""
-        before = history.tables_at(history.first)
         if any(map(self._log.is_vacuumed, range(history.first, history.head.version + 1))):
             for name in (table for dataset in datasets for table in _tables_of(dataset.name)):
-                files = (*self._tables.state(name, before.get(name)).files, *history.files_since(name))
+                files = (*self._tables.state(name, history.before.get(name)).files, *history.files_since(name))
                 if not all(map(self._store.holds, files)):
                     raise VersionVacuumed(history.first, (name,), RESTORE)
 
@@ -268,6 +266,14 @@ class History:
     def first(self) -> int:
         """Return the last version before the run."""
         return self.start.version - (not self.start.unchanged)
+
+    @cached_property
+    def before(self) -> dict[str, int]:
+        """Return the Delta versions just before the run, without the runs that were retracted since. A run that
+        changed nothing then may have rows now, because they were those of a retracted run.
+        """
+        is_recorded = self.start.at > 0 or not self.start.unchanged
+        return {**self.entries[self.first].tables, **self._last.restated_at(self.instant_of(self.start) - is_recorded)}
 
     def since(self, names: Collection[str]) -> list[Step]:
         """Return the publishes of these datasets after the run began, without those of retracted runs, in order."""
