@@ -207,7 +207,8 @@ def _table(source: Source, roles: Mapping[str, str], forms: Mapping[str, ColumnF
         f"AS {part('start', name)}"
         for name, form in forms.items()
     )
-    frame = source.connection.sql(f"SELECT {columns(source.types)}, {parts} FROM {in_sql(source.rows, forms)}").df()
+    rows = in_sql(source.rows, forms, source.types)
+    frame = source.connection.sql(f"SELECT {columns(source.types)}, {parts} FROM {rows}").df()
     times = {
         name: Column(
             name,

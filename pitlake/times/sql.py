@@ -1,8 +1,9 @@
 """SQL that reads columns of times in DuckDB, with the same meaning as `pitlake.times.read`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from pitlake.errors import BadInput
 from pitlake.times import (
     EPOCH_UNITS,
     FIRST_YEAR,
@@ -40,22 +41,28 @@ class ColumnForm:
 
 def part(name: str, column: str) -> str:
     """Return SQL for a part that `in_sql` adds for a column."""
-    return '"' + f"{name} of {column}".replace('"', '""') + '"'
+    return _name(f"{name} of {column}")
 
 
-def in_sql(rows: str, columns: Mapping[str, ColumnForm]) -> str:
-    """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause.
+def in_sql(rows: str, columns: Mapping[str, ColumnForm], names: Iterable[str] = ()) -> str:
+    """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause; names: those of
+    all its columns.
 
     For each column, it adds `instant`, `day`, `end` and `has_clock` of a `Reading`, null for unreadable values, and
     `is_unset` and `lacks_zone`.
 
-    Each step is a query of its own, so that no expression is evaluated twice.
+    Each step is a query of its own, so that no expression is evaluated twice. Raises BadInput if a column has the name
+    of a part: its values would be read in place of the part.
     """
+    # DuckDB's names are equal whatever their case.
+    existing = {_name(name).lower(): name for name in names}
     for step in (_shaped, _stated, _dated, _checked, _cleaned, _placed, _walls, _midnights, _settled):
-        added = ", ".join(
-            f"{sql} AS {part(name, column)}" for column, form in columns.items() for name, sql in step(column, form)
-        )
-        rows = f"(SELECT *, {added} FROM {rows})" if added else rows
+        parts = {part(name, column): sql for column, form in columns.items() for name, sql in step(column, form)}
+        if ambiguous := [existing[name.lower()] for name in parts if name.lower() in existing]:
+            problem = f"it has a column {ambiguous[0]!r}, a name that is used while its times are read"
+            raise BadInput("the table", problem, "rename the column")
+        if parts:
+            rows = f"(SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in parts.items())} FROM {rows})"
     return rows
 
 

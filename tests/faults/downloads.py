@@ -72,7 +72,7 @@ class Well:
         return lake
 
     def differences(self, lake: Lake, state: str, home: Path, chance: random.Random) -> list[str]:
-        """Return rows that only one of the two lakes has, at most two of each, or that their sessions answer differently."""
+        """Return at most two rows that only one of the lakes has, or that their sessions answer differently."""
         well = self.lake(state, home)
         left, right = (Counter(row for rows in each for row in rows) for each in (content(lake), self._rows[state]))
         if left != right:
@@ -123,7 +123,7 @@ class Zips:
 
 
 class Answers:
-    """An EDGAR whose answers fail for a few syncs, and then are correct for two. Half of the lakes were synced before."""
+    """An EDGAR whose answers fail for a few syncs, then are correct for two. Half of the lakes were synced before."""
 
     def __init__(self, server: Loopback, folder: str) -> None:
         self._server, self._well = server, Well(folder, lambda lake, _: _synced(lake))

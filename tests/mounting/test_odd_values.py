@@ -297,6 +297,13 @@ def test_a_key_column_may_share_a_name_with_an_internal_poll_column(lake, column
     assert (result.published, result.deleted) == (1, 1)
 
 
+@pytest.mark.parametrize("column", ["instant of seen", "Day of Seen", "has_clock of seen"])
+def test_a_column_with_the_name_of_a_part_of_a_time_dates_no_row(lake, column):
+    frame = pd.DataFrame({"ticker": ["A"], "seen": ["2024-02-01T10:00:00Z"], column: ["2020-02-01T10:00:00Z"]})
+    with pytest.raises(BadInput, match=f"it has a column '{column}', a name that is used .*rename the column"):
+        lake.mount(frame, "scores", key="ticker", available_at="seen")
+
+
 def test_categorical_columns_are_read_as_text_and_times(lake, tmp_path):
     frame = pd.DataFrame({"ticker": ["A", "B"], "seen": ["2024-01-01", "2024-01-02"], "value": ["x", None]})
     mounted(lake, frame.astype("category"))

@@ -101,8 +101,8 @@ class MountReading:
     @cached_property
     def _times(self) -> str:
         """The name of the table's rows with the times of its columns in SQL."""
-        names = columns(dict.fromkeys(mounted.source for mounted in self.mount.columns))
-        rows = in_sql(f"(SELECT {names} FROM {self.source.rows})", self._forms)
+        names = list(dict.fromkeys(mounted.source for mounted in self.mount.columns))
+        rows = in_sql(f"(SELECT {columns(names)} FROM {self.source.rows})", self._forms, names)
         return self._named("times", f"SELECT * FROM {rows}")
 
     @cached_property
