@@ -137,8 +137,8 @@ AREAS = {
             f"tests/forge/test_{name}.py"
             for name in (
                 "account", "alerts", "analytics", "book", "commands", "currencies", "halts", "held", "holes", "judging",
-                "ledger", "limits", "partial_fills", "paths", "quotes", "rebuild", "risk", "scores", "settlement",
-                "terms", "untaken", "walk",
+                "ledger", "limits", "morning", "partial_fills", "paths", "quotes", "rebuild", "risk", "scores",
+                "settlement", "terms", "untaken", "walk",
             )
         ),
     ),
