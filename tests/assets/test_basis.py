@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from assets.graph._basis import Bar, factors
-from assets.splits import Split, between, merged, plausible
+from assets.splits import Split, between, merged, plausible, strays
 from pitlake.questions.sql_files import sql_file
 
 GOES_ON = sql_file("macros", "goes_on").read_text(encoding="utf-8")
@@ -160,3 +160,17 @@ def test_before_a_split_of_unknown_ratio_only_bars_already_seen_are_proven():
     closes = {bar.day: bar.close for bar in bars[:2]}
     result = factors(bars, [Split(DAYS[6], DAYS[6], None)], closes)
     assert [result[day] for day in DAYS] == [1.0, 1.0, None, None, None, None, *[1.0] * 6]
+
+
+@pytest.mark.parametrize(
+    ("opening", "near", "volumes", "expected"),
+    [
+        (50.0, 2.0, (1e6, 1.1e6), True),
+        (200.0, 2.0, (1e6, 1.1e6), True),  # of the older basis
+        (50.0, 2.0, (1e6, 2e7), False),  # a fall on news
+        (99.0, 2.0, (1e6, 1.1e6), False),
+        (50.0, 20.0, (1e6, 1.1e6), False),
+    ],
+)
+def test_a_price_strays_if_it_moves_like_a_nearby_split_without_its_volume(opening, near, volumes, expected):
+    assert strays(100.0, opening, 1.0, near, volumes) is expected

@@ -150,7 +150,10 @@ def test_other_forms_after_half_past_five_are_released_the_next_morning(form):
     assert released(at("2024-12-19T17:30:01-05:00"), form, None).at == at("2024-12-20T07:30:00-05:00")
 
 
-@pytest.mark.parametrize(("form", "since"), [("4", "2003-06-30"), ("144", "2023-03-20"), ("SC 13G/A", "2024-02-05")])
+@pytest.mark.parametrize(
+    ("form", "since"),
+    [("4", "2003-06-30"), ("SC 14N", "2010-11-15"), ("144", "2023-03-20"), ("SC 13G/A", "2024-02-05")],
+)
 def test_a_form_has_its_late_cut_off_only_since_its_rule_took_effect(form, since):
     first = date.fromisoformat(since)
     evening = datetime.combine(first, time(20), edgar.NEW_YORK)

@@ -64,6 +64,18 @@ def test_reading_between_two_instants_returns_exactly_the_rows_in_that_range(tmp
         assert result.to_pylist() == right
 
 
+@pytest.mark.parametrize(
+    ("since", "until", "parts"),
+    [
+        (None, None, [(None, 19), (20, 29), (30, None)]),
+        (10, 30, [(10, 19), (20, 29), (30, 30)]),
+        (20, 29, [(20, 29)]),
+    ],
+)
+def test_a_span_is_split_where_periods_start(since, until, parts):
+    assert list(compacted.spans((10, 20, 30), since, until)) == parts
+
+
 def test_dictionary_encoded_columns_stay_encoded_when_rows_are_filtered(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.Table.from_pylist(random_table(random.Random(0)), schema=STORED), path, use_dictionary=["name"])

@@ -198,6 +198,8 @@ WRONG = [
     ({"table": estimates(published_at=pa.nulls(3))}, "available_at: published_at has no value; name a column of times"),
     ({"table": "nowhere.parquet"}, "the table: there is no file nowhere.parquet"),
     ({"table": __file__}, "the table: files that end in .py"),
+    ({"not_before": "published_at"}, "not_before: published_at can't delay rows"),
+    ({"table": estimates(end=[LATE] * 3), "until": "end", "not_before": "end"}, "not_before: end can't delay rows"),
 ]
 
 

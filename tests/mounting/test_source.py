@@ -4,13 +4,16 @@ import json
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
+import obstore
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from obstore.store import MemoryStore
 
 from pitlake import cli
 from pitlake.errors import BadInput, MachineExhausted
+from pitlake.lake.mounting import files
 from pitlake.lake.mounting.contract import Mount
 from pitlake.lake.mounting.postgres import PostgresColumn, parse_url
 from pitlake.lake.mounting.source import opened
@@ -50,6 +53,15 @@ def test_a_machine_shortage_is_reported_instead_of_a_bad_file(monkeypatch, tmp_p
     monkeypatch.setattr("pitlake.machine.exhausted", lambda *_: shortage)
     with pytest.raises(type(shortage) if shortage else BadInput), opened(str(tmp_path / "torn.parquet")):
         pass
+
+
+def test_a_pattern_of_an_object_store_may_have_wildcards_in_any_folder(monkeypatch):
+    bucket = MemoryStore()
+    for key in ("days/1.parquet", "days/later/2.parquet", "dots/2.parquet", "others/1.parquet"):
+        obstore.put(bucket, key, b"")
+    monkeypatch.setattr(files, "open_bucket", lambda *_: bucket)
+    keys = [key for key, _ in files.RemoteFiles("s3://lakes/d*s/[12].parquet").state()]
+    assert keys == ["days/1.parquet", "dots/2.parquet"]
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])

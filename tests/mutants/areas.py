@@ -59,8 +59,8 @@ AREAS = {
             "pitlake/session/backends.py",
         ),
         (
-            "tests/session/test_*.py", "tests/doors/test_provenance.py", "tests/mounting/test_sealed.py",
-            "tests/wall/test_wall.py",
+            "tests/session/test_*.py", "tests/doors/test_hindsight.py", "tests/doors/test_provenance.py",
+            "tests/mounting/test_sealed.py", "tests/wall/test_wall.py",
         ),
         {f"{_SEAL}/{name}.py": f"{_SEAL}/process.py" for name in ("child", "protocol", "sandbox", "zygote")}
         | {f"pitlake/session/sql/{name}.py": f"{_SEAL}/process.py" for name in ("arrow_fidelity", "engine", "reading")},
@@ -137,8 +137,8 @@ AREAS = {
             f"tests/forge/test_{name}.py"
             for name in (
                 "account", "alerts", "analytics", "book", "commands", "currencies", "halts", "held", "holes", "judging",
-                "ledger", "limits", "partial_fills", "paths", "quotes", "rebuild", "risk", "scores", "settlement",
-                "terms", "untaken", "walk",
+                "ledger", "limits", "morning", "partial_fills", "paths", "quotes", "rebuild", "risk", "scores",
+                "settlement", "terms", "untaken", "walk",
             )
         ),
     ),

@@ -158,6 +158,14 @@ def test_the_content_hash_ignores_bytes_under_nulls():
     assert sha256_of(pa.table({"a": dirty})) == sha256_of(pa.table({"a": [1, None, 3]}))
 
 
+def test_the_content_hash_of_large_lists_depends_only_on_their_values():
+    def content_hash(values):
+        return sha256_of(pa.table({"a": pa.array(values, pa.large_list(pa.int64()))}).slice(1))
+
+    assert content_hash([[7], [1], None, [2, 3]]) == content_hash([None, [1], None, [2, 3]])
+    assert content_hash([[7], [1], None, [2, 3]]) != content_hash([[7], [1, 2], None, [3]])
+
+
 def test_the_content_hash_is_pinned():
     table = pa.table({"a": [1, None], "b": ["x", "yz"], "c": [[1.5], []]})
     assert sha256_of(table) == "80b475230374f8c061ea471d983b9433a8d533b08f0d2e3cafb4f1346050f93e"

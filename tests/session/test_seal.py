@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pitlake.errors import IsolationUnavailable
+from pitlake.errors import IsolationUnavailable, SessionLost
 from pitlake.session.sealed import launcher, process, sandbox, zygote
 from pitlake.session.sealed.protocol import FILES_PER_FRAME
 from tests.session.inmate import DONE
@@ -131,6 +132,14 @@ def test_the_lake_is_not_mounted_in_a_session_process_with_its_own_root(ask):
         assert [line.split()[4] for line in mounts.splitlines()] == ["/", "/proc/self/fd"]
 
 
+def test_sessions_have_their_own_root_wherever_the_system_allows_mounts():
+    own = ["unshare", "--mount", "--net", "--ipc", *(["--map-root-user"] if os.geteuid() else [])]
+    mount = ["mount", "-t", "tmpfs", "tmpfs", "/tmp"]  # in the mounts of its own, which end with it
+    if shutil.which("unshare") is None or subprocess.run([*own, *mount], check=False, capture_output=True).returncode:
+        pytest.skip("this system allows no own mounts")
+    assert launcher.separated()
+
+
 def test_a_session_sees_its_files_only_by_descriptor_numbers(lake, ask):
     lake.add("charts", [row("secret-name", T)])
     lake.add("charts", [row("b", T - timedelta(days=90))])
@@ -164,6 +173,16 @@ def test_a_zygote_that_ended_is_replaced_before_the_next_session(monkeypatch):
     assert launcher.separated()
     assert launcher._zygote is new
     assert closed == [False]
+
+
+def test_a_zygote_that_ends_while_it_forks_is_replaced_and_the_session_opens(monkeypatch):
+    def end(_):
+        raise SessionLost("the process that forks sessions ended; try again")
+
+    ending, new = (SimpleNamespace(ready=True, alive=True, wait=list, close=list, fork=fork) for fork in (end, sorted))
+    monkeypatch.setattr(launcher, "_zygote", ending)
+    monkeypatch.setattr(launcher, "Zygote", lambda: new)
+    assert launcher.fork({"charts"}) == ["charts"]
 
 
 def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):

@@ -29,6 +29,12 @@ def test_the_row_of_a_trial_has_its_first_and_last_period_and_sharpe_ratios():
     assert (row["sharpe_ratio"], row["sharpe_ratio_per_year"]) == pytest.approx((ratio, ratio * sqrt(252)))
 
 
+@pytest.mark.parametrize(("frequency", "periods"), [("week", 52), ("month", 12), ("quarter", 4), ("year", 1)])
+def test_the_sharpe_ratio_per_year_counts_the_periods_of_a_year(frequency, periods):
+    row = Trial("1. idea", "idea", "in sample", tuple(RETURNS), (), frequency).to_dict()
+    assert row["sharpe_ratio_per_year"] == pytest.approx(row["sharpe_ratio"] * sqrt(periods))
+
+
 @pytest.mark.parametrize("returns", [5, 0.5, object(), b"0123", "0123"])
 def test_returns_that_are_not_a_series_are_refused(returns):
     with pytest.raises(BadInput, match="returns: are"):

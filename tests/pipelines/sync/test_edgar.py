@@ -17,7 +17,7 @@ class Asking:
 
     def __init__(self, edgar, lake) -> None:
         self.edgar, self.lake = edgar, lake
-        self.lines, self.failures = [], []
+        self.lines, self.failures, self.answered = [], [], []
 
     def ask(self, headers="none"):
         self.edgar.server.asked.clear()
@@ -30,9 +30,14 @@ class Asking:
 
 @pytest.fixture
 def asking(edgar, lake, monkeypatch):
-    monkeypatch.setattr(EdgarSync, "_publish", lambda *_: False)
+    def publish(_, ciks):
+        asking.answered += ciks
+        return False
+
+    asking = Asking(edgar, lake)
+    monkeypatch.setattr(EdgarSync, "_publish", publish)
     lake.watch(WatchList())
-    return Asking(edgar, lake)
+    return asking
 
 
 def test_a_company_without_facts_is_no_failure(edgar, asking):
@@ -46,11 +51,12 @@ def test_a_company_that_edgar_does_not_have_is_no_failure(edgar, asking):
     edgar.server.plays(SUBMISSIONS, Answer(b"", 404))
     asking.ask()
     assert asking.failures == []
+    assert asking.answered == [CIK]
 
 
 def test_an_older_page_that_edgar_lists_and_does_not_have_is_a_failure(edgar, asking):
     edgar.server.plays(PAGE, Answer(b"", 404))
-    asking.ask()
+    assert FACTS not in asking.ask()
     assert asking.failures == [f"no answer: CIK {CIK}: HTTP 404; the next sync asks again"]
 
 

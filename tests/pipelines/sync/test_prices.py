@@ -9,7 +9,10 @@ import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
 
+from pipelines.sync import prices
+from pipelines.sync.progress import Progress
 from pitlake.session import connect
+from resources.http.capture import CaptureStore, Request
 
 HEAD = "ticker,date,open,high,low,close,volume\n"
 BARS = "NVDA,2024-06-07,1197.7,1216.92,1180.22,1208.88,41238580\nNVDA,2024-06-08,1,1,1,1,1\n"
@@ -42,6 +45,18 @@ def test_reloading_a_file_adds_nothing_and_a_corrected_bar_is_a_later_revision(s
     (tmp_path / "bars.csv").write_text(HEAD + BARS.replace("1208.88", "1208.5"))
     sync(*question)
     assert closes(lake, "2024-06-07T16:00:00-04:00") == [("NVDA", "2024-06-07", 1208.88)]
+
+
+def test_a_file_is_captured_again_only_if_it_has_changed(lake, tmp_path, monkeypatch):
+    monkeypatch.setattr(prices, "publish", lambda *_, **__: [])
+    provider, request = prices.own_bars.DROP.provider.name, Request("bars.csv.1.csv")
+    counts = []
+    for close in ("1208.88", "1208.88", "1208.5"):
+        (tmp_path / "bars.csv").write_text(HEAD + BARS.replace("1208.88", close))
+        prices.load(lake, tmp_path / "bars.csv", Progress(str))
+        captures = CaptureStore.of(lake.location).newest_first(provider, request.key(provider))
+        counts.append(sum(1 for _ in captures))
+    assert counts == [1, 1, 2]
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York", "UTC", None])

@@ -33,6 +33,11 @@ def test_news_is_requested_from_the_first_watched_day_until_today():
     assert (scope.tickers, scope.date_from, scope.date_to) == (("TKA", "TKB"), date(2025, 11, 3), TODAY)
 
 
+def test_news_is_requested_from_2009_on_if_no_first_day_is_watched():
+    scope = STEPS["benzinga_news"].scope(WatchList(companies=WATCHED.companies), TODAY)
+    assert scope.date_from == date(2009, 1, 1)
+
+
 @pytest.mark.parametrize(
     ("hours", "due"),
     [
