@@ -13,7 +13,7 @@ from obstore.store import MemoryStore
 
 from pitlake import cli
 from pitlake.errors import BadInput, MachineExhausted
-from pitlake.lake.mounting import files
+from pitlake.lake.mounting import objects
 from pitlake.lake.mounting.contract import Mount
 from pitlake.lake.mounting.postgres import PostgresColumn, parse_url
 from pitlake.lake.mounting.source import opened
@@ -59,8 +59,8 @@ def test_a_pattern_of_an_object_store_may_have_wildcards_in_any_folder(monkeypat
     bucket = MemoryStore()
     for key in ("days/1.parquet", "days/later/2.parquet", "dots/2.parquet", "others/1.parquet"):
         obstore.put(bucket, key, b"")
-    monkeypatch.setattr(files, "open_bucket", lambda *_: bucket)
-    keys = [key for key, _ in files.RemoteFiles("s3://lakes/d*s/[12].parquet").state()]
+    monkeypatch.setattr(objects, "open_bucket", lambda *_: bucket)
+    keys = [key for key, _ in objects.RemoteFiles("s3://lakes/d*s/[12].parquet").state()]
     assert keys == ["days/1.parquet", "dots/2.parquet"]
 
 
