@@ -20,9 +20,9 @@ DATASET = Dataset(
     ),
     # The graph does not say when it loaded an amount, so an earlier split may have restated it.
     availability=(
-        "The end of the declaration day (the linked Date) in New York. If the graph or the lake has a "
-        "later split when the dividend is first seen, the dividend is not public before that split. Dividends on a "
-        "holiday or without a linked Date become gaps."
+        "The end of the declaration day (the linked Date) in New York. A dividend that is first seen when the "
+        "graph or the lake has a later split is not public before that split. Dividends on a holiday or without a "
+        "linked Date become gaps."
     ),
     columns=(
         shared.LINKED_CIK,
