@@ -129,7 +129,7 @@ def test_a_shell_command_that_reaches_the_lake_or_the_network_is_denied_while_bo
 @pytest.mark.parametrize(
     "command",
     [FETCH, f"{FETCH} --pit {PIT}", f'{FETCH} --query "a | b; c"', MERGE, "ls -la docs", "head -5 README.md | wc -l",
-     "grep -n 'a|b' README.md", "date -u && pwd", "tail -n 3 README.md", "echo ''"],
+     "grep -n 'a|b' README.md", "date -u && pwd", "basename /etc/README.md", "tail -n 3 README.md", "echo ''"],
 )  # fmt: skip
 def test_the_wrapper_the_merge_and_plain_readers_run_while_bound(bound, command):
     assert ask(bound, "Bash", command=command) == {}

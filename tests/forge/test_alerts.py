@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 from datetime import date, timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from forge.core.config import Alerts, Config, from_mapping
 from forge.memory import Memory
 from forge.records import Settles
-from forge.tracking.alerts import alerts
+from forge.tracking.alerts import _unfollowed_text, alerts
 from forge.tracking.settlement import settle, whole_memory
 from forge.tracking.trades import close_exits
 from forge.walk.report import page
@@ -100,6 +101,15 @@ def test_a_position_is_unfollowed_once_a_sessions_bar_is_later_than_allowed(memo
     listing = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
     text = f"is unfollowed since {DAYS[2]}: there is no bar of QBG on {DAYS[2]}"
     assert (of("unfollowed", listing), of("data late", listing)) == ([("E-001", text)], [])
+
+
+@pytest.mark.parametrize(
+    "side, seen, stop", [(1, 95.0, "has its stop 97 passed at 95"), (1, 99.0, "may have its stop 97 passed"),
+                         (-1, 99.0, "has its stop 97 passed at 99"), (-1, 95.0, "may have its stop 97 passed")],
+)  # fmt: skip
+def test_an_unfollowed_position_has_its_stop_passed_by_a_price_beyond_it(side, seen, stop):
+    trade = SimpleNamespace(path=SimpleNamespace(stop=97.0), seen=(DAYS[2], seen), describe_holes=lambda _: "no bar")
+    assert _unfollowed_text(trade, DAYS[2], side) == f"{stop}, unfollowed since {DAYS[2]}: no bar"
 
 
 def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):
