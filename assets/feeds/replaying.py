@@ -62,8 +62,8 @@ def taken_at(capture: str) -> int:
 
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Sequence[str]]:
-    """Return the captures at which the states begin that the lake has read, each with the reasons of the gaps that it
-    became at the last reading.
+    """Return the first capture of each state that the lake has read, with the reasons of the gaps that it became when
+    it was last read.
     """
     captures: dict[str, Sequence[str]] = {}
     # Version 0 retracts no run. What a retracted run has read is not read again.

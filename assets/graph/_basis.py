@@ -70,7 +70,7 @@ def _spread(
     traded: Collection[date],
     factor_of: dict[date, float | None],
 ) -> None:
-    """Prove bars by their neighbours, each by the bar before it in `order`."""
+    """Find each bar's basis from the bar before it in `order`, where that bar proves it."""
     sure = True
     for earlier_bar, bar in pairwise(order):
         earlier, later = (earlier_bar, bar) if forward else (bar, earlier_bar)

@@ -43,7 +43,11 @@ async def run_trial(agent: Agent, proposal: Proposal) -> Trial:
                 continue
             forked = await fork(agent, decision, ForkChange(skills=own))
             if forked.answer is None:
-                raise NoModel("model", forked.differences[-1].change, "configure every role: pitlake forge doctor")
+                raise NoModel(
+                    "model",
+                    forked.differences[-1].change,
+                    "configure a model for every role; `pitlake forge doctor` shows which are missing",
+                )
             again = next(
                 (forecast.view.confidence for forecast in forked.forecasts if forecast.question == settlement.question),
                 None,

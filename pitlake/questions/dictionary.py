@@ -159,7 +159,7 @@ def _clocks_and_keys(dataset: Dataset) -> str:
     return "\n".join(
         (
             f"- Public at: {dataset.availability}",
-            f"- One row per: {key}, the newest revision; `{dataset.name}_revisions` has every revision.",
+            f"- One row per {key}: its newest revision. `{dataset.name}_revisions` has every revision.",
             f"- Sorted by: `{dataset.entity}`, then `available_at`.",
             f"- Shown: {shown(dataset)}.",
             *(

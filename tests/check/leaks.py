@@ -179,7 +179,7 @@ def mean_without_a_cutoff(session):
 
 
 def mean_of_weekdays_without_a_cutoff(session):
-    """leakprobe, S1: the same by a part of the clock."""
+    """leakprobe, S1: the same, grouped by the weekday."""
     frame = bars(session).assign(symbol=lambda f: f["date"].dt.dayofweek)
     return on_days(frame, lambda _seen, every, _day: by_symbol(every).mean())
 

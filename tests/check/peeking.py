@@ -157,7 +157,7 @@ def pandas_distance_to_the_high(session):
 
 
 def pandas_complete_histories(session):
-    """Portfolio notebooks: dropna(axis=1) leaves out who was delisted."""
+    """Portfolio notebooks: dropna(axis=1) drops companies that were delisted."""
     return wide(session).dropna(axis=1).stack().rename("close").reset_index()
 
 

@@ -22,7 +22,7 @@ KINDS = ("lost", "doubled", "half-visible", "stuck", "untrue", "broken")
 
 
 def campaign(minutes: float, seed: int, only: str | None) -> int:
-    """Yield rounds until the time is over, each kind in turn. Returns the exit code."""
+    """Run rounds of each kind in turn until the time is up. Returns the exit code."""
     counts: dict[str, Counter[str]] = {}
     problems: list[str] = []
     with contextlib.ExitStack() as running:

@@ -104,7 +104,7 @@ def test_a_position_is_unfollowed_once_a_sessions_bar_is_later_than_allowed(memo
 
 
 @pytest.mark.parametrize(
-    "side, seen, stop", [(1, 95.0, "has its stop 97 passed at 95"), (1, 99.0, "may have its stop 97 passed"),
+    ("side", "seen", "stop"), [(1, 95.0, "has its stop 97 passed at 95"), (1, 99.0, "may have its stop 97 passed"),
                          (-1, 99.0, "has its stop 97 passed at 99"), (-1, 95.0, "may have its stop 97 passed")],
 )  # fmt: skip
 def test_an_unfollowed_position_has_its_stop_passed_by_a_price_beyond_it(side, seen, stop):

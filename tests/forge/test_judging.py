@@ -185,7 +185,7 @@ def lead_by_hand(texts, came_true, public):
     return lead
 
 
-@pytest.mark.parametrize("seed, view_count", [(0, 8), (1, 40), (2, 40)])
+@pytest.mark.parametrize(("seed", "view_count"), [(0, 8), (1, 40), (2, 40)])
 def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, history, seed, view_count):
     """Random Views with several texts: the confidence crosses 0.5, the status and the question change."""
     chance = random.Random(f"lead/{seed}")

@@ -74,7 +74,8 @@ def reviewed() -> dict[str, str]:
 class Record:
     """The verdict on a mutant, and the files for which it is valid.
 
-    tests: of the tests of its area, their lanes and their time. lane: of the test that noticed it, "fast" or "long".
+    tests: the hash of its area's tests, their lanes and the limits of time. lane: of the test that noticed it, "fast"
+    or "long".
     """
 
     key: str

@@ -48,7 +48,7 @@ class World(NamedTuple):
     news: tuple[int, float] | None = None
 
     def shares(self, after: int, until: int) -> float:
-        """Return the number of shares that one share of a day has become on another day."""
+        """Return how many shares one share on a day has become by another day."""
         return prod(ratio for day, ratio in self.splits if after < day <= until)
 
     def traded(self, day: int) -> float:

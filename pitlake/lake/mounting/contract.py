@@ -126,7 +126,7 @@ class Mount:
         if not self.key:
             raise BadInput("key", "names no column", "name the columns that identify the subject of a row")
         if self.until and (not self.available_at or self.until in (self.available_at, *self.key)):
-            next_step = "name a column with the end of each row; --available-at is its start"
+            next_step = "name a column with the end of each row, and the column with its start with --available-at"
             raise BadInput("until", f"{self.until} can't be the end of rows", next_step)
         if self.not_before and (not self.available_at or {self.available_at, self.until} & {*self.not_before}):
             next_step = "name columns of times other than --available-at"

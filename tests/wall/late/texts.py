@@ -146,7 +146,7 @@ def call_found(state: State) -> Iterator[Found]:
 
 
 def name_of_vector(row: Mapping[str, Any]) -> Thing:
-    """What names the text of a vector."""
+    """Return the key of the text that a vector was made from."""
     return ("news", row["id"]) if row["kind"] == "news" else (row["ticker"], row["id"].rpartition("_qa__")[2])
 
 

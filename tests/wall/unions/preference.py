@@ -208,7 +208,7 @@ def _found(query: str, texts: list[tuple[str, str, str]]) -> Shown:
 
 
 def dividends(public: Public) -> Shown:
-    """The graph's dividends, and Polygon's of other ex-dates. Of two within four days of each other, the first."""
+    """The graph's dividends, and Polygon's on other ex-dates. Of two within four days of each other, the first."""
     statement = [(source, row) for source in ("dividends", "polygon_dividends") for row in public.of(source)]
     return [
         (row["ex_dividend_date"], source, row["cash_amount"], row[AVAILABLE_AT], row["evidence"])
