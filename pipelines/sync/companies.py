@@ -24,7 +24,7 @@ def registrants(client: HttpClient) -> dict[str, str]:
     try:
         capture = client.fetch(TICKERS)
     except AnswerRefused as refusal:
-        raise SourceError(f"EDGAR's list of tickers could not be read: {refusal}; run the command again") from None
+        raise SourceError(f"EDGAR's list of tickers can't be read: {refusal}; try again or check the network") from None
     try:
         return {spelled(entry["ticker"]): _names.cik(entry["cik_str"]) for entry in capture.json().values()}
     except (AttributeError, KeyError, TypeError, Unreadable):

@@ -155,7 +155,8 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "pitlake"
     if isinstance(error, click.exceptions.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
-        names = error.ctx.command.list_commands(error.ctx)
+        options = [name for option in error.ctx.command.get_params(error.ctx) for name in option.opts]
+        names = error.ctx.command.list_commands(error.ctx) + options
         return f"there is no command '{command} {error.command_name}'; {choice(error.command_name, names)}"
     return f"{error.format_message().rstrip('.')}; see {command} --help"
 

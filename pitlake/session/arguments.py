@@ -43,6 +43,7 @@ _STEPS = {
     "^MachineClock": "use now() or as_of(), which return T",
     "Cannot access file|working directory": _OUTSIDE[0],
     "^PermissionException": _OUTSIDE[1],
+    r"LINE 1: \S+\.sql\s": "this is a file: pass the statement in it; on the command line, - reads it from stdin",
     'syntax error at or near ":"': "write a parameter as $name, not :name",
 }
 LOADED = 'SELECT * FROM lake_info lists the views; in Python, session.load("mine", frame) adds a frame'

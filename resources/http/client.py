@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, Self
 import requests
 from requests.utils import get_environ_proxies
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
+from urllib3.exceptions import NameResolutionError
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured, Unreadable
@@ -332,6 +333,12 @@ def _wait(state: RetryCallState) -> float:
 def _kind(problem: requests.RequestException) -> str:
     if isinstance(problem, requests.Timeout):
         return "timeout"
+    if isinstance(problem, requests.exceptions.ProxyError):
+        return "the proxy refused or broke the connection"
+    if isinstance(problem, requests.exceptions.SSLError):
+        return "TLS failed, or the certificate could not be verified"
+    if isinstance(getattr(next(iter(problem.args), None), "reason", None), NameResolutionError):
+        return "the host's name could not be resolved"
     if isinstance(problem, requests.ConnectionError | requests.exceptions.ChunkedEncodingError):
         return "the connection broke or was refused"
     return type(problem).__name__

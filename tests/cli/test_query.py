@@ -175,6 +175,9 @@ REFUSED = {
     ),
     "unknown option": (["query", "--asof", AFTER, "SELECT 1"], ["--asof", "--help"]),
     "unknown command": (["qury"], ["qury", "did you mean query?"]),
+    "help as a command": (["help"], ["did you mean --help"]),
+    "version as a command": (["version"], ["--version"]),
+    "a file of SQL": (["query", "--as-of", AFTER, "eps.sql"], ["eps.sql", "- reads it from stdin"]),
     "dataset to describe": (["describe", "nws"], ["nws", "news"]),
 }  # fmt: skip
 

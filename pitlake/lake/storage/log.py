@@ -88,7 +88,7 @@ class LakeLog:
             self._seen = 0
             if not self._exists(0):
                 raise LakeNotFound(
-                    f"there is no lake at {self._store.location}; name another root or publish to this one"
+                    f"there is no lake at {self._store.location}; name another, or fill it with `pitlake mount`"
                 )
         self._seen = self._store.newest(LOG, self._seen)
         return self._read(self._seen)

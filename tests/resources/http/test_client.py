@@ -53,6 +53,21 @@ def test_a_lasting_fault_is_refused_after_all_attempts(loopback, client, fault):
     assert KEY not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "host", "proxy", "reason"),
+    [
+        ("http", "nowhere.invalid", "", "the host's name could not be resolved"),
+        ("http", "nowhere.invalid", "http://127.0.0.1:9", "the proxy refused or broke the connection"),
+        ("https", "", "", "TLS failed, or the certificate could not be verified"),
+    ],
+)
+def test_a_connection_that_fails_says_at_which_step(loopback, client, monkeypatch, scheme, host, proxy, reason):
+    monkeypatch.setenv("PITLAKE_TOY_URL", f"{scheme}://{host or urlsplit(loopback.url).netloc}")
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(AnswerRefused, match=reason):
+        client().fetch(ASK)
+
+
 def test_a_provider_that_hangs_is_given_up_after_the_timeout(loopback, client):
     loopback.plays("/notes", Answer(fault="hang"))
     with pytest.raises(AnswerRefused, match="timeout"):
