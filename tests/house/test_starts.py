@@ -289,6 +289,7 @@ def test_every_web_page_and_form_responds(place):
                     "halt",
                     "own-view",
                     "release",
+                    "restore",
                     "settle",
                     "stop",
                     "void",
