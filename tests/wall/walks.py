@@ -66,7 +66,7 @@ class Due:
             last = observed
 
     def _statements(self, each: Statement) -> Iterator[tuple[Any, datetime]]:
-        """The end that each statement about a row shows, and when the statement is public."""
+        """Yield the end that each statement about a row shows, and when the statement is public."""
         start, end = self.table.known_at(each[1]), self.table.end(each)
         if end is None or self.table.known_at(end) > start:
             yield None, start
@@ -76,7 +76,7 @@ class Due:
     def _dated(
         self, each: Statement, known_at: datetime, observed: datetime, last: datetime | None, is_new: bool
     ) -> tuple[datetime, str]:
-        """When new content is available, and on which basis. last: the mount before."""
+        """Return when new content is available, and on which basis. last: the mount before."""
         if not is_new:
             return observed, "observed"
         first_gap = self.gaps.get(("not public yet", self._locator(each)), known_at)
@@ -87,14 +87,14 @@ class Due:
         return observed, "observed"
 
     def as_of(self, as_of: datetime) -> dict[str, Counter[Row]]:
-        """The revisions and gaps that are public."""
+        """Return the public revisions and gaps."""
         return {
             "revisions": Counter(tuple(each) for each in self.revisions if each.available_at <= as_of),
             "gaps": Counter((*gap, at) for gap, at in self.gaps.items() if at <= as_of),
         }
 
     def newest(self, as_of: datetime) -> dict[Any, set[Row]]:
-        """The public revisions of each key that may be its newest: of equally new ones any."""
+        """Return the public revisions of each key that may be its newest: any of equally new ones."""
         result: dict[Any, set[Row]] = {}
         for each in sorted((each for each in self.revisions if each.available_at <= as_of), key=_age):
             before = result.get(each.key)
@@ -103,7 +103,7 @@ class Due:
         return result
 
     def mistakes(self, as_of: datetime, answer: dict[str, Counter[Row]]) -> Iterator[tuple[str, str]]:
-        """The parts of an answer that differ from what is due, and how."""
+        """Yield the parts of an answer that differ from what is due, and how."""
         for part, due in self.as_of(as_of).items():
             if answer[part] != due:
                 yield part, f"gone {[*(due - answer[part])][:2]}, new {[*(answer[part] - due)][:2]}"
@@ -113,7 +113,7 @@ class Due:
             yield "rows", f"{rows.total()} for {len(newest)} keys, wrong {wrong[:2]}"
 
     def instants(self, rng: random.Random, count: int, first: datetime, last: datetime) -> list[datetime]:
-        """So many instants between two, around those of rows, gaps and mounts, and around the ends of their days."""
+        """Return `count` instants between two: around those of rows, gaps and mounts, and the ends of their days."""
         dates = {at for each in self.revisions for at in (each.at, each.end) if at is not None}
         instants = {*self.gaps.values(), *(each.available_at for each in self.revisions)}
         instants |= {self.table.known_at(at) - lag for at in dates for lag in {timedelta(), LAGS[self.table.lag]}}
@@ -136,7 +136,7 @@ def _age(each: Revision) -> tuple[Any, datetime]:
 
 
 def _text(at: Any) -> str:
-    """A date as SQL spells it."""
+    """Return a date as SQL spells it."""
     if not isinstance(at, datetime):
         return str(at)
     fraction = f".{at.microsecond:06}".rstrip("0") if at.microsecond else ""

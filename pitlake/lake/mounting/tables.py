@@ -51,7 +51,7 @@ class DuckDBTable:
 
 @dataclass(frozen=True)
 class Delta:
-    """A Delta table. uri: its folder, or its address in an object store, which takes options."""
+    """A Delta table. uri: its folder, or its address in an object store. options: how to reach the store."""
 
     uri: str
     options: dict[str, str] | None = None
