@@ -1,7 +1,8 @@
 """`python -m tests.faults.campaign --minutes 60`: faults of every kind, one round after the other, each judged.
 
 A round disturbs a lake and compares it with an undisturbed lake. `--seed N` repeats
-the same rounds, `--only NAME` runs one kind. Ends with 1 when there was any problem, and says which seed found it.
+the same rounds, `--only NAME` runs one kind, `--n N` runs that many rounds. Ends with 1 when there was any problem, and
+says which seed found it.
 """
 
 import argparse
@@ -21,8 +22,8 @@ Round = Callable[[random.Random, Path], tuple[Counter[str], list[str]]]
 KINDS = ("lost", "doubled", "half-visible", "stuck", "untrue", "broken")
 
 
-def campaign(minutes: float, seed: int, only: str | None) -> int:
-    """Run rounds of each kind in turn until the time is up. Returns the exit code."""
+def campaign(minutes: float, seed: int, only: str | None, n: int = 0) -> int:
+    """Run rounds of each kind in turn until the time is up, or `n` of them. Returns the exit code."""
     counts: dict[str, Counter[str]] = {}
     problems: list[str] = []
     with contextlib.ExitStack() as running:
@@ -41,7 +42,7 @@ def campaign(minutes: float, seed: int, only: str | None) -> int:
                 dealt[name] = running.enter_context(surroundings()).round
         names = [name for name in dealt if only in (None, name)]
         until, number = time.monotonic() + minutes * 60, 0
-        while number < len(names) or time.monotonic() < until:
+        while number < (n or len(names)) or (not n and time.monotonic() < until):
             name, chance = names[number % len(names)], random.Random(f"{seed} {number}")
             with tempfile.TemporaryDirectory(prefix="pitlake-faults-") as home:
                 result, wrong = _judged(dealt[name], chance, Path(home))
@@ -72,8 +73,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
     parser.add_argument("--only")
+    parser.add_argument("--n", type=int, default=0)
     question = parser.parse_args()
-    return campaign(question.minutes, question.seed, question.only)
+    return campaign(question.minutes, question.seed, question.only, question.n)
 
 
 if __name__ == "__main__":
