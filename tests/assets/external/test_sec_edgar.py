@@ -103,6 +103,9 @@ GAPS = {
         FILINGS, COMPANY, (SUBMISSIONS, instead(b"8123456", b'"8 MB"')),
         {("unverifiable", "size is unreadable"): 1, NO_ACCEPTANCE: 1,
          ("unverifiable", "stated differently on another page"): 1}, 10),
+    "a blank field is missing": (
+        FILINGS, COMPANY, (SUBMISSIONS, instead(b"8123456", b'""')),
+        {NO_ACCEPTANCE: 1, ("unverifiable", "stated differently on another page"): 1}, 10),
     "an infinite count of hits": (HITS, HEDGING, (HITS_FILE, instead(b'"value": 3', b'"value": Infinity')),
         {UNREADABLE: 2}, 2),
     "no hits": (HITS, Scope(queries=("nothing",)), None, {("no_data", "the answer is valid and empty"): 1}, 1),

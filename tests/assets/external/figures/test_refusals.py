@@ -42,7 +42,8 @@ def test_an_empty_earnings_calendar_is_retried(answers):
     assert calendar.verdict(head).outcome == "retry"
     assert calendar.verdict(f'{head}"{"A" * 200_000}\n').reason == "the answer is not CSV"
     assert calendar.verdict("{}").gap_type == "no_data"
-    assert calendar.verdict("symbol,when\nAAPL,soon").reason == "answer has an unknown format"
+    for unknown in ("symbol,when\nAAPL,soon", "symbol,reportDate\nAAPL,2024-05-02"):
+        assert calendar.verdict(unknown).reason == "answer has an unknown format"
 
 
 @pytest.mark.parametrize(
