@@ -80,7 +80,7 @@ class Query:
     `one_of`.
 
     searches: the datasets whose words or vectors the query compares completely. ids: the columns that identify a row of
-    the answer. hindsight: answer columns that could not be known at the as of, or `*` if the query can't be answered
+    the answer. hindsight: answer columns that could not be known at as_of, or `*` if the query can't be answered
     without hindsight. aliases: other names of the query.
     """
 
@@ -218,7 +218,7 @@ def parse(name: str, text: str) -> Query:
     header, sql = [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
     facts: dict[str, str] = {}
     parameters: list[Parameter] = []
-    columns = [Field("available_at", "When the row became public; never after the as of.")]
+    columns = [Field("available_at", "When the row became public; never after as_of.")]
     columns += [Field("available_at_source", "The clock that dates the row.")]
     for line in header:
         kind, _, rest = line.partition(" ")

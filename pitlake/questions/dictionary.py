@@ -142,7 +142,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
     tags = " or ".join(f"`{tag}`" for tag in dataset.source_tags)
     return (
-        Column("available_at", "instant", "When this row became public; never after the as of."),
+        Column("available_at", "instant", "When this row became public; never after as_of."),
         Column("available_at_source", "string", f"The clock that dates the row: {tags}."),
         Column(
             BASIS,

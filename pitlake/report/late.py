@@ -1,6 +1,6 @@
 """Late arrivals: rows that a poll found although an earlier complete poll covered their day and did not contain them.
 
-They keep their source's date. Their number shows how many rows may still arrive for times before an as of.
+They keep their source's date. Their number shows how many rows may still arrive for times before `as_of`.
 """
 
 from collections.abc import Sequence

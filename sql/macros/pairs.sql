@@ -1,5 +1,5 @@
 -- The (ticker, instant) pairs of a question, numbered in order. company: in the form that company.sql reads. A pair
--- after the as of is an error. The session lacks the rows that became public in between, so it would return an older
+-- after as_of is an error. The session lacks the rows that became public in between, so it would return an older
 -- row as the newest.
 --
 -- The pairs come from range(), whose number of rows is known when a query is planned: an unnested list counts as one
@@ -11,7 +11,7 @@ SELECT
     pair.ticker,
     coalesce(pair.company, pair.ticker) AS company,
     CASE
-        WHEN pair.at > as_of() THEN error('pairs: an instant lies after the as of')::TIMESTAMPTZ
+        WHEN pair.at > as_of() THEN error('pairs: an instant lies after as_of')::TIMESTAMPTZ
         ELSE pair.at
     END AS at
 FROM (

@@ -1,4 +1,4 @@
--- summary: Daily bars of a symbol, adjusted for the splits executed and public at the as of, oldest first.
+-- summary: Daily bars of a symbol, adjusted for the splits executed and public at as_of, oldest first.
 -- agent: entity
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- ids: entity_id, date

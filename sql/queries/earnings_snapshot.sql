@@ -1,4 +1,4 @@
--- summary: What an analyst knew of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
+-- summary: What an analyst knew of one company at as_of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
 -- reads: xbrl_facts, sec_facts, av_earnings, av_estimates, prices, own_bars, av_daily_bars, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
 -- ids: section, name

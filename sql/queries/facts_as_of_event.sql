@@ -2,7 +2,7 @@
 -- agent: helper
 -- reads: xbrl_facts, sec_facts
 -- ids: ticker, at, concept_qname, unit, months
--- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after the as of.
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after as_of.
 -- param concepts texts required | Qualified names, such as us-gaap:Revenues.
 -- param months int optional | Length of the period in months, such as 3 or 12; default: any length. 3 means a fiscal quarter, including one of 12 to 17 weeks; the same applies to 6, 9 and 12. Facts of one day have no length.
 -- param forms forms = "periodic_first" | Forms whose figures count: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).

@@ -3,7 +3,7 @@
 -- reads: xbrl_facts, sec_facts
 -- ids: ticker, at, field
 -- hindsight: evidence_ids
--- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after the as of.
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after as_of.
 -- param fields fields = ["revenue_ttm","net_income_ttm","eps_diluted_ttm","assets","equity"] | Line items, such as revenue_ttm,eps_diluted,assets. A name alone means the newest quarter or balance; append _quarter, _year or _ttm (trailing twelve months) to choose.
 -- column ticker
 -- column at

@@ -9,7 +9,7 @@
 -- column value [the series' own] | Its value.
 -- column vintage | Day, or month of the file, on which this value was published.
 -- column previous_date | First day of the period before it.
--- column previous_value [the series' own] | Value of that period, with revisions up to the as of.
+-- column previous_value [the series' own] | Value of that period, with revisions up to as_of.
 -- column evidence
 WITH
     told AS (

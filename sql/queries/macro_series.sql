@@ -1,4 +1,4 @@
--- summary: The history of a macroeconomic series as it stood at the as of, oldest first.
+-- summary: The history of a macroeconomic series as it stood at as_of, oldest first.
 -- agent: macro
 -- reads: macro_observations, macro_panels
 -- ids: dataset, observation_date

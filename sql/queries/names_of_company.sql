@@ -11,7 +11,7 @@
 -- column source | Source of the statement.
 -- column accession_no | Filing that states it, if it was a filing.
 -- column statement | Id of the statement in its source.
--- column age_days [days] | Days from the statement to the as of; nothing has proven the name since then.
+-- column age_days [days] | Days from the statement to as_of; nothing has proven the name since then.
 -- column evidence
 SELECT
     available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement,

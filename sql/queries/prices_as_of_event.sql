@@ -3,7 +3,7 @@
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- ids: ticker, at
 -- hindsight: evidence_ids
--- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after the as of.
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after as_of.
 -- column ticker
 -- column at
 -- column date | Trading day of the bar; null, like the prices, if no bar was public.

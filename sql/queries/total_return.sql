@@ -1,4 +1,4 @@
--- summary: Price and total return of a symbol by bar, from splits and dividends public at the as of, oldest first.
+-- summary: Price and total return of a symbol by bar, from splits and dividends public at as_of, oldest first.
 -- agent: entity
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits, dividends, polygon_dividends, reports, sec_filings, universe_events
 -- ids: entity_id, date

@@ -1,4 +1,4 @@
--- summary: Status of companies at the as of: registered, listed or ended, including those that ended later.
+-- summary: Status of companies at as_of: registered, listed or ended, including those that ended later.
 -- agent: helper
 -- reads: universe_events, names
 -- ids: cik

@@ -275,7 +275,7 @@ def test_an_unknown_forms_option_is_refused(world):
 def test_an_instant_after_the_as_of_is_refused(world, query):
     concepts = {"concepts": ["a:One"]} if query == "facts_as_of_event" else {}
     world(at(5)).run(query, pairs=[("QBG", at(5))], **concepts)
-    with pytest.raises(duckdb.Error, match="after the as of"):
+    with pytest.raises(duckdb.Error, match="after as_of"):
         world(at(5)).run(query, pairs=[("QBG", at(5)), ("QBG", at(6))], **concepts)
 
 

@@ -1,4 +1,4 @@
-"""Total return: bars, splits and dividends as they were public at the as of."""
+"""Total return: bars, splits and dividends as they were public at as_of."""
 
 from datetime import date, timedelta
 

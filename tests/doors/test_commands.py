@@ -75,7 +75,7 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
         (("run", "news_latest", "--ticker", "QBG", "--limit", "few", "--as-of", AS_OF), "limit"),
         (("run", "vector_news", "--as-of", AS_OF), "exactly one"),
         (("run", "vector_news", "--seed-id", "bzNews_9999", "--as-of", AS_OF), "seed_id"),
-        (("run", "panel", "--pairs", '[["QBG", "2025-01-01T00:00:00Z"]]', "--as-of", AS_OF), "after the as of"),
+        (("run", "panel", "--pairs", '[["QBG", "2025-01-01T00:00:00Z"]]', "--as-of", AS_OF), "after as_of"),
         (("run", "news_latest", "--ticker", "QBG", "--as-of", AS_OF, "--open"), "--open"),
         (("search", " ", "--as-of", AS_OF), "query"),
         (("search", "oil", "--in", "dreams", "--as-of", AS_OF), "--in"),
