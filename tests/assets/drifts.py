@@ -1,16 +1,12 @@
 """Drifts: sources that change their form between two runs, and ordinary days, on the graphs of `poisoned` and on feeds.
 
 Each drift must be noticed on its first run: refused, or published with a warning. An ordinary day must not be refused.
-`python -m tests.assets.drifts --n 200` is the campaign; a sample of it is in the suite.
+`make drifts` is the campaign; a sample of it is in the suite.
 """
 
-import argparse
 import hashlib
 import random
 import shutil
-import sys
-import tempfile
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -25,6 +21,7 @@ from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
 from tests.assets.feed_drifts import COMPANIES, FEED_KINDS, HIDDEN, FeedKind
 from tests.assets.poisoned import KINDS, Kind, PoisonedGraph, Record
+from tests.tally import Tally
 from tests.toys import OBSERVED, seen
 
 APRIL = [date(2024, 4, 1) + timedelta(days=number) for number in range(38)]
@@ -208,31 +205,19 @@ def ordinary(seed: int, folder: Path, count: int) -> str:
     return f"seed {seed}: {report.outcome}" if isinstance(report.outcome, CheckFailed) else ""
 
 
-def main() -> int:
-    """Run the campaign and print its findings. Returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=200, help="drifts, and as many ordinary days")
-    parser.add_argument("--records", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    question = parser.parse_args()
-    ways, missed, refused = Counter[str](), list[str](), list[str]()
-    seeds = range(question.seed, question.seed + question.n)
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in seeds:
-            try:
-                ways[drift(seed, Path(folder), question.records)[1]] += 1
-            except AssertionError as problem:
-                missed.append(str(problem))
-        refused += [problem for seed in seeds if (problem := ordinary(seed, Path(folder), question.records))]
-    lines = (
-        f"{question.n} drifts of {question.records} records: {dict(ways.most_common())}; {len(missed)} wrong",
-        *missed,
-        f"{question.n} ordinary days: {len(refused)} refused",
-        *refused,
-    )
-    sys.stdout.write("\n".join((*lines, "")))
-    return 1 if missed or refused else 0
+def share(seed: int, folder: Path, records: int = 1000, part: int = 100) -> Tally:
+    """Run some drifts, and as many ordinary days."""
+    tally = Tally(part)
+    for number in range(seed * part, (seed + 1) * part):
+        try:
+            tally.counts[drift(number, folder, records)[1]] += 1
+        except AssertionError as problem:
+            tally.failures.append(str(problem))
+        if refusal := ordinary(number, folder, records):
+            tally.failures.append(f"an ordinary day is refused: {refusal}")
+    return tally
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def large(seed: int, folder: Path) -> Tally:
+    """Run some drifts of large sources."""
+    return share(seed, folder, 20_000, 50)

@@ -1,12 +1,9 @@
 """Poisoned graphs: random graphs with a few bad records of every kind, each run judged against what was planted.
 
-`python -m tests.assets.poisoned --n 1000` is the campaign (`make poisoned`); a sample of it is in the suite.
+`make poisoned` is the campaign; a sample of it is in the suite.
 """
 
-import argparse
 import random
-import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +20,10 @@ from assets.runs import attempt_partitions
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
 from tests.assets.records import article, bar, dividend, fact, report, split
+from tests.tally import Tally
 from tests.toys import OBSERVED, stored
+
+GRAPHS = 40
 
 Record = dict[str, Any]
 DAYS = [date(2024, 5, day) for day in (1, 2, 3)]
@@ -197,29 +197,12 @@ def systemic_fault(seed: int, folder: Path) -> None:
     assert lake.head() == 0
 
 
-def main() -> int:
-    """Run the campaign and print its findings. Returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    question = parser.parse_args()
-    datasets, planted, published = Counter[str](), Counter[str](), 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(question.seed, question.seed + question.n):
-            name, count, bad = poisoned_graph(seed, Path(folder))
-            datasets[name] += 1
-            published += count
-            planted += bad
-        for seed in range(question.seed, question.seed + max(2, question.n // 20)):
-            systemic_fault(seed, Path(folder))
-    systemic = max(2, question.n // 20)
-    lines = (
-        f"{question.n} graphs {dict(datasets)}: all of {published} good records published",
-        f"bad ones, all of them gaps: {dict(planted)}; systemic faults: {systemic}, nothing published",
-    )
-    sys.stdout.write("\n".join((*lines, "")))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def share(seed: int, folder: Path) -> Tally:
+    """Run some random graphs, and two with a fault of the run as a whole."""
+    tally = Tally(GRAPHS)
+    for number in range(seed * GRAPHS, (seed + 1) * GRAPHS):
+        name, good, planted = poisoned_graph(number, folder)
+        tally.counts += planted + Counter({f"good records of {name}": good})
+    for number in range(seed * 2, seed * 2 + 2):
+        systemic_fault(number, folder)
+    return tally

@@ -379,7 +379,13 @@ def test_company_names_come_from_headers_cover_pages_and_the_graph(lake, put):
 
 
 def test_a_malformed_answer_gives_no_names_and_a_gap(lake):
-    for broken in ("<html>", [], {"cik": "x"}, submissions() | {"formerNames": [{"name": "A"}]}, submissions() | {"filings": {}}):
+    for broken in (
+        "<html>",
+        [],
+        {"cik": "x"},
+        submissions() | {"formerNames": [{"name": "A"}]},
+        submissions() | {"filings": {}},
+    ):
         keep(lake, broken, at=LATER - timedelta(days=1))
         report = names.derive(lake, run_id="names", observed_at=LATER)
         assert report.outcome.total.published == 0

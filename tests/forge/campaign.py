@@ -1,21 +1,16 @@
-"""The long campaigns of memory: `python -m tests.forge.campaign truth|kills|races|fuzz --n N`.
-
-truth: the same (path, T) from the lake, the journal, both, and a journal cut at T. kills: a writer killed with -9 at
-random steps and started again. races: two sessions on one View. fuzz: hostile arguments to `write`. Failures are
-printed; exit code 1 on any.
+"""The campaigns of memory. truth: the same (path, T) from the lake, the journal, both, and a journal cut at T. kills: a
+writer killed with -9 at random steps and started again. races: two sessions on one View. fuzz: hostile arguments to
+`write`. As a program it is the writer of a folder's memory, which prints a line a step.
 """
 
-import argparse
 import random
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +21,9 @@ from forge.memory import Memory
 from forge.records import render
 from pitlake.clock import from_micros
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, cut, desk, history, now, shown, turn, wrote
+from tests.tally import Tally
 
+PAIRS, KILLS, RACES, CALLS = 2_000, 10, 100, 1_000  # of a share
 WRITES = 300
 STEPS = 12
 
@@ -116,7 +113,7 @@ def killed(root: Path, kills: int, seed: int = 0) -> list[str]:
 
 
 def _child(root: Path) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.forge.campaign", "work", "--root", str(root)]
+    command = [sys.executable, "-m", "tests.forge.campaign", str(root)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -222,32 +219,26 @@ def _hostile_content(rng: random.Random) -> Any:
     return text
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one campaign, or the desk's work as a child process."""
-    campaigns: dict[str, tuple[Callable[[Path, int], list[str]], int]] = {
-        "truth": (compared, 10_000), "kills": (killed, 100), "races": (raced, 1_000), "fuzz": (fuzzed, 10_000),
-    }  # fmt: skip
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("campaign", choices=[*campaigns, "work", "all"])
-    parser.add_argument("--n", type=int, help="of each; default as the acceptance says")
-    parser.add_argument("--root", type=Path)
-    question = parser.parse_args(arguments)
-    if question.campaign == "work":
-        for _ in steps(question.root):
-            print("step", flush=True)
-        return 0
-    failures = []
-    for name in campaigns if question.campaign == "all" else (question.campaign,):
-        run, count = campaigns[name][0], question.n or campaigns[name][1]
-        with tempfile.TemporaryDirectory(prefix="forge-") as scratch:
-            started = time.monotonic()
-            wrong = run(Path(scratch), count)
-        print(f"{name}: {count:,} in {timedelta(seconds=round(time.monotonic() - started))}, {len(wrong)} failures")
-        failures += wrong
-    for failure in failures[:50]:
-        print(failure)
-    return 1 if failures else 0
+def truth(seed: int, folder: Path) -> Tally:
+    """Compare memory as of random instants."""
+    return Tally(PAIRS, failures=compared(folder, PAIRS, seed))
+
+
+def kills(seed: int, folder: Path) -> Tally:
+    """Kill a writer at random steps."""
+    return Tally(KILLS, failures=killed(folder, KILLS, seed))
+
+
+def races(_seed: int, folder: Path) -> Tally:
+    """Let two sessions write one View at once."""
+    return Tally(RACES, failures=raced(folder, RACES))
+
+
+def fuzz(seed: int, folder: Path) -> Tally:
+    """Pass hostile arguments to `write`."""
+    return Tally(CALLS, failures=fuzzed(folder, CALLS, seed))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    for _ in steps(Path(sys.argv[1])):
+        print("step", flush=True)

@@ -3,19 +3,20 @@
 Time is virtual: the loop's clock jumps to the next event, so that hanging tasks cost nothing.
 """
 
-import argparse
 import asyncio
 import random
-import sys
+from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from forge.agent.tasks.collect import CollectTool
 from forge.agent.tasks.executor import Executor
 from forge.agent.tasks.spec import Task, TaskResult
 from pitlake.errors import BadInput
+from tests.tally import Tally
 
-SECONDS = 20.0
+GRAPHS, SECONDS = 250, 20.0
 LONGEST = 100_000.0
 """Virtual seconds after which a graph that has not ended is stuck."""
 NO_SKILL = "rv-analysis"
@@ -145,17 +146,7 @@ def graphs(count: int, seed: int = 0, outcome: type[Executor] = Executor) -> tup
     return tasks, wrong
 
 
-def main() -> int:
-    """Run the requested number of graphs; return 1 if one lost anything."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=10_000)
-    question = parser.parse_args()
-    tasks, wrong = graphs(question.n)
-    counted = {fault: sum(f": {fault}" in each for each in wrong) for fault in FAULTS}
-    print(f"{question.n:,} graphs, {tasks:,} tasks: {counted}")
-    print("\n".join(wrong[:20]))
-    return int(bool(wrong))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def share(seed: int, _folder: Path) -> Tally:
+    """Run some graphs."""
+    tasks, wrong = graphs(GRAPHS, seed)
+    return Tally(GRAPHS, counts=Counter(tasks=tasks), failures=wrong)

@@ -4,15 +4,12 @@ A decision writes eight observations over the real files, journal and tape, read
 killed, it must end with the transcript of an undisturbed decision, and with each observation once.
 """
 
-import argparse
 import asyncio
 import multiprocessing
 import os
 import random
 import re
 import signal
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +25,10 @@ from forge.model.scripted import Scripted
 from forge.model.taped import Taped
 from forge.records import Observation, render
 from pitlake.clock import instant
+from tests.tally import Tally
 
 T = instant("2014-05-29T12:29:59Z")
-WRITES = 8
+WRITES, DECISIONS = 8, 5
 KILLED = -signal.SIGKILL
 
 _context = multiprocessing.get_context("forkserver")
@@ -126,25 +124,12 @@ def killed(root: Path, seed: int, chance: float, journal: str | None = None) -> 
     raise AssertionError("it never ended")
 
 
-def main() -> int:
-    """Run the requested number of kills; return 1 if one lost or duplicated anything."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    question = parser.parse_args()
-    kills = decisions = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        killed(Path(folder, "whole"), 0, 0.0)
-        due = outcome(Path(folder, "whole"))
-        while kills < question.kills:
-            decisions += 1
-            root = Path(folder, str(decisions))
-            kills += killed(root, question.seed * 10_000 + decisions, 0.08)
-            wrong += outcome(root) != due
-            sys.stdout.write(f"{kills} kills -9 in {decisions} decisions: {wrong} came out otherwise\n")
-            sys.stdout.flush()
-    return int(wrong > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def share(seed: int, folder: Path) -> Tally:
+    """Kill some decisions until each has ended, and compare them with one that nothing killed."""
+    killed(folder / "whole", 0, 0.0)
+    due, tally = outcome(folder / "whole"), Tally()
+    for number in range(seed * DECISIONS + 1, (seed + 1) * DECISIONS + 1):
+        tally.compared += killed(folder / str(number), number, 0.08)
+        if outcome(folder / str(number)) != due:
+            tally.failures.append(f"decision {number} came out otherwise")
+    return tally

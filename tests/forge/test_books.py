@@ -8,7 +8,6 @@ the net asset value, and the status and result of every position; no position is
 
 import random
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from contextlib import closing
@@ -40,8 +39,9 @@ from pitlake.errors import PitlakeError
 from tests.forge.books import CAPITAL, COSTS, DAYS, FIRST, SESSIONS, TICKERS, Books, Trade, evening, market
 from tests.forge.test_untaken import HELD, standing
 from tests.forge.world import NEW_VIEW, reviewed, wrote
+from tests.tally import Tally
 
-TOLERANCE = 1e-6
+TOLERANCE, QUARTERS = 1e-6, 10
 
 
 class Player:
@@ -229,7 +229,7 @@ def answers(lake):
     return (lambda ticker, _since, at: cut(ticker, at.as_of.astimezone(NEW_YORK).date())), newest
 
 
-def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
+def campaign(count, first=0):
     """Play this many quarters; return the differences and what happened in them."""
     wrong, seen = [], Counter()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
@@ -255,7 +255,6 @@ def campaign(count, first=0, on_progress=lambda number, wrong, seen: None):
                     seen += player.seen
                 for place in Path(folder).glob("forge*"):
                     shutil.rmtree(place) if place.is_dir() else place.unlink()
-                on_progress(seed + 1 - first, wrong, seen)
     return wrong, seen
 
 
@@ -279,9 +278,7 @@ def test_mutated_accounting_differs_from_the_slow_ledger(where, what, mutant):
         assert campaign(4)[0]
 
 
-if __name__ == "__main__":
-
-    def tell(number, differing, tally):
-        print(f"{number} quarters, {len(differing)} differences {differing[-3:]}: {dict(tally)}", flush=True)
-
-    sys.exit(bool(campaign(*map(int, sys.argv[1:]), on_progress=tell)[0]))
+def share(seed, _folder):
+    """Play some quarters."""
+    wrong, seen = campaign(QUARTERS, seed * QUARTERS)
+    return Tally(QUARTERS, counts=seen, failures=wrong)

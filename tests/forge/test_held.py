@@ -1,14 +1,11 @@
 """Random paths over agent, reviewer, PM, code, time and the kill switch: only the PM and code change what is held.
 
-`make paths N=10000 SEED=0` walks this many paths. Exits are those of an oracle that knows the prices.
+`make campaign NAME=paths N=10000` walks this many paths. Exits are those of an oracle that knows the prices.
 """
 
-import argparse
 import random
 import shutil
-import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -35,10 +32,11 @@ from pitlake.exchange import session
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+from tests.tally import Tally
 
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 BASE = replace(BOOK, gross=70.0, net=0.0, duration=0.0, factor_exposures={"rates": 0.0})
-STEPS, MOST = 12, 4
+PATHS, STEPS, MOST = 100, 12, 4
 STATUSES = ("draft", "proposed", "proposed", "proposed", "active", "review_required", "rejected", "closed", "applied")
 GOOD = ("approve", "approve_with_notes")
 FIRST = date(2014, 5, 1)
@@ -307,7 +305,7 @@ def prepared(root):
             reviewed(memory, replace(proposal, id=f"E-{number:03d}"))
 
 
-def walked(count, first=0, on_progress=lambda count, seen: None):
+def walked(count, first=0):
     """Walk paths; return what happened in them."""
     seen = Counter()
     # The lake's answers are the same on every path, so each is asked for once.
@@ -328,7 +326,6 @@ def walked(count, first=0, on_progress=lambda count, seen: None):
                         raise AssertionError(f"path {seed}, step {step}: {problem}") from problem
                 seen += room.seen + Counter(held=len(room.held))
             shutil.rmtree(root / "path")
-            on_progress(seed + 1 - first, seen)
     return seen
 
 
@@ -365,19 +362,6 @@ def test_random_paths_detect_each_mutant(name, monkeypatch):
         walked(60)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0, help="the first path's; the others' follow")
-    question, started = parser.parse_args(), time.monotonic()
-
-    def tell(count, seen):
-        if count % 500 == 0 or count == question.n:
-            took = timedelta(seconds=round(time.monotonic() - started))
-            print(f"{count:,} paths from seed {question.seed} in {took}: {dict(seen)}, 0 differences", flush=True)
-
-    walked(question.n, question.seed, tell)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def share(seed, _folder):
+    """Walk some paths."""
+    return Tally(PATHS, counts=walked(PATHS, seed * PATHS))

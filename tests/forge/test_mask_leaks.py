@@ -1,17 +1,13 @@
 """No real name, ticker, id or date in what a masked model read: whole transcripts, by a scanner of the lake's names.
 
-`python -m tests.forge.test_mask_leaks` walks through a month over 30 generated companies; `make forge` runs it.
+The campaign walks through a month over 30 generated companies; `make forge` runs it.
 """
 
-import argparse
 import json
 import random
 import re
-import sys
-import tempfile
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 from forge.agent.prompt import undated
 from forge.model import Answer, Call
@@ -24,6 +20,7 @@ from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import article
 from tests.forge.walks import DAYS, SINCE, UNTIL, brain, scripted, transcript, world
+from tests.tally import Tally
 
 COMPANIES = (
     ("0000320193", "QBG", "Quorvane Petroleum Holdings Inc", ("Old Quorvane Mining Corp",)),
@@ -166,24 +163,11 @@ def test_no_generated_company_is_named_in_a_masked_walk(tmp_path):
     assert [(result, text[:200]) for result, text in leaked] == []
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--companies", type=int, default=30)
-    parser.add_argument("--days", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=0)
-    question = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="masked-") as folder:
-        companies, real, texts, leaked = walked(Path(folder), question.companies, question.days, question.seed)
-        text, days = repeated(Path(folder), Path(folder) / "lake", SINCE + timedelta(days=question.days))
-    returned = sum(cik in real for cik, *_ in companies)
-    print(
-        f"seed {question.seed}: {len(companies)} companies, {returned} of them returned by the tools; {len(texts)} "
-        f"masked requests of {question.days} days, {sum(map(len, texts)):,} characters; {len(leaked)} with a leak"
-    )
-    print(f"the walk repeated, mean difference expected {noise(days)}:", *re.findall(r"\d+ Views [^<]* them\.", text))
-    for result, text in leaked[:20]:
-        print(result, [text[max(0, text.find(result[0]) - 60) :][:160]])
-    return int(bool(leaked) or returned < len(companies))
+def share(seed, folder):
+    """Walk masked through a month over thirty companies. What was to be read must have been read."""
+    companies, real, texts, leaked = walked(folder, 30, 30, seed)
+    assert {cik for cik, *_ in companies} <= real
+    return Tally(len(texts), failures=[f"{result} in a masked request: {text[:160]}" for result, text in leaked])
 
 
 def wavering(run):
@@ -232,7 +216,3 @@ def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
     assert f"{len(days)} Views of the same day and scope differ in confidence by {noise(days)} on average" in text
     assert "0 are in only one of them" in text
     assert "this difference is the noise to compare a masked run with" in text
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,6 @@
 """
 
 import random
-import sys
 import tempfile
 from collections import Counter
 from dataclasses import replace
@@ -26,6 +25,9 @@ from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
 from tests.forge.world import NEW_VIEW, turn, wrote
+from tests.tally import Tally
+
+SETTLEMENTS = 25
 
 STATED, SERIES = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), ("GDP", "CPI", "PCE")
 ASKED = {"query": "macro_series", "params": {"series": "GDP", "limit": 1}, "rule": "value > 1"}
@@ -329,7 +331,7 @@ def test_o2_settlements_agree_with_an_independent_computation():
     assert min(tally["came_true"], tally["failed"]) > 3
 
 
-if __name__ == "__main__":
-    counted, differing = campaign(int(sys.argv[1]))
-    print(dict(counted), differing)
-    sys.exit(bool(differing))
+def share(seed, _folder):
+    """Settle some questions."""
+    counts, wrong = campaign(SETTLEMENTS, seed)
+    return Tally(SETTLEMENTS, counts=counts, failures=wrong)

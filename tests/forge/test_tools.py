@@ -5,9 +5,8 @@
 
 import asyncio
 import random
-import sys
-import tempfile
 import uuid
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +28,9 @@ from forge.model.taped import Models
 from forge.records import Observation, render
 from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW, now, turn, wrote
+from tests.tally import Tally
+
+CALLS = 250
 
 SCHEMAS = {
     "read": ({"path", "depth", "query"}, {"path"}),
@@ -291,19 +293,11 @@ def test_every_tool_answers_hostile_arguments_without_an_exception(memory, name)
     assert fuzzed(memory, name, 150, 0) == ([], [], [])
 
 
-def campaign(calls):
-    """Call each tool this often; return 1 if anything went wrong."""
-    bad = 0
+def share(seed, folder):
+    """Call every tool with hostile arguments."""
+    tally = Tally()
     for name in SCHEMAS:
-        with tempfile.TemporaryDirectory() as folder:
-            memory = Memory(Path(folder) / "forge")
-            wrong, outside, faults = fuzzed(memory, name, calls, 1)
-            memory.close()
-        bad += len(wrong) + len(outside) + len(faults)
-        reply = f"{len(wrong)} unanswered, {len(outside)} outside, {len(faults)} faults {wrong[:1]}"
-        sys.stdout.write(f"{name}: {calls} calls, {reply}\n")
-    return int(bad > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(campaign(int(sys.argv[1])))
+        with closing(Memory(folder / name / "forge")) as memory:
+            tally.failures += [fault for faults in fuzzed(memory, name, CALLS, seed) for fault in faults]
+        tally.compared += CALLS
+    return tally

@@ -1,7 +1,6 @@
 """Every answer belongs to its question: after failed, killed and concurrent turns, and in the same session.
 
-`python -m tests.forge.test_turns 1000` asks this many questions from concurrent processes, kills half of these, and
-resumes what they left.
+The campaign asks from concurrent processes, kills half of these, and resumes what they left; `make forge` runs it.
 """
 
 import asyncio
@@ -10,10 +9,9 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections import Counter
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -26,9 +24,9 @@ from forge.model import Answer, Call, ModelFailed
 from forge.model.messages import Returned
 from forge.model.scripted import Scripted
 from pitlake.errors import BadInput
+from tests.tally import Tally
 
 T = "2014-05-29T12:29:59Z"
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 def echo(request):
@@ -152,22 +150,12 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
     assert asyncio.run(agent(memory, tmp_path).ask("last", T)).answer == "answer to last"
 
 
-def campaign(count, processes=8, questions=12):
-    """Ask at least `count` questions concurrently; print how many were asked, killed, answered, answered wrongly."""
-    question, answered, left, killed, wrong = 0, 0, 0, 0, 0
-    while question < count:
-        with tempfile.TemporaryDirectory(prefix="turns-", dir=FAST) as name:
-            folder = Path(name)
-            (lines, died), again = crowd(folder, processes, questions, seed=question), resumed(folder)
-            question += len(Tape(folder / "tape.sqlite").decisions())
-            answered, left, killed = answered + len(lines), left + len(again), killed + died
-            wrong += len(answered_for_another(lines + again))
-        print(
-            f"{question} questions asked, {killed} processes killed -9, {answered} answered, {left} gone on with after "
-            f"a kill; {wrong} with the answer to another",
-            flush=True,
-        )
-    return wrong
+def share(seed, folder):
+    """Let concurrent processes ask, kill half of them, and resume what they left."""
+    (lines, killed), left = crowd(folder, processes=8, questions=12, seed=seed), resumed(folder)
+    questions = len(Tape(folder / "tape.sqlite").decisions())
+    counts = Counter({"processes killed": killed, "resumed": len(left)})
+    return Tally(questions, len(lines), counts, answered_for_another(lines + left))
 
 
 def called(*calls):
@@ -250,7 +238,3 @@ def test_a_review_of_an_expression_that_does_not_exist_says_so(memory, tmp_path)
 )
 def test_a_failed_tool_result_is_marked_as_failed(text, failed):
     assert Returned(Call("read", {}, "1"), text).failed is failed
-
-
-if __name__ == "__main__":
-    sys.exit(campaign(int(sys.argv[1])) > 0)

@@ -2,8 +2,6 @@
 
 import random
 import shutil
-import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -24,6 +22,7 @@ from pitlake.lake.upkeep.retract import Retracted
 from pitlake.session import connect
 from pitlake.tombstones import superseded_table_name
 from tests.lake.world import KINDS, TOY, Toy, data_files, publish, rows, utc
+from tests.tally import Tally
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 BRANCHES = 20
@@ -411,9 +410,6 @@ def test_random_histories_read_as_if_retracted_runs_never_happened(tmp_path, see
     assert wander(tmp_path, seed) == BRANCHES
 
 
-if __name__ == "__main__":
-    done = 0
-    while done < int(sys.argv[1]):
-        with tempfile.TemporaryDirectory() as place:
-            done += wander(Path(place), int(sys.argv[2]) + done)
-    sys.stdout.write(f"{done} histories: none differs\n")
+def share(seed, folder):
+    """Live some random histories that share their first runs."""
+    return Tally(wander(folder, seed))

@@ -5,7 +5,6 @@ The model knows the rules and none of the code: instants, who is in the holdout,
 
 import math
 import random
-import tempfile
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
@@ -21,6 +20,7 @@ from pitlake.studies import Study, study
 from pitlake.studies.holdouts import report
 from tests.cli.conftest import CREATED, article
 from tests.kit import publish
+from tests.tally import Tally
 
 SHARE, STEPS = 25, 18
 FIRST = date(2024, 3, 4)
@@ -281,12 +281,10 @@ def below_median(trials: list[tuple[float, ...]]) -> float:
     return lost / len(halves)
 
 
-def share(seed: int) -> tuple[int, list[str]]:
+def share(seed: int, folder: Path) -> Tally:
     """Run some sequences on one lake."""
-    failures: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="study-") as scratch:
-        lake = Lake(Path(scratch) / "lake")
-        publish(lake, "news", [article(1, "Draft", CREATED), article(2, "Other", CREATED)], "first", (), CREATED)
-        for number in range(seed * SHARE, (seed + 1) * SHARE):
-            failures += Sequence(f"s{number}", lake.root, random.Random(number)).run()
-    return SHARE, failures
+    lake, tally = Lake(folder / "lake"), Tally(SHARE)
+    publish(lake, "news", [article(1, "Draft", CREATED), article(2, "Other", CREATED)], "first", (), CREATED)
+    for number in range(seed * SHARE, (seed + 1) * SHARE):
+        tally.failures += Sequence(f"s{number}", lake.root, random.Random(number)).run()
+    return tally

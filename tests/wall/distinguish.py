@@ -10,10 +10,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tests.tally import Tally
 from tests.wall.worlds import CANARY, Master, World, built, restored
 
 FUTURES = (1, 2)
@@ -31,6 +32,7 @@ class Runner(Protocol):
         """Release everything."""
 
 
+NOISY = "judged by canaries alone: "
 OpenRunner = Callable[[World], Runner]
 Aim = Callable[[World], Iterable[tuple[str, str]]]
 
@@ -43,19 +45,21 @@ class Finding:
     name: str
     sql: str
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}: {self.sql}"
 
-@dataclass
-class Report:
-    """What a campaign found."""
 
-    statements: int = 0
-    answered: int = 0
-    noisy: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+class Report(Tally):
+    """Statements that were compared, with the findings as failures; `counts` has those judged by canaries alone."""
 
     def of(self, kind: str) -> list[Finding]:
-        """The findings of one kind."""
-        return [finding for finding in self.findings if finding.kind == kind]
+        """Return the findings of one kind."""
+        return [finding for finding in self.failures if finding.kind == kind]
+
+    @property
+    def noisy(self) -> list[str]:
+        """Return the names of statements whose answers differ by themselves, and so are judged by canaries alone."""
+        return [name.removeprefix(NOISY) for name in self.counts]
 
 
 def digest(root: Path) -> str:
@@ -81,10 +85,10 @@ def distinguish(
     result = [name for name in first if _judged(report, name, first[name], again[name], other[name])]
     if 0 < len(result) <= FEW:
         usual = [_usual(root, master, open_runner, aim, report, a_session, set(result)) for master in masters]
-        report.noisy += [name for name in result if usual[0][name] == usual[1][name]]
+        report.counts.update(f"{NOISY}{name}" for name in result if usual[0][name] == usual[1][name])
         result = [name for name in result if usual[0][name] != usual[1][name]]
-    report.findings += [Finding("oracle", name, first[name].split("\0", 1)[0]) for name in result]
-    report.statements = len(first)
+    report.failures += [Finding("oracle", name, first[name].split("\0", 1)[0]) for name in result]
+    report.compared = len(first)
     return report
 
 
@@ -120,7 +124,7 @@ def _run_all(
         finally:
             runner.close()
         if digest(root) != before:
-            report.findings.append(Finding("write", batch[0][0], batch[0][1]))
+            report.failures.append(Finding("write", batch[0][0], batch[0][1]))
             world, before = rebuilt(root, master)
     return result
 
@@ -138,9 +142,9 @@ def _judged(report: Report, name: str, first: str, again: str, other: str) -> bo
         raise AssertionError(f"{name} is not the same statement in every world")
     report.answered += not answer.startswith("error")
     if any(CANARY in text.split("\0", 1)[1].replace(sql, "") for text in (first, other)):
-        report.findings.append(Finding("value", name, sql))
+        report.failures.append(Finding("value", name, sql))
     if _steady(first) != _steady(again):
-        report.noisy.append(name)
+        report.counts[f"{NOISY}{name}"] += 1
         return False
     return _steady(first) != _steady(other)
 

@@ -3,6 +3,7 @@
 `sealed_attacks` runs them against pitlake's session; `functions` asks DuckDB itself what there is to call.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.wall.distinguish import OpenRunner, Report, distinguish
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import DATASETS, World
 
-STATEMENTS_A_SESSION = 40
+SHARE, STATEMENTS_A_SESSION = 2_000, 40
 # They bring DuckDB down by design, or wait; each is tried by the limits' tests instead.
 _WAITS = frozenset({"sleep_ms", "pragma_force_checkpoint"})
 _SHAPES = (
@@ -78,6 +79,17 @@ def generated(
         yield f"fuzz:{number}", statements.hostile(number, names, paths, columns_of)
 
 
+def share(seed: int, folder: Path) -> Report:
+    """Run the written attacks, or the functions, or generated statements, in two worlds."""
+    os.chdir(folder)
+    root = folder / "lake"
+    if seed == 0:
+        return distinguish(root, Sealed, lambda world: written(world, DATASETS), a_session=1)
+    if seed == 1:
+        return distinguish(root, Sealed, called, a_session=STATEMENTS_A_SESSION)
+    return sealed_attacks(root, SHARE, seed=seed * SHARE)
+
+
 def sealed_attacks(root: Path, count: int, seed: int = 0, open_runner: OpenRunner = Sealed) -> Report:
-    """One share of the campaign: `count` generated statements in two worlds."""
+    """Run `count` generated statements in two worlds."""
     return distinguish(root, open_runner, lambda world: generated(world, count, seed), a_session=STATEMENTS_A_SESSION)

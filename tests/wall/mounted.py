@@ -13,7 +13,7 @@ of earlier rows. No hostile statement shows one, or gives different answers.
 import random
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from pitlake import connect
 from pitlake.lake import Lake
 from pitlake.lake.storage.manifest import Snapshot, TableState
 from pitlake.session import Catalogue
+from tests.tally import Tally
 from tests.wall import fuzz, statements
 from tests.wall.distinguish import FUTURES, Report, distinguish
 from tests.wall.late.looks import clock_at
@@ -54,20 +55,15 @@ Statement = tuple[tuple[Any, ...], datetime | date]  # the values of the key, an
 Poll = dict[Statement, tuple[Any, ...]]
 
 
-@dataclass
-class Tally:
-    """What was compared: pairs of answers, those with rows, and every mismatch."""
-
-    pairs: int = 0
-    answered: int = 0
-    mismatches: list[str] = field(default_factory=list)
+class MountedTally(Tally):
+    """A tally that compares pairs of answers."""
 
     def same(self, what: str, as_of: datetime, seed: int, sql: str, answers: tuple[str, str]) -> None:
         """Compare two answers."""
-        self.pairs += 1
+        self.compared += 1
         self.answered += not answers[0].startswith("error")
         if answers[0] != answers[1]:
-            self.mismatches.append(f"{what} as of {as_of.isoformat()}, seed {seed}: {sql}")
+            self.failures.append(f"{what} as of {as_of.isoformat()}, seed {seed}: {sql}")
 
 
 class Table:
@@ -226,9 +222,9 @@ class Table:
         return pa.Table.from_pylist(rows, schema=schema)
 
 
-def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> Tally:
+def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> MountedTally:
     """Judge the truncation of one table. count: questions as of each of the moments."""
-    table, tally = Table(seed), Tally()
+    table, tally = Table(seed), MountedTally()
     whole = table.mount(scratch / "whole", table.polls, _nothing)
     for number, as_of in enumerate(table.moments(moments)):
         others = (table.until(as_of), table.otherwise(as_of))
@@ -242,9 +238,9 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIO
     return tally
 
 
-def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> Tally:
+def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> MountedTally:
     """Judge what a table's lake answers before and after its later mounts."""
-    table, tally = Table(seed), Tally()
+    table, tally = Table(seed), MountedTally()
     first: list[tuple[datetime, bool, str, list[str], list[str]]] = []
 
     def ask(lake: Lake, place: int) -> None:

@@ -5,10 +5,10 @@ its fetch; one whose company was polled for every day until the fetch must keep 
 """
 
 import random
-import sys
 import tempfile
 from collections import Counter
 from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from tests import kit
+from tests.tally import Tally
 
 FIRST, DAYS = date(2020, 1, 1), 400
 RATIOS = (2.0, 4.0, 1.5, 0.1)
@@ -168,16 +169,8 @@ def judge(seed: int, compared: Counter[str]) -> list[tuple]:
     return wrong
 
 
-def main() -> int:
-    expected, compared, wrong, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000, Counter[str](), [], 0
-    while compared["changed"] + compared["unchanged"] < expected:
-        wrong += judge(seed, compared)
-        seed += 1
-    for item in wrong[:10]:
-        print(*item)
-    print(f"{seed} worlds, compared {dict(compared)}: {len(wrong)} wrong")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+def share(seed: int, _folder: Path) -> Tally:
+    """Compare the figures of one world."""
+    counts = Counter[str]()
+    wrong = judge(seed, counts)
+    return Tally(counts["changed"] + counts["unchanged"], counts=counts, failures=wrong)

@@ -1,16 +1,14 @@
 """Small worlds of bars and splits, asked through sessions as of every instant, against returns of as-traded prices.
 
 A world is a ticker: when its shares were split and by how much, how that was recorded, and which bars were restated
-later. All of them lie in one lake. `make splits` asks about all of them, `python -m tests.wall.split_worlds N` about N.
+later. All of them lie in one lake. `make splits` asks about all of them.
 """
 
-import random
-import sys
-import tempfile
 from collections import Counter
 from datetime import date, datetime, timedelta, timezone
 from itertools import combinations, pairwise, product
 from math import isclose, prod
+from pathlib import Path
 from typing import NamedTuple
 
 from assets.derived import earnings_outcomes
@@ -20,6 +18,7 @@ from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
 from pitlake.session import connect
 from tests.kit import publish
+from tests.tally import Tally
 
 DAYS = [date(2024, 6, day) for day in (3, 4, 5, 6, 7, 10, 11)]
 RATIOS = (3.0, 2.0, 1.5, 0.5, 0.1)
@@ -34,6 +33,7 @@ STRAYS = ("a bar two days before", "a bar two days after")
 QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "earnings_snapshot")
 READS = sorted({name for query in QUERIES for name in catalogue.get(query).reads})
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
+SHARE = 500
 SURE = ("graph", "polygon", "both")
 
 
@@ -247,18 +247,11 @@ def batches(rows: list, size: int) -> list[list]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def main() -> int:
-    every = worlds()
-    expected = int(sys.argv[1]) if len(sys.argv) > 1 else len(every)
-    question = random.Random(0).sample(every, min(expected, len(every)))
-    with tempfile.TemporaryDirectory() as root:
-        judge = Judge(question, lake_of(question, root))
-        judge.judge()
-    for item in judge.wrong[:10]:
-        print(*item)
-    print(f"{len(question)} worlds, compared {dict(judge.compared)}: {len(judge.wrong)} wrong")
-    return 1 if judge.wrong else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+def share(seed: int, folder: Path) -> Tally:
+    """Judge some of all worlds, none after the last."""
+    part = worlds()[seed * SHARE : (seed + 1) * SHARE]
+    if not part:
+        return Tally()
+    judge = Judge(part, lake_of(part, folder))
+    judge.judge()
+    return Tally(judge.compared.total(), counts=judge.compared, failures=judge.wrong)

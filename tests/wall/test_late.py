@@ -63,7 +63,7 @@ WAYS = {
 
 
 def mistakes_of(way, tmp_path):
-    return judge.judged(WAYS[way], tmp_path / "lake", NEVER).mismatches
+    return judge.judged(WAYS[way], tmp_path / "lake", NEVER).failures
 
 
 @pytest.mark.sampled(4)
@@ -139,8 +139,8 @@ def test_answers_never_depend_on_later_looks(tmp_path):
     )
     history = lived(4, few)
     tally = judge.judged(replace(history, looks=history.looks[-3:]), tmp_path / "lake", asked_once_in=40)
-    assert tally.mismatches == []
-    assert tally.answered > tally.pairs / 3
+    assert tally.failures == []
+    assert tally.answered > tally.compared / 3
 
 
 def newest_captures_alone_are_read(patch):
@@ -160,14 +160,14 @@ def outside_answers(tmp_path):
 
 def test_a_lake_that_is_filled_from_captures_shows_no_more_than_the_live_one(tmp_path):
     tally = outside_answers(tmp_path)
-    assert tally.mismatches == []
-    assert tally.answered > tally.pairs / 3
+    assert tally.failures == []
+    assert tally.answered > tally.compared / 3
 
 
 @pytest.mark.parametrize("mutant", [newest_captures_alone_are_read, complete_polls_are_ignored])
 def test_a_weaker_rule_of_replays_is_caught(tmp_path, monkeypatch, mutant):
     mutant(monkeypatch)
-    assert outside_answers(tmp_path).mismatches != []
+    assert outside_answers(tmp_path).failures != []
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_weaker_rule_of_replays_is_caught(tmp_path, monkeypatch, mutant):
     ],
 )
 def test_a_replay_dates_facts_by_the_acceptance_times_stated_at_that_time(tmp_path, seed, number):
-    assert judge.judged(lived(seed, frozenset({("edgar", number)})), tmp_path / "lake", NEVER).mismatches == []
+    assert judge.judged(lived(seed, frozenset({("edgar", number)})), tmp_path / "lake", NEVER).failures == []
 
 
 def test_histories_depend_only_on_their_seed_and_not_on_other_documents():

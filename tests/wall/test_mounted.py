@@ -23,14 +23,14 @@ SAMPLE = {"count": 20, "every": 60}
 @pytest.mark.parametrize("judge", JUDGES)
 def test_later_rows_and_later_mounts_change_no_answer(tmp_path, judge):
     tally = JUDGES[judge](SEEDS[0], tmp_path, moments=2, count=25)
-    assert tally.mismatches == []
-    assert tally.answered > 0.9 * tally.pairs > 0
+    assert tally.failures == []
+    assert tally.answered > 0.9 * tally.compared > 0
 
 
 def test_no_attack_shows_what_was_mounted_later(tmp_path):
     report = mounted.attack(SEEDS[0], tmp_path, **SAMPLE)
-    assert (report.findings, report.noisy) == ([], [])
-    assert report.statements > report.answered > 20
+    assert (report.failures, report.noisy) == ([], [])
+    assert report.compared > report.answered > 20
 
 
 WEAKER = {
@@ -58,7 +58,7 @@ MUTANTS = {
 def test_a_weaker_mount_is_caught(tmp_path, monkeypatch, mutant):
     judge, where, name, weaker = MUTANTS[mutant]
     monkeypatch.setattr(where, name, weaker)
-    assert any(JUDGES[judge](seed, tmp_path / str(seed), moments=2, count=25).mismatches for seed in SEEDS)
+    assert any(JUDGES[judge](seed, tmp_path / str(seed), moments=2, count=25).failures for seed in SEEDS)
 
 
 WALKS = {"truth": walks.truth, "late": walks.late}
@@ -68,8 +68,8 @@ SEED = 3  # of a table with midnights, ends, removed rows and four mounts
 @pytest.mark.parametrize("judge", WALKS)
 def test_moving_and_new_sessions_show_exactly_what_the_mounts_make_due(tmp_path, judge):
     tally = WALKS[judge](SEED, tmp_path, count=24)
-    assert tally.mismatches == []
-    assert tally.answered > 0.5 * tally.pairs > 0
+    assert tally.failures == []
+    assert tally.answered > 0.5 * tally.compared > 0
 
 
 COUNTED, NEW_ROWS = MountReading._counted, diff.RowFindings.new_rows
@@ -98,4 +98,4 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_one_row_gap_or_instant_is_found(tmp_path, monkeypatch, fault):
     monkeypatch.setattr(*FAULTS[fault])
-    assert walks.truth(SEED, tmp_path, count=24).mismatches
+    assert walks.truth(SEED, tmp_path, count=24).failures

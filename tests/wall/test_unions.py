@@ -123,22 +123,22 @@ def test_a_weaker_union_is_caught(worlds, monkeypatch, mutant):
 
 def test_answers_equal_those_of_lakes_that_end_at_their_instant(tmp_path):
     tally = judge.truth(2, tmp_path, moments=1)
-    assert tally.mismatches == []
-    assert tally.answered > tally.pairs / 2
-    assert tally.judged
+    assert tally.failures == []
+    assert tally.answered > tally.compared / 2
+    assert tally.counts["judged"]
 
 
 def test_answers_never_depend_on_later_looks(tmp_path):
     tally = judge.late(3, tmp_path, moments_a_look=1, about_each=1)
-    assert tally.mismatches == []
-    assert tally.answered > tally.pairs / 2
-    assert tally.judged
+    assert tally.failures == []
+    assert tally.answered > tally.compared / 2
+    assert tally.counts["judged"]
 
 
 def test_the_judge_finds_a_row_missing_from_an_earlier_complete_poll(tmp_path, monkeypatch):
     never = lambda self, positions: np.full(len(positions), polls.NEVER)  # noqa: E731 - it stands for a method
     monkeypatch.setattr(EarlierObservations, "polled_before", never)
-    assert any("a row that was not there" in each for each in judge.late(1, tmp_path, 1, about_each=0).mismatches)
+    assert any("a row that was not there" in each for each in judge.late(1, tmp_path, 1, about_each=0).failures)
 
 
 def test_the_judge_finds_an_answer_that_uses_a_later_row(tmp_path, monkeypatch):
@@ -148,7 +148,7 @@ def test_the_judge_finds_an_answer_that_uses_a_later_row(tmp_path, monkeypatch):
         return answers(world, as_of + timedelta(days=60 if world.root.name.startswith("other") else 0), *more)
 
     monkeypatch.setattr(judge, "_answers", later)
-    assert judge.truth(2, tmp_path, moments=1, isolation="in_process").mismatches
+    assert judge.truth(2, tmp_path, moments=1, isolation="in_process").failures
 
 
 def test_generated_histories_contain_disagreements_delays_and_withdrawals(worlds):

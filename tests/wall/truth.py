@@ -9,29 +9,18 @@ import random
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from pitlake.session.arguments import LEFT_OUT
+from tests.tally import Tally
 from tests.wall import questions, statements
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import CANARY, T, World, build, instants
 
+SHARE = 2_000
 QUESTIONS_A_SESSION = 200
 NAMED = 40  # one in so many is a query of the catalogue: full-text, vectors and as-of joins among them
-
-
-@dataclass
-class Tally:
-    """What a campaign compared: pairs, how many were answered with rows, how many named a column that the session left
-    out, and every mismatch as (T, seed, statement).
-    """
-
-    pairs: int = 0
-    answered: int = 0
-    left_out: int = 0
-    mismatches: list[tuple[str, int, str]] = field(default_factory=list)
 
 
 def moments(seed: int) -> Iterator[datetime]:
@@ -46,18 +35,17 @@ def moments(seed: int) -> Iterator[datetime]:
         )
 
 
-def campaign(scratch: Path, pairs: int, seed: int = 0) -> Tally:
-    """Compare this many answers, an even number. Deterministic in `seed`."""
+def share(seed: int, scratch: Path, pairs: int = SHARE) -> Tally:
+    """Compare this many answers, an even number."""
     tally = Tally()
-    shutil.rmtree(scratch, ignore_errors=True)
     whole = build(scratch / "whole", future=1)
     for number, as_of in enumerate(moments(seed)):
-        if tally.pairs >= pairs:
+        if tally.compared >= pairs:
             return tally
         cut = build(scratch / f"cut-{number}", future=1, cut=as_of, landings=3)
         other = build(scratch / f"other-{number}", future=1, cut=as_of, then=2, landings=1)
         first = (seed * 1_000 + number) * 10**6
-        left = (pairs - tally.pairs) // 2
+        left = (pairs - tally.compared) // 2
         _compare(tally, cut, (whole, other), as_of, range(first, first + min(QUESTIONS_A_SESSION, left)))
         shutil.rmtree(cut.root)
         shutil.rmtree(other.root)
@@ -87,8 +75,8 @@ def _compare(tally: Tally, cut: World, full: tuple[World, ...], as_of: datetime,
             expected = bare.run(sql, values)
             for session in ours:
                 answer = session.run(sql, values)
-                tally.pairs += 1
+                tally.compared += 1
                 tally.answered += not answer.startswith("error")
-                tally.left_out += answer.startswith("error") and LEFT_OUT in answer
+                tally.counts["left out"] += answer.startswith("error") and LEFT_OUT in answer
                 if answer != expected or (as_of <= T and CANARY in answer):
-                    tally.mismatches.append((as_of.isoformat(), seed, sql))
+                    tally.failures.append(f"mismatch as of {as_of.isoformat()}, seed {seed}: {sql}")

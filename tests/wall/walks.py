@@ -18,9 +18,10 @@ from zoneinfo import ZoneInfo
 
 from pitlake.lake import Lake
 from pitlake.session import Session, connect, walk
+from tests.tally import Tally
 from tests.wall import mounted
 from tests.wall.late.looks import clock_at
-from tests.wall.mounted import AFTERWARDS, LAGS, MICROSECOND, NAME, START, Poll, Statement, Table, Tally
+from tests.wall.mounted import AFTERWARDS, LAGS, MICROSECOND, NAME, START, Poll, Statement, Table
 
 INSTANTS, EVERY = 300, 20
 BESIDE = (timedelta(), MICROSECOND, -MICROSECOND, timedelta(seconds=1), -timedelta(seconds=1))
@@ -205,6 +206,6 @@ def _compare(tally: Tally, due: Due, session: Session) -> None:
         if part != "gaps":
             content = (tuple(values[:keys]), tuple(values[keys:]), at, end, available_at, basis)
         answer[part][content] += 1
-    tally.pairs, tally.answered = tally.pairs + len(PARTS), tally.answered + sum(map(bool, answer.values()))
+    tally.compared, tally.answered = tally.compared + len(PARTS), tally.answered + sum(map(bool, answer.values()))
     for part, mistake in due.mistakes(session.as_of, answer):
-        tally.mismatches.append(f"{part} as of {session.as_of.isoformat()}, seed {due.table.seed}: {mistake}")
+        tally.failures.append(f"{part} as of {session.as_of.isoformat()}, seed {due.table.seed}: {mistake}")

@@ -47,9 +47,9 @@ def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY
         question = [*statements(outside, port, seed, count, every)]
         for start in range(0, len(question), A_SESSION):
             ask(question[start : start + A_SESSION], report)
-        report.findings += [Finding("call", f"port {port}", caller) for caller in callers]
+        report.failures += [Finding("call", f"port {port}", caller) for caller in callers]
     if digest(outside) != before:
-        report.findings.append(Finding("write", str(outside), "one of these statements"))
+        report.failures.append(Finding("write", str(outside), "one of these statements"))
     return report
 
 
@@ -70,10 +70,10 @@ def ask(question: list[tuple[str, str]], report: Report) -> None:
     session = opened()
     for name, sql in question:
         answer, error = answer_text(session, sql)
-        report.statements += 1
+        report.compared += 1
         report.answered += error is None
         if CANARY in answer:
-            report.findings.append(Finding("value", name, sql))
+            report.failures.append(Finding("value", name, sql))
         if isinstance(error, SessionLost | LimitExceeded):
             session.close()
             session = opened()

@@ -27,10 +27,11 @@ from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
+from tests.tally import Tally
 from tests.wall.late import graph, replays
 from tests.wall.late.asking import GAPS, VECTORS, Answers, Held, Row, key, session_answers
 from tests.wall.late.documents import LAST
-from tests.wall.late.looks import History, Ledger, canonical, clock_at
+from tests.wall.late.looks import History, Ledger, canonical, clock_at, lived
 from tests.wall.late.sources import NAMES, SHOWN_BY, SHOWN_TWICE
 
 MICROSECOND = timedelta(microseconds=1)
@@ -42,13 +43,9 @@ SEALED = 4  # and of so many sessions one is sealed
 
 
 @dataclass
-class Tally:
-    """What was compared: pairs of answers, those with rows, rows left out of equality by kind, and every mismatch."""
+class LateTally(Tally):
+    """A tally that counts the rows left out of equality by kind, and what the failures are blamed on."""
 
-    pairs: int = 0
-    answered: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    mismatches: list[str] = field(default_factory=list)
     blamed: set[tuple[str, int]] = field(default_factory=set)
 
 
@@ -58,14 +55,14 @@ class Judge:
 
     history: History
     ledger: Ledger
-    tally: Tally = field(default_factory=Tally)
+    tally: LateTally = field(default_factory=LateTally)
 
     def compare(self, moment: datetime, then: Answers, now: Answers) -> None:
         """Every answer of one instant."""
         excused: dict[str, list[Row]] = defaultdict(list)
         for question, inputs in now.items():
             response = then.get(question, [])  # a dataset may have had nothing then
-            self.tally.pairs += 1
+            self.tally.compared += 1
             self.tally.answered += bool(inputs)
             if question == VECTORS:
                 wrong = [row for row in inputs if row["version"] > _version(row["title"])]
@@ -84,7 +81,7 @@ class Judge:
     def exactly(self, moment: datetime, then: Answers, existing: Answers) -> None:
         """Check what the lake held then, queried now: every answer is unchanged, whatever came late or was claimed."""
         for question, expected in then.items():
-            self.tally.pairs += 1
+            self.tally.compared += 1
             self.tally.answered += bool(expected)
             lost, extra = _differences(expected, existing.get(question, []))
             self.blame(moment, question, "known by then, and gone", lost)
@@ -102,7 +99,7 @@ class Judge:
                 (name, row["evidence"]) for name in graph.EXTRACTORS for row in then.get(f"FROM {name}_revisions", ())
             }
             seen = [row for row in extra if not self._late_gap(moment, row, existing)]
-            self.tally.left_out["late gap"] += len(extra) - len(seen)
+            self.tally.counts["late gap"] += len(extra) - len(seen)
             self.blame(moment, GAPS, "a gap about what was seen before", seen)
 
     def _late_gap(self, moment: datetime, row: Row, existing: set[tuple[str, str]]) -> bool:
@@ -125,7 +122,7 @@ class Judge:
             return
         reasons = [(row, self._excuse(dataset, moment, row)) for row in extra]
         allowed = [row for row, reason in reasons if reason]
-        self.tally.left_out.update(f"{reason} row" for _, reason in reasons if reason)
+        self.tally.counts.update(f"{reason} row" for _, reason in reasons if reason)
         for row in (row for row, reason in reasons if not reason):
             last = self.ledger.last(dataset, NAMES[dataset](row), moment)
             seen = (
@@ -163,7 +160,7 @@ class Judge:
         for row in rows:
             display = {name: value for name, value in row.items() if value is not None}
             at = f"seed {self.history.seed}, as of {moment.isoformat()}"
-            self.tally.mismatches.append(f"{at}: {question}: {what}: {display}")
+            self.tally.failures.append(f"{at}: {question}: {what}: {display}")
             name = str(NAMES[dataset](row) if dataset else row)
             self.tally.blamed |= {
                 (document.kind.name, document.number)
@@ -172,7 +169,17 @@ class Judge:
             }
 
 
-def judged(history: History, root: Path, asked_once_in: int = ASKED) -> Tally:
+def share(seed: int, folder: Path) -> LateTally:
+    """Judge one history. The smallest history that was found to cause a failure follows it."""
+    tally = judged(lived(seed), folder / "whole")
+    if tally.failures:
+        least = lived(seed, frozenset(tally.blamed))
+        again = judged(least, folder / "least")
+        tally.failures += ["in this history:", *(least if again.failures else lived(seed)).story()]
+    return tally
+
+
+def judged(history: History, root: Path, asked_once_in: int = ASKED) -> LateTally:
     """Play a history below `root`, query then and now, compare; a sample of instants is also put to a session."""
     question: list[tuple[datetime, Answers, str, Answers | None]] = []
     rng = Random(f"late/{history.seed}/moments")
@@ -209,12 +216,12 @@ def compare_replays(judge: Judge, live: Held, root: Path, moments: list[datetime
         replay = replays.replayed(
             judge.history, judge.ledger, way, root.with_name(f"{root.name}-{way.replace(' ', '-')}")
         )
-        comparison = replays.Comparison(live, judge.ledger, replay, judge.blame, tally.left_out)
+        comparison = replays.Comparison(live, judge.ledger, replay, judge.blame, tally.counts)
         for moment in rng.sample(moments, min(REPLAYED, len(moments))):
             for answered in comparison.compare(moment):
-                tally.pairs, tally.answered = tally.pairs + 1, tally.answered + answered
+                tally.compared, tally.answered = tally.compared + 1, tally.answered + answered
         for answered in comparison.refused():
-            tally.pairs, tally.answered = tally.pairs + 1, tally.answered + answered
+            tally.compared, tally.answered = tally.compared + 1, tally.answered + answered
 
 
 def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:

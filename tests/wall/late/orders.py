@@ -20,8 +20,8 @@ from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from tests.answers import captured
+from tests.tally import Tally
 from tests.wall.late.asking import Held
-from tests.wall.late.judge import Tally
 
 BEGAN = datetime(2024, 3, 1, 15, tzinfo=timezone.utc)
 TICKERS = ("AAA", "BBB", "CCC")
@@ -47,11 +47,11 @@ def judged(seed: int, root: Path) -> Tally:
         as_of = BEGAN + timedelta(days=rng.uniform(-40, 60))
         expected = _rows(first, as_of)
         for other in others:
-            tally.pairs += len(expected)
+            tally.compared += len(expected)
             if _rows(other, as_of) != expected:
-                tally.mismatches.append(f"seed {seed}, as of {as_of}, instant {number}: the order of scopes changes it")
+                tally.failures.append(f"seed {seed}, as of {as_of}, instant {number}: the order of scopes changes it")
         if early := _contents(shuffled, as_of) - _contents(first, as_of):
-            tally.mismatches.append(f"seed {seed}, as of {as_of}: another order of feeds shows early {sorted(early)}")
+            tally.failures.append(f"seed {seed}, as of {as_of}: another order of feeds shows early {sorted(early)}")
     return tally
 
 

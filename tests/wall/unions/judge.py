@@ -14,7 +14,7 @@ import random
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from pitlake import clock, connect
 from pitlake.clock import AVAILABLE_AT
 from pitlake.lake.lake import Lake
+from tests.tally import Tally
 from tests.wall.late.documents import LAST
 from tests.wall.late.looks import clock_at
 from tests.wall.sealed import Sealed
@@ -45,21 +46,14 @@ Rows = dict[str, list[Row]]
 
 
 @dataclass
-class Tally:
-    """What was compared: pairs of answers, those with rows, those compared with an expected answer, and every mismatch.
+class UnionTally(Tally):
+    """A tally of one seed, in which an answer about pairs of a company and an instant counts once for each of them."""
 
-    An answer about pairs of a company and an instant is one answer for each of them.
-    """
-
-    seed: int
-    pairs: int = 0
-    answered: int = 0
-    judged: int = 0
-    mismatches: list[str] = field(default_factory=list)
+    seed: int = 0
 
     def same(self, what: str, question: Question, as_of: datetime, expected: list[Row], inputs: list[Row]) -> None:
         """Compare two answers."""
-        self.pairs += question.size
+        self.compared += question.size
         self.answered += question.size * (bool(inputs) and "error" not in inputs[0])
         if expected != inputs:
             lost, extra = _less(expected, inputs), _less(inputs, expected)
@@ -68,19 +62,19 @@ class Tally:
     def due(self, question: Question, as_of: datetime, answer: list[Row], rows: Rows) -> None:
         """Compare an answer with the expected one."""
         if preference.is_judged(question):
-            self.judged += question.size
+            self.counts["judged"] += question.size
             result = preference.mistake(question, answer, rows, as_of)
             if result is not None:
                 self.blame("not what is due", question, as_of, result)
 
     def blame(self, what: str, question: object, as_of: datetime, result: object) -> None:
         """Count a mismatch."""
-        self.mismatches.append(f"seed {self.seed}, as of {as_of.isoformat()}: {question}: {what}: {result}")
+        self.failures.append(f"seed {self.seed}, as of {as_of.isoformat()}: {question}: {what}: {result}")
 
 
-def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "process") -> Tally:
+def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "process") -> UnionTally:
     """Judge the truncation of one history's lake."""
-    tally, rng = Tally(seed), random.Random(f"unions/truth/{seed}")
+    tally, rng = UnionTally(seed=seed), random.Random(f"unions/truth/{seed}")
     lake = lived(seed).run(scratch / "whole")
     rows, gaps = rows_of(lake), gaps_of(lake)
     listing = _listed(rows)
@@ -124,9 +118,9 @@ def _restated(table: pa.Table, as_of: datetime) -> pa.Table:
     return pa.table([new.get(name, table[name]) for name in table.schema.names], schema=table.schema)
 
 
-def late(seed: int, scratch: Path, moments_a_look: int = MOMENTS_A_LOOK, about_each: int = ABOUT_EACH) -> Tally:
+def late(seed: int, scratch: Path, moments_a_look: int = MOMENTS_A_LOOK, about_each: int = ABOUT_EACH) -> UnionTally:
     """Judge what one history's lake answers before and after its later looks. about_each: questions of a company."""
-    history, tally, rng = lived(seed), Tally(seed), random.Random(f"unions/late/{seed}")
+    history, tally, rng = lived(seed), UnionTally(seed=seed), random.Random(f"unions/late/{seed}")
     request: list[tuple[datetime, str, list[Question], list[list[Row]], Rows]] = []
 
     def then(lake: Lake, place: int) -> None:
@@ -162,7 +156,7 @@ def _session_answers(
         return [question.ask(session) for question in request]
 
 
-def _changes(history: History, tally: Tally, as_of: datetime, then: Rows, now: Rows) -> Iterator[str]:
+def _changes(history: History, tally: UnionTally, as_of: datetime, then: Rows, now: Rows) -> Iterator[str]:
     """Return the datasets with other rows as of an instant than then; each such row must have come late."""
     for dataset in now:
         before, after = ([row for row in rows[dataset] if row[AVAILABLE_AT] <= as_of] for rows in (then, now))
