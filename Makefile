@@ -163,9 +163,9 @@ soak: MINUTES ?= 30
 soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with injected faults, and check the result.
 	@$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
 
-faults: MINUTES ?= 60
-faults: $(SET_UP) ## Run lakes with disk, network and process faults for MINUTES=60, and check the result.
-	@$(BIN)/python -m tests.faults.campaign --minutes $(MINUTES)
+faults: $(SET_UP) ## Run N=100 lakes with faults of each kind, of disk, network, process and source, and check the result.
+	@$(BIN)/python -m tests.campaign $(addprefix faults-,kills full-disks writers clocks limits graph providers s3 zips edgar) \
+		--n $(if $(filter file,$(origin N)),100,$(N))
 
 agents: $(SET_UP) ## Run every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness

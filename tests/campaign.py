@@ -30,6 +30,7 @@ class Campaign(NamedTuple):
     n: int = 100_000
 
 
+FAULTS = ("kills", "full-disks", "writers", "clocks", "limits", "graph", "providers", "s3", "zips", "edgar")
 CAMPAIGNS = {
     "truth": Campaign("tests.wall.truth:share"),
     "truth-unions": Campaign("tests.wall.unions.judge:truth"),
@@ -51,6 +52,7 @@ CAMPAIGNS = {
     "drifts-large": Campaign("tests.assets.drifts:large", 100),
     "poisoned": Campaign("tests.assets.poisoned:share", 1_000),
     "retractions": Campaign("tests.lake.test_retract:share", 1_000),
+    **{f"faults-{kind}": Campaign(f"tests.faults.campaign:{kind.replace('-', '_')}", 1_000) for kind in FAULTS},
     "memory": Campaign("tests.forge.campaign:truth", 10_000),
     "memory-kills": Campaign("tests.forge.campaign:kills", 100),
     "memory-races": Campaign("tests.forge.campaign:races", 1_000),

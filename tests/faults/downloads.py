@@ -86,7 +86,7 @@ class Zips:
     def __init__(self, folder: str) -> None:
         self._well = Well(folder, _loaded)
 
-    def round(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
+    def __call__(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
         companies = made(chance.randrange(6, 9), range(2016, 2017), older=chance.randrange(3))
         members = _members(companies)
         damages: dict[str, dict[str, str]] = {archive: {} for archive in ARCHIVES}
@@ -128,7 +128,7 @@ class Answers:
     def __init__(self, server: Loopback, folder: str) -> None:
         self._server, self._well = server, Well(folder, lambda lake, _: _synced(lake))
 
-    def round(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
+    def __call__(self, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
         companies = made(2, range(2016, 2017), older=chance.randrange(3))
         lake = Lake(home / "lake")
         if chance.random() < 0.5:

@@ -44,7 +44,7 @@ class Graphs:
         self._server, self._door = server, Door(urlsplit(server.uri).port)
         self._due: dict[str, object] = {}
 
-    def round(self, chance: random.Random, home: Path) -> Found:
+    def __call__(self, chance: random.Random, home: Path) -> Found:
         """A run during which the graph is cut off, interrupted or slow: all of it is published, or nothing."""
         name, what = chance.choice(OF_GRAPH), chance.choice(("cut", "blink", "slow"))
         if name not in self._due:
@@ -93,7 +93,7 @@ class Providers:
     def __init__(self, server: Loopback) -> None:
         self._server = server
 
-    def round(self, chance: random.Random, home: Path) -> Found:
+    def __call__(self, chance: random.Random, home: Path) -> Found:
         """Query a source that misbehaves, and once more when it does not."""
         (source, op), case = (
             chance.choice(sorted(ASKED)),
@@ -123,7 +123,7 @@ class Stores:
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
 
-    def round(self, chance: random.Random, home: Path) -> Found:
+    def __call__(self, chance: random.Random, home: Path) -> Found:
         """Publish, compact and vacuum while answers are lost, cut off or refused, and then once more."""
         share, sure = chance.choice((0.05, 0.2, 0.5)), threading.Lock()
 

@@ -31,7 +31,7 @@ def test_a_round_of_clock_and_limit_faults_finds_no_problem(tmp_path, kind):
 @pytest.mark.parametrize("kind", [outside.providers, outside.stores])
 def test_a_round_of_provider_and_store_faults_finds_no_problem(tmp_path, kind):
     with kind() as surroundings:
-        counts, problems = surroundings.round(random.Random(3), tmp_path)
+        counts, problems = surroundings(random.Random(3), tmp_path)
     assert (problems, counts.total() > 0) == ([], True)
 
 
