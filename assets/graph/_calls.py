@@ -86,7 +86,7 @@ def part_extractor(
     orphans = f"MATCH (p:{label})\nWHERE NOT EXISTS {{ (p)<-[:{relation}]-(:Transcript) }}\nRETURN p.id AS node"
 
     def locate(record: Record, run: RunFacts) -> Place:
-        return place_call(record, run, f"neo4j:{label}:{record['node']}")
+        return place_call(record, run, texts.node(label, record["node"]))
 
     def values(record: Record) -> dict[str, Any]:
         return call_values(record) | parsed(record, parsers)

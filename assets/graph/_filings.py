@@ -107,7 +107,7 @@ def content_extractor(
     orphans = f"MATCH (s:{label})\nWHERE NOT EXISTS {{ (s)<-[:{relation}]-(:Report) }}\nRETURN s.id AS node"
 
     def locate(record: Record, run: RunFacts) -> Place:
-        return place_filing(record, run, f"neo4j:{label}:{record['node']}")
+        return place_filing(record, run, texts.node(label, record["node"]))
 
     def values(record: Record) -> dict[str, Any]:
         row = filing_values(record) | parsed(record, parsers)

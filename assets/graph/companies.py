@@ -27,7 +27,7 @@ PARSERS = (
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    return dated(f"neo4j:Company:{record['node']}", run.observed_at)
+    return dated(texts.node("Company", record["node"]), run.observed_at)
 
 
 def values(record: Record) -> dict[str, Any]:

@@ -52,7 +52,7 @@ LastSplits = Mapping[str, datetime]
 def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
     """Return the end of the declaration day, because the time is not stated, but not before a later split."""
     place = _actions.place_action(
-        f"neo4j:Dividend:{record['node']}",
+        texts.node("Dividend", record["node"]),
         record["ticker"],
         record["declaration_date"],
         record["date_nodes"],

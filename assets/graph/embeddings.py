@@ -92,7 +92,7 @@ def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
     if record["kind"] == "news":
         place = news.locate(record, run)
     else:
-        place = _calls.place_call(record, run, f"neo4j:QAExchange:{record['node']}")
+        place = _calls.place_call(record, run, texts.node("QAExchange", record["node"]))
     if not place.reason and _is_another(record, digests):
         return Place(place.evidence, day=place.day, reason=contract.OTHER_TEXT.reason)
     return place

@@ -43,7 +43,7 @@ PARSERS = {
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the filing's release."""
-    return _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
+    return _filings.place_filing(record, run, texts.node("Report", record["accession_no"]))
 
 
 def values(record: Record) -> dict[str, Any]:

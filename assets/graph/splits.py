@@ -25,7 +25,7 @@ UNDATED = f"MATCH (v:Split)\nWHERE NOT coalesce(v.execution_date =~ $dated, fals
 def locate(record: Record, _run: RunFacts) -> Place:
     """Return the close of the execution day, or its end if the exchange is shut: the next bar is on the new basis."""
     place = _actions.place_action(
-        f"neo4j:Split:{record['node']}",
+        texts.node("Split", record["node"]),
         record["ticker"],
         record["execution_date"],
         record["date_nodes"],

@@ -85,6 +85,13 @@ def _plain_number(spelled: str) -> str:
     return stripped.replace(",", "")
 
 
+def node(label: str, identifier: Any) -> str:
+    """Return the evidence of a node. Raises Unreadable without an id, because nothing would lead back to the node."""
+    if is_absent(identifier):
+        raise Unreadable("no id")
+    return f"neo4j:{label}:{identifier}"
+
+
 def whole(value: Any) -> int | None:
     """Return a whole number ("2,025", "3", 3.0); None when absent."""
     parsed_number = number(value)

@@ -27,7 +27,7 @@ PARSERS = {
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the call's start plus the publication lag."""
-    return _calls.place_call(record, run, f"neo4j:Transcript:{record['call_node']}")
+    return _calls.place_call(record, run, texts.node("Transcript", record["call_node"]))
 
 
 def values(record: Record) -> dict[str, Any]:

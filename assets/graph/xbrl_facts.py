@@ -50,10 +50,10 @@ INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the filing's release. This function refuses facts that are unusable whatever their value is."""
-    if record.get("node") is None:
-        place = _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
+    if "node" not in record:
+        place = _filings.place_filing(record, run, texts.node("Report", record["accession_no"]))
         return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)
-    place = _filings.place_filing(record, run, f"neo4j:Fact:{record['node']}")
+    place = _filings.place_filing(record, run, texts.node("Fact", record["node"]))
     if place.reason:
         return place
     if not texts.is_absent(record["xbrl_status"]) and not _complete(record):

@@ -134,9 +134,16 @@ class EdgarSync:
         else:
             reasons = self._read["sec_facts"].get(capture_name(previous), ())
             is_doubtful = any(reason in DOUBTFUL or reason.endswith("unreadable") for reason in reasons)
-            is_due = _lacks_facts(previous, submissions) or (is_doubtful and not self._is_repeated(request))
+            listed = self._listed_before(previous, submissions)
+            is_due = _lacks_facts(previous, submissions, listed) or (is_doubtful and not self._is_repeated(request))
         if is_due:
             self._anew.fetch(request)
+
+    def _listed_before(self, facts: Capture, submissions: Sequence[Capture]) -> bytes:
+        """Return the list of filings that EDGAR had when it gave these facts; blank if that is unknown."""
+        mains = self._store.newest_first(PROVIDER.name, submissions[0].request_key) if submissions else ()
+        usable = (main for main in mains if main.fetched_at <= facts.fetched_at and PROVIDER.judge(main) == OK)
+        return next((main.body for main in usable), b"")
 
     def _ask_for_events(self, cik: str, _submissions: Sequence[Capture]) -> None:
         for _ in self._feeds["universe_events"].collect(Unit(cik, self._scope("", cik)), self._fetch):
@@ -232,15 +239,19 @@ def _lists_facts(submissions: Sequence[Capture], since: date | None) -> bool:
     return any(row["is_xbrl"] == 1 and (since is None or str(row["filing_date"]) >= since.isoformat()) for row in rows)
 
 
-def _lacks_facts(facts: Capture, submissions: Sequence[Capture]) -> bool:
-    """Whether submissions list a filing with XBRL that is newer than the fetched facts."""
+def _lacks_facts(facts: Capture, submissions: Sequence[Capture], listed: bytes) -> bool:
+    """Return whether submissions list a filing with XBRL that is newer than the fetched facts, or that EDGAR did not
+    list then: the date of a filing may be days before EDGAR shows it.
+    """
     first: date = new_york_day(facts.fetched_at) - FACTS_FOLLOW
     for page in submissions:
         if "/submissions/" not in page.url:
             continue
         for row in sec_filings.rows_of(page):
-            late = row["is_xbrl"] == 1 and str(row["filing_date"]) >= first.isoformat()
-            if late and str(row["accession_no"]).encode() not in facts.body:
+            number = str(row["accession_no"]).encode()
+            is_new = page is submissions[0] and bool(listed) and number not in listed
+            is_new |= str(row["filing_date"]) >= first.isoformat()
+            if row["is_xbrl"] == 1 and is_new and number not in facts.body:
                 return True
     return False
 

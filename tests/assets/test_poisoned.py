@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from assets.extraction import Gap, RunFacts
+from assets.graph import all_extractors
 from assets.runs import attempt_partitions
 from pitlake.contract import UNREADABLE_RECORD
 from pitlake.errors import CheckFailed
-from tests.assets.poisoned import KINDS, poisoned_graph, systemic_fault
-from tests.toys import TOY, between, stored
+from tests.assets.poisoned import DAYS, KINDS, poisoned_graph, systemic_fault
+from tests.toys import OBSERVED, TOY, between, stored
 
 DAY = between("2024-03-10", "2024-03-10")
 
@@ -53,3 +55,16 @@ def test_a_record_that_cannot_be_located_is_a_gap_named_by_its_content(toy, lake
     (gap,) = stored(lake, "gaps/notes")
     assert (gap["reason"], gap["locator"][:13], gap["partition"]) == (UNREADABLE_RECORD, "notes:record:", "undated")
     assert len(stored(lake)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier"),
+    [("reports", "accession_no"), ("xbrl_facts", "node"), ("dividends", "node"), ("splits", "node")],
+)
+def test_a_node_without_an_id_is_a_gap_and_not_a_row_that_nothing_proves(name, identifier):
+    kind = next(kind for kind in KINDS if kind.name == name)
+    extractor = all_extractors()[name]
+    for missing in (None, " ", "nan"):
+        outcome = extractor.normalise(kind.make(1, DAYS[0]) | {identifier: missing}, RunFacts(observed_at=OBSERVED))
+        assert isinstance(outcome, Gap), missing
+        assert outcome.reason == UNREADABLE_RECORD

@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,6 +19,7 @@ from pipelines.sync import bulk
 from pipelines.sync.bulk import BulkSync
 from pipelines.sync.progress import Progress
 from pipelines.sync.run import Asked, sync
+from pitlake import clock
 from pitlake.lake import Lake
 from pitlake.session import connect
 from resources.http import client
@@ -39,6 +41,8 @@ ASKED_SHARE = 0.05
 """The share of rounds whose lakes are compared by the answers of sessions, too."""
 STATUSES = (403, 404, 408, 429, 500, 503)
 FAULTS = ("drop", "short")
+FILED = (clock.new_york_day(clock.now()) - timedelta(days=3)).isoformat()
+"""The date of new filings, which EDGAR shows days later."""
 JSON = {"content-type": "application/json"}
 
 
@@ -138,7 +142,7 @@ class Answers:
         for _ in range(chance.randint(1, 4)):
             if chance.random() < 0.3:
                 company = chance.choice(companies)
-                company.reports(2017, len(company.filings) - 3, filed="2026-11-27")
+                company.reports(2017, len(company.filings) - 3, filed=FILED)
             self._publish(companies)
             for path in chance.sample(sorted(self._server.script), chance.randint(1, 3)):
                 if "company_tickers" not in path:

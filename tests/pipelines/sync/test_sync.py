@@ -59,10 +59,11 @@ def test_a_second_sync_requests_each_company_once_and_publishes_nothing(sync, ed
     assert lake.head() - version <= 1  # names are as of each poll
 
 
-def test_a_new_filing_loads_only_the_facts_of_its_company(sync, edgar, lake):
+@pytest.mark.parametrize("days", [pytest.param(1, id="a day"), pytest.param(9, id="days after its date")])
+def test_a_new_filing_loads_only_the_facts_of_its_company(sync, edgar, lake, days):
     sync("--tickers", "TKA,TKB")
-    yesterday = new_york_day(clock.now()) - timedelta(days=1)
-    accession = edgar.companies[0].reports(2018, 1, concepts=5, filed=yesterday.isoformat())
+    filed = new_york_day(clock.now()) - timedelta(days=days)
+    accession = edgar.companies[0].reports(2018, 1, concepts=5, filed=filed.isoformat())
     edgar.publish()
     done = sync()
     assert done.code == 0, done.err
