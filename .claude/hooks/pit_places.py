@@ -77,7 +77,7 @@ class Places:
 
     def _leads_to(self, path: str) -> str | None:
         """Return the target of a path, with links resolved; None if other programs may read it as another path."""
-        if path != path.strip() or _CONTROL.search(path):
+        if not isinstance(path, str) or path != path.strip() or _CONTROL.search(path):
             return None
         return leads_to(self.folder, path)
 
