@@ -43,10 +43,7 @@ def main() -> int:
     """Check the message on stdin and write the answer to stdout. If the hook fails, the agent's answer is not shown."""
     if pit_call is not None:
         return pit_call.run(decide, failure, SECONDS)
-    text = b""
-    with contextlib.suppress(Exception):
-        text = sys.stdin.buffer.read()
-    os.write(1, json.dumps(failure(text, False)).encode())
+    os.write(1, json.dumps(failure(sys.stdin.buffer.read() if sys.stdin else b"", False)).encode())
     return 0
 
 
@@ -63,7 +60,7 @@ def decide(text: bytes, env: Mapping[str, str], _: Sequence[str] = ()) -> dict[s
     answers = list(READERS.get(event, _results)(call, env))
     if not answers:
         return {}
-    if (WAIT, None) in answers:
+    if None in answers:
         return {"continue": False, "stopReason": WAIT}
     broke = ((pit, verdict) for text, pit in answers if (verdict := broken(text, pit)))
     pit, verdict = next(broke, (answers[0][1], None))
@@ -84,11 +81,9 @@ def decide(text: bytes, env: Mapping[str, str], _: Sequence[str] = ()) -> dict[s
 
 def max_retries() -> int:
     """Return how often an answer may be sent back."""
-    try:
-        with open(os.path.join(pit_call.PROJECT, ".claude", "filters", "rules.json"), "rb") as rules:
-            retries = json.load(rules)["max_retries"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return MOST
+    retries, path = None, os.path.join(pit_call.PROJECT, ".claude", "filters", "rules.json")
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(path, "rb") as file:
+        retries = json.load(file)["max_retries"]
     return retries if isinstance(retries, int) and 0 <= retries <= MOST else MOST
 
 
@@ -117,8 +112,8 @@ def _last_message(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]
         yield text if isinstance(text, str) else "", _cut_off(note, env)
 
 
-def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield a data agent's answer and the cut-off of its prompt or of the session; WAIT if it runs in the background.
+def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any] | None]:
+    """Yield a data agent's answer and the cut-off of its prompt or of the session; None if it runs in the background.
 
     If so, the session's turn ends. Versions before 2.1.332 pass an answer that arrives within a turn to the model
     without any hook; an answer after the turn arrives in a prompt, which a hook judges.
@@ -127,25 +122,21 @@ def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     if not isinstance(inputs, dict) or not isinstance(response, dict):
         return
     if tool == "SendMessage" and _remembered(call, env, inputs.get("to")):
-        yield WAIT, None
+        yield None
     if tool not in pit_call.STARTERS or not pit_call.is_data_agent(inputs.get("subagent_type")):
         return
-    note = {"pits": _pits(inputs.get("prompt")), "tries": 0}
+    instants = re.findall(r"--pit[= ]\s*(\S+)", str(inputs.get("prompt")))
+    note = {"pits": " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants), "tries": 0}
     for agent in {response.get("agentId"), inputs.get("name")} - {None}:
         _remember(call, env, agent, note)
     if response.get("status", "completed") != "completed":
-        yield WAIT, None
+        yield None
         return
     parts = response.get("content")
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     if len(texts) == 2 and isinstance(texts[0], str) and _PREAMBLE.fullmatch(texts[0]):
         del texts[0]
     yield texts[0] if len(texts) == 1 and isinstance(texts[0], str) else "", _cut_off(note, env)
-
-
-def _pits(prompt: Any) -> str:
-    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
-    return " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants)
 
 
 def _notifications(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

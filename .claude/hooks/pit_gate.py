@@ -56,25 +56,19 @@ def failure(text: bytes, late: bool) -> dict[str, Any]:
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = ()) -> dict[str, Any]:
     """Return the hook's output: `{}`, or a block with a replacement. Log one line."""
-    call = pit_call.read(text)
+    call, question = pit_call.read(text), None
     if isinstance(call, pit_call.Call):
         tool, response = call.tool, call.message.get("tool_response")
         pit, verdict = judge(call, env, flags)
+        inputs = json.dumps([call.tool, call.input], sort_keys=True).encode("utf-8", "backslashreplace")
+        question = hashlib.sha256(inputs).hexdigest()[:32]
     else:
-        named = _TOOL.search(text)
-        tool, response, pit, verdict = named[1].decode() if named else "", None, None, call
+        match = _TOOL.search(text)
+        tool, response, pit, verdict = match[1].decode() if match else "", None, None, call
     receipt = None if verdict else _RECEIPT.search(text)
-    hashes = {"question": question(call), "receipt": receipt[1].decode() if receipt else None}
+    hashes = {"question": question, "receipt": receipt[1].decode() if receipt else None}
     pit_call.audit(env, "pit_gate", call, verdict, pit, **hashes)
     return blocked(verdict, tool, response) if verdict else {}
-
-
-def question(call: Any) -> str | None:
-    """Return the hash of a tool and its whole input, which identifies a question."""
-    if not isinstance(call, pit_call.Call):
-        return None
-    canonical = json.dumps([call.tool, call.input], sort_keys=True)
-    return hashlib.sha256(canonical.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str | None, tuple[str, str] | None]:

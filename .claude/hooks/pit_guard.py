@@ -54,29 +54,34 @@ SECONDS = 0.7
 MOST_BYTES, MOST_WORDS = 1 << 20, 256
 FAILED = ("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs")
 LATE = ("GUARD_TOO_LARGE", f"the call could not be judged within {SECONDS} s; make it shorter, or try again")
-WHILE_BOUND = "while the session is bound,"
-RAW_TOOL = ("GUARD_RAW_TOOL", f"{WHILE_BOUND} use the lake's tools; this tool has no cut-off")
-AGENT_ELSEWHERE = (
-    "GUARD_AGENT", f"{WHILE_BOUND} sub-agents must run in this session, with a prompt of plain text"
-)  # fmt: skip
-OTHER_SKILL = (
-    "GUARD_SKILL", f"{WHILE_BOUND} only the project's own skills are loaded, with plain text as arguments"
-)  # fmt: skip
-# Why a path must not be used, by the use.
-PLACES = {
+_BOUND = "while the session is bound,"
+# Why a call is denied.
+DENIALS = {
+    "agent": ("GUARD_AGENT", f"{_BOUND} sub-agents must run in this session, with a prompt of plain text"),
+    "background": ("GUARD_SHELL", "its answer would bypass the gate; run it in the foreground"),
+    "graph": ("GUARD_GRAPH_WRITE", "the graph is read-only"),
+    "large": (
+        "GUARD_TOO_LARGE",
+        f"a command of more than {{most}} characters and {MOST_WORDS} words can't be judged; split it",
+    ),
+    "not bash": ("GUARD_SHELL", "use Bash"),
+    "not text": ("GUARD_SHELL", "the call has no command"),
     "readable": (
         "GUARD_LAKE_FILES",
-        f"{WHILE_BOUND} it may read only the project's own files: no lake, cache, capture, dot file or sample",
+        f"{_BOUND} it may read only the project's own files: no lake, cache, capture, dot file or sample",
     ),
-    "searchable": (
-        "GUARD_LAKE_FILES",
-        f"{WHILE_BOUND} a search needs as its path a folder in which everything may be read",
-    ),
-    "writable": ("GUARD_WRITE", f"{WHILE_BOUND} it may write only .csv, .json and .txt files below {{own}}"),
+    "searchable": ("GUARD_LAKE_FILES", f"{_BOUND} a search needs as its path a folder in which everything may be read"),
+    "shell": ("GUARD_SHELL", f"{_BOUND} a shell may run only pit_fetch.py or a plain {', '.join(READERS)}"),
+    "skill": ("GUARD_SKILL", f"{_BOUND} only the project's own skills are loaded, with plain text as arguments"),
+    "tool": ("GUARD_RAW_TOOL", f"{_BOUND} use the lake's tools; this tool has no cut-off"),
+    "wrapper": ("GUARD_SHELL", f"this agent's shell may run only `python3 {WRAPPER} …`, without operators"),
+    "writable": ("GUARD_WRITE", f"{_BOUND} it may write only .csv, .json and .txt files below {{own}}"),
 }
-# Characters that make a shell expand, redirect or comment: within double quotes, and outside all quotes.
-_QUOTED, _BARE, _OPERATORS = "$`\\!", "$`\\!\n\r{}()<>*?[]~#^", "&;|"
+DENIALS["creatable"] = DENIALS["writable"]
+# Characters on which a shell acts: within double quotes, and outside all quotes.
+_QUOTED, _BARE = frozenset("$`\\!"), frozenset("$`\\!\n\r{}()<>*?[]~#^&;|")
 _QUOTES = re.compile(r"""'[^']*'?|"([^"]*)"?""")
+_PIECES = re.compile(r"""(?P<operator>&&|\|\||[;|])|(?:[^'"&;|]|'[^']*'?|"[^"]*"?)+|&""")
 
 # Texts, names and comments of Cypher. An unclosed text, name or comment extends to the end in one step, so that no part
 # is searched twice, and it is kept.
@@ -94,14 +99,9 @@ _WRITES = re.compile(
 def main() -> int:
     """Judge the message on stdin and write the answer to stdout; any failure denies the call or exits with 2."""
     if pit_call is not None:
-        return pit_call.run(decide, failure, SECONDS)
-    os.write(1, json.dumps(failure(b"", False)).encode())
+        return pit_call.run(decide, lambda _, late: denied(LATE if late else FAILED), SECONDS)
+    os.write(1, json.dumps(denied(FAILED)).encode())
     return 0
-
-
-def failure(_: bytes, late: bool) -> dict[str, Any]:
-    """Return the denial of a call that could not be judged."""
-    return denied(LATE if late else FAILED)
 
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = ()) -> dict[str, Any]:
@@ -132,19 +132,19 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
     if pit is not None and not isinstance(pit, str):
         return pit
     if writes_the_graph(call.tool, call.input):
-        return "GUARD_GRAPH_WRITE", "the graph is read-only"
+        return _denial("graph")
     if call.tool in SHELLS:
         return _shell(call, env, bound=bound, wrapper_alone="--wrapper" in flags)
     if not bound or call.tool in GATED | UNGATED | PLANNING:
         return None
     if call.tool in FILE_TOOLS:
-        return _refusal(_places(call, env), FILE_TOOLS[call.tool], [_path(call)])
+        return _misuse(_places(call, env), FILE_TOOLS[call.tool], [_path(call)])
     if call.tool in AGENTS:
-        return None if _stays_here(call) else AGENT_ELSEWHERE
+        return None if _stays_here(call) else _denial("agent")
     if call.tool == "Skill":
         own = call.input.get("skill") in os.listdir(os.path.join(HERE, "..", "skills"))
-        return None if own and not _expands(call.input) else OTHER_SKILL
-    return RAW_TOOL
+        return None if own and not _expands(call.input) else _denial("skill")
+    return _denial("tool")
 
 
 def writes_the_graph(tool: str, tool_input: Mapping[str, Any]) -> bool:
@@ -185,49 +185,37 @@ def _expands(tool_input: Mapping[str, Any]) -> bool:
 def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: bool) -> tuple[str, str] | None:
     command, folder = call.input.get("command"), _folder(call)
     if not isinstance(command, str):
-        return "GUARD_SHELL", "the call has no command"
+        return _denial("not text")
     if len(command) > pit_call.MOST_COMMAND:
-        return _too_large() if bound or wrapper_alone else None
+        return _denial("large") if bound or wrapper_alone else None
     if runs(WRAPPER, command, folder):
-        late = call.input.get("run_in_background")
-        return ("GUARD_SHELL", "its answer would bypass the gate; run it in the foreground") if late else None
-    if wrapper_alone:
-        return "GUARD_SHELL", f"this agent's shell may run only `python3 {WRAPPER} …`, without operators"
-    if not bound:
-        return None
+        return _denial("background") if call.input.get("run_in_background") else None
+    if wrapper_alone or not bound:
+        return _denial("wrapper") if wrapper_alone else None
     places, commands = _places(call, env), simple_commands(command)
     if sum(map(len, commands)) > MOST_WORDS:
-        return _too_large()
-    if commands and runs(MERGE, command, folder):
-        return _refusal(places, "readable", _operands(commands[0]))
-    return _readers(commands, places) if call.tool == "Bash" else ("GUARD_SHELL", "use Bash")
+        return _denial("large")
+    if runs(MERGE, command, folder):
+        return _misuse(places, "readable", _operands(_words(command)))
+    if call.tool != "Bash":
+        return _denial("not bash")
+    return next(filter(None, (_reader(words, places) for words in commands or [[]])), None)
 
 
-def _too_large() -> tuple[str, str]:
-    most = f"{pit_call.MOST_COMMAND} characters and {MOST_WORDS} words"
-    return "GUARD_TOO_LARGE", f"a command of more than {most} can't be judged; split it"
-
-
-def _readers(commands: list[list[str]], places: Any) -> tuple[str, str] | None:
-    """Return why commands of a bound session must not run: they are not in READERS, or read a forbidden place."""
-    for words in commands or [[]]:
-        flags = "".join(word for word in words if word.startswith("-"))
-        if not words or words[0] not in READERS or not set(flags) <= {"-", *READERS[words[0]]}:
-            return "GUARD_SHELL", f"{WHILE_BOUND} a shell may run only pit_fetch.py or a plain {', '.join(READERS)}"
-        paths = [] if words[0] in PATHLESS else _operands(words)
-        if words[0] == "mkdir":
-            denial = _refusal(places, "writable", paths, folder=True)
-        elif words[0] == "grep":
-            denial = _refusal(places, "searchable", paths[1:])
-        else:
-            denial = _refusal(places, "readable", paths)
-        if denial:
-            return denial
-    return None
+def _reader(words: list[str], places: Any) -> tuple[str, str] | None:
+    """Return why a command of a bound session must not run: it is not in READERS, or uses a forbidden place."""
+    flags = "".join(word[1:] for word in words if word.startswith("-"))
+    if not words or words[0] not in READERS or not set(flags) <= set(READERS[words[0]]):
+        return _denial("shell")
+    if words[0] in PATHLESS:
+        return None
+    if words[0] == "grep":
+        return _misuse(places, "searchable", _operands(words)[1:])
+    return _misuse(places, "creatable" if words[0] == "mkdir" else "readable", _operands(words))
 
 
 def _operands(words: Sequence[str]) -> list[str]:
-    return [word for word in words[1:] if not word.startswith("-")]
+    return [word for word in words[1:] if word == "-" or not word.startswith("-")]
 
 
 def runs(script: str, command: str, folder: str) -> bool:
@@ -241,30 +229,22 @@ def runs(script: str, command: str, folder: str) -> bool:
 
 
 def simple_commands(command: str) -> list[list[str]]:
-    """Return the simple commands of a list or pipeline, as words; [] if the shell would expand or redirect."""
-    commands: list[list[str]] = [[]]
-    for word in _words(command, _OPERATORS):
-        if word in ("|", "||", "&&", ";"):
-            commands.append([])
-        elif word and set(word) <= set(_OPERATORS):
-            return []
-        else:
-            commands[-1].append(word)
-    return commands
+    """Return the words of each simple command of a list or pipeline; none if the shell would expand or redirect."""
+    pieces = [""]
+    for match in _PIECES.finditer(command):
+        pieces += [""] if match["operator"] else [pieces.pop() + match[0]]
+    return list(map(_words, pieces))
 
 
-def _words(command: str, operators: str = "") -> list[str]:
-    """Return the words of a command, with operators as words; [] if the shell would act on any other character."""
+def _words(command: str) -> list[str]:
+    """Return the words of a simple command; none if the shell would act on any of its characters."""
     import shlex
 
     quoted = "".join(match[1] or "" for match in _QUOTES.finditer(command))
-    bare = _BARE if operators else _BARE + _OPERATORS
-    if not set(bare).isdisjoint(_QUOTES.sub("", command)) or not set(_QUOTED).isdisjoint(quoted):
+    if not _BARE.isdisjoint(_QUOTES.sub("", command)) or not _QUOTED.isdisjoint(quoted):
         return []
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=operators)
-    lexer.whitespace_split, lexer.commenters = True, ""
     try:
-        return list(lexer)
+        return shlex.split(command)
     except ValueError:
         return []
 
@@ -284,12 +264,14 @@ def _path(call: Any) -> Any:
     return os.path.join(base, os.path.expanduser(rooted))
 
 
-def _refusal(places: Any, use: str, paths: Sequence[Any], **more: bool) -> tuple[str, str] | None:
+def _misuse(places: Any, use: str, paths: Sequence[Any]) -> tuple[str, str] | None:
     """Return why paths must not be used, or None. use: a method of places."""
-    if all(getattr(places, use)(path, **more) for path in paths):
-        return None
-    code, why = PLACES[use]
-    return code, why.format(own=places.own or "scratch/<session id>")
+    return None if all(map(getattr(places, use), paths)) else _denial(use, places.own or "scratch/<session id>")
+
+
+def _denial(reason: str, own: str = "") -> tuple[str, str]:
+    code, why = DENIALS[reason]
+    return code, why.format(own=own, most=pit_call.MOST_COMMAND)
 
 
 def _places(call: Any, env: Mapping[str, str]) -> Any:

@@ -8,6 +8,7 @@ Standard library only, Python 3.9 or newer.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -66,14 +67,16 @@ class Places:
                     return False
         return True
 
-    def writable(self, path: str, *, folder: bool = False) -> bool:
-        """Return whether a data file (SUFFIXES) or a folder may be written there, in the session's own folder."""
+    def creatable(self, path: str) -> bool:
+        """Return whether a folder may be created there, in the session's own folder."""
         real = self._leads_to(path)
         if self.own is None or real is None or not _below(real, self.own):
             return False
-        names = [name for name in os.path.relpath(real, self.own).split(os.sep) if name != "."]
-        plain = all(_PLAIN.fullmatch(name) for name in names)
-        return plain and (folder or (bool(names) and names[-1].endswith(SUFFIXES)))
+        return all(_PLAIN.fullmatch(name) for name in os.path.relpath(real, self.own).split(os.sep) if name != ".")
+
+    def writable(self, path: str) -> bool:
+        """Return whether a data file (SUFFIXES) may be written there, in the session's own folder."""
+        return self.creatable(path) and str(self._leads_to(path)).endswith(SUFFIXES)
 
     def _leads_to(self, path: str) -> str | None:
         """Return the target of a path, with links resolved; None if other programs may read it as another path."""
@@ -116,7 +119,7 @@ def leads_to(folder: str, path: str) -> str | None:
 
 def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
     """Yield the real paths of the data places in the environment and in the settings of servers and hooks."""
-    for settings in (env, *_configurations(project)):
+    for settings in (env, *_objects(project)):
         for name in SETTINGS:
             value = settings.get(name)
             if isinstance(value, str) and value:
@@ -124,18 +127,13 @@ def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[st
                 yield from filter(None, (leads_to(base, place) for base in (folder, project)))
 
 
-def _configurations(project: str) -> Iterator[Mapping[str, object]]:
+def _objects(project: str) -> list[dict[str, object]]:
+    """Return every JSON object in the settings, because any may be the environment of a server or of all processes."""
+    objects: list[dict[str, object]] = []
     for name in CONFIGURED:
-        try:
-            with open(os.path.join(project, name), "rb") as file:
-                content = json.load(file)
-        except (OSError, ValueError):
-            continue
-        servers = content.get("mcpServers") if isinstance(content, dict) else None
-        for holder in (content, *(servers.values() if isinstance(servers, dict) else ())):
-            variables = holder.get("env") if isinstance(holder, dict) else None
-            if isinstance(variables, dict):
-                yield variables
+        with contextlib.suppress(OSError, ValueError), open(os.path.join(project, name), "rb") as file:
+            json.load(file, object_hook=objects.append)
+    return objects
 
 
 def _below(path: str, place: str) -> bool:
