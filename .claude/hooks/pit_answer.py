@@ -57,15 +57,14 @@ def decide(text: bytes, env: Mapping[str, str], _: Sequence[str] = ()) -> dict[s
     message = pit_call.rules.strict_json(text)
     call = pit_call.Call("", {}, message if isinstance(message, dict) else {})
     event = call.message.get("hook_event_name")
-    answers = list(READERS.get(event, _results)(call, env))
-    if not answers:
+    judgements = list(READERS.get(event, _results)(call, env))
+    if not judgements:
         return {}
-    if None in answers:
+    if None in judgements:
         return {"continue": False, "stopReason": WAIT}
-    broke = ((pit, verdict) for text, pit in answers if (verdict := broken(text, pit)))
-    pit, verdict = next(broke, (answers[0][1], None))
+    pit, verdict = next((judgement for judgement in judgements if judgement[1]), judgements[0])
     tries = _count(call, env, verdict) if event == "SubagentStop" else 0
-    pit_call.audit(env, "pit_answer", call, verdict, pit if isinstance(pit, str) else None, tries=tries)
+    pit_call.audit(env, "pit_answer", call, verdict, pit, tries=tries)
     if verdict is None:
         return {}
     reason = f"{verdict[0]}: {verdict[1]}"
@@ -87,33 +86,33 @@ def max_retries() -> int:
     return retries if isinstance(retries, int) and 0 <= retries <= MOST else MOST
 
 
-def broken(answer: str, pit: Any) -> Any:
-    """Return the first rule an answer breaks, or None. pit: the cut-off, or its fault; None in open mode."""
-    rules = pit_call.rules
+def _judgement(answer: Any, note: Mapping[str, Any], env: Mapping[str, str]) -> tuple[Any, Any]:
+    """Return the cut-off in force for an answer, None in open mode, and the first rule that the answer breaks."""
+    rules, pit = pit_call.rules, pit_call.cut_off({"command": str(note.get("pits", ""))}, env)
     if pit is not None and not isinstance(pit, str):
-        return pit
-    fenced = _FENCED.fullmatch(answer.strip())
+        return None, pit
+    text = answer.strip() if isinstance(answer, str) else ""
+    fenced = _FENCED.fullmatch(text)
     try:
-        payload = rules.strict_json(fenced.group(1) if fenced else answer.strip())
+        payload = rules.strict_json(fenced.group(1) if fenced else text)
     except (ValueError, RecursionError):
-        return rules.Verdict("PIT_INVALID_JSON", "the answer is not exactly one JSON object")
+        return pit, rules.Verdict("PIT_INVALID_JSON", "the answer is not exactly one JSON object")
     if isinstance(payload, dict) and not payload.keys() <= {"data", "gaps"}:
-        return rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has keys other than data and gaps")
+        return pit, rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has keys other than data and gaps")
     if not isinstance(payload, dict) or not all(isinstance(payload.get(name), list) for name in ("data", "gaps")):
-        return rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has no data and gaps arrays")
-    return None if pit is None else rules.check_envelope(payload, pit)
+        return pit, rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has no data and gaps arrays")
+    return pit, None if pit is None else rules.check_envelope(payload, pit)
 
 
-def _last_message(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield a data agent's last message and the cut-off in force when it was started."""
+def _last_message(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any]]:
+    """Yield the judgement of a data agent's last message at the cut-off in force when it was started."""
     if pit_call.is_data_agent(call.message.get("agent_type")):
-        text = call.message.get("last_assistant_message")
         note = _remembered(call, env, call.message.get("agent_id"))
-        yield text if isinstance(text, str) else "", _cut_off(note, env)
+        yield _judgement(call.message.get("last_assistant_message"), note, env)
 
 
-def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any] | None]:
-    """Yield a data agent's answer and the cut-off of its prompt or of the session; None if it runs in the background.
+def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any] | None]:
+    """Yield the judgement of a data agent's answer at the cut-off of its prompt or session; None if it answers later.
 
     If so, the session's turn ends. Versions before 2.1.332 pass an answer that arrives within a turn to the model
     without any hook; an answer after the turn arrives in a prompt, which a hook judges.
@@ -136,11 +135,11 @@ def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any] | No
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     if len(texts) == 2 and isinstance(texts[0], str) and _PREAMBLE.fullmatch(texts[0]):
         del texts[0]
-    yield texts[0] if len(texts) == 1 and isinstance(texts[0], str) else "", _cut_off(note, env)
+    yield _judgement(texts[0] if len(texts) == 1 else None, note, env)
 
 
-def _notifications(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield the final answers of background data agents, which Claude Code passes back in a prompt."""
+def _notifications(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any]]:
+    """Yield the judgements of background data agents' final answers, which Claude Code passes back in a prompt."""
     prompt = call.message.get("prompt")
     for notification in prompt.split(NOTIFICATION)[1:] if isinstance(prompt, str) else ():
         task, result = _TASK.search(notification), _RESULT.search(notification)
@@ -149,14 +148,10 @@ def _notifications(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any
         if note:
             _remember(call, env, agent, {"tries": 0})
         if note and "<result>" in notification:
-            yield result.group(1) if result else "", _cut_off(note, env)
+            yield _judgement(result.group(1) if result else None, note, env)
 
 
 READERS = {"SubagentStop": _last_message, "UserPromptSubmit": _notifications}
-
-
-def _cut_off(note: Mapping[str, Any], env: Mapping[str, str]) -> Any:
-    return pit_call.cut_off({"command": str(note.get("pits", ""))}, env)
 
 
 def _replacement(response: dict[str, Any], reason: str) -> dict[str, Any]:

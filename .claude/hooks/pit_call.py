@@ -31,22 +31,15 @@ MOST_BYTES = 8 << 20
 MOST_COMMAND = 16 << 10
 UNSAID = b"PIT_PARSE_ERROR: the hook could not write its answer\n"
 
-CONTRACT = "pit-envelope"
 # The tools that start agents.
 STARTERS = ("Agent", "Task")
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
 
-
-def _load_rules() -> Any:
-    loader = SourceFileLoader("pit_rules", RULES)
-    module = sys.modules["pit_rules"] = ModuleType("pit_rules")
-    loader.exec_module(module)
-    return module
-
-
-rules = _load_rules()
+rules: Any = ModuleType("pit_rules")
+sys.modules["pit_rules"] = rules
+SourceFileLoader("pit_rules", RULES).exec_module(rules)
 
 
 class Call(NamedTuple):
@@ -137,12 +130,10 @@ def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
 
 
 def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
-    """Return the cut-off in force; None in open mode; a Verdict if it is invalid, contradictory or wider than the
-    session's.
+    """Return the cut-off in force; None in open mode; a Verdict if it is invalid, contradictory or too late.
 
     It is read from parameters.pit, params.pit, pit and --pit of a shell command. In a session bound by PITLAKE_AS_OF, a
-    call needs no cut-off, because the session's own applies. A call may give an earlier cut-off; a later one is
-    refused.
+    call without a cut-off has the session's, and it may give an earlier one.
     """
     texts: dict[Any, str] = {}
     try:
@@ -192,21 +183,20 @@ def is_data_agent(name: Any) -> bool:
         return False
     try:
         with open(os.path.join(PROJECT, ".claude", "agents", name + ".md"), encoding="utf-8") as page:
-            return f"- {CONTRACT}\n" in page.read()
+            return "- pit-envelope\n" in page.read()
     except (OSError, ValueError):
         return False
 
 
 def audit(env: Mapping[str, str], hook: str, call: Any, verdict: Any, pit: Any = None, **more: Any) -> None:
-    """Log a decision in one line that contains nothing of the payload. The file is rotated at LOG_BYTES. If it cannot
-    be written, the decision still applies.
-    """
+    """Log a decision without its payload, if the log can be written; at LOG_BYTES the file is rotated."""
     message = call.message if isinstance(call, Call) else {}
-    names = {"tool": "tool_name", "agent": "agent_type", "session": "session_id"}
+    fields = {"tool": "tool_name", "agent": "agent_type", "session": "session_id"}
+    names = {name: message.get(field) for name, field in fields.items()}
     line = {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "hook": hook,
-        **{field: _name(message.get(name)) for field, name in names.items()},
+        **{name: text if isinstance(text, str) and _NAME.fullmatch(text) else None for name, text in names.items()},
         "pit": pit,
         "decision": "block" if verdict else "allow",
         "code": verdict[0] if verdict else None,
@@ -221,7 +211,3 @@ def audit(env: Mapping[str, str], hook: str, call: Any, verdict: Any, pit: Any =
             full = log.tell() >= LOG_BYTES
         if full:
             os.replace(path, path + ".1")
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) and _NAME.fullmatch(value) else None

@@ -92,7 +92,13 @@ def payloads(answered: Any, strings: int = STRINGS, layers: int = LAYERS) -> Ite
     if layers == 0:
         raise Refused("PIT_MISSING_ENVELOPE", "the answer has too many nested wrappers")
     if isinstance(answered, str):
-        yield from payloads(_parsed(answered, strings), strings - 1, layers - 1)
+        if strings == 0:
+            raise Refused("PIT_INVALID_JSON", "the answer is a JSON string inside a JSON string")
+        try:
+            parsed = pit_call.rules.strict_json(answered)
+        except (ValueError, RecursionError):
+            raise Refused("PIT_INVALID_JSON", "the answer is not strict JSON") from None
+        yield from payloads(parsed, strings - 1, layers - 1)
     elif isinstance(answered, list):
         if len(answered) != 1 or not isinstance(answered[0], dict):
             raise Refused("PIT_MISSING_ENVELOPE", "the answer is not one record or one part of text")
@@ -109,15 +115,6 @@ def payloads(answered: Any, strings: int = STRINGS, layers: int = LAYERS) -> Ite
                 if key != "result" or refused.args[0] != "PIT_INVALID_JSON":
                     raise
                 raise Refused("PIT_MISSING_ENVELOPE", "the answer has no data array") from None
-
-
-def _parsed(text: str, strings: int) -> Any:
-    if strings == 0:
-        raise Refused("PIT_INVALID_JSON", "the answer is a JSON string inside a JSON string")
-    try:
-        return pit_call.rules.strict_json(text)
-    except (ValueError, RecursionError):
-        raise Refused("PIT_INVALID_JSON", "the answer is not strict JSON") from None
 
 
 def _held(wrapper: dict[str, Any]) -> list[tuple[str, Any]]:

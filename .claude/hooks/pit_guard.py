@@ -60,10 +60,7 @@ DENIALS = {
     "agent": ("GUARD_AGENT", f"{_BOUND} sub-agents must run in this session, with a prompt of plain text"),
     "background": ("GUARD_SHELL", "its answer would bypass the gate; run it in the foreground"),
     "graph": ("GUARD_GRAPH_WRITE", "the graph is read-only"),
-    "large": (
-        "GUARD_TOO_LARGE",
-        f"a command of more than {{most}} characters and {MOST_WORDS} words can't be judged; split it",
-    ),
+    "large": ("GUARD_TOO_LARGE", f"a command of more than {{most}} and {MOST_WORDS} words can't be judged; split it"),
     "not bash": ("GUARD_SHELL", "use Bash"),
     "not text": ("GUARD_SHELL", "the call has no command"),
     "readable": (
@@ -113,9 +110,7 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = ()) -> di
 
 
 def _in_the_foreground(call: Any) -> dict[str, Any]:
-    """Make a data agent run in the foreground, where its answer passes the gate before the session reads it. Other
-    calls are unchanged.
-    """
+    """Make a data agent run in the foreground, where its answer passes the gate before the session reads it."""
     data_agent = call.tool in pit_call.STARTERS and pit_call.is_data_agent(call.input.get("subagent_type"))
     if not data_agent or call.input.get("run_in_background") is False:
         return {}
@@ -176,9 +171,7 @@ def _stays_here(call: Any) -> bool:
 
 
 def _expands(tool_input: Mapping[str, Any]) -> bool:
-    """Return whether Claude Code would replace part of a text: `@file` by the file, or a command after `!` by its
-    output.
-    """
+    """Return whether Claude Code would replace part of a text by a file (`@file`) or a command's output (`!`)."""
     return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in tool_input.values())
 
 
@@ -199,7 +192,7 @@ def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: boo
         return _misuse(places, "readable", _operands(_words(command)))
     if call.tool != "Bash":
         return _denial("not bash")
-    return next(filter(None, (_reader(words, places) for words in commands or [[]])), None)
+    return next(filter(None, (_reader(words, places) for words in commands)), None)
 
 
 def _reader(words: list[str], places: Any) -> tuple[str, str] | None:
@@ -271,7 +264,7 @@ def _misuse(places: Any, use: str, paths: Sequence[Any]) -> tuple[str, str] | No
 
 def _denial(reason: str, own: str = "") -> tuple[str, str]:
     code, why = DENIALS[reason]
-    return code, why.format(own=own, most=pit_call.MOST_COMMAND)
+    return code, why.format(own=own, most=f"{pit_call.MOST_COMMAND} characters")
 
 
 def _places(call: Any, env: Mapping[str, str]) -> Any:

@@ -48,8 +48,7 @@ class Places:
 
     def readable(self, path: str) -> bool:
         """Return whether a file, or the names in a folder, may be read."""
-        real = self._leads_to(path)
-        return real is not None and self._open(real)
+        return self._open(self._leads_to(path))
 
     def searchable(self, path: str) -> bool:
         """Return whether everything below a path may be read; False for a folder too large to check."""
@@ -58,13 +57,10 @@ class Places:
             return False
         for parent, folders, files in os.walk(real):
             self._names_left -= len(folders) + len(files)
-            if self._names_left < 0:
+            entries = (os.path.join(parent, name) for name in (*folders, *files))
+            targets = (leads_to(parent, entry) if os.path.islink(entry) else entry for entry in entries)
+            if self._names_left < 0 or not all(map(self._open, targets)):
                 return False
-            for name in (*folders, *files):
-                entry = os.path.join(parent, name)
-                led = leads_to(parent, name) if os.path.islink(entry) else entry
-                if led is None or not self._open(led):
-                    return False
         return True
 
     def creatable(self, path: str) -> bool:
@@ -72,7 +68,7 @@ class Places:
         real = self._leads_to(path)
         if self.own is None or real is None or not _below(real, self.own):
             return False
-        return all(_PLAIN.fullmatch(name) for name in os.path.relpath(real, self.own).split(os.sep) if name != ".")
+        return all(map(_PLAIN.fullmatch, _names(real, self.own)))
 
     def writable(self, path: str) -> bool:
         """Return whether a data file (SUFFIXES) may be written there, in the session's own folder."""
@@ -84,13 +80,15 @@ class Places:
             return None
         return leads_to(self.folder, path)
 
-    def _open(self, real: str) -> bool:
-        if not _below(real, self.project) or any(_below(_folded(real), data_place) for data_place in self._kept):
+    def _open(self, real: str | None) -> bool:
+        if real is None or not _below(real, self.project):
+            return False
+        if any(_below(_folded(real), data_place) for data_place in self._kept):
             return False
         if self.own is not None and _below(real, self.own):
             return True
-        names = [] if real == self.project else os.path.relpath(real, self.project).split(os.sep)
-        folded = tuple(_folded(name) for name in names)
+        names = _names(real, self.project)
+        folded = tuple(map(_folded, names))
         if folded[:1] in ((SCRATCH,), (WORLD,)):
             return False
         hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
@@ -134,6 +132,10 @@ def _objects(project: str) -> list[dict[str, object]]:
         with contextlib.suppress(OSError, ValueError), open(os.path.join(project, name), "rb") as file:
             json.load(file, object_hook=objects.append)
     return objects
+
+
+def _names(path: str, place: str) -> list[str]:
+    return [name for name in os.path.relpath(path, place).split(os.sep) if name != "."]
 
 
 def _below(path: str, place: str) -> bool:
