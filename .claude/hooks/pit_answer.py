@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """The PIT gate for a data agent's final answer: an envelope that is valid at the cut-off, or a clean gap.
 
-As a SubagentStop hook, it sends back an answer that isn't an envelope or breaks a rule. It does so at most
-`max_retries` times (.claude/filters/rules.json), and counts the attempts. As a PostToolUse hook of the tool that starts
-agents, it replaces an answer that is still invalid by a clean gap. As a UserPromptSubmit hook, it withholds such an
-answer from a background or resumed agent. It ignores the answers of other agents. Standard library only, Python 3.9 or
-newer.
+As a SubagentStop hook, it sends back an answer that isn't an envelope or breaks a rule, at most `max_retries` times
+(.claude/filters/rules.json). As a PostToolUse hook of the tool that starts agents, it replaces an answer that is still
+invalid by a clean gap. As a UserPromptSubmit hook, it withholds such an answer from a background or resumed agent. It
+ignores the answers of other agents.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ except BaseException:  # noqa: BLE001  Without the rules, `main` shows no answer
     pit_call = None
 
 WAIT = "the data agent runs in the background; its answer arrives in a separate prompt after it passes the gate"
-NOTIFICATION = "<task-notification>"
 MOST = 2
 SECONDS = 10.0
 FAILED = "PIT_PARSE_ERROR: the hook itself failed, so it lets nothing pass"
@@ -48,7 +46,6 @@ def main() -> int:
 
 
 def failure(text: bytes, late: bool) -> dict[str, Any]:
-    """Return the output about an answer that could not be judged."""
     return {} if b'"SubagentStop"' in text else _replacement({"status": "completed"}, LATE if late else FAILED)
 
 
@@ -57,7 +54,8 @@ def decide(text: bytes, env: Mapping[str, str], _: Sequence[str] = ()) -> dict[s
     message = pit_call.rules.strict_json(text)
     call = pit_call.Call("", {}, message if isinstance(message, dict) else {})
     event = call.message.get("hook_event_name")
-    judgements = list(READERS.get(event, _results)(call, env))
+    judge = {"SubagentStop": _last_message, "UserPromptSubmit": _notifications}.get(event, _results)
+    judgements = list(judge(call, env))
     if not judgements:
         return {}
     if None in judgements:
@@ -97,10 +95,9 @@ def _judgement(answer: Any, note: Mapping[str, Any], env: Mapping[str, str]) -> 
         payload = rules.strict_json(fenced.group(1) if fenced else text)
     except (ValueError, RecursionError):
         return pit, rules.Verdict("PIT_INVALID_JSON", "the answer is not exactly one JSON object")
-    if isinstance(payload, dict) and not payload.keys() <= {"data", "gaps"}:
-        return pit, rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has keys other than data and gaps")
-    if not isinstance(payload, dict) or not all(isinstance(payload.get(name), list) for name in ("data", "gaps")):
-        return pit, rules.Verdict("PIT_MISSING_ENVELOPE", "the answer has no data and gaps arrays")
+    arrays = isinstance(payload, dict) and all(isinstance(part, list) for part in payload.values())
+    if not arrays or payload.keys() != {"data", "gaps"}:
+        return pit, rules.Verdict("PIT_MISSING_ENVELOPE", "the answer is not exactly the two arrays data and gaps")
     return pit, None if pit is None else rules.check_envelope(payload, pit)
 
 
@@ -141,7 +138,7 @@ def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any] | No
 def _notifications(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any]]:
     """Yield the judgements of background data agents' final answers, which Claude Code passes back in a prompt."""
     prompt = call.message.get("prompt")
-    for notification in prompt.split(NOTIFICATION)[1:] if isinstance(prompt, str) else ():
+    for notification in prompt.split("<task-notification>")[1:] if isinstance(prompt, str) else ():
         task, result = _TASK.search(notification), _RESULT.search(notification)
         agent = task.group(1) if task else None
         note = _remembered(call, env, agent)
@@ -149,9 +146,6 @@ def _notifications(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any
             _remember(call, env, agent, {"tries": 0})
         if note and "<result>" in notification:
             yield _judgement(result.group(1) if result else None, note, env)
-
-
-READERS = {"SubagentStop": _last_message, "UserPromptSubmit": _notifications}
 
 
 def _replacement(response: dict[str, Any], reason: str) -> dict[str, Any]:
@@ -169,16 +163,12 @@ def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
 
 
 def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]:
-    """Return the note about a data agent of this session.
-
-    It is empty for other agents, but not if notes can't be stored, because any agent may be a data agent then.
-    """
-    path = _note(call, env, agent)
+    """Return the note about a data agent; it is empty for other agents, unless notes can't be stored."""
+    path = _note_path(call, env, agent)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "rb") as note:
-            state: dict[str, Any] = json.load(note)
-            return state
+            return json.load(note)
     except FileNotFoundError:
         return {} if os.access(os.path.dirname(path), os.W_OK) else {"tries": 0}
     except (OSError, ValueError):
@@ -186,18 +176,16 @@ def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]
 
 
 def _remember(call: Any, env: Mapping[str, str], agent: Any, more: Mapping[str, Any]) -> bool:
-    path, state = _note(call, env, agent), {**_remembered(call, env, agent), **more}
-    try:
+    path, state = _note_path(call, env, agent), {**_remembered(call, env, agent), **more}
+    with contextlib.suppress(OSError):
         with open(f"{path}.part", "w", encoding="utf-8") as note:
             json.dump(state, note)
         os.replace(f"{path}.part", path)
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
-def _note(call: Any, env: Mapping[str, str], agent: Any) -> str:
-    """Return the path of the note about an agent."""
+def _note_path(call: Any, env: Mapping[str, str], agent: Any) -> str:
     name = hashlib.sha256(json.dumps([str(call.message.get("session_id")), str(agent)]).encode()).hexdigest()[:32]
     folder = os.path.dirname(env[pit_call.LOG]) if env.get(pit_call.LOG) else os.path.join(pit_call.PROJECT, ".pitlake")
     return os.path.join(folder, "answers", name)

@@ -1,8 +1,8 @@
 """The parts that the hooks share: how they run, the rules, the cut-off in force for a call, and the audit log.
 
 The rules are loaded from the kernel's own file by its path, so that no copy can differ. In a project with the installed
-kit, the rules are the copy next to this file, which `pitlake agents check` compares with the original. Standard library
-only, Python 3.9 or newer. This module makes no decisions itself.
+kit, the rules are the copy next to this file, which `pitlake agents check` compares with the original. All hooks use
+only the standard library and run on Python 3.9 or newer.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ STARTERS = ("Agent", "Task")
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
 
-rules: Any = ModuleType("pit_rules")
-sys.modules["pit_rules"] = rules
+rules = sys.modules["pit_rules"] = ModuleType("pit_rules")
 SourceFileLoader("pit_rules", RULES).exec_module(rules)
 
 
@@ -181,11 +180,10 @@ def is_data_agent(name: Any) -> bool:
     """Return whether the project's agent of that name must answer with an envelope."""
     if not isinstance(name, str) or not _AGENT.fullmatch(name):
         return False
-    try:
-        with open(os.path.join(PROJECT, ".claude", "agents", name + ".md"), encoding="utf-8") as page:
-            return "- pit-envelope\n" in page.read()
-    except (OSError, ValueError):
-        return False
+    path = os.path.join(PROJECT, ".claude", "agents", name + ".md")
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as page:
+        return "- pit-envelope\n" in page.read()
+    return False
 
 
 def audit(env: Mapping[str, str], hook: str, call: Any, verdict: Any, pit: Any = None, **more: Any) -> None:

@@ -2,8 +2,8 @@
 """The PIT gate as Claude Code's PostToolUse hook: a tool's answer is shown only if it passes the lake's rules.
 
 Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail`. A block also replaces the answer by a
-clean gap that contains nothing of the answer. The exit code is 0, or 2 if the hook's own answer can't be written.
-Standard library only, Python 3.9 or newer. With `--wrapper` it ignores shell commands that do not call pit_fetch.py.
+clean gap that contains nothing of the answer. The exit code is 0, or 2 if the hook's own answer can't be written. With
+`--wrapper` it ignores shell commands that do not call pit_fetch.py.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ def main() -> int:
 
 
 def failure(text: bytes, late: bool) -> dict[str, Any]:
-    """Return the block of an answer that could not be judged."""
     return blocked(LATE if late else FAILED, "mcp__" if b'"mcp__' in text else "", None)
 
 
@@ -66,8 +65,7 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = ()) -> di
         match = _TOOL.search(text)
         tool, response, pit, verdict = match[1].decode() if match else "", None, None, call
     receipt = None if verdict else _RECEIPT.search(text)
-    hashes = {"question": question, "receipt": receipt[1].decode() if receipt else None}
-    pit_call.audit(env, "pit_gate", call, verdict, pit, **hashes)
+    pit_call.audit(env, "pit_gate", call, verdict, pit, question=question, receipt=receipt and receipt[1].decode())
     return blocked(verdict, tool, response) if verdict else {}
 
 
@@ -86,9 +84,7 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str 
 
 
 def payloads(answered: Any, strings: int = STRINGS, layers: int = LAYERS) -> Iterator[Any]:
-    """Yield the envelopes in a tool's answer, extracted from text parts, JSON strings and the wrappers that tools use.
-    Raises Refused if there is none, if there are several parts or records, and for any content outside the payload.
-    """
+    """Yield the envelopes in the text parts, JSON strings and wrappers of an answer. Raises Refused for all else."""
     if layers == 0:
         raise Refused("PIT_MISSING_ENVELOPE", "the answer has too many nested wrappers")
     if isinstance(answered, str):

@@ -4,8 +4,7 @@
 Graph writes are always denied. While a session is bound by PITLAKE_AS_OF, only these are allowed: the lake's tools,
 tools that only plan, sub-agents, the project's own skills, a few shell commands, and files where pit_places allows it.
 `--wrapper` denies every shell command except pit_fetch.py. The exit code is 0, or 2 if the answer can't be written,
-which also denies. Standard library only, Python 3.9 or newer. The guard only reads texts. It is an additional fence;
-the wall is the lake itself.
+which also denies. The guard is an additional fence; the wall is the lake itself.
 """
 
 from __future__ import annotations
@@ -38,10 +37,8 @@ MESSAGE = {"to", "summary", "message", "type", "recipient", "recipient_kind", "c
 AGENTS = {"Agent": START, "Task": START, "SendMessage": MESSAGE}
 SHELLS = ("Bash", "PowerShell", "Monitor")
 # How a tool uses a file: a method of pit_places.Places.
-FILE_TOOLS = {
-    "Read": "readable", "Grep": "searchable", "Glob": "searchable",
-    **dict.fromkeys(("Edit", "MultiEdit", "Write"), "writable"),
-}  # fmt: skip
+FILE_TOOLS = dict.fromkeys(("Edit", "MultiEdit", "Write"), "writable")
+FILE_TOOLS |= {"Read": "readable", "Grep": "searchable", "Glob": "searchable"}
 # Shell commands that only read the files they name, with the flags under which this holds.
 READERS = {
     "basename": "", "cat": "bn", "date": "u", "dirname": "", "echo": "n", "false": "", "head": "0123456789cn",
@@ -251,10 +248,8 @@ def _path(call: Any) -> Any:
         return base
     if not isinstance(base, str) or not isinstance(pattern, str) or ".." in pattern or pattern != pattern.strip():
         return None
-    plain = re.match(r"[^*?\[\]{}()!@+|\\]*", pattern).group()
-    folder = plain.rpartition("/")[0] if plain != pattern else plain
-    rooted = folder or ("/" if pattern.startswith("/") else "")
-    return os.path.join(base, os.path.expanduser(rooted))
+    folder = re.match(r"(?:[^*?\[\]{}()!@+|\\]*(?:/|\Z))?", pattern).group()
+    return os.path.join(base, os.path.expanduser(folder))
 
 
 def _misuse(places: Any, use: str, paths: Sequence[Any]) -> tuple[str, str] | None:

@@ -3,12 +3,13 @@
 The project may be read, except names that begin with a dot (but agents and skills may), `sample`, every lake, the
 places of lakes, captures, caches and logs in the settings, and other sessions' files. Plain data may be written to the
 session's own folder, `scratch/<session id>`, from which nothing is run or loaded. The target of a path decides.
-Standard library only, Python 3.9 or newer.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import json
 import os
 import re
@@ -41,7 +42,7 @@ class Places:
     def __init__(self, project: str, env: Mapping[str, str], folder: str, session: object) -> None:
         self.project, self.folder = os.path.realpath(project), folder
         self._names_left = MOST_NAMES
-        self._lakes: dict[str, bool] = {}
+        self._is_a_lake = functools.lru_cache(None)(_is_a_lake)
         has_id = isinstance(session, str) and _SESSION.fullmatch(session)
         self.own = os.path.join(self.project, SCRATCH, str(session)) if has_id else None
         self._kept = [_folded(place) for place in configured(self.project, env, folder)]
@@ -92,16 +93,14 @@ class Places:
         if folded[:1] in ((SCRATCH,), (WORLD,)):
             return False
         hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
-        return not any(name.startswith(".") or name in MARKS for name in hidden) and not self._in_a_lake(names)
+        above = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
+        return not any(name.startswith(".") or name in MARKS for name in hidden) and not any(
+            map(self._is_a_lake, above)
+        )
 
-    def _in_a_lake(self, names: list[str]) -> bool:
-        folders = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
-        return any(map(self._is_a_lake, folders))
 
-    def _is_a_lake(self, folder: str) -> bool:
-        if folder not in self._lakes:
-            self._lakes[folder] = any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS)
-        return self._lakes[folder]
+def _is_a_lake(folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS)
 
 
 def leads_to(folder: str, path: str) -> str | None:
@@ -117,21 +116,16 @@ def leads_to(folder: str, path: str) -> str | None:
 
 def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
     """Yield the real paths of the data places in the environment and in the settings of servers and hooks."""
-    for settings in (env, *_objects(project)):
-        for name in SETTINGS:
-            value = settings.get(name)
-            if isinstance(value, str) and value:
-                place = unquote(urlsplit(value).path) if value.startswith("file:") else value
-                yield from filter(None, (leads_to(base, place) for base in (folder, project)))
-
-
-def _objects(project: str) -> list[dict[str, object]]:
-    """Return every JSON object in the settings, because any may be the environment of a server or of all processes."""
-    objects: list[dict[str, object]] = []
+    environments: list[Mapping[str, object]] = [env]
     for name in CONFIGURED:
         with contextlib.suppress(OSError, ValueError), open(os.path.join(project, name), "rb") as file:
-            json.load(file, object_hook=objects.append)
-    return objects
+            # Any object may be the environment of a server or of all processes.
+            json.load(file, object_hook=environments.append)
+    for environment, name in itertools.product(environments, SETTINGS):
+        value = environment.get(name)
+        if isinstance(value, str) and value:
+            place = unquote(urlsplit(value).path) if value.startswith("file:") else value
+            yield from filter(None, (leads_to(base, place) for base in (folder, project)))
 
 
 def _names(path: str, place: str) -> list[str]:
