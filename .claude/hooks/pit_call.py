@@ -31,7 +31,6 @@ MOST_BYTES = 8 << 20
 MOST_COMMAND = 16 << 10
 UNSAID = b"PIT_PARSE_ERROR: the hook could not write its answer\n"
 
-# The tools that start agents.
 STARTERS = ("Agent", "Task")
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
