@@ -93,10 +93,9 @@ class Places:
         if folded[:1] in ((SCRATCH,), (WORLD,)):
             return False
         hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
-        above = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
-        return not any(name.startswith(".") or name in MARKS for name in hidden) and not any(
-            map(self._is_a_lake, above)
-        )
+        if any(name.startswith(".") or name in MARKS for name in hidden):
+            return False
+        return not any(self._is_a_lake(os.path.join(self.project, *names[:depth])) for depth in range(len(names) + 1))
 
 
 def _is_a_lake(folder: str) -> bool:
