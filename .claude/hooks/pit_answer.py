@@ -121,7 +121,8 @@ def _results(call: Any, env: Mapping[str, str]) -> Iterator[tuple[Any, Any] | No
         yield None
     if tool not in pit_call.STARTERS or not pit_call.is_data_agent(inputs.get("subagent_type")):
         return
-    instants = re.findall(r"--pit[= ]\s*(\S+)", str(inputs.get("prompt")))
+    prompt = inputs.get("prompt")
+    instants = re.findall(r"--pit[= ]\s*(\S+)", prompt) if isinstance(prompt, str) else []
     note = {"pits": " ".join("--pit " + instant.strip("\"'`.,;)") for instant in instants), "tries": 0}
     for agent in {response.get("agentId"), inputs.get("name")} - {None}:
         _remember(call, env, agent, note)
