@@ -1,15 +1,13 @@
-"""The parts that the hooks share: the rules, the cut-off in force for a call, and the audit log.
+"""The parts that the hooks share: how they run, the rules, the cut-off in force for a call, and the audit log.
 
 The rules are loaded from the kernel's own file by its path, so that no copy can differ. In a project with the installed
-kit, the rules are the copy next to this file, which `pitlake agents check` compares with the original. Standard library
-only, Python 3.9 or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) use this module, which makes no
-decisions itself.
+kit, the rules are the copy next to this file, which `pitlake agents check` compares with the original. All hooks use
+only the standard library and run on Python 3.9 or newer.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -21,6 +19,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
+STARTED = time.perf_counter()
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _COPY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pit_rules.py")
 RULES = _COPY if os.path.exists(_COPY) else os.path.join(PROJECT, "pitlake", "gate", "rules.py")
@@ -30,23 +29,15 @@ LOG_BYTES = 1 << 20
 MOST_BYTES = 8 << 20
 # Splitting a shell command into words takes time quadratic in its longest word.
 MOST_COMMAND = 16 << 10
+UNSAID = b"PIT_PARSE_ERROR: the hook could not write its answer\n"
 
-CONTRACT = "pit-envelope"
+STARTERS = ("Agent", "Task")
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
-_RECEIPT = re.compile(rb'"result_sha256\\*"\s*:\s*\\*"([0-9a-f]{64})\\*"')
-_TOOL = re.compile(rb'"tool_name"\s*:\s*"([A-Za-z0-9_.:-]{1,96})"')
 
-
-def _load_rules() -> Any:
-    loader = SourceFileLoader("pit_rules", RULES)
-    module = sys.modules["pit_rules"] = ModuleType("pit_rules")
-    loader.exec_module(module)
-    return module
-
-
-rules = _load_rules()
+rules = sys.modules["pit_rules"] = ModuleType("pit_rules")
+SourceFileLoader("pit_rules", RULES).exec_module(rules)
 
 
 class Call(NamedTuple):
@@ -57,22 +48,27 @@ class Call(NamedTuple):
     message: dict[str, Any]
 
 
-def stdin(most: int, deadline: float) -> bytes:
-    """Read stdin to its end and return its first `most` bytes, plus one if there are more. Raises TimeoutError if the
-    end has not been reached by `deadline`, an instant of time.perf_counter.
+def run(decide: Callable[..., Any], failure: Callable[[bytes, bool], Any], seconds: float) -> int:
+    """Write what `decide` returns about the message on stdin to stdout; if it fails or is late, what `failure` returns.
+
+    Return the exit code: 0, or 2 if nothing can be written.
     """
-    if not hasattr(os, "fork"):
-        return sys.stdin.buffer.read(most + 1)
-    text = bytearray()
-    while True:
-        part = _read(0, deadline)
-        if not part:
-            return bytes(text)
-        text += part[: most + 1 - len(text)]
+    deadline, text = STARTED + seconds, b""
+    try:
+        text = _read(0, deadline, MOST_BYTES) if hasattr(os, "fork") else sys.stdin.buffer.read(MOST_BYTES + 1)
+        output = in_time(lambda: decide(text, os.environ, sys.argv[1:]), deadline)
+    except BaseException as fault:  # noqa: BLE001  The boundary: a hook that fails lets nothing pass, and says so.
+        output = json.dumps(failure(text, isinstance(fault, TimeoutError))).encode()
+    # Write without Python's buffers, which would fail again at exit, with an exit code that does not block.
+    for channel, answer, code in ((1, output, 0), (2, UNSAID, 2)):
+        with contextlib.suppress(OSError):
+            os.write(channel, answer)
+            return code
+    return 2
 
 
 def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
-    """Return what `judge` returns, as JSON. Raises TimeoutError at `deadline`, even if `judge` is still running.
+    """Return what `judge` returns, as JSON. Raises TimeoutError at `deadline`, an instant of time.perf_counter.
 
     `judge` runs in a child process, so that the parent need not wait for it. A signal handler or a thread would have to
     wait for a slow regular expression or an unresponsive file system. On systems without fork there is no time limit.
@@ -87,17 +83,13 @@ def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
                 with contextlib.suppress(OSError):
                     # Close stdin, stdout and stderr, because Claude Code waits until every process has closed them.
                     os.close(other)
-            _write(writer, json.dumps(judge()).encode())
+            with open(writer, "wb") as pipe:
+                pipe.write(json.dumps(judge()).encode())
         finally:
             os._exit(0)
     os.close(writer)
-    output = bytearray()
     try:
-        while True:
-            part = _read(reader, deadline)
-            if not part:
-                break
-            output += part
+        output = _read(reader, deadline, sys.maxsize)
     except TimeoutError:
         os.kill(child, signal.SIGKILL)
         raise
@@ -106,18 +98,18 @@ def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
     os.waitpid(child, 0)
     if not output:
         raise ChildProcessError("the child process gave no answer")
-    return bytes(output)
+    return output
 
 
-def _read(file: int, deadline: float) -> bytes:
-    if not select.select([file], [], [], max(0.0, deadline - time.perf_counter()))[0]:
-        raise TimeoutError
-    return os.read(file, 1 << 20)
-
-
-def _write(file: int, text: bytes) -> None:
-    while text:
-        text = text[os.write(file, text) :]
+def _read(file: int, deadline: float, most: int) -> bytes:
+    """Read a file to its end; return its first `most` bytes, plus one if it has more. Raises TimeoutError."""
+    text = bytearray()
+    while select.select([file], [], [], max(0.0, deadline - time.perf_counter()))[0]:
+        part = os.read(file, 1 << 20)
+        if not part:
+            return bytes(text)
+        text += part[: most + 1 - len(text)]
+    raise TimeoutError
 
 
 def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
@@ -135,36 +127,27 @@ def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
     return Call(tool, tool_input or {}, message)
 
 
-def tool_of(text: bytes) -> str:
-    """Return the tool that a message names, even if the message can't be parsed; "" if it names none."""
-    match = _TOOL.search(text)
-    return match.group(1).decode() if match else ""
-
-
 def cut_off(tool_input: Mapping[str, Any], env: Mapping[str, str]) -> Any:
-    """Return the cut-off in force; None in open mode; a Verdict if it is invalid, contradictory or wider than the
-    session's.
+    """Return the cut-off in force; None in open mode; a Verdict if it is invalid, contradictory or too late.
 
     It is read from parameters.pit, params.pit, pit and --pit of a shell command. In a session bound by PITLAKE_AS_OF, a
-    call needs no cut-off, because the session's own applies. A call may give an earlier cut-off; a later one is
-    refused.
+    call without a cut-off has the session's, and it may give an earlier one.
     """
-    instants = []
-    for pit in [*_given(tool_input), *([env[BOUND]] if BOUND in env else [])]:
-        try:
-            instants.append((rules.parse_instant(pit), pit))
-        except rules.InstantFault as fault:
-            return rules.Verdict("PIT_INVALID_PIT", f"a cut-off is {fault.fault}")
-    bound = instants.pop() if BOUND in env else None
-    if any(instant != instants[0][0] for instant, _ in instants[1:]):
+    texts: dict[Any, str] = {}
+    try:
+        for pit in _pits(tool_input):
+            texts.setdefault(rules.parse_instant(pit), pit)
+        bound = rules.parse_instant(env[BOUND]) if BOUND in env else None
+    except rules.InstantFault as fault:
+        return rules.Verdict("PIT_INVALID_PIT", f"a cut-off is {fault.fault}")
+    if len(texts) > 1:
         return rules.Verdict("PIT_INVALID_PIT", "the call gives contradictory cut-offs")
-    if bound and instants and instants[0][0] > bound[0]:
+    if bound and any(instant > bound for instant in texts):
         return rules.Verdict("PIT_INVALID_PIT", "the call's cut-off is later than the session's")
-    chosen = instants[0] if instants else bound
-    return chosen[1] if chosen else None
+    return next(iter(texts.values()), env.get(BOUND))
 
 
-def _given(tool_input: Mapping[str, Any]) -> Iterator[Any]:
+def _pits(tool_input: Mapping[str, Any]) -> Iterator[Any]:
     for holder in (tool_input.get("parameters"), tool_input.get("params"), tool_input):
         fields = holder
         if isinstance(holder, str):
@@ -176,23 +159,19 @@ def _given(tool_input: Mapping[str, Any]) -> Iterator[Any]:
             yield fields["pit"]
     command = tool_input.get("command")
     if isinstance(command, str) and "--pit" in command:
-        yield from shell_pits(command)
+        yield from _shell_pits(command)
 
 
-def shell_pits(command: str) -> list[str | None]:
+def _shell_pits(command: str) -> list[str | None]:
     """Return the values of --pit in a shell command; the value is None if the flag is there but can't be parsed."""
     import shlex
 
-    if len(command) > MOST_COMMAND:
-        return [None]
     try:
-        words = shlex.split(command)
+        words: list[Any] = shlex.split(command) if len(command) <= MOST_COMMAND else []
     except ValueError:
-        return [None]
-    values: list[str | None] = [word[len("--pit=") :] for word in words if word.startswith("--pit=")]
-    for place, word in enumerate(words):
-        if word == "--pit":
-            values.append(words[place + 1] if place + 1 < len(words) else None)
+        words = []
+    values = [word[len("--pit=") :] for word in words if word.startswith("--pit=")]
+    values += [[*words, None][place] for place, word in enumerate(words, start=1) if word == "--pit"]
     return values or [None]
 
 
@@ -200,52 +179,32 @@ def is_data_agent(name: Any) -> bool:
     """Return whether the project's agent of that name must answer with an envelope."""
     if not isinstance(name, str) or not _AGENT.fullmatch(name):
         return False
-    try:
-        with open(os.path.join(PROJECT, ".claude", "agents", name + ".md"), encoding="utf-8") as page:
-            return f"- {CONTRACT}\n" in page.read()
-    except (OSError, ValueError):
-        return False
+    path = os.path.join(PROJECT, ".claude", "agents", name + ".md")
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as page:
+        return "- pit-envelope\n" in page.read()
+    return False
 
 
-def question(call: Any) -> str | None:
-    """Return the hash of a tool and its whole input, which identifies a question."""
-    if not isinstance(call, Call):
-        return None
-    canonical = json.dumps([call.tool, call.input], sort_keys=True)
-    return hashlib.sha256(canonical.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-
-
-def receipt(text: bytes) -> str | None:
-    """Return the hash of the answer in a message, from its receipt; `pitlake replay` takes this hash."""
-    match = _RECEIPT.search(text)
-    return match.group(1).decode() if match else None
-
-
-def audit(env: Mapping[str, str], hook: str, call: Any, decision: Mapping[str, Any], started: float) -> None:
-    """Log a decision in one line that contains nothing of the payload. The file is rotated at LOG_BYTES. If it cannot
-    be written, the decision still applies.
-    """
+def audit(env: Mapping[str, str], hook: str, call: Any, verdict: Any, pit: Any = None, **more: Any) -> None:
+    """Log a decision without its payload, if the log can be written; at LOG_BYTES the file is rotated."""
     message = call.message if isinstance(call, Call) else {}
+    fields = {"tool": "tool_name", "agent": "agent_type", "session": "session_id"}
+    names = {name: message.get(field) for name, field in fields.items()}
     line = {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "hook": hook,
-        "tool": _name(message.get("tool_name")),
-        "agent": _name(message.get("agent_type")),
-        "session": _name(message.get("session_id")),
-        **decision,
-        "ms": round((time.perf_counter() - started) * 1000, 1),
+        **{name: text if isinstance(text, str) and _NAME.fullmatch(text) else None for name, text in names.items()},
+        "pit": pit,
+        "decision": "block" if verdict else "allow",
+        "code": verdict[0] if verdict else None,
+        **more,
+        "ms": round((time.perf_counter() - STARTED) * 1000, 1),
     }
     path = env.get(LOG) or os.path.join(PROJECT, ".pitlake", "hooks.jsonl")
-    try:
+    with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "ab") as log:
             log.write(json.dumps(line).encode() + b"\n")
             full = log.tell() >= LOG_BYTES
         if full:
             os.replace(path, path + ".1")
-    except OSError:
-        pass
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) and _NAME.fullmatch(value) else None

@@ -3,11 +3,13 @@
 The project may be read, except names that begin with a dot (but agents and skills may), `sample`, every lake, the
 places of lakes, captures, caches and logs in the settings, and other sessions' files. Plain data may be written to the
 session's own folder, `scratch/<session id>`, from which nothing is run or loaded. The target of a path decides.
-Standard library only, Python 3.9 or newer.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
 import json
 import os
 import re
@@ -40,15 +42,14 @@ class Places:
     def __init__(self, project: str, env: Mapping[str, str], folder: str, session: object) -> None:
         self.project, self.folder = os.path.realpath(project), folder
         self._names_left = MOST_NAMES
-        self._lakes: dict[str, bool] = {}
+        self._is_a_lake = functools.lru_cache(None)(_is_a_lake)
         has_id = isinstance(session, str) and _SESSION.fullmatch(session)
         self.own = os.path.join(self.project, SCRATCH, str(session)) if has_id else None
         self._kept = [_folded(place) for place in configured(self.project, env, folder)]
 
     def readable(self, path: str) -> bool:
         """Return whether a file, or the names in a folder, may be read."""
-        real = self._leads_to(path)
-        return real is not None and self._open(real)
+        return self._open(self._leads_to(path))
 
     def searchable(self, path: str) -> bool:
         """Return whether everything below a path may be read; False for a folder too large to check."""
@@ -57,50 +58,48 @@ class Places:
             return False
         for parent, folders, files in os.walk(real):
             self._names_left -= len(folders) + len(files)
-            if self._names_left < 0:
+            entries = (os.path.join(parent, name) for name in (*folders, *files))
+            targets = (leads_to(parent, entry) if os.path.islink(entry) else entry for entry in entries)
+            if self._names_left < 0 or not all(map(self._open, targets)):
                 return False
-            for name in (*folders, *files):
-                entry = os.path.join(parent, name)
-                led = leads_to(parent, name) if os.path.islink(entry) else entry
-                if led is None or not self._open(led):
-                    return False
         return True
 
-    def writable(self, path: str, *, folder: bool = False) -> bool:
-        """Return whether a data file (SUFFIXES) or a folder may be written there, in the session's own folder."""
+    def creatable(self, path: str) -> bool:
+        """Return whether a folder may be created there, in the session's own folder."""
         real = self._leads_to(path)
         if self.own is None or real is None or not _below(real, self.own):
             return False
-        names = [name for name in os.path.relpath(real, self.own).split(os.sep) if name != "."]
-        plain = all(_PLAIN.fullmatch(name) for name in names)
-        return plain and (folder or (bool(names) and names[-1].endswith(SUFFIXES)))
+        return all(map(_PLAIN.fullmatch, _names(real, self.own)))
+
+    def writable(self, path: str) -> bool:
+        """Return whether a data file (SUFFIXES) may be written there, in the session's own folder."""
+        return self.creatable(path) and str(self._leads_to(path)).endswith(SUFFIXES)
 
     def _leads_to(self, path: str) -> str | None:
         """Return the target of a path, with links resolved; None if other programs may read it as another path."""
-        if path != path.strip() or _CONTROL.search(path):
+        if not isinstance(path, str) or path != path.strip() or _CONTROL.search(path):
             return None
         return leads_to(self.folder, path)
 
-    def _open(self, real: str) -> bool:
-        if not _below(real, self.project) or any(_below(_folded(real), data_place) for data_place in self._kept):
+    def _open(self, real: str | None) -> bool:
+        if real is None or not _below(real, self.project):
+            return False
+        if any(_below(_folded(real), data_place) for data_place in self._kept):
             return False
         if self.own is not None and _below(real, self.own):
             return True
-        names = [] if real == self.project else os.path.relpath(real, self.project).split(os.sep)
-        folded = tuple(_folded(name) for name in names)
+        names = _names(real, self.project)
+        folded = tuple(map(_folded, names))
         if folded[:1] in ((SCRATCH,), (WORLD,)):
             return False
         hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
-        return not any(name.startswith(".") or name in MARKS for name in hidden) and not self._in_a_lake(names)
+        if any(name.startswith(".") or name in MARKS for name in hidden):
+            return False
+        return not any(self._is_a_lake(os.path.join(self.project, *names[:depth])) for depth in range(len(names) + 1))
 
-    def _in_a_lake(self, names: list[str]) -> bool:
-        folders = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
-        return any(map(self._is_a_lake, folders))
 
-    def _is_a_lake(self, folder: str) -> bool:
-        if folder not in self._lakes:
-            self._lakes[folder] = any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS)
-        return self._lakes[folder]
+def _is_a_lake(folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS)
 
 
 def leads_to(folder: str, path: str) -> str | None:
@@ -116,26 +115,20 @@ def leads_to(folder: str, path: str) -> str | None:
 
 def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
     """Yield the real paths of the data places in the environment and in the settings of servers and hooks."""
-    for settings in (env, *_configurations(project)):
-        for name in SETTINGS:
-            value = settings.get(name)
-            if isinstance(value, str) and value:
-                place = unquote(urlsplit(value).path) if value.startswith("file:") else value
-                yield from filter(None, (leads_to(base, place) for base in (folder, project)))
-
-
-def _configurations(project: str) -> Iterator[Mapping[str, object]]:
+    environments: list[Mapping[str, object]] = [env]
     for name in CONFIGURED:
-        try:
-            with open(os.path.join(project, name), "rb") as file:
-                content = json.load(file)
-        except (OSError, ValueError):
-            continue
-        servers = content.get("mcpServers") if isinstance(content, dict) else None
-        for holder in (content, *(servers.values() if isinstance(servers, dict) else ())):
-            variables = holder.get("env") if isinstance(holder, dict) else None
-            if isinstance(variables, dict):
-                yield variables
+        with contextlib.suppress(OSError, ValueError), open(os.path.join(project, name), "rb") as file:
+            # Any object may be the environment of a server or of all processes.
+            json.load(file, object_hook=environments.append)
+    for environment, name in itertools.product(environments, SETTINGS):
+        value = environment.get(name)
+        if isinstance(value, str) and value:
+            place = unquote(urlsplit(value).path) if value.startswith("file:") else value
+            yield from filter(None, (leads_to(base, place) for base in (folder, project)))
+
+
+def _names(path: str, place: str) -> list[str]:
+    return [name for name in os.path.relpath(path, place).split(os.sep) if name != "."]
 
 
 def _below(path: str, place: str) -> bool:

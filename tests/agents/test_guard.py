@@ -100,11 +100,15 @@ SHELLS = {
     "GUARD_WRITE": ["mkdir .claude/agents/x", "mkdir -p docs/x", "mkdir /tmp/x"],
     "GUARD_LAKE_FILES": [
         "cat .pitlake/lake/_lake/log/00000000000000000001.json", "ls ./.pitlake", "head -c 9 docs/../.pitlake/x",
+        "cat README.md '|' echo /tmp/x", 'cat README.md ";" basename /tmp/x', "head README.md '&&' printf /tmp/x",
+        f"{MERGE} '|' /tmp/x", "grep x docs \"||\" echo /tmp/x",
+        "grep - /tmp/x", "grep -v - /tmp/x",
         "cat .mcp.json", "grep x .", "grep x docs /tmp", "cat /tmp/x", "tail /srv/lake/tables/news/x.parquet",
     ],
     "GUARD_SHELL": [
         "grep -r guidance .", "ls -R", "ls --recursive", "cat x | sort -o .claude/settings.json",
         "grep -f.pitlake/x docs/cli.md",
+        "grep -- -n /tmp/x", "grep -v -- -n /tmp/x", "cat -- -n", "- docs", "'' docs",
         "grep -d recurse x .", "wc --files0-from=/tmp/list", "sort --compress-program=./x y", "date -f /tmp/x",
         "curl https://example.com", "python3 -c 'import duckdb'", "pitlake query --open 'SELECT 1'",
         "env -u PITLAKE_AS_OF ls",
@@ -129,7 +133,8 @@ def test_a_shell_command_that_reaches_the_lake_or_the_network_is_denied_while_bo
 @pytest.mark.parametrize(
     "command",
     [FETCH, f"{FETCH} --pit {PIT}", f'{FETCH} --query "a | b; c"', MERGE, "ls -la docs", "head -5 README.md | wc -l",
-     "grep -n 'a|b' README.md", "date -u && pwd", "basename /etc/README.md", "tail -n 3 README.md", "echo ''"],
+     "grep -n 'a|b' README.md", "date -u && pwd", "basename /etc/README.md",
+     "grep '|' README.md; echo '&&' \"a;b\" ';'", "ls docs||pwd", "tail -n 3 README.md", "echo ''"],
 )  # fmt: skip
 def test_the_wrapper_the_merge_and_plain_readers_run_while_bound(bound, command):
     assert ask(bound, "Bash", command=command) == {}
