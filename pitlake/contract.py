@@ -88,6 +88,8 @@ UNREADABLE_RECORD = "the record can't be read"
 """The reason of a gap for a record that cannot be read and that none of its contract's rules describes."""
 LEAST_REFUSED = 10
 """A run is never stopped for fewer refused records than this, so that one record does not stop a small run."""
+LEAST_ENTITIES = 3
+"""A feed's run with several entities is not stopped for what is wrong with fewer of them than this."""
 
 KNOWN = {
     "record": "Any reader of the record at `available_at`: the source stated the value in it.",
@@ -174,7 +176,8 @@ class DriftLimits:
     """How far a run may differ from the lake before it is refused; beyond half of a limit the check `drift` warns.
 
     revised: the share of the run's known records whose content differs from the lake's; None if whole histories are
-    restated in ordinary days. replaced: the share of a window's records that now have other keys; None if keys change.
+    restated in ordinary days. together: columns that ordinary restatements multiply by one factor; such rows are not
+    counted as revised. replaced: the share of a window's records that now have other keys; None if keys change.
     empty: the share of the values expected in a column that are null, empty or 0. new_values: the share of an
     enumeration's values that the lake does not have. shared: the share of a run's records whose id another record of
     the run has, if the source shows only the newest statement of a record. length, magnitude: the factor by which texts
@@ -183,6 +186,7 @@ class DriftLimits:
     """
 
     revised: float | None = 0.5
+    together: tuple[str, ...] = ()
     replaced: float | None = 0.5
     empty: float = 0.5
     new_values: float = 0.5

@@ -88,11 +88,10 @@ class BulkSync:
         with tempfile.TemporaryDirectory() as scratch, _processes() as pool:
             self._scratch = Path(scratch)
             self._again = {cik for load in self._stored_loads() for cik in (*load.again, *load.failed)}
-            parts = {"sec_filings": partial(self._load, pool, "sec_filings", (submissions,), bulk_worker.filings, ciks)}
+            used = (submissions,) if facts is None else (submissions, facts)
+            parts = {"sec_filings": partial(self._load, pool, "sec_filings", used, bulk_worker.filings, ciks)}
             if facts is not None:
-                parts["sec_facts"] = partial(
-                    self._load, pool, "sec_facts", (facts, submissions), bulk_worker.facts, None
-                )
+                parts["sec_facts"] = partial(self._load, pool, "sec_facts", used[::-1], bulk_worker.facts, None)
             loads = {dataset: parts[dataset]() for dataset in in_order(parts)}
         done = {dataset: load for dataset, load in loads.items() if load is not None}
         if done:
@@ -128,8 +127,8 @@ class BulkSync:
     def _load(
         self, pool: ProcessPoolExecutor, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None
     ) -> BulkLoad | None:
-        """Load the first of some archives; the others date its rows. Returns the progress to store once the lake is
-        compacted; None if there was nothing to do.
+        """Load the first of some archives; the others select its companies or date its rows. Returns the progress to
+        store once the lake is compacted; None if there was nothing to do.
         """
         digests = tuple(archive.sha256 for archive in used)
         load = self._state(dataset, digests)

@@ -220,9 +220,12 @@ def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap |
     result.add(None, table, extracted=table.num_rows)
     location = source.provider.location(capture)
     capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
-    buckets = Buckets(source, result)
-    for record in left:
-        buckets.add(None, source.normalise(record, capture_facts))
+    buckets, others = Buckets(source, result), [source.normalise(record, capture_facts) for record in left]
+    if not table.num_rows and all(isinstance(of, Gap) and of.reason.endswith("unreadable") for of in others):
+        result.failed.append(cik)
+        return StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence)
+    for outcome in others:
+        buckets.add(None, outcome)
     buckets.close_all()
     return None
 

@@ -13,8 +13,8 @@ BAR_RULES = (
 )
 """The rules of every bar of a share, a fund or an index. A volume of 0 is valid."""
 
-RESTATED_BARS = DriftLimits(revised=None, magnitude=300.0)
-"""Limits for bars: a split restates a whole history, and a reverse split by a factor of up to 250."""
+RESTATED_BARS = DriftLimits(together=PRICES, magnitude=300.0)
+"""Limits for bars: a split restates a whole history by one factor, and a reverse split by a factor of up to 250."""
 
 ACCESSION = Column(
     "accession_no",

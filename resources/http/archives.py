@@ -135,13 +135,13 @@ def found(store: CaptureStore, kind: Kind, sha256: str) -> Archive:
 
 def kind_of(path: Path) -> Kind:
     """Return the kind of a bulk file, by the most of its first readable members. Raises BadInput."""
+    if not path.is_file():  # A pipe would wait for its writer.
+        raise BadInput("--from", f"there is no file {str(path)!r}", _NEXT_STEP)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = (entry for entry in archive.infolist() if _MEMBER.fullmatch(entry.filename))
             readable = (kind for entry in entries if (kind := _kind_of_member(archive, entry)) is not None)
             kinds = Counter[Kind](islice(readable, MEMBERS_THAT_DECIDE)).most_common(1)
-    except FileNotFoundError:
-        raise BadInput("--from", f"there is no file {str(path)!r}", _NEXT_STEP) from None
     except DAMAGED as problem:
         name = type(problem).__name__
         raise BadInput("--from", f"{str(path)!r} is not one of EDGAR's bulk files ({name})", _NEXT_STEP) from None

@@ -302,11 +302,10 @@ def _fetched_at(date_header: str | None) -> datetime:
     ours = clock.now()
     try:
         theirs = stated(date_header, RFC_2822)
-    except Unreadable:
+        theirs = (theirs if theirs.tzinfo else theirs.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+    except (Unreadable, OverflowError):
         return ours
-    if theirs.tzinfo is None:
-        theirs = theirs.replace(tzinfo=timezone.utc)
-    return theirs.astimezone(timezone.utc) if theirs - ours > CLOCKS_AGREE else ours
+    return theirs if theirs - ours > CLOCKS_AGREE else ours
 
 
 def _retry_after(capture: Capture) -> float:

@@ -145,6 +145,64 @@ def test_losing_half_of_a_companys_records_is_refused_and_losing_fewer_warns(lef
     assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
 
 
+@pytest.mark.parametrize(("emptied", "whole", "sizes"), [(1, 59, [windows.WARNS]), (3, 197, [1.0])])
+def test_one_or_two_companies_without_records_do_not_stop_several_others(emptied, whole, sizes):
+    before = {f"T{number}": windows.Count(100, 1, "r") for number in range(emptied + whole)}
+    now = before | {f"T{number}": windows.Count(0, 2, "s") for number in range(emptied)}
+    assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
+
+
+@pytest.mark.parametrize(
+    ("change", "subject"),
+    [
+        (lambda record: {"title": record["title"].upper()}, "title of new rows, characters"),
+        (lambda record: {"title": f"<b>{record['title']}</b>"}, "title of new rows, characters"),
+        (lambda _: {"body": "Enable JavaScript"}, "body, repeated"),
+        (lambda _: dict.fromkeys(("created", "updated", "latest"), "2024-05-08T12:00:00-04:00"), "created, repeated"),
+    ],
+    ids=["upper case", "markup", "a page for browsers", "a frozen clock"],
+)
+def test_new_records_that_are_written_differently_or_repeat_a_value_are_refused(lake, change, subject):
+    varied = [record | {"body": f"Text {number}."} for number, record in enumerate(source(NEWS, 60))]
+    attempt(lake, NEWS, varied)
+    new = [NEWS.make(1000 + number, date(2024, 5, 8)) | {"body": f"Text {number}."} for number in range(30)]
+    new = [record | change(record) for record in new]
+    report = attempt(lake, NEWS, new, days=[date(2024, 5, 8)], at=OBSERVED + timedelta(days=1))
+    assert is_refused(report)
+    assert subject in drift_of(report).facts
+
+
+@pytest.mark.parametrize(("count", "how"), [(100, "refused by drift"), (30, "warned by drift"), (10, "")])
+def test_bars_whose_prices_move_by_different_factors_count_as_revised(lake, count, how):
+    bars = source(BARS)
+    attempt(lake, BARS, bars)
+    changed_bars = [record | {"open": record["high"]} for record in bars[:count]]
+    report = attempt(lake, BARS, [*changed_bars, *bars[count:]], at=OBSERVED + timedelta(days=1))
+    assert noticed(report) == how
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "subject"),
+    [
+        ("benzinga_news", lambda record: {"id": record["id"] + 10**7}, "replaced"),
+        (
+            "polygon_dividends",
+            lambda record: {"cash_amount": "N/A"} if record["id"].startswith("E1000") else {},
+            "gaps",
+        ),
+    ],
+    ids=["all ids are new", "amounts of new records are gone"],
+)
+def test_a_feed_with_other_ids_or_unreadable_new_records_is_refused(lake, name, change, subject):
+    [kind] = [kind for kind in FEED_KINDS if kind.name == name]
+    records = [kind.make(number, random.Random(number)) for number in range(120)]
+    kind.run(lake, records, OBSERVED)
+    records += [kind.make(10**6 + number, random.Random(number)) for number in range(40)]
+    report = kind.run(lake, [record | change(record) for record in records], OBSERVED + timedelta(days=1))
+    assert noticed(report) == "refused by drift"
+    assert subject in drift_of(report).facts
+
+
 @pytest.mark.parametrize(("shared", "how"), [(50, "refused by drift"), (15, "warned by drift"), (9, "")])
 def test_articles_that_share_ids_are_refused_if_many_and_warned_about_if_some(lake, shared, how):
     [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]

@@ -238,6 +238,20 @@ def test_nothing_is_published_when_refused_records_exceed_the_contracts_share(la
     assert not (lake.root / "tables").exists()
 
 
+@pytest.mark.parametrize(
+    ("group", "makers", "passes"), [("external", 2, True), ("external", 3, False), ("graph", 1, False)]
+)
+def test_what_is_wrong_with_one_or_two_companies_does_not_stop_a_feed_of_several(lake, group, makers, passes):
+    toys = [Toy(f"b{number}-{number % makers}", '{"daily_return":1}', NOON) for number in range(20)]
+    toys += [Toy(f"g{number}", "x", NOON) for number in range(60) if number % 10 >= makers]
+    (share,) = [
+        check
+        for check in judged(lake, toys, dataset=replace(TOY, group=group))[2].values()
+        if check.name == "refused_share"
+    ]
+    assert (share.passed, share.facts["refused"]) == (passes, 20)
+
+
 def test_a_few_bad_records_do_not_stop_the_good_records_of_a_run(lake):
     toys = [Toy(f"{number:04}", '{"daily_stock":1}' if number % 200 == 7 else "x", NOON) for number in range(2000)]
     published = publish(lake, toys, SEEN)

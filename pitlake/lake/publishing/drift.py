@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake.contract import Dataset
+from pitlake.contract import LEAST_ENTITIES, Dataset
 from pitlake.lake.publishing.audit import CheckResult, Severity
 from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP
@@ -27,9 +27,9 @@ from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 DRIFT = "drift"
-LEAST_ROWS, LEAST_ENTITIES = 20, 3
-"""A run is not judged by fewer rows than these, nor a feed's run by revisions of fewer entities: a correction may
-restate everything about one company.
+LEAST_ROWS = 20
+"""A run is not judged by fewer rows than these, nor a feed's run by revisions of fewer than LEAST_ENTITIES entities: a
+correction may restate everything about one company.
 """
 MOST_STAGED, MOST_STORED, MOST_BYTES = 20_000, 50_000, 64 << 20
 """The largest samples of a run and of the lake."""
@@ -39,8 +39,15 @@ each form has on average at least LEAST_OFTEN values.
 """
 WARNS_AT, ONLY_WARNS = 0.5, 0.99
 """The part of a limit beyond which the check warns, and the largest that does not refuse."""
+TOGETHER = 0.01
+"""The difference of factors up to which prices of a bar are restated by the same one."""
+VARIED = 0.8
+"""A column's values vary if at least this share of those in the lake is distinct."""
 CORRECTED = 0.1
 """Revisions of a smaller share of a run's known records are corrections, which only warn."""
+CHARACTERS = 200
+"""The length of the beginning of a text that is looked at for kinds of characters."""
+VARYING = frozenset({"string", "json", "int", "float", "instant"})
 GAP_TYPE = "unverifiable"
 HISTORY = "available_at"
 REASON = "let pass"
@@ -73,7 +80,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class Measure:
-    """A property of a column's values to compare: whether they are empty, or the logarithm of length or magnitude."""
+    """A property of a column's values to compare: whether they are empty or negative, or the logarithm of length or
+    magnitude.
+    """
 
     column: str
     kind: str
@@ -99,20 +108,21 @@ def findings(
     and entities at their last poll, and now.
     """
     fresh = _fresh(staged, stored, observed_at)
-    yield from _gap_share(staged, len(fresh), stored, gaps)
+    count = len(fresh)
     yield from _shared_ids(staged, stored)
-    if len(fresh) < LEAST_ROWS or not stored.all:
-        return
-    sample = fresh[:: -(-len(fresh) // MOST_STAGED)]
-    rows = staged.rows.append_column("_hash", staged.content_hash).take(pa.array(sample))
-    rows = rows.append_column("_position", pa.array(sample))
-    with calculator(staged=rows) as sql:
-        comparison = _Comparison(staged, sql, stored, observed_at, len(fresh) / rows.num_rows)
-        yield from comparison.findings(earlier)
+    if count >= LEAST_ROWS and stored.all:
+        sample = fresh[:: -(-count // MOST_STAGED)]
+        rows = staged.rows.append_column("_hash", staged.content_hash).take(pa.array(sample))
+        rows = rows.append_column("_position", pa.array(sample))
+        with calculator(staged=rows) as sql:
+            comparison = _Comparison(staged, sql, stored, observed_at, count / rows.num_rows)
+            yield from comparison.findings(earlier)
+            count = comparison.fresh_rows
+    yield from _gap_share(staged, count, stored, gaps)
 
 
 def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:
-    """Return the positions of the rows whose content the lake lacks."""
+    """Return the positions of the rows whose content the lake lacks, or has at another instant."""
     fresh = np.ones(staged.rows.num_rows, bool)
     fresh[staged.duplicates.again] = False
     if staged.rows.num_rows >= LEAST_ROWS and (files := stored.holding(columns(staged.dataset.identity))):
@@ -176,10 +186,15 @@ class _Comparison:
         self._stored, self._observed_at = stored, observed_at
         self._measures = list(_measures(self._dataset))
         self._texts = [c.name for c in self._dataset.columns if c.type == "string" and not c.proof]
+        naming = {*self._dataset.identity, *self._dataset.key, self._dataset.entity}
+        self._varied = [
+            c.name for c in self._dataset.columns if c.type in VARYING and not c.proof and c.name not in naming
+        ]
         alike = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '')" for name in self._dataset.alike)
         measured = "".join(f", {measure.sql} AS m{place}" for place, measure in enumerate(self._measures))
         self._facts = f"concat_ws('|', {alike}) AS _alike{measured}"
-        self._values = "".join(f", {_value(name)} AS v{place}" for place, name in enumerate(self._texts))
+        forms = "".join(f", {_value(n)} AS v{p}, {_characters(n)} AS c{p}" for p, n in enumerate(self._texts))
+        self._values = forms + "".join(f", {_hash(name)} AS h{place}" for place, name in enumerate(self._varied))
         self._sql.execute(f"CREATE TEMP TABLE run AS SELECT _position, {self._facts}{self._values} FROM staged")
 
     def findings(self, earlier: Earlier) -> Iterator[Finding]:
@@ -188,17 +203,20 @@ class _Comparison:
         fresh, revised, entities = self._row(
             "SELECT (SELECT count(*) FROM run), count(*), count(DISTINCT _entity) FROM before"
         )
+        self.fresh_rows = round(fresh * self._scale)
         if fresh < LEAST_ROWS:
             return
         known_rows = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
-        share = min(1.0, revised * self._scale / max(known_rows, 1))
-        if revised >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured):
-            limit = self._dataset.drift.revised
-            if limit is not None and self._dataset.revised_at != HISTORY:
-                text = f"{_percent(share)} of the {known_rows:,} records that the lake has differ from their rows there"
-                yield Finding("revised", text, share / limit)
-        yield from self._replaced(earlier)
+        share, limit = min(1.0, revised * self._scale / max(known_rows, 1)), self._dataset.drift.revised
+        changed, is_judged = revised - self._moved_together(), self._dataset.revised_at != HISTORY
+        is_judged &= changed >= LEAST_ROWS and (entities >= LEAST_ENTITIES or not self._dataset.captured)
+        if limit is not None and is_judged:
+            differing = min(1.0, changed * self._scale / max(known_rows, 1))
+            text = f"{_percent(differing)} of the {known_rows:,} records that the lake has differ from their rows there"
+            yield Finding("revised", text, differing / limit)
+        yield from self._replaced(earlier, known_rows)
         self._create_sample()
+        yield from self._repeated()
         for part in (
             _Part("revised", "run SEMI JOIN before USING (_position)", "before", "_position", share >= CORRECTED),
             _Part("new", "fresh SEMI JOIN sample USING (_alike)", "sample", "_alike", True),
@@ -240,10 +258,35 @@ class _Comparison:
             f" FROM {self._read(files)} LIMIT {most}"
         )
 
+    def _moved_together(self) -> int:
+        """Return the number of revised rows whose prices moved by one factor, as a split moves them."""
+        together = self._dataset.drift.together
+        places = [p for p, m in enumerate(self._measures) if m.kind == "magnitude" and m.column in together]
+        if not places:
+            return 0
+        moved = ", ".join(f"run.m{place} - before.m{place}" for place in places)
+        spread = f"coalesce(greatest({moved}) - least({moved}), 0)"
+        (count,) = self._row(f"SELECT count(*) FROM run JOIN before USING (_position) WHERE {spread} <= {TOGETHER}")
+        return int(count)
+
+    def _repeated(self) -> Iterator[Finding]:
+        """Compare how often rows have the same value in columns whose values vary in the lake. Revisions only warn."""
+        for place, name in enumerate(self._varied):
+            stored, distinct = self._row(f"SELECT count(h{place}), count(DISTINCT h{place}) FROM sample")
+            if stored < LEAST_ROWS or distinct < VARIED * stored:
+                continue
+            for rows, largest in (("run SEMI JOIN before USING (_position)", ONLY_WARNS), ("fresh", PERCENT)):
+                often = f"SELECT count(*) AS n FROM {rows} WHERE h{place} IS NOT NULL GROUP BY h{place}"
+                count, most = self._row(f"SELECT coalesce(sum(n), 0), coalesce(max(n), 0) FROM ({often})")
+                if count >= LEAST_ROWS:
+                    text = f"{_percent(most / count)} of {round(count * self._scale):,} values are the same"
+                    size = most / count / self._dataset.drift.new_values
+                    yield Finding(f"{name}, repeated", text, min(size, largest))
+
     def _read(self, files: Sequence[DataFile]) -> str:
         return reading(files, self._dataset.arrow_schema)
 
-    def _replaced(self, earlier: Earlier) -> Iterator[Finding]:
+    def _replaced(self, earlier: Earlier, known_rows: int) -> Iterator[Finding]:
         """Compare the number of new keys in windows that were polled before with the records that are gone."""
         limit, captured = self._dataset.drift.replaced, self._dataset.captured
         positions = as_numbers(self._sql.sql("SELECT _position FROM fresh").to_arrow_table()["_position"])
@@ -251,9 +294,9 @@ class _Comparison:
             names = self._staged.rows[self._dataset.entity].take(pa.array(positions)).to_pylist()
         else:
             names = np.array(self._staged.partitions)[self._staged.row_partition[positions]].tolist()
-        names = [name for name in names if name in earlier]
+        names = [name for name in names if captured or name in earlier]
         new, was = round(len(names) * self._scale), sum(was for was, _ in earlier.values())
-        gone = min(new, was - (sum(now for _, now in earlier.values()) - new))
+        gone = min(new, was - (known_rows if captured else sum(now for _, now in earlier.values()) - new))
         if limit is not None and gone >= LEAST_ROWS:
             text = f"{gone:,} of the {was:,} records of the same windows have other keys than at the last poll"
             size = gone / was / limit
@@ -284,35 +327,46 @@ class _Comparison:
                 text = f"{_percent(share)} of {count:,} rows are null, empty or 0, {_percent(before)} in the lake"
                 yield Finding(subject, text, _excess(share, before) / limits.empty)
             return
+        if measure.kind == "negative":
+            text = f"{_percent(share)} of {count:,} values are negative, {_percent(before)} in the lake"
+            yield Finding(f"{subject}, sign", text, min(abs(share - before) / limits.empty, ONLY_WARNS))
+            return
         limit = limits.length if measure.kind == "length" else limits.magnitude
         text = f"the {measure.kind} of {count:,} values is typically {exp(shift):.3g} times that in the lake"
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the values of enumerations with those of the lake.
+        """Compare the values of enumerations, and the characters of all texts, with those of the lake.
 
         Names of companies and the like keep changing: in the lake itself, many forms occur on one day only.
         """
-        if part.group == "1":
-            return
+        alike = {*self._dataset.alike} - {self._dataset.entity}
         for place, name in enumerate(self._texts):
-            lake_values = (
-                f"(SELECT v{place} AS v, count(*) AS n, min(_day) = max(_day) AS once FROM sample"
-                f" WHERE v{place} IS NOT NULL GROUP BY v)"
+            subject = f"{name} of {part.name} rows"
+            if part.group != "1" or name in alike:
+                yield from self._new_forms(part, f"v{place}", f"{subject}, values", "none of the {} forms in the lake")
+            yield from self._new_forms(
+                part, f"c{place}", f"{subject}, characters", "written in none of the {} ways in the lake"
             )
-            distinct, rows, once, short = self._row(
-                "SELECT count(*), coalesce(sum(n), 0), coalesce(sum(n) FILTER (once), 0),"
-                f" bool_and(length(v) <= {LONGEST_VALUE}) FROM {lake_values}"
-            )
-            if not short or distinct > MOST_VALUES or rows < LEAST_OFTEN * distinct:
-                continue
-            new_values = f"count(v{place}) FILTER (WHERE v{place} NOT IN (SELECT v FROM {lake_values}))"
-            count, new = self._row(f"SELECT count(v{place}), {new_values} FROM {part.rows}")
-            if count >= LEAST_ROWS:
-                total = round(count * self._scale)
-                text = f"{_percent(new / count)} of {total:,} values are none of the {distinct} forms in the lake"
-                of_limit = _excess(new / count, once / rows) / self._dataset.drift.new_values
-                yield Finding(f"{name} of {part.name} rows, values", text, of_limit)
+
+    def _new_forms(self, part: "_Part", form: str, subject: str, text: str) -> Iterator[Finding]:
+        """Compare the forms of one column, if those of the lake are few."""
+        lake_values = (
+            f"(SELECT {form} AS v, count(*) AS n, min(_day) = max(_day) AS once FROM sample"
+            f" WHERE {form} IS NOT NULL GROUP BY v)"
+        )
+        distinct, rows, once, short = self._row(
+            "SELECT count(*), coalesce(sum(n), 0), coalesce(sum(n) FILTER (once), 0),"
+            f" bool_and(length(v) <= {LONGEST_VALUE}) FROM {lake_values}"
+        )
+        if not short or distinct > MOST_VALUES or rows < LEAST_OFTEN * distinct:
+            return
+        new_values = f"count({form}) FILTER (WHERE {form} NOT IN (SELECT v FROM {lake_values}))"
+        count, new = self._row(f"SELECT count({form}), {new_values} FROM {part.rows}")
+        if count >= LEAST_ROWS:
+            total = round(count * self._scale)
+            of_limit = _excess(new / count, once / rows) / self._dataset.drift.new_values
+            yield Finding(subject, f"{_percent(new / count)} of {total:,} values are {text.format(distinct)}", of_limit)
 
     def _row(self, query: str) -> tuple[Any, ...]:
         (row,) = self._sql.execute(query).fetchall()
@@ -322,6 +376,19 @@ class _Comparison:
 def _value(name: str) -> str:
     """Return SQL for a text's form: with all numbers equal, because ids, years and quarters keep changing."""
     return f"regexp_replace({quoted(name)}, '[0-9]+', '0', 'g')"
+
+
+def _hash(name: str) -> str:
+    """Return SQL for the hash of a value, null if it is empty."""
+    return f"CASE WHEN {quoted(name)}::VARCHAR NOT IN ('', '0', '0.0') THEN hash({quoted(name)}) END"
+
+
+def _characters(name: str) -> str:
+    """Return SQL for the kinds of characters at the start of a text: letters, points, markup, brackets, mojibake."""
+    text = f"left({quoted(name)}, {CHARACTERS})"
+    kinds = [f"{text} <> upper({text})", f"{text} <> lower({text})", f"left(ltrim({text}), 1) IN ('[', '{{', '\"')"]
+    kinds += [f"contains({text}, '{mark}')" for mark in (".", "<", "&#", "&amp;", "Ã", "â€")]
+    return f"nullif(concat({', '.join(f'({kind})::INT' for kind in kinds)}), '')"
 
 
 def _measures(dataset: Dataset) -> Iterator[Measure]:
@@ -337,6 +404,7 @@ def _measures(dataset: Dataset) -> Iterator[Measure]:
             yield Measure(column.name, "length", f"ln(nullif(len({name}), 0))")
         if counted and freely:
             yield Measure(column.name, "magnitude", f"ln(abs(nullif({name}, 0)::DOUBLE))")
+            yield Measure(column.name, "negative", f"({name} < 0)::INT")
 
 
 def _excess(share: float, expected: float) -> float:

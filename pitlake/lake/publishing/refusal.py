@@ -4,7 +4,7 @@ A row is checked by the gate, by its contract's rules, by its partition's day, a
 first rule it breaks is the gap's reason. `audit` checks the run as a whole.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import INSTANT, LEAST_REFUSED, UNREADABLE_RECORD
+from pitlake.contract import INSTANT, LEAST_ENTITIES, LEAST_REFUSED, UNREADABLE_RECORD
 from pitlake.gate.columnar import FIRST, Codes, row_codes
 from pitlake.gate.rules import CODES
 from pitlake.lake.publishing.audit import MOST_EXAMPLES, NEVER, Audit, CheckResult, audit
@@ -30,7 +30,7 @@ GATE, ROW_RULES, PARTITION_WINDOW, REFUSED_SHARE = "gate", "row_rules", "partiti
 IDENTITY_UNIQUE, KEY_UNIQUE = "identity_unique", "key_unique"
 REFUSING = (GATE, ROW_RULES, PARTITION_WINDOW, IDENTITY_UNIQUE, KEY_UNIQUE)
 """The checks that turn records into gaps."""
-GAP_TYPE = "unverifiable"
+GAP_TYPE, FEEDS = "unverifiable", "external"
 BY_GATE = "refused by the gate: {}"
 BY_RULE = "breaks the rule: {}"
 OTHER_DAY = "available on another day than its partition's"
@@ -75,6 +75,7 @@ def judge(staged: Staged, observed_at: datetime, further: Sequence[Audit] = ()) 
 def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckResult, ...]]:
     """Return the stage with every refused row turned into a gap, and the result of each check."""
     left, every, checks = staged, list[Refused](), list[CheckResult]()
+    entities = set[str]()
     for names, find in (
         ((GATE, ROW_RULES, PARTITION_WINDOW), partial(_broken_alone, observed=clock.micros(observed_at))),
         ((IDENTITY_UNIQUE,), _two_contents),
@@ -83,8 +84,12 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
         refused = _first_of_each(left.rows.num_rows, find(left))
         checks += [_result(name, left, [group for group in refused if group.check == name]) for name in names]
         every += refused
+        for group in refused:
+            entities |= {*pc.unique(left.rows[staged.dataset.entity].take(pa.array(group.positions))).to_pylist()}
         left = _with_gaps(left, refused)
-    return left, (*checks, _share(left, sum(len(group.positions) for group in every), checks))
+    count = sum(len(group.positions) for group in every)
+    is_of_few = staged.dataset.group == FEEDS and _is_of_few(entities, left.rows[staged.dataset.entity])
+    return left, (*checks, _share(left, count, checks, spares=is_of_few))
 
 
 def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
@@ -213,12 +218,19 @@ def _counts(name: str, staged: Staged) -> dict[str, int | str]:
     return {"identities_with_two_contents": duplicates.identity_clash.groups, "seen_twice": len(duplicates.again)}
 
 
-def _share(staged: Staged, refused: int, checks: Sequence[CheckResult]) -> CheckResult:
-    """Check that few enough records were refused, including those that the normaliser could not read."""
+def _is_of_few(refused: Collection[str], others: pa.ChunkedArray) -> bool:
+    """Return whether one or two entities had refused rows, and more of them had none: those are not to suffer."""
+    return len(refused) < LEAST_ENTITIES <= len({*pc.unique(others).to_pylist()} - {*refused})
+
+
+def _share(staged: Staged, refused: int, checks: Sequence[CheckResult], *, spares: bool) -> CheckResult:
+    """Check that few enough records were refused, including those that the normaliser could not read. spares: count
+    only the latter.
+    """
     unreadable = pc.sum(pc.equal(staged.gaps["reason"], UNREADABLE_RECORD)).as_py() or 0
     count, records = refused + unreadable, sum(staged.extracted.values())
     limit = staged.dataset.most_refused
-    passed = count < LEAST_REFUSED or count <= limit * records
+    passed = (unreadable if spares else count) < LEAST_REFUSED or count <= limit * records
     why = {} if passed else {name: fact for check in checks if not check.passed for name, fact in check.facts.items()}
     return CheckResult(
         name=REFUSED_SHARE,

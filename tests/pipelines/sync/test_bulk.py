@@ -233,11 +233,13 @@ def test_after_a_load_only_its_intermediate_versions_are_vacuumed(lake, archives
         ("nowhere.zip,submissions.zip", "there is no file"),
         ("companyfacts.zip", "submissions.zip is missing"),
         ("load.txt,submissions.zip", "is not one of EDGAR's bulk files"),
+        ("pipe.zip,submissions.zip", "there is no file"),
     ],
 )
 def test_a_missing_or_wrong_bulk_file_is_refused_in_one_line(sync, archives, monkeypatch, files, message):
     monkeypatch.chdir(archives)
     (archives / "load.txt").write_text("text")
+    os.mkfifo(archives / "pipe.zip")
     done = sync("--all", "--from", files)
     assert (done.code, done.out) == (2, "")
     assert message in done.err.splitlines()[-1]
@@ -330,6 +332,26 @@ def test_a_damaged_member_is_a_gap_until_good_files_replace_it(lake, tmp_path, k
     for dataset in ("sec_filings", "universe_events"):
         question = f"SELECT cik, accession_no, available_at FROM {dataset}_revisions ORDER BY ALL"
         assert rows(lake, question) == rows(well, question)
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("change", ["missing", "unreadable"])
+def test_facts_that_come_or_become_readable_in_a_later_file_are_loaded(lake, tmp_path, change):
+    companies = made(3, range(2016, 2017))
+    content = members(companies)
+    content[FACTS].pop(name := f"CIK{companies[1].padded}.json")
+    if change == "unreadable":
+        content[FACTS][name] = (
+            json.dumps(companies[1].company_facts()).replace('"val": ', '"val": "?", "was": ').encode()
+        )
+    for archive in content:
+        damaged.write(tmp_path / archive, content[archive], {})
+    assert len(load_of(lake, tmp_path).failures) == (change == "unreadable")
+    damaged.write(tmp_path / FACTS, members(companies)[FACTS], {})
+    assert load_of(lake, tmp_path).failures == []
+    well = Lake(tmp_path / "well")
+    load_of(well, tmp_path)
+    assert rows(lake, CONTENT) == rows(well, CONTENT)
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -173,6 +173,15 @@ def test_a_provider_clock_that_is_ahead_is_trusted_and_a_clock_behind_is_not(loo
         assert (client("refresh").fetch(ASK).fetched_at == statement) is believed
 
 
+@pytest.mark.parametrize("header", ["Fri, 31 Dec 9999 23:59:59 -1200", "Mon, 01 Jan 0001 00:00:00 +1200"])
+def test_a_provider_clock_beyond_all_instants_is_not_trusted(loopback, client, header):
+    loopback.plays("/notes", Answer({}, headers={"Date": header, "Retry-After": header}))
+    assert client("refresh").fetch(ASK).fetched_at.year < 9999
+    loopback.plays("/notes", Answer({}, 429, {"Date": header, "Retry-After": header}))
+    with pytest.raises(AnswerRefused, match="429"):
+        client("refresh").fetch(ASK)
+
+
 def test_requests_that_differ_in_any_part_have_different_keys(loopback):
     question = [ASK, Request("/notes"), Request("/notes", {"q": "y"}), Request("/notes", {"q": "x"}, "POST")]
     question += [Request("/notes", {"q": "x"}, json={"a": 1}), Request("/notes", {"q": "x"}, host="www")]
