@@ -145,13 +145,6 @@ def test_losing_half_of_a_companys_records_is_refused_and_losing_fewer_warns(lef
     assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
 
 
-@pytest.mark.parametrize(("emptied", "whole", "sizes"), [(1, 59, [windows.WARNS]), (3, 197, [1.0])])
-def test_one_or_two_companies_without_records_do_not_stop_several_others(emptied, whole, sizes):
-    before = {f"T{number}": windows.Count(100, 1, "r") for number in range(emptied + whole)}
-    now = before | {f"T{number}": windows.Count(0, 2, "s") for number in range(emptied)}
-    assert [finding.of_limit for finding in windows.findings(before, now, OBSERVED)] == sizes
-
-
 @pytest.mark.parametrize(
     ("change", "subject"),
     [

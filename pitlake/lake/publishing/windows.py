@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import LEAST_ENTITIES
 from pitlake.lake.publishing.drift import Finding
 from pitlake.lake.publishing.stage import UNDATED, Staged
 from pitlake.lake.storage.store import Store
@@ -85,18 +84,14 @@ def findings(before: Mapping[str, Count], counts: Mapping[str, Count], observed_
     for name in (name for name in counts if name in before):
         states.setdefault(_state(name, observed_at), []).append(name)
     for state, names in states.items():
-        alone, least = [[name] for name in names], REFUSED_BELOW[state]
-        emptied = [name for name in names if counts[name].records < least * before[name].records]
-        spares = state == ENTITIES and not names[0].startswith(f"{EVERY} ")
-        spares = spares and len(emptied) < LEAST_ENTITIES <= len(names) - len(emptied)
+        alone = [[name] for name in names]
         for group in alone if state == SOURCE else (names, *alone):
             was, now = (sum(polls[name].records for name in group) for polls in (before, counts))
             lost = was - now
             if now < LEAST_SHARE * was and (lost >= LEAST_LOST or (now == 0 and was >= LEAST_OF_NOTHING)):
                 windows = group[0] if len(group) == 1 else f"{len(group)} windows"
                 text = f"{now:,} of the {was:,} records that the last poll of {windows} returned"
-                is_beyond = now < least * was and not (spares and len(group) == 1)
-                yield Finding(f"records of {state}", text, 1.0 if is_beyond else WARNS)
+                yield Finding(f"records of {state}", text, 1.0 if now < REFUSED_BELOW[state] * was else WARNS)
                 break
 
 
