@@ -9,7 +9,7 @@ BadInput (pitlake)
 ├── CallDiffers         a call id was used before with other content
 ├── ApprovalNeeded      an Expression was written as active, which only the PM can do
 ├── PositionHeld        an agent wrote to an Expression that is held
-└── GuardrailsBroken    an Expression breaks risk limits; `violations` says which
+└── GuardrailsBroken    an Expression breaks risk limits; `lines` says which and why
 PitlakeError (pitlake)
 ├── ClocksMixed         a journal or lake of one clock was opened with another
 └── ClockBehind         the clock is before the journal's newest write; nothing was written
@@ -102,8 +102,8 @@ class GuardrailsBroken(BadInput):
     """An Expression breaks risk limits."""
 
     def __init__(self, violations: Sequence[object], reasons: Sequence[str] = ()) -> None:
-        self.violations = violations
-        problem = "; ".join([*map(str, violations), *reasons])
+        self.lines = [*map(str, violations), *reasons]
+        problem = "; ".join(self.lines)
         super().__init__("expression", problem, "cut the risk, or write it as a draft")
 
 

@@ -231,7 +231,12 @@ class Guardrails:
             "max_net": sums.net,
         } | ({} if sums.margin == 0.0 else {"max_margin": sums.margin})
         return tuple(
-            Figure(rule=name, limit=self.limit(name, constraints), computed=_size(total))
+            Figure(
+                rule=name,
+                limit=self.limit(name, constraints),
+                computed=_size(total),
+                why=_unbounded_text(sums.unbounded) if name == "max_total_loss" else "",
+            )
             for name, total in totals.items()
         )
 

@@ -1,7 +1,8 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
 
-Trading is halted, the book is over a limit, a stop is near, an own position lost more than the PM stated, a position is
-not followed, a View's question is due, or data that a position or a View needs is late.
+Trading is halted, the book is over a limit or has a position whose loss nothing bounds, a stop is near, an own position
+lost more than the PM stated, a position is not followed, a View's question is due, or data that a position or a View
+needs is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -37,7 +38,9 @@ LOOKBACK = timedelta(days=14)
 class Alert:
     """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
-    kind: Literal["halted", "over limit", "stop near", "loss passed", "unfollowed", "View due", "data late"]
+    kind: Literal[
+        "halted", "over limit", "loss missing", "stop near", "loss passed", "unfollowed", "View due", "data late"
+    ]
     subject: str
     text: str
 
@@ -72,12 +75,14 @@ def alerts(
 
 
 def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
-    """Yield the limits that the book is over, with every position computed."""
+    """Yield the limits that the book is over, with every position computed, and whose loss nothing bounds."""
     row = remembered.newest(CONSTRAINTS)
     constraints = cast("Constraints | None", remembered.record(row) if row else None)
     book = limits.current(remembered_book(remembered))
     for figure in limits.book(book, constraints, held_in(remembered).values()):
-        if figure.actual is not None and not figure.within:
+        if figure.why:
+            yield Alert("loss missing", figure.rule, f"is unknown, so nothing is approved: {figure.why}")
+        elif figure.actual is not None and not figure.within:
             yield Alert("over limit", figure.rule, f"is {figure.actual:.4g}, beyond the limit of {figure.limit:g}")
 
 

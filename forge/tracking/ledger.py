@@ -3,8 +3,8 @@
 On each day, splits and dividends are applied first, to the positions of the evening before; then deposits and other
 entries, then fills, then the close. The cost is the average cost. A sale of more than is held closes the position and
 opens a short one. A position is valued at its last close, adjusted for later splits; before the first close, at the
-price of its last fill. Borrowed cash pays interest, and a short position the fee of the borrowed shares, at the end of
-every calendar day.
+price of its last fill. Borrowed cash pays interest, and a short position the fee of the borrowed shares, for every
+night after the day's close.
 
 A future is not paid for: its gain or loss of each day is cash in the evening. Every amount in another currency becomes
 USD at the rate of its day; on a day without a rate the last one counts.
@@ -123,11 +123,11 @@ class Account:
     """The account as of a day.
 
     capital: paid in, less what was withdrawn. holdings: all holdings, including closed ones. financing: interest paid
-    so far, as a negative amount. curve: the net asset value at the end of each day. missing: by ticker, the sessions on
-    which a held security had no price; unrated: by currency, those on which that of a position had no rate. flows:
-    deposits less withdrawals by day. fees: of the account itself. results: by day, the P&L of each holding so far, by
-    instrument and Expression. losses: by ticker, the most that the PM expects to lose on his own position, in percent
-    of its value. Amounts in USD.
+    so far, as a negative amount. curve: the net asset value at the end of each day, before the charges of its night.
+    missing: by ticker, the sessions on which a held security had no price; unrated: by currency, those on which that of
+    a position had no rate. flows: deposits less withdrawals by day. fees: of the account itself. results: by day, the
+    P&L of each holding so far, by instrument and Expression. losses: by ticker, the most that the PM expects to lose on
+    his own position, in percent of its value. Amounts in USD.
     """
 
     capital: float
@@ -229,10 +229,10 @@ def keep(
         for fill in by_day.get(day, ()):
             ledger.book(fill, prices)
         ledger.mark(day, prices, due=day in sessions)
-        if day < until:
-            ledger.pay_for_the_night()
         ledger.curve.append((day, ledger.nav))
         ledger.results[day] = {key: holding.result for key, holding in ledger.holdings.items()}
+        if day < until:
+            ledger.pay_for_the_night()
         day += timedelta(days=1)
     for holding in ledger.holdings.values():
         if holding.multiplier and (contract := contract_of(holding.instrument, entries, until)):

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from unittest import mock
 
 import pytest
@@ -85,6 +86,18 @@ def test_a_short_position_pays_its_borrow_fee_per_night_from_the_fees_date():
     assert account.holdings[0].fees == pytest.approx(20.0)
     assert account.nav == pytest.approx(100_000 - 20.0)
     assert ledger_of([fill(1, day)], {"QBG": Prices(flat(10.0))}, cash=(fee,)).holdings[0].fees == 0.0
+
+
+def test_the_results_of_the_evenings_include_the_nights_between_and_add_up():
+    fee = Cash(id="C-003", entry="borrow", amount=3.65, booked_on=SESSIONS[0], ticker="QZP")
+    fills = [fill(1, SESSIONS[0], quantity=30_000), fill(2, SESSIONS[0], "QZP", quantity=-10_000)]
+    prices = {"QBG": Prices(flat(10.0)), "QZP": Prices(flat(10.0))}
+    evenings = [ledger_of(fills, prices, until=day, rate=3.65, cash=(fee,)) for day in SESSIONS[:4]]
+    days = [account.since(SESSIONS[number])[0] for number, account in enumerate(evenings[1:])]
+    assert sum(days) == pytest.approx(evenings[-1].since(SESSIONS[0])[0])
+    assert days == pytest.approx([later.nav - account.nav for account, later in pairwise(evenings)])
+    short = evenings[1].results_since(SESSIONS[0])["QZP", ""]
+    assert (days[0], short) == pytest.approx((-20.0, -10.0))
 
 
 def test_a_missing_price_is_reported_and_the_last_price_counts():
@@ -301,7 +314,7 @@ def realised(fills, prices, until, rates):
 
 
 def oracle(fills, prices, until, rate, rates, borrow, capital=100_000):
-    """NAV by day, closed P&L, dividends, interest, fees of borrowed shares, by sums over all fills up to each day."""
+    """NAV by evening, closed P&L, dividends, interest, fees of borrowed shares, by sums over all fills up to each day."""
     keys = {(each.instrument, each.expression) for each in fills}
     groups = {key: [each for each in fills if (each.instrument, each.expression) == key] for key in keys}
     interest, lent, curve = Decimal(0), Decimal(0), {}
@@ -323,19 +336,17 @@ def oracle(fills, prices, until, rate, rates, borrow, capital=100_000):
             if ex_day <= day
         )
         cash = capital + paid + income + interest - lent
-        if day < until and cash < 0:
-            due = cash * exact(rate) / 36500
-            interest, cash = interest + due, cash + due
         values = {
             key: worth(group, prices[key[0]], day) * usd(rates, group[0].currency, day)
             for key, group in started
             if not group[0].multiplier
         }
+        curve[day] = cash + sum(values.values())
+        if day < until:
+            interest += min(cash, Decimal(0)) * exact(rate) / 36500
         if day < until and day >= borrow.booked_on:
             short = [value for key, value in values.items() if key[0] == borrow.ticker]
-            due = -sum(value for value in short if value < 0) * exact(borrow.amount) / 36500
-            lent, cash = lent + due, cash - due
-        curve[day] = cash + sum(values.values())
+            lent -= sum(value for value in short if value < 0) * exact(borrow.amount) / 36500
         day += timedelta(days=1)
     closed = {key: realised(group, prices[key[0]], until, rates) for key, group in groups.items()}
     return curve, closed, income, interest, lent

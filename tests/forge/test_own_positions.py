@@ -2,20 +2,21 @@
 
 import pytest
 
+from forge.agent.tools.write import WriteTool
 from forge.core.config import Config, Limits
 from forge.core.errors import GuardrailsBroken
 from forge.memory.approvals import approve, pending
 from forge.memory.book import remembered_book
 from forge.memory.cash import Entry, book_cash
 from forge.memory.guardrails import Guardrails
-from forge.records import KINDS, content_hash, parse
+from forge.records import KINDS, content_hash, parse, render
 from forge.tracking.account import advance_account, book_guardrails
 from forge.tracking.morning import OWN, morning
 from forge.tracking.settlement import whole_memory
 from forge.tracking.work import settle_due
 from tests.forge.test_account import SETTINGS, approved_expression, imported, line
 from tests.forge.test_alerts import alert_texts, of
-from tests.forge.test_untaken import DAYS, at, lake, memory, proposed, standing
+from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, proposed, standing
 from tests.forge.world import reviewed
 
 __all__ = ["lake", "memory"]
@@ -49,6 +50,17 @@ def test_an_agent_is_told_which_position_lacks_a_loss_and_how_the_pm_states_it(m
     own_loss(memory, 30.0)
     advance_account(memory, now, SETTINGS)
     assert proposed(memory)
+
+
+def test_a_short_position_without_a_loss_is_an_alert_and_named_in_the_answer_to_a_write(memory, lake, tmp_path):
+    now = own_fills(memory, lake, tmp_path, DAYS[1], line(DAYS[1], -100))
+    answer = WriteTool(standing(memory)).execute("/memory/expressions/new.md", render(HELD), call_id="w")
+    assert "\n  nothing bounds the loss of QBG: the PM has to" in answer
+    ((subject, text),) = of("loss missing", alert_texts(memory, now))
+    assert (subject, text.startswith("is unknown, so nothing is approved: nothing bounds")) == ("max_total_loss", True)
+    own_loss(memory, 30.0)
+    advance_account(memory, now, SETTINGS)
+    assert of("loss missing", alert_texts(memory, now)) == []
 
 
 @pytest.mark.parametrize(("quantity", "size"), [(100, 10.0), (250, 12.625), (-100, 10.0)])

@@ -55,7 +55,7 @@ class WriteTool:
                 [f"{WRITTEN}{write.path}", *lines, *([f"Read: {'; '.join(write.notes)}"] if write.notes else [])]
             )
         except GuardrailsBroken as broken:
-            return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {violation}" for violation in broken.violations)])
+            return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {line}" for line in broken.lines)])
         except PitlakeError as refused:
             kind = kind_of_path(path) if isinstance(path, str) and isinstance(refused, BadInput) else None
             page = f"\nHow to write one: read('/help/{kind.name}.md')" if kind and kind.name in EXAMPLES else ""
