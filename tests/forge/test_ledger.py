@@ -314,7 +314,7 @@ def realised(fills, prices, until, rates):
 
 
 def oracle(fills, prices, until, rate, rates, borrow, capital=100_000):
-    """NAV by evening, closed P&L, dividends, interest, fees of borrowed shares, by sums over all fills up to each day."""
+    """NAV by evening, closed P&L, dividends, interest, fees of borrowed shares, by sums over the fills up to a day."""
     keys = {(each.instrument, each.expression) for each in fills}
     groups = {key: [each for each in fills if (each.instrument, each.expression) == key] for key in keys}
     interest, lent, curve = Decimal(0), Decimal(0), {}
