@@ -94,10 +94,8 @@ def run(name: str, n: int, first: int, workers: int) -> int:
             total.answered += tally.answered
             total.counts += tally.counts
             total.failures += tally.failures
-            took = time.monotonic() - started
-            print(
-                f"{name}: {total.compared:,} of {n:,}, {len(total.failures)} failures, {took:,.0f} s", file=sys.stderr
-            )
+            line = f"{name}: {total.compared:,} of {n:,}, {len(total.failures)} failures, {time.monotonic() - started:,.0f} s"
+            print(line, *tally.failures, sep="\n", file=sys.stderr)
             if total.compared >= n or not tally.compared:
                 break
     counts = "".join(f", {count:,} {what}" for what, count in total.counts.most_common() if count)

@@ -16,7 +16,7 @@ from tests.faults import downloads, outside, rounds
 from tests.tally import Tally
 
 Round = Callable[[random.Random, Path], tuple[Counter[str], list[str]]]
-ROUNDS = 10
+ROUNDS = 25
 
 
 def share(surroundings: Callable[[], AbstractContextManager[Round]], seed: int, folder: Path) -> Tally:
