@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import count
+from multiprocessing import active_children
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -94,8 +95,10 @@ def run(name: str, n: int, first: int, workers: int) -> int:
             total.answered += tally.answered
             total.counts += tally.counts
             total.failures += tally.failures
-            line = f"{name}: {total.compared:,} of {n:,}, {len(total.failures)} failures, {time.monotonic() - started:,.0f} s"
-            print(line, *tally.failures, sep="\n", file=sys.stderr)
+            progress = (
+                f"{total.compared:,} of {n:,}, {len(total.failures)} failures, {time.monotonic() - started:,.0f} s"
+            )
+            print(f"{name}: {progress}", *tally.failures, sep="\n", file=sys.stderr)
             if total.compared >= n or not tally.compared:
                 break
     counts = "".join(f", {count:,} {what}" for what, count in total.counts.most_common() if count)
@@ -115,8 +118,8 @@ def tallies(pool: ProcessPoolExecutor, share: str, first: int) -> Iterator[Tally
             yield running.popleft().result()
             running.append(pool.submit(shared, share, next(seeds)))
     finally:
-        for item in running:
-            item.cancel()
+        for worker in active_children():  # What they have begun is not wanted any more.
+            worker.terminate()
 
 
 def main(arguments: list[str] | None = None) -> int:

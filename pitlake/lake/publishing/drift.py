@@ -109,6 +109,7 @@ def findings(
     """
     fresh = _fresh(staged, stored, observed_at)
     count = len(fresh)
+    yield from _gap_share(staged, count, stored, gaps)
     yield from _shared_ids(staged, stored)
     if count >= LEAST_ROWS and stored.all:
         sample = fresh[:: -(-count // MOST_STAGED)]
@@ -117,8 +118,6 @@ def findings(
         with calculator(staged=rows) as sql:
             comparison = _Comparison(staged, sql, stored, observed_at, count / rows.num_rows)
             yield from comparison.findings(earlier)
-            count = comparison.fresh_rows
-    yield from _gap_share(staged, count, stored, gaps)
 
 
 def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:
@@ -203,7 +202,6 @@ class _Comparison:
         fresh, revised, entities = self._row(
             "SELECT (SELECT count(*) FROM run), count(*), count(DISTINCT _entity) FROM before"
         )
-        self.fresh_rows = round(fresh * self._scale)
         if fresh < LEAST_ROWS:
             return
         known_rows = self._staged.rows.num_rows - round((fresh - revised) * self._scale)
