@@ -3,6 +3,7 @@
 The longest part is the same in every turn, so that a provider's prompt cache can reuse it.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 
@@ -18,7 +19,9 @@ from pitlake.clock import NEW_YORK, iso
 TOP_LESSONS = 3
 LESSONS = "PROCESS KNOWLEDGE (top by weight, approved by the PM):"
 """The heading of the first section that can change between two turns of a session."""
-MOST_SCOPE = 60
+MOST_SCOPE, MOST_LINE = 60, 300
+NAMES = {"SERIES": ("economic", "- macro_observations"), "TICKER": ("market", "- prices")}
+"""The help page and the line of it that lists the lake's names, by what the prompt of a planned turn calls them."""
 FIXED = """\
 You are Forge, an analytical system supporting a discretionary
 macro portfolio manager.
@@ -103,6 +106,18 @@ You are Forge. You help a portfolio manager to judge what will happen.
 3. Answer in three sentences. Say what you do not know.
 read(path) shows a file; read('/help/views.md') how to write a View.
 """
+PLANNED = """\
+You are Forge. You help a portfolio manager to judge what will happen.
+
+1. Fetch the newest figure that the question is about, with the call alone:
+{"name": "fetch", "arguments": {"source": "economic", "params": {"op": "latest", "series": SERIES}}}
+{"name": "fetch", "arguments": {"source": "market", "params": {"op": "price", "ticker": TICKER}}}
+2. Write one View about the question, with the call alone:
+{"name": "write_view", "arguments": {"scope": SUBJECT of the question, "reason": TWO SENTENCES, "category": CATEGORY, \
+"name": SERIES or TICKER,
+"rule": "value > NUMBER" for a series or "close > NUMBER" for a ticker, "by": WHEN, \
+"confidence": PROBABILITY of the rule}}
+"""
 SMALL_SKILL, SMALL_SOURCES = "view-validation", ("economic", "market")
 """The skill and the sources that the prompt of a small model names."""
 
@@ -154,6 +169,8 @@ def system_prompt(
     prior: the last part of the session's history, None in its first turn. own_providers: the providers in the settings.
     profile: as in the settings.
     """
+    if profile == "planned":
+        return "\n".join([PLANNED, *_names(fs)]) + "\n"
     if profile == "small":
         sources = [line for line in sources_line().split("\n") if line.strip().startswith(SMALL_SOURCES)]
         view = f"A View, for write('/memory/views/new.md', …):\n{render(EXAMPLES['views'])}"
@@ -172,6 +189,14 @@ def system_prompt(
     if prior:
         sections.append(f"SESSION (turn {turn}):\n{prior}\nPrior context: read('/session/').")
     return "\n\n".join(sections) + "\n"
+
+
+def _names(fs: ForgeFS) -> Iterator[str]:
+    """Yield the lake's series and tickers, on a line each."""
+    for word, (page, start) in NAMES.items():
+        for line in fs.read_file(page_path(page)).splitlines():
+            if line.startswith(start):
+                yield f"{word}: {line.rpartition(': ')[2][:MOST_LINE]}"
 
 
 def stable_length(system: str) -> int | None:
