@@ -63,7 +63,9 @@ class Provided:
             )
             for tool in request.tools
         ]
-        form = request.form and OutputObjectDefinition(_call_schema(request.form), request.form.name, strict=False)
+        form = None
+        if request.form:
+            form = OutputObjectDefinition(_call_schema(request.form), request.form.name, strict=False)
         is_begun = False
         try:
             async with model_request_stream(

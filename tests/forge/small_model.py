@@ -94,8 +94,8 @@ def served(weights, threads, most_tokens):
 
 
 def views_of(memory):
-    """Return the Views of a memory, in order."""
-    fs = turn(memory)
+    """Return the Views of a memory, in order, with those that are written after the clock's instant."""
+    fs = turn(memory, at=memory.read_instant(memory.journal.clock.now()))
     names = sorted(entry.name for entry in fs.list_dir("/memory/views/"))
     return [parse(KINDS["views"], fs.read_file(f"/memory/views/{name}")) for name in names]
 
@@ -133,9 +133,7 @@ def main():
             differences += again != decided
             ends[decided.end] += 1
             steps += len(recorded)
-            called = [
-                call["name"] for step in recorded if step.kind == "model" for call in json.loads(step.answer)["calls"]
-            ]
+            called = [json.loads(step.request)[0] for step in recorded if step.kind == "tool"]
             text = " ".join(decided.answer.split())[:60]
             print(f"{seconds}  {decided.end:9} {len(recorded)} steps {called} {text}", flush=True)
             news = views_of(memory)[len(before) :]
