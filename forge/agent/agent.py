@@ -22,7 +22,7 @@ from forge.agent.session import SessionContext, Trigger
 from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.fetch import Asks, Shelf
-from forge.agent.tools.planned import FORMS, PLANS
+from forge.agent.tools.planned import PLANS, forms, lake_names
 from forge.agent.tools.toolset import FULL, agent_tools
 from forge.core.bundle import keep_skills
 from forge.core.config import Config
@@ -253,7 +253,9 @@ class Agent:
         limits, followed = guardrails(self.config.guardrails, at, cash(remembered)), Followable(at).fault
         fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=followed)
         prior = sessions.history_tail(fs) if inputs["turn"] > 1 else None
-        profile, plan = inputs.get("profile", FULL)[0], tuple(FORMS[name] for name in inputs.get("plan", ()))
+        profile, names = inputs.get("profile", FULL)[0], inputs.get("plan", ())
+        calls = forms(lake_names(fs)) if names else {}
+        plan = tuple(calls[name] for name in names)
         system = system_prompt(fs, inputs["turn"], prior, own_providers, "planned" if plan else profile)
         lane = self.tape.lane(decision, mode=mode)
         system = lane.keep_content("system", system)

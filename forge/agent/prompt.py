@@ -3,11 +3,11 @@
 The longest part is the same in every turn, so that a provider's prompt cache can reuse it.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 
 from forge.agent.help import page_names, page_path, sources_line
+from forge.agent.tools.planned import FIGURES, lake_names
 from forge.fs import ForgeFS
 from forge.memory.book import remembered_book
 from forge.memory.lessons import approved_lessons, one_line
@@ -20,8 +20,6 @@ TOP_LESSONS = 3
 LESSONS = "PROCESS KNOWLEDGE (top by weight, approved by the PM):"
 """The heading of the first section that can change between two turns of a session."""
 MOST_SCOPE, MOST_LINE = 60, 300
-NAMES = {"SERIES": ("economic", "- macro_observations"), "TICKER": ("market", "- prices")}
-"""The help page and the line of it that lists the lake's names, by what the prompt of a planned turn calls them."""
 FIXED = """\
 You are Forge, an analytical system supporting a discretionary
 macro portfolio manager.
@@ -170,7 +168,8 @@ def system_prompt(
     profile: as in the settings.
     """
     if profile == "planned":
-        return "\n".join([PLANNED, *_names(fs)]) + "\n"
+        names = {FIGURES[column][3].upper(): ", ".join(names)[:MOST_LINE] for column, names in lake_names(fs).items()}
+        return "\n".join([PLANNED, *(f"{word}: {text}" for word, text in names.items())]) + "\n"
     if profile == "small":
         sources = [line for line in sources_line().split("\n") if line.strip().startswith(SMALL_SOURCES)]
         view = f"A View, for write('/memory/views/new.md', …):\n{render(EXAMPLES['views'])}"
@@ -189,14 +188,6 @@ def system_prompt(
     if prior:
         sections.append(f"SESSION (turn {turn}):\n{prior}\nPrior context: read('/session/').")
     return "\n\n".join(sections) + "\n"
-
-
-def _names(fs: ForgeFS) -> Iterator[str]:
-    """Yield the lake's series and tickers, on a line each."""
-    for word, (page, start) in NAMES.items():
-        for line in fs.read_file(page_path(page)).splitlines():
-            if line.startswith(start):
-                yield f"{word}: {line.rpartition(': ')[2][:MOST_LINE]}"
 
 
 def stable_length(system: str) -> int | None:

@@ -28,6 +28,7 @@ from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model.routing import Routing
 from forge.records import KINDS, parse
+from pitlake.clock import instant
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
@@ -55,12 +56,12 @@ VIEW_QUESTIONS = {
     "Write a View about growth.": "GDP",
     "Write a View about inflation.": "CPI",
     "Write a View about unemployment.": "UNRATE",
-    "Write a View about the price of QBG.": "QBG",
+    "Write a View about the price of TLT.": "TLT",
     "Write a View about the index fund SPY.": "SPY",
     "Will GDP be higher in six months? Write a View.": "GDP",
     "Will SPY fall within a month? Write a View.": "SPY",
     "Will consumer prices rise over the next year? Write a View.": "CPI",
-    "What do you think of QBG over three months? Write a View.": "QBG",
+    "What do you think of TLT over three months? Write a View.": "TLT",
     "Write a View about the labour market.": "UNRATE",
 }
 """The questions that ask for a View, and the series or ticker that each is about."""
@@ -72,6 +73,9 @@ def lake_of(root):
     world(root, index=dict.fromkeys(days, 188.0))
     for series, value in {"CPI": 236.3, "UNRATE": 6.3}.items():
         put_rows(Lake(root), "macro_observations", gdp("2014-05-02", value) | {"series_id": series})
+    fund = {"entity_kind": "index", "entity_id": "TLT", "symbol": "TLT", "date": date(2014, 5, 7), "volume": 1e6}
+    fund |= dict.fromkeys(("open", "high", "low", "close"), 111.5)
+    put_rows(Lake(root), "prices", fund | {"available_at": instant("2014-05-07T20:00:00Z")})
     return root
 
 

@@ -14,8 +14,8 @@ from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model.routing import Routing
 from forge.records import KINDS, parse
+from tests.forge.small_model import lake_of
 from tests.forge.test_openai import chunks
-from tests.forge.walks import world
 from tests.forge.world import turn
 
 PLANNED = from_mapping({"model": {"profile": "small", "typed_writes": True}})
@@ -31,7 +31,7 @@ def view(**fields):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    return world(tmp_path_factory.mktemp("planned") / "lake")
+    return lake_of(tmp_path_factory.mktemp("planned") / "lake")
 
 
 def decided(server, tmp_path, lake, *answers):
@@ -67,19 +67,20 @@ def test_a_planned_turn_enforces_a_fetch_then_a_view(server, tmp_path, lake):
     assert tokens(json.dumps(asked[1]["messages"])) <= 500
 
 
-@pytest.mark.parametrize("call", [FETCH, view(name="QBG", rule="close < 101.5")], ids=["fetch", "view"])
+@pytest.mark.parametrize("call", [FETCH, view(name="TLT", rule="close < 101.5")], ids=["fetch", "view"])
 def test_the_enforced_form_accepts_the_call_and_nothing_else(server, tmp_path, lake, call):
     *_, asked = decided(server, tmp_path, lake, FETCH, view())
     valid = jsonschema.Draft202012Validator(dict(forms(asked))[call["name"]]).is_valid
     assert valid(call["arguments"])
     assert not valid(call["arguments"] | {"status": "draft"})
     assert not valid(FIELDS | {"rule": "it rises"})
+    assert not valid(FIELDS | {"name": "TLT"})
 
 
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"name": "CPI"}, "'CPI' has no value as of 2014-05-08"),
+        ({"name": "PPI"}, "'PPI' has no value as of 2014-05-08"),
         ({"rule": "growth > 2"}, "macro_latest has no column 'growth'"),
         ({"confidence": 70}, "confidence: 70 is not a number from 0 to 1"),
         ({"rule": None}, "rule"),
@@ -94,7 +95,7 @@ def test_a_clumsy_view_is_corrected_once_with_the_exact_error(server, tmp_path, 
 
 
 def test_a_view_that_stays_invalid_ends_the_plan_without_a_view(server, tmp_path, lake):
-    outcome, written, asked = decided(server, tmp_path, lake, FETCH, view(name="CPI"), view(name="PPI"))
+    outcome, written, asked = decided(server, tmp_path, lake, FETCH, view(name="M1"), view(name="PPI"))
     assert (written, len(asked)) == (None, 3)
     assert outcome.answer.startswith("Not written. line 1: settles: series: 'PPI' has no value")
 
