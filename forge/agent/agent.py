@@ -22,6 +22,7 @@ from forge.agent.session import SessionContext, Trigger
 from forge.agent.tasks.crew import Crew
 from forge.agent.tasks.subagent import TaskContext
 from forge.agent.tools.fetch import Asks, Shelf
+from forge.agent.tools.planned import PLANS, forms, lake_names
 from forge.agent.tools.toolset import FULL, agent_tools
 from forge.core.bundle import keep_skills
 from forge.core.config import Config
@@ -209,6 +210,7 @@ class Agent:
         model = self.models("agent").id
         remembered = self.memory.read_instant(at)
         minutes = self.config.sessions.session_timeout_minutes
+        profile = self.config.model.profile, self.config.model.typed_writes
         context = sessions.resolve_session(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
         context = self._free_turn(context, at)
         return {
@@ -225,7 +227,8 @@ class Agent:
             "model": model,
             "trained_to": None if not self.states_cut_off else self.trained_to or cut_off(model, self.lake) or "",
             "limits": [self.limits.turns, self.limits.repeats],
-            "profile": [self.config.model.profile, self.config.model.typed_writes],
+            "profile": [*profile],
+            "plan": [*PLANS.get(profile, ())],
         }
 
     def _free_turn(self, context: SessionContext, at: datetime) -> SessionContext:
@@ -250,12 +253,14 @@ class Agent:
         limits, followed = guardrails(self.config.guardrails, at, cash(remembered)), Followable(at).fault
         fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=followed)
         prior = sessions.history_tail(fs) if inputs["turn"] > 1 else None
-        profile, _ = inputs.get("profile", FULL)
-        system = system_prompt(fs, inputs["turn"], prior, own_providers, profile)
+        profile, names = inputs.get("profile", FULL)[0], inputs.get("plan", ())
+        calls = forms(lake_names(fs)) if names else {}
+        plan = tuple(calls[name] for name in names)
+        system = system_prompt(fs, inputs["turn"], prior, own_providers, "planned" if plan else profile)
         lane = self.tape.lane(decision, mode=mode)
         system = lane.keep_content("system", system)
         message = dated(inputs["text"], instant(inputs["as_of"]), inputs["trained_to"])
-        conversation = Conversation(system, [message], stable=stable_length(system))
+        conversation = Conversation(system, [message], stable=stable_length(system), plan=plan)
         return Turn(decision, inputs, fs, conversation, lane, memory, skills)
 
     async def _run(self, turn: Turn, on_progress: Callable[[str], None]) -> tuple[str, End]:

@@ -26,6 +26,8 @@ SHOWN_CALL = (
     'Nothing was called. To call a tool, write the call alone, as {"name": "read", "arguments": {"path": "/memory/"}}. '
     "If your answer only shows a call, repeat it."
 )
+TRIES = 2
+"""How often a model may try a call of its plan."""
 COMPACTED = "[compacted: see the answer of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"
 SHORT = 400
@@ -45,7 +47,8 @@ class Conversation:
     """The content of the next request.
 
     models: ids of the models that answered. tokens: tokens used so far. role: the role of its requests. stopped: the
-    reason why it ended without an answer. stable: the same field as in a request.
+    reason why it ended without an answer. stable: the same field as in a request. plan: the tools to call, in
+    order, the last of which gives the answer; empty if the model calls and answers as it likes.
     """
 
     system: str
@@ -55,12 +58,23 @@ class Conversation:
     tokens: int = 0
     stopped: str = ""
     stable: int | None = None
+    plan: tuple[ToolSpec, ...] = ()
     _counted: tuple[int, int] = (0, 0)
     """The tokens of the last request with its answer, and the characters of the messages at that time."""
 
     def request(self, tools: tuple[ToolSpec, ...]) -> Request:
-        """Return the next request."""
-        return Request(self.system, tuple(self.messages), tools, role=self.role, stable=self.stable)
+        """Return the next request. With a plan it has the form of the next call in the place of tools."""
+        tools, form = ((), self.next_form()) if self.plan else (tools, None)
+        return Request(self.system, tuple(self.messages), tools, role=self.role, stable=self.stable, form=form)
+
+    def next_form(self) -> ToolSpec | None:
+        """Return the first tool of the plan that has not succeeded and may still be tried."""
+        results = [result for message in self.messages if isinstance(message, Results) for result in message.returned]
+        for tool in self.plan:
+            failures = [result.failed for result in results if result.call.name == tool.name]
+            if all(failures) and len(failures) < TRIES:
+                return tool
+        return None
 
     def add_answer(self, answer: Answer, model: str) -> None:
         """Add a model's answer. model: the model's configured id."""

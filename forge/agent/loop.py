@@ -26,7 +26,7 @@ async def loop(
     on_progress: Callable[[str], None],
     window: Window = UNKNOWN,
 ) -> tuple[str, End]:
-    """Run the model and its tools until it answers or is stopped. Return the answer and how it ended.
+    """Run the model and its tools until it answers, ends its plan or is stopped. Return the answer and how it ended.
 
     model: the model, taped on the same lane. on_progress: called with a line for each step. window: the model's context
     window. Raises ModelFailed, Diverged.
@@ -49,13 +49,13 @@ async def loop(
         if not answer.calls:
             if conversation.ask_again(shows_call(answer.text, tools, conversation.messages[:-1])):
                 continue
-            if answer.text.strip():
-                return answer.text, "answered"
-            return conversation.stop(last, "empty"), "empty"
+            return (answer.text, "answered") if answer.text.strip() else (conversation.stop(last, "empty"), "empty")
         returned = [Returned(call, await _called(lane, tools, call, on_progress)) for call in answer.calls]
         if any(_compacts(result) for result in returned):
             conversation.compact_results()
         conversation.messages.append(Results(tuple(returned)))
+        if conversation.plan and not conversation.next_form():
+            return returned[-1].text, "answered"
         exchanges = {canonical([result.call.name, result.call.arguments, result.text]) for result in returned}
         if not exchanges <= repeated.keys():
             repeated.clear()  # There is new information, so the repeated calls were not a loop.

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cache
 
 from forge.agent.help import page_names, page_path, sources_line
+from forge.agent.tools.planned import FIGURES, lake_names
 from forge.fs import ForgeFS
 from forge.memory.book import remembered_book
 from forge.memory.lessons import approved_lessons, one_line
@@ -18,7 +19,7 @@ from pitlake.clock import NEW_YORK, iso
 TOP_LESSONS = 3
 LESSONS = "PROCESS KNOWLEDGE (top by weight, approved by the PM):"
 """The heading of the first section that can change between two turns of a session."""
-MOST_SCOPE = 60
+MOST_SCOPE, MOST_LINE = 60, 300
 FIXED = """\
 You are Forge, an analytical system supporting a discretionary
 macro portfolio manager.
@@ -103,6 +104,18 @@ You are Forge. You help a portfolio manager to judge what will happen.
 3. Answer in three sentences. Say what you do not know.
 read(path) shows a file; read('/help/views.md') how to write a View.
 """
+PLANNED = """\
+You are Forge. You help a portfolio manager to judge what will happen.
+
+1. Fetch the newest figure that the question is about, with the call alone:
+{"name": "fetch", "arguments": {"source": "economic", "params": {"op": "latest", "series": SERIES}}}
+{"name": "fetch", "arguments": {"source": "market", "params": {"op": "price", "ticker": TICKER}}}
+2. Write one View about the question, with the call alone:
+{"name": "write_view", "arguments": {"scope": SUBJECT of the question, "reason": TWO SENTENCES, "category": CATEGORY, \
+"name": SERIES or TICKER,
+"rule": "value > NUMBER" for a series or "close > NUMBER" for a ticker, "by": WHEN, \
+"confidence": PROBABILITY of the rule}}
+"""
 SMALL_SKILL, SMALL_SOURCES = "view-validation", ("economic", "market")
 """The skill and the sources that the prompt of a small model names."""
 
@@ -154,6 +167,9 @@ def system_prompt(
     prior: the last part of the session's history, None in its first turn. own_providers: the providers in the settings.
     profile: as in the settings.
     """
+    if profile == "planned":
+        names = {FIGURES[column][3].upper(): ", ".join(names)[:MOST_LINE] for column, names in lake_names(fs).items()}
+        return "\n".join([PLANNED, *(f"{word}: {text}" for word, text in names.items())]) + "\n"
     if profile == "small":
         sources = [line for line in sources_line().split("\n") if line.strip().startswith(SMALL_SOURCES)]
         view = f"A View, for write('/memory/views/new.md', …):\n{render(EXAMPLES['views'])}"

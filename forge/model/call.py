@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from forge.model.messages import Answer, AnswerCut, Call, Finish, Message, ModelFailed, Request, load_answer
+from forge.model.messages import Answer, AnswerCut, Call, Finish, Message, ModelFailed, Request, ToolSpec, load_answer
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
@@ -41,6 +41,7 @@ class Provided:
         from pydantic_ai.exceptions import AgentRunError
         from pydantic_ai.messages import InstructionPart
         from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.output import OutputObjectDefinition
         from pydantic_ai.settings import ModelSettings
         from pydantic_ai.tools import ToolDefinition
 
@@ -62,6 +63,9 @@ class Provided:
             )
             for tool in request.tools
         ]
+        form = None
+        if request.form:
+            form = OutputObjectDefinition(_call_schema(request.form), request.form.name, strict=False)
         is_begun = False
         try:
             async with model_request_stream(
@@ -70,6 +74,8 @@ class Provided:
                 model_settings=settings,
                 model_request_parameters=ModelRequestParameters(
                     function_tools=tools,
+                    output_mode="native" if form else "text",
+                    output_object=form,
                     instruction_parts=[InstructionPart(changing, dynamic=True)] if changing else None,
                 ),
             ) as stream:
@@ -81,6 +87,12 @@ class Provided:
                 return Answer(_reason(problem), finish="too_long", model=self.id)
             raise (AnswerCut if is_begun else ModelFailed)(_failure(self.id, problem)) from problem
         return _answer(self.id, response)
+
+
+def _call_schema(tool: ToolSpec) -> dict[str, Any]:
+    """Return the JSON schema of a text that is one call of a tool."""
+    properties = {"name": {"type": "string", "const": tool.name}, "arguments": tool.schema}
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def is_too_long(reason: str) -> bool:

@@ -104,6 +104,7 @@ class Request:
     """A request to a model. max_tokens: the limit of the answer; None for the provider's limit.
 
     stable: the characters at the start of `system` that are the same in every turn of a session; None for all of them.
+    form: the tool of which the whole answer must be a call, as JSON; None if the answer is free.
     """
 
     system: str
@@ -112,6 +113,7 @@ class Request:
     max_tokens: int | None = None
     role: str = field(default="agent")
     stable: int | None = None
+    form: ToolSpec | None = None
 
     def canonical(self) -> dict[str, Any]:
         """Return the request as JSON, without ids, timestamps and additions of a library."""
@@ -121,6 +123,7 @@ class Request:
             "messages": [_canonical_message(message) for message in self.messages],
             "tools": [asdict(tool) for tool in self.tools],
             "max_tokens": self.max_tokens,
+            **({"form": self.form.name} if self.form else {}),
         }
 
 

@@ -57,11 +57,6 @@ def test_the_full_profile_is_the_default_and_three_times_as_long(tmp_path):
     assert size(first) >= 3 * 900
 
 
-def test_a_small_profile_may_have_a_typed_view(tmp_path):
-    *_, (first, _), _ = decided(tmp_path, from_mapping({"model": {"profile": "small", "typed_writes": True}}))
-    assert [tool.name for tool in first.tools] == ["read", "write", "fetch", "write_view"]
-
-
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -8,6 +8,7 @@ from forge.agent.conversation import Conversation
 from forge.agent.tools.base import Tool
 from forge.agent.tools.compact import CompactTool
 from forge.agent.tools.fetch import Asks, FetchTool, Shelf
+from forge.agent.tools.planned import PLANS, ShortView
 from forge.agent.tools.read import ReadTool
 from forge.agent.tools.search import SearchTool
 from forge.agent.tools.typed import typed_writes
@@ -71,6 +72,7 @@ def agent_tools(
         *crew,
         CompactTool(model, fs, conversation),
         *(typed_writes(fs) if profile[1] else ()),
+        *([ShortView(fs)] if tuple(profile) in PLANS else ()),
     )
     by_name = {tool.spec.name: tool for tool in tools}
     return {name: tool for name, tool in by_name.items() if name in PROFILES.get(profile[0], by_name)}

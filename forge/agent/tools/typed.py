@@ -25,7 +25,9 @@ class TypedWrite:
         self._tool, self._kind = WriteTool(fs), kind
         words = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.cls.__name__).lower()
         self.spec = ToolSpec(
-            f"write_{words}", f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}", _object(_properties(kind))
+            f"write_{words}",
+            f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}",
+            closed_object(_properties(kind)),
         )
 
     async def execute(self, call_id: str, /, **fields: Any) -> str:
@@ -45,7 +47,8 @@ def _properties(kind: Kind) -> dict[str, Any]:
     return {"id": name, **{field: enforced(part) for field, part in agents_schema(kind).items()}, "body": body}
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with exactly these properties."""
     return {"type": "object", "properties": dict(properties), "required": [*properties], "additionalProperties": False}
 
 
@@ -55,7 +58,7 @@ def enforced(part: Mapping[str, Any]) -> dict[str, Any]:
     if "items" in part:
         whole["items"] = enforced(part["items"])
     if "properties" in part:
-        whole |= _object({name: enforced(inner) for name, inner in part["properties"].items()})
+        whole |= closed_object({name: enforced(inner) for name, inner in part["properties"].items()})
     may_be_null = not part.get("needed", True) and whole.get("type") not in ("array", None)
     if may_be_null and (part.get("optional") or whole["type"] != "string"):
         return {"anyOf": [whole, {"type": "null"}]}
