@@ -134,8 +134,10 @@ class EdgarSync:
         else:
             reasons = self._read["sec_facts"].get(capture_name(previous), ())
             is_doubtful = any(reason in DOUBTFUL or reason.endswith("unreadable") for reason in reasons)
-            listed = self._listed_before(previous, submissions)
-            is_due = _lacks_facts(previous, submissions, listed) or (is_doubtful and not self._is_repeated(request))
+            earlier_list = self._listed_before(previous, submissions)
+            is_due = _lacks_facts(previous, submissions, earlier_list) or (
+                is_doubtful and not self._is_repeated(request)
+            )
         if is_due:
             self._anew.fetch(request)
 
@@ -239,7 +241,7 @@ def _lists_facts(submissions: Sequence[Capture], since: date | None) -> bool:
     return any(row["is_xbrl"] == 1 and (since is None or str(row["filing_date"]) >= since.isoformat()) for row in rows)
 
 
-def _lacks_facts(facts: Capture, submissions: Sequence[Capture], listed: bytes) -> bool:
+def _lacks_facts(facts: Capture, submissions: Sequence[Capture], earlier_list: bytes) -> bool:
     """Return whether submissions list a filing with XBRL that is newer than the fetched facts, or that EDGAR did not
     list then: the date of a filing may be days before EDGAR shows it.
     """
@@ -249,7 +251,7 @@ def _lacks_facts(facts: Capture, submissions: Sequence[Capture], listed: bytes) 
             continue
         for row in sec_filings.rows_of(page):
             number = str(row["accession_no"]).encode()
-            is_new = page is submissions[0] and bool(listed) and number not in listed
+            is_new = page is submissions[0] and bool(earlier_list) and number not in earlier_list
             is_new |= str(row["filing_date"]) >= first.isoformat()
             if row["is_xbrl"] == 1 and is_new and number not in facts.body:
                 return True
