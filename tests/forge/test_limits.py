@@ -5,6 +5,7 @@ figure.
 """
 
 import random
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -351,7 +352,7 @@ class Desk:
         answer = WriteTool(self.turn()).execute("/memory/expressions/new.md", render(trade), call_id=self.call())
         if not answer.startswith("Written: "):
             self.seen["refused"] += 1
-            rules = {line.split(" ")[3].rstrip(":") for line in answer.splitlines()[1:]}
+            rules = {*re.findall(r"^  \[\w+\] (\w+):", answer, re.MULTILINE)}
             assert near or rules == over or not answer.startswith("GUARDRAIL"), (
                 f"{rules} are broken, not {over}: {trade}"
             )
