@@ -249,3 +249,16 @@ def test_a_larger_source_has_more_companies_rather_than_more_records_of_each(kin
 def test_drifts_are_noticed_and_ordinary_days_pass(tmp_path):
     assert [drift(seed, tmp_path, 200) for seed in range(0, 60, 11)]
     assert [ordinary(seed, tmp_path, 200) for seed in range(0, 60, 11)] == [""] * 6
+
+
+def test_new_values_with_the_other_sign_are_named(lake):
+    facts = next(kind for kind in KINDS if kind.name == "xbrl_facts")
+
+    def alike(number, value):
+        names = {"concept": "us-gaap:C0", "filers": [["0000000001", "T1"]], "node": f"n{number}", "value": f"{value}"}
+        return facts.make(number, DAYS[0]) | names | {"accession_no": f"0000000001-24-{number:06}"}
+
+    attempt(lake, facts, [alike(number, 100 + number) for number in range(60)])
+    report = attempt(lake, facts, [alike(100 + n, -100 - n) for n in range(30)], at=OBSERVED + timedelta(days=1))
+    (finding,) = (text for name, text in drift_of(report).facts.items() if name.endswith("sign"))
+    assert finding == "100 % of 30 values are negative, 0 % in the lake"
