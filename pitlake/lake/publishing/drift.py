@@ -108,16 +108,16 @@ def findings(
     and entities at their last poll, and now.
     """
     fresh = _fresh(staged, stored, observed_at)
-    count = len(fresh)
-    yield from _gap_share(staged, count, stored, gaps)
+    yield from _gap_share(staged, len(fresh), stored, gaps)
     yield from _shared_ids(staged, stored)
-    if count >= LEAST_ROWS and stored.all:
-        sample = fresh[:: -(-count // MOST_STAGED)]
-        rows = staged.rows.append_column("_hash", staged.content_hash).take(pa.array(sample))
-        rows = rows.append_column("_position", pa.array(sample))
-        with calculator(staged=rows) as sql:
-            comparison = _Comparison(staged, sql, stored, observed_at, count / rows.num_rows)
-            yield from comparison.findings(earlier)
+    if len(fresh) < LEAST_ROWS or not stored.all:
+        return
+    sample = fresh[:: -(-len(fresh) // MOST_STAGED)]
+    rows = staged.rows.append_column("_hash", staged.content_hash).take(pa.array(sample))
+    rows = rows.append_column("_position", pa.array(sample))
+    with calculator(staged=rows) as sql:
+        comparison = _Comparison(staged, sql, stored, observed_at, len(fresh) / rows.num_rows)
+        yield from comparison.findings(earlier)
 
 
 def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:

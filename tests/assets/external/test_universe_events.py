@@ -193,8 +193,8 @@ def test_a_header_dates_a_filing_exactly():
 
 def test_a_header_beside_the_submissions_costs_no_change_of_name():
     renamed = submissions(["8-K", "25-NSE"], former=[former("ALPHA CO", "2001-01-01", "2024-01-10")])
-    told = Told(**{"CIK0000000077.json": renamed, ".hdr.sgml": "ACCESSION NUMBER:\t0000000077-24-000001\n"})
-    outcomes = happened(FEED, Scope(ciks=("77",), options={"headers": "all"}), told.fetch)
+    source = Told(**{"CIK0000000077.json": renamed, ".hdr.sgml": "ACCESSION NUMBER:\t0000000077-24-000001\n"})
+    outcomes = happened(FEED, Scope(ciks=("77",), options={"headers": "all"}), source.fetch)
     assert sorted(row.values["event"] for row in rows(outcomes)) == ["delisted", "renamed"]
     assert gaps(outcomes) == []
 
