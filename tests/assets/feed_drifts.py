@@ -62,7 +62,7 @@ def dividend(number: int, rng: random.Random) -> Record:
     }  # fmt: skip
 
 
-SESSIONS = [day for number in range(500) if session(day := START + timedelta(days=number))]
+SESSIONS = [day for number in range(510) if session(day := START + timedelta(days=number))]
 
 
 def bar(number: int, rng: random.Random) -> Record:
