@@ -174,6 +174,14 @@ def test_bars_whose_prices_move_by_different_factors_count_as_revised(lake, coun
     assert noticed(report) == how
 
 
+def test_a_feed_without_any_record_is_refused_although_no_earlier_poll_was_complete(lake):
+    [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]
+    kind = replace(kind, scope=replace(kind.scope, max_pages=1))
+    articles = [kind.make(20 * number, random.Random(0)) for number in range(120)]
+    kind.run(lake, articles, OBSERVED)
+    assert is_refused(kind.run(lake, [], OBSERVED + timedelta(days=1)))
+
+
 def test_a_feed_whose_ids_are_all_new_is_refused(lake):
     [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]
     records = [kind.make(number, random.Random(number)) for number in range(120)]

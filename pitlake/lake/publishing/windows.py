@@ -7,9 +7,9 @@ poll. Counts of retracted runs are not used.
 """
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 from pitlake import clock
 from pitlake.lake.publishing.drift import Finding
 from pitlake.lake.publishing.stage import UNDATED, Staged
+from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.query import calculator, columns, reading
 
 FOLDER = "_lake/window_counts"
 EVERY, LAST = "all", "\U0010ffff"
@@ -76,6 +78,18 @@ def counted(staged: Staged, observed_at: datetime) -> dict[str, Count]:
             number = rows.num_rows if covered.entities is None else records.get(entity, 0)
             counts[" ".join((entity, *fixed))] = Count(number, *poll, ", ".join(part))
     return counts
+
+
+def in_lake(staged: Staged, files: Sequence[DataFile]) -> dict[str, Count]:
+    """Return how many of the lake's rows are in the windows of a run without rows. No complete poll may have counted
+    them.
+    """
+    if staged.rows.num_rows or not staged.coverage or not files:
+        return {}
+    names = {staged.dataset.entity, *(column for part in staged.coverage for column, *_ in part.bounds)}
+    with calculator() as sql:
+        rows = sql.sql(f"SELECT {columns(sorted(names))} FROM {reading(files)}").to_arrow_table()
+    return counted(replace(staged, rows=rows, surveyed={}, extracted={}), clock.EPOCH)
 
 
 def findings(before: Mapping[str, Count], counts: Mapping[str, Count], observed_at: datetime) -> Iterator[Finding]:
