@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from itertools import groupby, pairwise
 from statistics import correlation, covariance, mean, stdev, variance
 from typing import Any, cast
@@ -11,7 +11,7 @@ from typing import Any, cast
 from forge.analytics import options
 from forge.core.config import Limits
 from forge.core.currencies import USD, read_currency
-from forge.memory.book import held_in, remembered_book
+from forge.memory.book import HELD, held_in, remembered_book
 from forge.memory.cash import cash
 from forge.memory.guardrails import Exposure, Guardrails, claimed, set_apart, trade_of
 from forge.memory.instruments import FUTURE
@@ -24,6 +24,7 @@ from forge.tracking.quotes import Quoted, parse_quoted, years_of
 from forge.tracking.rates import Unit, unit_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
+from pitlake.exchange import session
 
 INDEX, EQUITY, RATES = "SPY", "equity", "rates"
 EQUITY_BARS = "prices"
@@ -105,10 +106,7 @@ class Market:
 
     def compute(self, trade: Expression, nav: float | None) -> Exposure:
         """Return the exposure of a trade; see `forge.memory.guardrails.Exposure`."""
-        gaps, side = list[str](), SIDES.get(trade.direction)
-        legs = trade.legs
-        if side is not None and trade.notional:
-            legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
+        gaps, legs = list[str](), self._legs(trade)
         if not legs or not trade.notional:
             gaps.append(f"the risk of a trade that is {trade.direction} is computed from its legs, and it has none")
             return Exposure(gaps=tuple(gaps))
@@ -132,6 +130,21 @@ class Market:
             gaps=tuple(dict.fromkeys(gaps)),
         )
 
+    def _legs(self, trade: Expression) -> tuple[Leg, ...]:
+        """Return the legs of a trade. Stops of a held one are adjusted for the splits since its text was written."""
+        side, legs, held = SIDES.get(trade.direction), trade.legs, trade.updated if trade.status in HELD else None
+        if side is not None and trade.notional:
+            legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
+        return tuple(replace(leg, stop=self._moved(leg, held)) for leg in legs) if held else legs
+
+    def _moved(self, leg: Leg, since: datetime) -> str:
+        """Return a stop that was stated at an instant, in today's shares."""
+        rows, stop, day = self.rows(leg.instrument, []), level_price(leg.stop), new_york_day(since)
+        if rows and rows[0]["date"] > day:
+            rows = [row for row in adjusted_bars(leg.instrument, day - WINDOW, self.at) if row["close"]]
+        told = [row for row in rows if (hours := session(row["date"])) and hours.open <= since] or rows[:1]
+        return str(stop * rows[-1]["split_factor"] / told[-1]["split_factor"]) if stop and rows else leg.stop
+
     def beta(self, ticker: str) -> float | None:
         """Return the beta to the index, None with too few common returns."""
         if ticker == INDEX:
@@ -148,10 +161,8 @@ class Market:
         beta = self.beta(ticker)
         if beta is None:
             gaps.append(f"{ticker}: its beta to {INDEX} is taken as 1, because there are too few common returns")
-        return EQUITY, 1.0 if beta is None else beta, 0.0 if self._is_equity(ticker) else None
-
-    def _is_equity(self, ticker: str) -> bool:
-        return self.rows(ticker, [])[-1].get("source") == EQUITY_BARS
+        shares = self.rows(ticker, [])[-1].get("source") == EQUITY_BARS
+        return EQUITY, 1.0 if beta is None else beta, 0.0 if shares else None
 
     def _days_of_volume(self, leg: Leg, nav: float | None) -> float | None:
         rows = self.rows(leg.instrument, [])
@@ -213,11 +224,10 @@ class Market:
 
     def at_stop(self, trade: Expression) -> float | None:
         """Return the loss of a long or short trade at its stop, without a gap; None without a price or a stop."""
-        side, rows = SIDES.get(trade.direction), self.rows(trade.instrument, [])
-        if side is None or not rows or level_price(trade.stop) is None:
+        rows = self.rows(trade.instrument, [])
+        if trade.direction not in SIDES or not trade.notional or not rows or level_price(trade.stop) is None:
             return None
-        leg = Leg(instrument=trade.instrument, notional=side * abs(trade.notional or 0.0), stop=trade.stop)
-        return self._stopped(leg, last_price(rows), [], gap=False)
+        return self._stopped(self._legs(trade)[0], last_price(rows), [], gap=False)
 
 
 def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = ()) -> Guardrails:

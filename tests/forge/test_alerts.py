@@ -11,6 +11,7 @@ from forge.core.config import Alerts, Config, from_mapping
 from forge.memory import Memory
 from forge.records import Settles
 from forge.tracking.alerts import _unfollowed_text, alerts
+from forge.tracking.risk import risk
 from forge.tracking.settlement import settle, whole_memory
 from forge.tracking.trades import close_exits
 from forge.walk.report import page
@@ -43,6 +44,13 @@ def test_a_stop_alert_compares_the_last_close_with_the_split_adjusted_stop(memor
     text = f"closed at 50.5 on {DAYS[3]}, 5.94 % from its stop 47.5"
     listing = of("stop near", alert_texts(memory, at(memory, lake, DAYS[3]), stop_near=near))
     assert listing == ([("E-001", text)] if alerted else [])
+
+
+def test_the_risk_of_a_held_trade_counts_from_its_split_adjusted_stop(memory, lake):
+    name, now = held(memory), at(memory, lake, DAYS[3])
+    remembered = whole_memory(memory, now.as_of)
+    found = risk(remembered.record(remembered.newest(f"/memory/expressions/{name}.md")), remembered, now)
+    assert [found.loss_at_stop, found.loss_with_gap] == pytest.approx([10 - 475 / 50.5, 10 - 475 / 50.5 * 100 / 101])
 
 
 def test_alerts_name_a_stop_that_is_reached_or_unreadable_until_the_trade_closes(memory, lake):
