@@ -39,6 +39,7 @@ QUANTITY = re.compile(r"-?[0-9]{1,12}")
 COMPUTED = ("exposure", "value", "open", "result")
 """The columns of positions that a holding computes."""
 FORMULAS = ("=", "+", "-", "@")
+TERMS: dict[str, Any] = {"stop": "", "target": "", "expires": None, "exit_reason": ""}  # The PM changes them.
 
 
 def table(remembered: Remembered, name: str, at: At) -> str:
@@ -99,10 +100,8 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
     approvals = [each for each in _approvals(remembered) if (each.subject, each.decision) == (path, "approved")]
     if not approvals:
         raise BadInput("ID", f"{name} was never approved", "see pitlake forge approvals")
-    approval = approvals[-1]
-    nav, lines = value_account(remembered, at).account.nav, list[dict[str, Any]]()
-    market = Market(at, cash(remembered))
-    side = SIDES.get(expression.direction, 0)
+    approval, nav, lines = approvals[-1], value_account(remembered, at).account.nav, list[dict[str, Any]]()
+    market, side = Market(at, cash(remembered)), SIDES.get(expression.direction, 0)
     own = Leg(instrument=expression.instrument, notional=side * abs(expression.notional or 0.0), stop=expression.stop)
     for leg in expression.legs or (own,):
         rows = market.rows(leg.instrument, gaps := list[str]())
@@ -113,8 +112,7 @@ def ticket(remembered: Remembered, name: str, at: At) -> str:
         lines.append({
             "expression": name, "approval": approval.id, "sha256": approval.sha256, "approved_by": approval.decided_by,
             "ticker": leg.instrument, "last_close": last_price(rows), "stop": leg.stop, "target": expression.target,
-            "quantity": quantity if leg.notional > 0 else -quantity,
-            "expires": expression.expires or "",
+            "quantity": quantity if leg.notional > 0 else -quantity, "expires": expression.expires or "",
         })  # fmt: skip
     return _csv(lines, [*lines[0]])
 
@@ -227,9 +225,8 @@ def verify(text: str) -> tuple[list[str], list[str]]:
         where = ".".join(map(str, first["loc"])) if first else ""
         what = f"{where or 'the text'}: {first['msg']}" if first else str(problem)
         raise BadInput("FILE", f"is not a bundle ({what})", "write one: pitlake forge bundle DECISION") from None
-    faults = []
-    if digest(canonical(json.loads(text)["bundle"])) != document.sha256:
-        faults.append("the SHA-256 of the bundle differs")
+    same = digest(canonical(json.loads(text)["bundle"])) == document.sha256
+    faults = [] if same else ["the SHA-256 of the bundle differs"]
     faults += [f"row {row.seq} {row.path} was changed" for row in rows if not is_intact(row)]
     for earlier, later in pairwise(rows):
         adjacent = later.seq == earlier.seq + 1 and later.prev != earlier.chain
@@ -239,13 +236,16 @@ def verify(text: str) -> tuple[list[str], list[str]]:
 
 
 def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:
-    """Yield what became active without a review and an approval of exactly its text before it."""
+    """Yield what became active without a review and an approval of its text. Approved trades may get other terms."""
     reviewed, approved, texts = set[str](), set[str](), dict[str, set[str]]()
+    bare = {content_hash(one): content_hash(replace(one, **TERMS)) for _, one in records if isinstance(one, Expression)}
     for row, record in records:
         if isinstance(record, Review) and record.verdict in APPROVING:
             reviewed.add(record.sha256)
         elif isinstance(record, Approval):
-            if record.decision == "approved" and record.sha256 not in reviewed & texts.get(record.subject, set()):
+            known = texts.get(record.subject, set())
+            changed = record.subject in approved and bare.get(record.sha256) in map(bare.get, known)
+            if record.decision == "approved" and record.sha256 not in reviewed & known and not changed:
                 yield f"{record.id} approves a text of {record.subject} that is not here, or has no review"
             approved.add(record.subject if record.decision == "approved" else "")
         elif isinstance(record, Expression):
