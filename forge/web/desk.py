@@ -65,15 +65,15 @@ class DeskPages:
         """Show P&L, positions, risk, what needs the PM, what happened since the last session, and all of memory."""
         with self.day(request) as day:
             views, expressions = day.all("views"), day.all("expressions")
-            trades = [texts[-1].record for texts in expressions]
             return self.page(
                 request,
                 "desk.html",
                 day,
+                morning=day.morning.as_json() | {"alerts": day.alerts},
                 views=views,
                 sparks={texts[-1].record.id: _sparkline(texts) for texts in views},
                 scopes={texts[-1].record.id: texts[-1].record.scope for texts in views},
-                trades={record.id: f"{record.direction} {record.instrument}" for record in trades},
+                trades={each.id: f"{each.direction} {each.instrument}" for (*_, (_, each)) in expressions},
                 expressions=expressions,
                 decisions=day.decisions(),
                 waiting=day.waiting(),

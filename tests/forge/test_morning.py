@@ -191,7 +191,8 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     assert [each["without"] for each in document["scenarios"]] == [["NEW", "QBG"], ["NEW", "QBG"], []]
     assert [period["name"] for period in document["periods"]] == ["day", "month", "year"]
     with browsing(Lake(market.lake).root, rooms=(room,)) as client:
-        content = client.get("/desk").text
+        content, first = client.get("/desk").text, client.get("/desk.json").json()["morning"]
+    assert (first["nav"], first["alerts"]) == (document["nav"], document["alerts"])
     assert content.count("QBG: no bar on") == 1
     order = [
         "Net asset value",
