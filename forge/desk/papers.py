@@ -237,17 +237,16 @@ def verify(text: str) -> tuple[list[str], list[str]]:
 
 def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:
     """Yield what became active without a review and an approval of its text. Approved trades may get other terms."""
-    reviewed, approved, texts = set[str](), set[str](), dict[str, set[str]]()
-    bare = {content_hash(one): content_hash(replace(one, **TERMS)) for _, one in records if isinstance(one, Expression)}
+    reviewed, approved, texts = set[str](), dict[str, set[str]](), dict[str, set[str]]()
+    lasting = {content_hash(x): content_hash(replace(x, **TERMS)) for _, x in records if isinstance(x, Expression)}
     for row, record in records:
         if isinstance(record, Review) and record.verdict in APPROVING:
             reviewed.add(record.sha256)
-        elif isinstance(record, Approval):
-            known = texts.get(record.subject, set())
-            changed = record.subject in approved and bare.get(record.sha256) in map(bare.get, known)
-            if record.decision == "approved" and record.sha256 not in reviewed & known and not changed:
+        elif isinstance(record, Approval) and record.decision == "approved":
+            text, before = lasting.get(record.sha256, record.sha256), approved.setdefault(record.subject, set())
+            if record.sha256 not in reviewed & texts.get(record.subject, set()) and text not in before:
                 yield f"{record.id} approves a text of {record.subject} that is not here, or has no review"
-            approved.add(record.subject if record.decision == "approved" else "")
+            before.add(text)
         elif isinstance(record, Expression):
             texts.setdefault(row.path, set()).add(content_hash(record))
     for row, record in records:

@@ -39,8 +39,9 @@ class Alert:
     """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
 
     kind: Literal[
-        "halted", "over limit", "loss missing", "stop near", "loss passed", "unfollowed", "View due", "data late"
-    ]
+        "halted", "over limit", "loss missing", "stop near", "loss passed", "still held", "unfollowed",
+        "View due", "data late",
+    ]  # fmt: skip
     subject: str
     text: str
 
@@ -69,6 +70,7 @@ def alerts(
         *_over(remembered, limits or book_guardrails(settings.guardrails, remembered, market)),
         *positions,
         *_losses(remembered, market),
+        *_closed(remembered),
         *_due(due, remembered, market.as_of, thresholds.view_due_days),
         *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
     ]
@@ -121,6 +123,16 @@ def _losses(remembered: Remembered, market: At) -> Iterator[Alert]:
             if lost > entry.amount:
                 text = f"lost {lost:.2f} % since {before[-1]}, more than the {entry.amount:g} % that you stated"
                 yield Alert("loss passed", entry.ticker, f"{text}; code does not close it")
+
+
+def _closed(remembered: Remembered) -> Iterator[Alert]:
+    """Yield closed Expressions of which the PM's own fills still hold something: code sells only what it bought."""
+    book = remembered_book(remembered)
+    for name, notional in (part for each in (book.positions if book else ()) for part in each.parts.items()):
+        row = remembered.newest(KINDS["expressions"].path(name))
+        if row and cast("Expression", remembered.record(row)).status == "closed":
+            text = f"is closed, but your fills of it still hold {notional:+.4g} % of capital"
+            yield Alert("still held", name, f"{text}: trade it, then import the fill")
 
 
 def _unfollowed_text(trade: FollowedTrade, since: date, side: int) -> str:

@@ -132,18 +132,18 @@ class Market:
 
     def _legs(self, trade: Expression) -> tuple[Leg, ...]:
         """Return the legs of a trade. Stops of a held one are adjusted for the splits since its text was written."""
-        side, legs, held = SIDES.get(trade.direction), trade.legs, trade.updated if trade.status in HELD else None
+        side, legs, since = SIDES.get(trade.direction), trade.legs, trade.updated if trade.status in HELD else None
         if side is not None and trade.notional:
             legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
-        return tuple(replace(leg, stop=self._moved(leg, held)) for leg in legs) if held else legs
+        return tuple(replace(leg, stop=self._moved(leg, since)) for leg in legs) if since else legs
 
     def _moved(self, leg: Leg, since: datetime) -> str:
         """Return a stop that was stated at an instant, in today's shares."""
         rows, stop, day = self.rows(leg.instrument, []), level_price(leg.stop), new_york_day(since)
         if rows and rows[0]["date"] > day:
             rows = [row for row in adjusted_bars(leg.instrument, day - WINDOW, self.at) if row["close"]]
-        told = [row for row in rows if (hours := session(row["date"])) and hours.open <= since] or rows[:1]
-        return str(stop * rows[-1]["split_factor"] / told[-1]["split_factor"]) if stop and rows else leg.stop
+        sessions = [row for row in rows if (hours := session(row["date"])) and hours.open <= since] or rows[:1]
+        return str(stop * rows[-1]["split_factor"] / sessions[-1]["split_factor"]) if stop and rows else leg.stop
 
     def beta(self, ticker: str) -> float | None:
         """Return the beta to the index, None with too few common returns."""

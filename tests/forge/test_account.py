@@ -27,6 +27,7 @@ from forge.web import room
 from pitlake import cli
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
+from tests.forge.test_alerts import alert_texts, of
 from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, standing
 from tests.forge.world import BOOK, reviewed, wrote
 from tests.web.browsing import browsing
@@ -192,6 +193,12 @@ def test_the_pms_own_fills_count_in_an_outcome_which_notes_shares_still_held(mem
     assert outcome.pnl == pytest.approx((40 * (54 - 50) - 1) / 100_000 * 100)
     expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))
     assert "40 QBG still held" in expression.exit_details
+    advance_account(memory, now, SETTINGS)
+    text = "is closed, but your fills of it still hold +2.157 % of capital: trade it, then import the fill"
+    assert of("still held", alert_texts(memory, now)) == [(name, text)]
+    imported(memory, tmp_path, line(DAYS[5], -40, 54).rstrip("\n") + f"{name}\n")
+    advance_account(memory, now, SETTINGS)
+    assert of("still held", alert_texts(memory, now)) == []
 
 
 def test_shares_held_over_a_split_are_all_sold(memory, lake):
