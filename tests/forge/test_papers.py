@@ -189,7 +189,12 @@ def test_a_bundle_states_who_approved_what_and_verifies_without_lake_and_memory(
     file.write_text(json.dumps(bundled))
     with closing(Memory()) as memory:  # A change of the held trade needs no other review.
         change_held(memory, "E-001", "anna", Guardrails(), {"target": "200"})
-        assert papers.verify(papers.bundle(desk(), memory, bundled["bundle"]["decision"]))[1] == []
+        changed = papers.bundle(desk(), memory, bundled["bundle"]["decision"])
+        assert papers.verify(changed)[1] == []
+    with monkeypatch.context() as patch:
+        patch.setattr(papers, "TERMS", {"stop": ""})  # Everything else needs one.
+        (fault,) = papers.verify(changed)[1]
+        assert "approves a text of /memory/expressions/E-001.md" in fault
     monkeypatch.setenv("FORGE_LAKE", "/nowhere/else")
     assert cli.invoke(["forge", "verify", str(file)]) == 0
     output = capsys.readouterr().out
