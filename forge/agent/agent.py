@@ -40,7 +40,7 @@ from forge.providers import all_providers
 from forge.providers.base import At
 from forge.tracking.followable import Followable
 from forge.tracking.receipts import DecisionReceipt, cut_off, cut_offs
-from forge.tracking.risk import guardrails
+from forge.tracking.risk import guardrails, stops
 from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
@@ -250,8 +250,8 @@ class Agent:
         own_providers = self.config.own_providers
         at = self._viewpoint(inputs)
         help_pages = HelpBackend(at, own_providers)
-        limits, followed = guardrails(self.config.guardrails, at, cash(remembered)), Followable(at).fault
-        fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=followed)
+        limits = guardrails(self.config.guardrails, at, cash(remembered), stops(remembered))
+        fs = ForgeFS(memory, remembered, limits, skills, help_pages=help_pages, followed=Followable(at).fault)
         prior = sessions.history_tail(fs) if inputs["turn"] > 1 else None
         profile, names = inputs.get("profile", FULL)[0], inputs.get("plan", ())
         calls = forms(lake_names(fs)) if names else {}
@@ -288,7 +288,7 @@ class Agent:
             HelpBackend(self._viewpoint(turn.inputs), self.config.own_providers),
             self.config.executor,
             limits,
-            guardrails(self.config.guardrails, self._viewpoint(turn.inputs), cash(remembered)),
+            guardrails(self.config.guardrails, self._viewpoint(turn.inputs), cash(remembered), stops(remembered)),
         )
         crew = Crew(context, turn.fs)
         try:

@@ -239,7 +239,6 @@ def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expressi
             status="active",
             target=proposal.target,
             stop=proposal.stop,
-            updated=target.updated if proposal.stop == target.stop else at,
             expires=proposal.expires,
             max_loss_pct=proposal.max_loss_pct,
             duration_impact=proposal.duration_impact,

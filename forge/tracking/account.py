@@ -30,7 +30,7 @@ from forge.records.kinds import NEW
 from forge.tracking import ledger
 from forge.tracking.bars import NotFollowable
 from forge.tracking.rates import unit_of
-from forge.tracking.risk import Market, guardrails
+from forge.tracking.risk import Market, guardrails, stops
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import FollowedTrade, expressions, follow_held, texts_of
 from forge.tracking.valuation import value, value_account
@@ -69,7 +69,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
     if row and row.actor == PM and not fills(remembered):
         return gaps
     valued = value_account(remembered, at)
-    write_book(memory, remembered, valued.account, guardrails(config.Limits(), at))
+    write_book(memory, remembered, valued.account, guardrails(config.Limits(), at, stops=stops(remembered)))
     if halted(remembered) is None and (halt := loss_halt(remembered, valued.account, settings)):
         switch(memory, halt)
     return [*gaps, *valued.unvalued]
@@ -216,7 +216,7 @@ def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Gu
             return None
         return with_approved(book_of(account, trades, Guardrails(limits, compute), fills(remembered)), trades)
 
-    compute = Market(at, cash(remembered)).compute
+    compute = Market(at, cash(remembered), stops(remembered)).compute
     return Guardrails(limits, compute, value_book)
 
 

@@ -25,7 +25,7 @@ from forge.records.kinds import NEW
 from forge.tracking.account import book_of
 from forge.tracking.bars import NotFollowable, sessions, traded_bars
 from forge.tracking.ledger import Account, keep
-from forge.tracking.risk import EQUITY, Market, book_returns, volatility
+from forge.tracking.risk import EQUITY, Market, book_returns, stops, volatility
 from forge.tracking.trades import expressions, follow_held, texts_of
 from forge.tracking.valuation import Valued, value_account
 from pitlake.clock import NEW_YORK, new_york_day
@@ -186,7 +186,7 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
             for name, since in starts.items()
         )
         results, days = tuple(_results(ledger, periods, views)), ledger.results_since(before)
-    trades, market = held_in(remembered).values(), Market(at, cash(remembered))
+    trades, market = held_in(remembered).values(), Market(at, cash(remembered), stops(remembered))
     limits = Guardrails(settings.guardrails, market.compute)
     # The stored book has the prices of its last settlement.
     own = book_of(account.account, trades, limits, fills(remembered)) if isinstance(account, Valued) else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, pairwise
 from statistics import correlation, covariance, mean, stdev, variance
+from types import MappingProxyType
 from typing import Any, cast
 
 from forge.analytics import options
@@ -26,6 +27,8 @@ from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.exchange import session
 
+Stops = Mapping[tuple[str, ...], datetime]
+"""When stops were stated: by the Expression's id, its stop and those of its legs."""
 INDEX, EQUITY, RATES = "SPY", "equity", "rates"
 EQUITY_BARS = "prices"
 """The dataset whose tickers are companies and funds of shares."""
@@ -86,6 +89,7 @@ class Market:
 
     at: At
     entries: Sequence[Cash] = ()
+    stops: Stops = field(default_factory=dict)
     _rows: dict[str, Rows | str] = field(default_factory=dict)
     _units: dict[str, Unit] = field(default_factory=dict)
 
@@ -131,8 +135,8 @@ class Market:
         )
 
     def _legs(self, trade: Expression) -> tuple[Leg, ...]:
-        """Return the legs of a trade. Stops of a held one are adjusted for the splits since its text was written."""
-        side, legs, since = SIDES.get(trade.direction), trade.legs, trade.updated if trade.status in HELD else None
+        """Return the legs of a trade. Stops of a held one are adjusted for the splits since they were stated."""
+        side, legs, since = SIDES.get(trade.direction), trade.legs, self.stops.get(_stops_of(trade))
         if side is not None and trade.notional:
             legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
         return tuple(replace(leg, stop=self._moved(leg, since)) for leg in legs) if since else legs
@@ -230,14 +234,31 @@ class Market:
         return self._stopped(self._legs(trade)[0], last_price(rows), [], gap=False)
 
 
-def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = ()) -> Guardrails:
+def stops(remembered: Remembered) -> Stops:
+    """Return when the stops of held Expressions were stated. A later text with the same stops does not count."""
+    instants = dict[tuple[str, ...], datetime]()
+    for path in held_in(remembered):
+        last = None
+        for row in remembered.all(path):
+            text = cast("Expression", remembered.record(row))
+            key = _stops_of(text)
+            if text.status in HELD and key != last:
+                instants[key], last = remembered.written_at(row), key
+    return instants
+
+
+def _stops_of(trade: Expression) -> tuple[str, ...]:
+    return trade.id, trade.stop, *(leg.stop for leg in trade.legs)
+
+
+def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = (), stops: Stops = MappingProxyType({})) -> Guardrails:
     """Return guardrails that compute from the market as of an instant. entries: of the account, with its contracts."""
-    return Guardrails(limits, Market(at, entries).compute)
+    return Guardrails(limits, Market(at, entries, stops).compute)
 
 
 def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
     """Return the risk of a trade as of an instant, with the book of that memory."""
-    market, book = Market(at, cash(remembered)), set_apart(remembered_book(remembered), expression)
+    market, book = Market(at, cash(remembered), stops(remembered)), set_apart(remembered_book(remembered), expression)
     nav = book.nav if book else None
     exposure = market.compute(expression, nav)
     rows, side = market.rows(expression.instrument, []), SIDES.get(expression.direction)

@@ -33,7 +33,7 @@ from forge.model import Model
 from forge.model.budget import Meter, Spent, total_spent
 from forge.providers.base import At, moving_sessions
 from forge.tracking.receipts import recorded_cut_offs
-from forge.tracking.risk import guardrails
+from forge.tracking.risk import guardrails, stops
 from forge.walk.mask import mask_models, mask_of
 from forge.walk.plan import Walk
 from forge.walk.pm import advance
@@ -176,8 +176,8 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
     _move_clock(agent, at)
     if agent.tape.receipt(name) is None:
         agent.tape.begin(name, {"as_of": iso(at)})
-        now = At(as_of=at, lake=agent.lake, version=version)
-        limits = guardrails(agent.config.guardrails, now, cash(agent.memory.hydrate(at)))
+        now, remembered = At(as_of=at, lake=agent.lake, version=version), agent.memory.hydrate(at)
+        limits = guardrails(agent.config.guardrails, now, cash(remembered), stops(remembered))
         done = advance(agent.memory, now, limits, recorded_cut_offs(agent.tape), agent.config)
         agent.tape.add_receipt(name, json.dumps(done, sort_keys=True))
 

@@ -9,6 +9,8 @@ import pytest
 
 from forge.core.config import Alerts, Config, from_mapping
 from forge.memory import Memory
+from forge.memory.approvals import change_held
+from forge.memory.guardrails import Guardrails
 from forge.records import Settles
 from forge.tracking.alerts import _unfollowed_text, alerts
 from forge.tracking.risk import risk
@@ -46,8 +48,11 @@ def test_a_stop_alert_compares_the_last_close_with_the_split_adjusted_stop(memor
     assert listing == ([("E-001", text)] if alerted else [])
 
 
-def test_the_risk_of_a_held_trade_counts_from_its_split_adjusted_stop(memory, lake):
+@pytest.mark.parametrize("terms", [{}, {"expires": DAYS[7]}])
+def test_the_risk_of_a_held_trade_counts_from_its_split_adjusted_stop(memory, lake, terms):
     name, now = held(memory), at(memory, lake, DAYS[3])
+    if terms:  # A later text with the same stop.
+        change_held(memory, name, "pm", Guardrails(), terms)
     remembered = whole_memory(memory, now.as_of)
     found = risk(remembered.record(remembered.newest(f"/memory/expressions/{name}.md")), remembered, now)
     assert [found.loss_at_stop, found.loss_with_gap] == pytest.approx([10 - 475 / 50.5, 10 - 475 / 50.5 * 100 / 101])
