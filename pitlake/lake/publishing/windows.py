@@ -104,7 +104,7 @@ def findings(before: Mapping[str, Count], counts: Mapping[str, Count], observed_
             lost = was - now
             if now < LEAST_SHARE * was and (lost >= LEAST_LOST or (now == 0 and was >= LEAST_OF_NOTHING)):
                 windows = group[0] if len(group) == 1 else f"{len(group)} windows"
-                text = f"{now:,} of the {was:,} records that the last poll of {windows} returned"
+                text = f"{now:,} of the {was:,} records of {windows} that the lake or its last poll had"
                 yield Finding(f"records of {state}", text, 1.0 if now < REFUSED_BELOW[state] * was else WARNS)
                 break
 
