@@ -40,6 +40,7 @@ CAMPAIGNS = {
     "late-orders": Campaign("tests.wall.late.orders:judged"),
     "late-unions": Campaign("tests.wall.unions.judge:late"),
     "late-mounted": Campaign("tests.wall.walks:late"),
+    "mounts": Campaign("tests.mounting.test_oracle:share", 10_000),
     "attack": Campaign("tests.wall.fuzz:share"),
     "attack-mounted": Campaign("tests.wall.mounted:attack"),
     "attack-whole": Campaign("tests.wall.whole:attack"),

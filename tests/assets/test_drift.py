@@ -182,6 +182,12 @@ def test_a_feed_without_any_record_is_refused_although_no_earlier_poll_was_compl
     assert is_refused(kind.run(lake, [], OBSERVED + timedelta(days=1)))
 
 
+def test_a_feed_without_any_record_is_published_if_all_records_of_the_lake_were_read_later(lake):
+    [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]
+    kind.run(lake, [kind.make(20 * number, random.Random(0)) for number in range(120)], OBSERVED)
+    assert not is_refused(kind.run(lake, [], OBSERVED - timedelta(days=1)))
+
+
 def test_a_feed_whose_ids_are_all_new_is_refused(lake):
     [kind] = [kind for kind in FEED_KINDS if kind.name == "benzinga_news"]
     records = [kind.make(number, random.Random(number)) for number in range(120)]

@@ -150,7 +150,8 @@ class Publisher:
         self._store.fetch((*rows, *gaps))
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
-        before = windows.in_lake(staged, rows) | windows.read(self._store, staged.dataset.name, counts, head.retracted)
+        polled = windows.read(self._store, staged.dataset.name, counts, head.retracted)
+        before = windows.in_lake(staged, rows, observed_at) | polled
         whole = (name for name in before if not before[name].part and not counts[name].part)
         earlier = {name: (before[name].records, counts[name].records) for name in whole}
         findings = (

@@ -80,15 +80,14 @@ def counted(staged: Staged, observed_at: datetime) -> dict[str, Count]:
     return counts
 
 
-def in_lake(staged: Staged, files: Sequence[DataFile]) -> dict[str, Count]:
-    """Return how many of the lake's rows are in the windows of a run without rows. No complete poll may have counted
-    them.
-    """
+def in_lake(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> dict[str, Count]:
+    """Return how many rows read before are in the windows of an empty run. No complete poll may have counted them."""
     if staged.rows.num_rows or not staged.coverage or not files:
         return {}
     names = {staged.dataset.entity, *(column for part in staged.coverage for column, *_ in part.bounds)}
     with calculator() as sql:
-        rows = sql.sql(f"SELECT {columns(sorted(names))} FROM {reading(files)}").to_arrow_table()
+        earlier = f"SELECT {columns(sorted(names))} FROM {reading(files)} WHERE {clock.OBSERVED_AT} < $observed_at"
+        rows = sql.sql(earlier, params={"observed_at": observed_at}).to_arrow_table()
     return counted(replace(staged, rows=rows, surveyed={}, extracted={}), clock.EPOCH)
 
 
