@@ -1,6 +1,6 @@
 """The contents of a session by dataset, and what became public between two instants, by SQL."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -88,18 +88,16 @@ def changes(session: "Session", since: datetime, company: str | None = None) -> 
     company: count only rows about this company, in the form that sql/macros/company.sql reads. Gaps don't name a
     company, so they are then left out.
     """
-    lost = {} if company else _gaps(session, since)
-    dataset_changes = [
-        _change(session, contract, about, {"since": since} | filters, lost.get(name, 0))
-        for name, contract in session.contracts.items()
-        for about, filters in ([("true", {})] if company is None else _about(contract, company))
-    ]
-    return [change for change in dataset_changes if change.new or change.revised or change.gaps]
-
-
-def _change(session: "Session", dataset: Dataset, about: str, values: dict[str, Any], gaps: int) -> Change:
-    ((new, revised, first, newest),) = session.sql(_counted(dataset, about), values).rows()
-    return Change(dataset=dataset.name, new=new, revised=revised, gaps=gaps, first=first, newest=newest)
+    gaps_sql = "SELECT dataset, count(*) FROM gaps WHERE available_at > $since::TIMESTAMPTZ GROUP BY dataset"
+    lost: dict[str, int] = {} if company else dict(session.sql(gaps_sql, {"since": since}).rows())
+    result = []
+    for name, contract in session.contracts.items():
+        for about, filters in [("true", {})] if company is None else _about(contract, company):
+            ((new, revised, first, newest),) = session.sql(_counted(contract, about), {"since": since} | filters).rows()
+            gaps = lost.get(name, 0)
+            if new or revised or gaps:
+                result.append(Change(dataset=name, new=new, revised=revised, gaps=gaps, first=first, newest=newest))
+    return result
 
 
 def _counted(dataset: Dataset, about: str) -> str:
@@ -125,11 +123,6 @@ def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]
 
 
 _LABELS = {"tickers": "tickers", "ticker": "[ticker]", "symbol": "[symbol]"}
-
-
-def _gaps(session: "Session", since: datetime) -> Mapping[str, int]:
-    sql = "SELECT dataset, count(*) FROM gaps WHERE available_at > $since::TIMESTAMPTZ GROUP BY dataset"
-    return dict(session.sql(sql, {"since": since}).rows())
 
 
 def _iso(moment: datetime | None) -> str | None:

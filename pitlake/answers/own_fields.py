@@ -16,7 +16,7 @@ from pitlake.lake.storage.root import open_store
 
 if TYPE_CHECKING:
     from pitlake.contract import Dataset
-    from pitlake.session import Result, Session, Viewpoint
+    from pitlake.session import Result, Viewpoint
 
 OWNERS = {
     "cik": "list_contains(company_ciks($company), lpad(cik::VARCHAR, 10, '0'))",
@@ -82,7 +82,10 @@ def answers(
             session.advance(moment)
             for ticker in tickers:
                 for name, (_, sql) in sql_by_field.items():
-                    yield ticker, moment, name, session.sql(sql, _values(session, sql, ticker, moment))
+                    values: dict[str, Any] = {"company": session.company(ticker).company}
+                    if "$day" in sql:
+                        values["day"] = clock.new_york_day(moment - clock.MICROSECOND)
+                    yield ticker, moment, name, session.sql(sql, values)
 
 
 def members(
@@ -126,8 +129,3 @@ def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Vie
         f'SELECT "{owner}" FROM (SELECT "{owner}", "{mount.until}" AS ended, row_number() OVER (PARTITION BY "{owner}" '
         f'ORDER BY {newest}) AS place FROM "{table}" WHERE {limits}) WHERE place = 1 AND ended IS NULL ORDER BY ALL'
     )
-
-
-def _values(session: "Session", sql: str, ticker: str, moment: datetime) -> dict[str, Any]:
-    day = {"day": clock.new_york_day(moment - clock.MICROSECOND)} if "$day" in sql else {}
-    return {"company": session.company(ticker).company, **day}

@@ -55,7 +55,10 @@ def page(
     rows = _fitting(map(provenance.item, encoded), lambda row: open_envelope([row], []), max_bytes)
     stop = start + len(rows)
     visible_rows = [row for row in rows if as_of is None or row.get(AVAILABLE_AT) or row.get(NEWEST_INPUT)]
-    gaps = [] if table.num_rows and len(visible_rows) == len(rows) else [_nothing(as_of)]
+    gaps = []
+    if not table.num_rows or len(visible_rows) < len(rows):
+        reason = f"nothing that matches was public as of {iso(as_of)}" if as_of else "nothing matches"
+        gaps = [clean_gap("no_data", reason)]
     return Page(_gated(visible_rows, gaps, as_of), stop if stop < table.num_rows else None)
 
 
@@ -98,7 +101,3 @@ def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, Any]], as_of: dateti
         if hint is None:
             raise
         raise BadInput("rows", str(refused), hint) from None
-
-
-def _nothing(as_of: datetime | None) -> dict[str, str]:
-    return clean_gap("no_data", f"nothing that matches was public as of {iso(as_of)}" if as_of else "nothing matches")

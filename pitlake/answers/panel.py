@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pitlake.lake.lake import Lake
-    from pitlake.session import Session, Viewpoint
+    from pitlake.session import Viewpoint
     from pitlake.session.result import Receipt, Result
     from pitlake.session.viewpoint import Hindsight, Isolation
 
@@ -250,7 +250,10 @@ def ask_panel(
         for first in range(0, len(question.tickers), at_once):
             part = replace(question, tickers=question.tickers[first : first + at_once])
             progress(f"asking: {first:,} of {len(question.tickers):,} companies ({first / len(question.tickers):.0%})")
-            answers = {name: _answer(session, name, part, items) for name in queries}
+            answers = {
+                name: session.run(name, pairs=_pairs(part), **({"fields": items} if name == ITEMS else {}))
+                for name in queries
+            }
             results += answers.values()
             columns: dict[str, pa.Array] = {}
             if ratios:
@@ -271,10 +274,6 @@ def ask_panel(
     notes = dict.fromkeys(note for result in results for note in result.notes)
     notes |= dict.fromkeys(f"{reason} ({count:,} values)" for reason, count in sorted(reasons.items()))
     return Panel(table, tuple(notes), tuple(result.receipt for result in results))
-
-
-def _answer(session: "Session", name: str, question: PanelQuestion, items: list[str]) -> "Result":
-    return session.run(name, pairs=_pairs(question), **({"fields": items} if name == ITEMS else {}))
 
 
 def _pairs(question: PanelQuestion) -> list[tuple[str, datetime]]:
@@ -316,7 +315,10 @@ def _with_own(
     pairs = list(zip(table["ticker"].to_pylist(), table["at"].to_pylist(), strict=True))
     for name in dict.fromkeys(name for _, _, name, _ in answers):
         rows = [tables[ticker, moment, name] for ticker, moment in pairs]
-        padded = [each if len(each) else _no_row(each.schema) for each in rows]
+        padded = [
+            each if len(each) else pa.table([pa.nulls(1, field.type) for field in each.schema], schema=each.schema)
+            for each in rows
+        ]
         whole = pa.concat_tables(padded)
         table = table.append_column(name, whole["value"])
         if question.proof:
@@ -325,10 +327,6 @@ def _with_own(
     proofs = {name: [each for each in table.column_names if each.startswith(f"{name}_")] for name in first}
     order = dict.fromkeys(("ticker", "date", "at", *(each for name in first for each in (name, *proofs[name]))))
     return table.select([*order]), [result for *_, result in answers]
-
-
-def _no_row(schema: pa.Schema) -> pa.Table:
-    return pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
 
 
 def _column(places: dict[tuple[str, datetime], int], rows: pa.Table, name: str) -> pa.Array:

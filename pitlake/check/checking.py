@@ -141,7 +141,10 @@ class _Checking:
         self.report = LookAheadReport(check)
         self.full = worlds.full
         self.examples: dict[str, tuple[_Pair, Difference]] = {}
-        self.datasets = self._datasets_in_file() or check.datasets
+        # A session of few datasets opens faster, so the first run has only those that the function's file names.
+        words = set(re.findall(r"\w+", check.function.path.read_text(encoding="utf-8", errors="replace")))
+        in_file = tuple(name for name in worlds.datasets if not words.isdisjoint({name, f"{name}_revisions"}))
+        self.datasets = in_file or check.datasets
         self.alone: dict[datetime, TaskReply] = {}
 
     def run(self) -> LookAheadReport:
@@ -155,7 +158,9 @@ class _Checking:
             self.datasets = tuple(sorted(first.datasets))
             self.worlds = replace(self.worlds, datasets=[n for n in self.worlds.datasets if n in first.datasets])
         (second,), (later,) = self._run([replace(task, datasets=self.datasets) for task in (end, clocked)])
-        self._refuse_chance(base, self._usable(second))
+        if changed := differences(base, self._usable(second)):
+            problem = f"{self.check.function} gives two answers to one question (see {', '.join(changed)})"
+            raise BadInput("function", problem, "give its random numbers a seed")
         self._note_sightings(first, self.check.until)
         self._check_clock(base, later)
         time = base.time_column(self.check.time)
@@ -164,7 +169,8 @@ class _Checking:
         looks = instants[-1 :: -max(1, -(-len(instants) // LOOKS))]
         if time is not None:
             dates = sorted({moment for moment in base.known_from(time) if moment is not None})
-            for at in self._beginnings(dates):
+            # Only instants early in a history reveal a warm-up period that was filled backwards.
+            for at in [dates[count] for count in BEGINNING if count < len(dates) and dates[count] < self.check.since]:
                 self._compare(list(self._pairs(at, self.check.until))[:1], time)
             for at in self.check.cuts(dates[0] if dates else self.check.since):
                 self._compare(list(self._pairs(at, self.check.until)), time)
@@ -173,15 +179,12 @@ class _Checking:
         for at in instants:
             self._compare([*self._pairs(at, at), *(self._late_pairs(at) if at in looks else ())], None)
         self._check_memory(instants)
-        self._add_examples()
+        causes = self._causes()
+        for column, (pair, difference) in self.examples.items():
+            self._add("future", pair.at, difference, pair.words, causes.get(column, ()))
         if not self.report.findings:
             self._refuse_empty(base, in_history)
         return self.report
-
-    def _datasets_in_file(self) -> tuple[str, ...]:
-        """Return the datasets that the function's file names: a session of few opens faster."""
-        words = set(re.findall(r"\w+", self.check.function.path.read_text(encoding="utf-8", errors="replace")))
-        return tuple(name for name in self.worlds.datasets if not words.isdisjoint({name, f"{name}_revisions"}))
 
     def _refuse_empty(self, base: Answer, in_history: int) -> None:
         """Raise BadInput for a check that compared nothing about the past, because it has no verdict."""
@@ -197,10 +200,6 @@ class _Checking:
             reason = reasons[0] if reasons else "no row of the answer is dated up to the instants tried"
             step = "choose --from and --to so that the answer has rows before, and the lake after, the instants"
             raise BadInput("function", f"{self.check.function}: nothing was compared: {reason}", step)
-
-    def _beginnings(self, dates: Sequence[datetime]) -> list[datetime]:
-        """Return instants early in a history, because only these reveal a warm-up period that was filled backwards."""
-        return [dates[count] for count in BEGINNING if count < len(dates) and dates[count] < self.check.since]
 
     def _task(self, snapshot: Snapshot, *instants: datetime) -> Task:
         return Task(
@@ -237,11 +236,6 @@ class _Checking:
             step = "choose times or datasets with rows in the lake"
             raise BadInput("function", f"{self.check.function} returned no rows as of --to", step)
         return reply.answer
-
-    def _refuse_chance(self, first: Answer, second: Answer) -> None:
-        if changed := differences(first, second):
-            problem = f"{self.check.function} gives two answers to one question (see {', '.join(changed)})"
-            raise BadInput("function", problem, "give its random numbers a seed")
 
     def _pairs(self, at: datetime, as_of: datetime) -> Iterator[_Pair]:
         """Yield pairs of runs that must agree about the past up to one instant.
@@ -280,7 +274,11 @@ class _Checking:
     def _compare(self, pairs: Sequence[_Pair], time: str | None) -> None:
         """Compare pairs of runs and keep the smallest difference of each column."""
         tasks = {id(task): task for pair in pairs for task in (pair.left, pair.right)}
-        replies = {name: self.alone[task.instants[0]] for name, task in tasks.items() if self._is_known(task)}
+        replies = {
+            name: self.alone[task.instants[0]]
+            for name, task in tasks.items()
+            if task.snapshot is self.full and task.instants[0] in self.alone
+        }
         new = [name for name in tasks if name not in replies]
         replies |= zip(new, (reply for (reply,) in self._run([tasks[name] for name in new])), strict=True)
         self.alone |= {task.instants[0]: replies[name] for name, task in tasks.items() if task.snapshot is self.full}
@@ -300,9 +298,6 @@ class _Checking:
                 example = self.examples.get(column)
                 if example is None or difference.count < example[1].count:
                     self.examples[column] = (pair, difference)
-
-    def _is_known(self, task: Task) -> bool:
-        return task.snapshot is self.full and task.instants[0] in self.alone
 
     def _compare_failures(self, pair: _Pair, left: TaskReply, right: TaskReply, *, looks: bool) -> None:
         """Count a failure as a difference only if later rows were removed."""
@@ -340,11 +335,6 @@ class _Checking:
             if (sighting.kind, sighting.where.rpartition(", at ")[2]) not in reported:
                 reported.add((sighting.kind, sighting.where.rpartition(", at ")[2]))
                 self.report.findings.append(Finding(kind=sighting.kind, at=at, where=sighting.where))
-
-    def _add_examples(self) -> None:
-        causes = self._causes()
-        for column, (pair, difference) in self.examples.items():
-            self._add("future", pair.at, difference, pair.words, causes.get(column, ()))
 
     def _causes(self) -> dict[str, tuple[str, ...]]:
         """Return the datasets whose later rows by themselves change a column, found by cutting each one separately."""

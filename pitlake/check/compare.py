@@ -90,7 +90,8 @@ def _key(
     key = list(dict.fromkeys([*([time] if time else []), *index]))
     both = (left[1], right[1])
     candidates = [name for name in names if name not in key and _names_rows(name, both)]
-    for name in sorted(candidates, key=lambda name: _has_numbers(name, both)):
+    candidates.sort(key=lambda name: any(isinstance(row.get(name), int) for rows in both for row in rows))
+    for name in candidates:
         if all(_unique(rows, key) for rows in both):
             break
         key.append(name)
@@ -102,10 +103,6 @@ def _names_rows(name: str, both: Sequence[Sequence[Row]]) -> bool:
     return any(value is not None for value in values) and not any(
         isinstance(value, float | list | dict | bool) for value in values
     )
-
-
-def _has_numbers(name: str, both: Sequence[Sequence[Row]]) -> bool:
-    return any(isinstance(row.get(name), int) for rows in both for row in rows)
 
 
 def _unique(rows: Sequence[Row], key: Sequence[str]) -> bool:

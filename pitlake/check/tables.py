@@ -137,15 +137,15 @@ def _columns(columns: Mapping[Any, Sequence[Any]], index: Sequence[Any] = (), ti
     plain = {str(name): _plain_values(values) for name, values in columns.items()}
     if len({len(values) for values in plain.values()}) > 1:
         raise BadInput("function", "returned columns of different lengths", "give each column a value for each row")
-    positions = [name for name, values in plain.items() if POSITIONS.fullmatch(name) and _are_positions(values)]
+    positions = [
+        name
+        for name, values in plain.items()
+        if POSITIONS.fullmatch(name) and all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+    ]
     if len(positions) < len(plain):
         plain = {name: values for name, values in plain.items() if name not in positions}
         index = [name for name in index if name not in positions]
     return Answer(plain, tuple(map(str, index)), tuple(map(str, times)))
-
-
-def _are_positions(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _from_pandas(frame: Any) -> Answer:
@@ -196,13 +196,9 @@ def _from_mapping(returned: Mapping[Any, Any]) -> Answer:
         return _from_list([{"key": key, **value} for key, value in returned.items()], index=("key",))
     if returned and all(isinstance(key, date) for key in returned):
         return _columns({"date": list(returned), "value": values}, ("date",), ("date",))
-    if values and all(_is_column(value) for value in values):
+    if values and all(isinstance(value, Sequence) and not isinstance(value, str | bytes) for value in values):
         return _columns({name: list(value) for name, value in returned.items()})
     return _columns({name: [value] for name, value in returned.items()})
-
-
-def _is_column(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def _from_list(returned: Sequence[Any], index: Sequence[str] = ()) -> Answer:

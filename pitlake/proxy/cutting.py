@@ -150,7 +150,10 @@ def cut_document(
         cutter.add(item, keys)
     following = policy.pages and policy.pages.place and policy.pages.place.first(document)
     left_out = (NO_PROOF,) if cutter.counts[UNDATED] else ()
-    rows = _gated(cutter.rows, as_of)
+    try:
+        rows = envelope(cutter.rows, [], as_of)["data"]
+    except (BadInput, EnvelopeRefused, RecursionError):
+        raise Unusable(MISSHAPEN) from None
     return CutAnswer(rows, left_out, dict(cutter.counts), following)
 
 
@@ -291,13 +294,6 @@ def _json(text: Any) -> Any:
 def _digest(members: Any) -> str:
     text = json.dumps(members, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _gated(rows: list[dict[str, Any]], as_of: datetime) -> list[dict[str, Any]]:
-    try:
-        return envelope(rows, [], as_of)["data"]
-    except (BadInput, EnvelopeRefused, RecursionError):
-        raise Unusable(MISSHAPEN) from None
 
 
 def receipt(payload: Envelope, as_of: datetime) -> dict[str, Any]:

@@ -341,14 +341,12 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
     text = re.sub(r"\b[A-Z]{2,4}\b", lambda shape: _blank(shape) if shape[0] in names else shape[0], text)
     strange = re.search(r"\d:\d\d(?::\d\d)?\s+\(?([A-Z]{2,5})\)?$", text)
     if not zones and names:
-        zones.append(min((_ZONES[name.lower()] for name in names), key=_least_offset))
+        clock_time = datetime(2024, 1, 1)  # noqa: DTZ001 - a clock time of the zone
+        named_zones = (_ZONES[name.lower()] for name in names)
+        zones.append(min(named_zones, key=lambda zone: zone.utcoffset(clock_time) or timedelta()))
     elif strange and strange[1].lower() not in _TIME_WORDS:
         zones, text = zones or [_WEST], text[: strange.start(1)].rstrip("( ")
     return text, zones
-
-
-def _least_offset(zone: tzinfo) -> timedelta:
-    return zone.utcoffset(datetime(2024, 1, 1)) or timedelta()  # noqa: DTZ001 - a clock time of the zone
 
 
 def is_clock_or_zone(text: str) -> bool:

@@ -129,15 +129,13 @@ def begin_with_instants(rows: list[Any]) -> bool:
     firsts = [_number_of(row[0]) for row in rows]
     if all(any(first in counts for counts in _INSTANTS) for first in firsts):
         return True
-    return len(rows) > 1 and all(first in _SECONDS for first in firsts) and _is_monotonic(firsts)
+    if len(rows) < 2 or not all(first in _SECONDS for first in firsts):
+        return False
+    distinct = sorted(set(firsts))
+    return len(distinct) == len(firsts) and firsts in (distinct, distinct[::-1])
 
 
 def _number_of(count: Any) -> int:
     with suppress(ValueError, OverflowError):
         return int(float(count)) if type(count) in (int, float) or (type(count) is str and len(count) < 25) else 0
     return 0
-
-
-def _is_monotonic(counts: list[int]) -> bool:
-    distinct = sorted(set(counts))
-    return len(distinct) == len(counts) and counts in (distinct, distinct[::-1])

@@ -126,8 +126,10 @@ class Tape:
         if times < len(entries):
             self._asked[key] += 1
             return entries[times][1]
-        if entries and (self.is_replay or _is_good(entries[-1][0])):
-            return entries[-1][1]
+        if entries:
+            last, cut = entries[-1]
+            if self.is_replay or (last.answer is not None and not last.answer.get("isError")):
+                return cut
         return None
 
     def add(
@@ -181,10 +183,6 @@ class Tape:
             except (ValueError, TypeError, KeyError, AttributeError, BadInput):
                 raise BadInput("--tape", f"{self.path} is damaged", "restore it from a copy") from None
             self._cuts[entry.key].append((entry, cut))
-
-
-def _is_good(entry: TapedCall) -> bool:
-    return entry.answer is not None and not entry.answer.get("isError")
 
 
 def _whole_lines(path: Path) -> list[bytes]:

@@ -169,8 +169,10 @@ class _Strays:
 
     def _object(self, members: dict[str, Any], kind: int) -> bool:
         has_month, is_count, naming, names_with_digits = _traits(tuple(members))
-        if has_month and self._parts(members):
-            return True
+        if has_month:
+            parts = {_PARTS.get(name.lower(), name.lower()): member for name, member in members.items()}
+            if self._day(parts.get("year"), parts["month"], parts.get("day")):
+                return True
         if members.keys() == {"low", "high", "unsigned"}:  # a whole number of 64 bits in JavaScript
             low, high = members["low"], members["high"]
             if type(low) is type(high) is int:
@@ -196,10 +198,6 @@ class _Strays:
             for head, cell in zip(heads, cells_of(row) or [row], strict=False):
                 if (kind := kind_of_name(head)) != NO:
                     self.read("", cell, min(kind, most))
-
-    def _parts(self, members: dict[str, Any]) -> bool:
-        parts = {_PARTS.get(name.lower(), name.lower()): member for name, member in members.items()}
-        return self._day(parts.get("year"), parts["month"], parts.get("day"))
 
     def _list(self, name: str, members: list[Any], kind: int) -> bool:
         if kind > COUNT and self._day(*members[:3]):

@@ -48,18 +48,6 @@ def _forms(field: str, value: Any) -> str:
     return str(value)
 
 
-def _items(field: str, value: Any) -> list[str]:
-    return [_member(field, item, line_items.kinds()) for item in _texts(field, value)]
-
-
-def _fields(field: str, value: Any) -> list[str]:
-    return [_member(field, item, line_items.fields()) for item in _texts(field, value)]
-
-
-def _spans(field: str, value: Any) -> list[str]:
-    return [_member(field, item, line_items.SPANS) for item in _texts(field, value)]
-
-
 def _member(field: str, text: str, names: Collection[str]) -> str:
     if text not in names:
         raise BadInput(field, f"there is no {text!r}", choice(text, names))
@@ -156,9 +144,9 @@ TYPES: dict[str, Callable[[str, Any], Any]] = {
     "texts": _texts,
     "int": _int,
     "forms": _forms,
-    "items": _items,
-    "fields": _fields,
-    "spans": _spans,
+    "items": lambda field, value: [_member(field, item, line_items.kinds()) for item in _texts(field, value)],
+    "fields": lambda field, value: [_member(field, item, line_items.fields()) for item in _texts(field, value)],
+    "spans": lambda field, value: [_member(field, item, line_items.SPANS) for item in _texts(field, value)],
     "moment": _moment,
     "day": _day,
     "vector": _vector,

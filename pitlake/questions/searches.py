@@ -47,15 +47,13 @@ def find(
     if within not in ways[by]:
         raise BadInput("within", f"{within!r} can't be searched by {by}", choice(within, ways[by]))
     query = catalogue.get(ways[by][within])
-    values = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
+    values: dict[str, Any] = {"query": text, "limit": limit}
+    if by == "meaning":
+        # The model is the one whose vectors can be compared with the text's; None is the graph's own.
+        values = {"k": limit, "embedding": embed(text), "model": None if configured() else MODEL}
     return query, {name: value for name, value in (values | {"ticker": ticker}).items() if value is not None}
 
 
 def texts(within: str) -> str:
     """Return the kind of texts for its name, a dataset or an alias; any other name unchanged."""
     return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))
-
-
-def _meant(text: str) -> dict[str, Any]:
-    """Return the text's vector, and the model whose vectors can be compared with it; None for the graph's own."""
-    return {"embedding": embed(text), "model": None if configured() else MODEL}

@@ -60,15 +60,10 @@ def _feed_values(digest: _Hash, values: pa.Array) -> None:
         _feed(digest, values.flatten())
     elif pa.types.is_boolean(kind):
         _feed_bits(digest, values, lambda part: part)
-    elif _is_text(kind):
+    elif kind in (pa.binary(), pa.large_binary(), pa.string(), pa.large_string()):
         _feed_texts(digest, values.cast(pa.large_binary()))
     else:
         digest.update(_plain(values, kind.byte_width))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    is_a = pa.types
-    return any(test(kind) for test in (is_a.is_binary, is_a.is_large_binary, is_a.is_string, is_a.is_large_string))
 
 
 def _feed_texts(digest: _Hash, values: pa.Array) -> None:

@@ -408,15 +408,12 @@ class Session:
             return QueryInterrupted("the query was interrupted")
         contracts = self._catalogue.contracts
         open_only = [name for name, dataset in contracts.items() if dataset.open_only]
+        left_out = {name for dataset in self._bound.values() for name in dataset.hindsight} if self._omits else set()
         return QueryFailed(
             failure.kind,
             _SYSTEM_TABLE.sub("", failure.message),
-            arguments.hint(failure, self.datasets, list(contracts), open_only, self._left_out),
+            arguments.hint(failure, self.datasets, list(contracts), open_only, left_out),
         )
-
-    @property
-    def _left_out(self) -> set[str]:
-        return {name for dataset in self._bound.values() for name in dataset.hindsight} if self._omits else set()
 
 
 @cache

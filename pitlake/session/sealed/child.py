@@ -112,14 +112,12 @@ class QueryServer:
             except EOFError:
                 return
             if kind == INTERRUPT:
-                self._interrupt(json.loads(payload)["id"])
+                order = json.loads(payload)["id"]
+                with self._guard:  # Otherwise the interrupt could stop the next query.
+                    if self._running == order:
+                        self._connection.interrupt()
             else:
                 self._orders.put((kind, payload))
-
-    def _interrupt(self, order: int) -> None:
-        with self._guard:  # Otherwise the interrupt could stop the next query.
-            if self._running == order:
-                self._connection.interrupt()
 
     def _work(self) -> None:
         while True:

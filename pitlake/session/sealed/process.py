@@ -254,7 +254,8 @@ class SealedProcess:
             except (DeadlinePassed, KeyboardInterrupt) as stopped:
                 by_hand = isinstance(stopped, KeyboardInterrupt)
                 if reason and (by_hand or time.monotonic() >= give_up):
-                    raise self._killed(reason) from None
+                    self.close()
+                    raise (KeyboardInterrupt() if reason == "keyboard" else Failed(_KILLED, stateless=False)) from None
                 if not reason:
                     reason, give_up = "keyboard" if by_hand else "seconds", time.monotonic() + GRACE_SECONDS
                 self._send_interrupt()
@@ -270,10 +271,6 @@ class SealedProcess:
                 stream = bytearray()
             if len(stream) > cap:
                 raise ProtocolError("the session sent more than was asked for")
-
-    def _killed(self, reason: str) -> BaseException:
-        self.close()
-        return KeyboardInterrupt() if reason == "keyboard" else Failed(_KILLED, stateless=False)
 
     def _send_interrupt(self) -> None:
         with suppress(ProtocolError), self._sending:

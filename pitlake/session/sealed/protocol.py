@@ -78,7 +78,10 @@ def decode_end(payload: bytes | bytearray) -> OrderEnd:
         order, truncated, stateless = int(fields["order"]), fields["truncated"] is True, fields["stateless"] is True
         failed = fields["failure"]
         if failed is None:
-            return OrderEnd(order, truncated, stateless, reading=_reading(fields["reading"]))
+            rows_of, views = fields["reading"]["rows_of"], fields["reading"]["views"]
+            named_views = None if views is None else tuple(map(str, views))
+            reading = Reading(None if rows_of is None else str(rows_of), named_views)
+            return OrderEnd(order, truncated, stateless, reading=reading)
         kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
         failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
@@ -86,11 +89,6 @@ def decode_end(payload: bytes | bytearray) -> OrderEnd:
     if limit not in LIMITS:
         raise ProtocolError("the session names an unknown limit")
     return OrderEnd(order, truncated, stateless, failure)
-
-
-def _reading(fields: dict[str, Any]) -> Reading:
-    rows_of, views = fields["rows_of"], fields["views"]
-    return Reading(None if rows_of is None else str(rows_of), None if views is None else tuple(map(str, views)))
 
 
 class Channel:

@@ -6,7 +6,7 @@ an open descriptor. The two receivers are sealed/process.py and in_process.py.
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -130,7 +130,7 @@ class Binding:
         Raises SessionRefused if the session must not be opened.
         """
         deliveries = {relation.name: relation.deliveries for relation in earlier.relations} if earlier else {}
-        parts = [(relation, cut, _taken(cut, deliveries.get(relation.name, ())))
+        parts = [(relation, cut, next((each for each in deliveries.get(relation.name, ()) if each.is_of(cut)), None))
                  for relation in self.relations for cut in relation.cuts]  # fmt: skip
         new_files = chain.from_iterable(cut.files for _, cut, taken in parts if taken is None)
         self.snapshot.fetch(chain(chain.from_iterable(relation.whole for relation in self.relations), new_files))
@@ -258,10 +258,6 @@ class Binding:
 
 def _newer(first: int | None, second: int | None) -> int | None:
     return max((each for each in (first, second) if each is not None), default=None)
-
-
-def _taken(cut: Cut, deliveries: Iterable[Delivery]) -> Delivery | None:
-    return next((delivery for delivery in deliveries if delivery.is_of(cut)), None)
 
 
 def _give_made(relation: Relation, cut: Cut, descriptors: deque[int], take: Take) -> Delivery:

@@ -234,7 +234,9 @@ class CutCache:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             resources.callback(os.close, descriptor)
             if signed_cache.is_intact(path, descriptor):
-                _use(signed_cache.signature_path(path))
+                record = signed_cache.signature_path(path)
+                if record.stat().st_mtime < time.time() - _NOTED_SECONDS:  # Otherwise a use was recorded minutes ago.
+                    os.utime(record)
                 resources.pop_all()
                 return descriptor
         return None
@@ -363,13 +365,6 @@ def _proven(descriptor: int, cut: Cut) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _use(record: Path) -> None:
-    """Record that a cached file is used now, unless a use was recorded minutes ago."""
-    now = time.time()
-    if record.stat().st_mtime < now - _NOTED_SECONDS:
-        os.utime(record)
 
 
 def _used(path: Path) -> int:

@@ -244,16 +244,16 @@ class Sources:
     def _sorted(self, since: Bound, until: Bound) -> pa.Table:
         descriptors = dict(self._opened)
         reaching = compacted.reaching(self._cut.files, since, until)
-        tables = [self._read(file, descriptors[file], since, until) for file in reaching]
+        tables = [
+            self._stored(file, descriptors[file], since, until)
+            if self._already is None
+            else self._by_day(self._already, file, descriptors[file]).between(since, until)
+            for file in reaching
+        ]
         form = self._cut.form
         if self._already is not None and len(tables) == 1 and self._already.is_one_day(since, until):
             return tables[0].combine_chunks()
         return form.arranged(pa.concat_tables(tables) if tables else form.schema.empty_table())
-
-    def _read(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
-        if self._already is None:
-            return self._stored(file, descriptor, since, until)
-        return self._by_day(self._already, file, descriptor).between(since, until)
 
     def _by_day(self, already: AlreadyRead, file: DataFile, descriptor: int) -> RowsByDay:
         read = partial(self._stored, file, descriptor)

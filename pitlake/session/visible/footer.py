@@ -91,16 +91,13 @@ def _read(descriptor: int) -> Footer:
     places = [i for i, leaf in enumerate(leaves) if leaf.path == AVAILABLE_AT]
     if len(places) != 1:
         return Footer(metadata.num_rows, None, columns, f"it has no column {AVAILABLE_AT}")
-    if not _is_instant(leaves[places[0]]):
+    leaf = leaves[places[0]]
+    logical = json.loads(leaf.logical_type.to_json())
+    is_utc_micros = logical.get("isAdjustedToUTC") is True and logical.get("timeUnit") == "microseconds"
+    if leaf.physical_type != "INT64" or logical.get("Type") != "Timestamp" or not is_utc_micros:
         return Footer(metadata.num_rows, None, columns, f"{AVAILABLE_AT} is not an instant in microseconds")
     newest, fault = _newest(metadata, places[0])
     return Footer(metadata.num_rows, newest, columns, fault)
-
-
-def _is_instant(leaf: pq.ColumnSchema) -> bool:
-    logical = json.loads(leaf.logical_type.to_json())
-    is_utc_micros = logical.get("isAdjustedToUTC") is True and logical.get("timeUnit") == "microseconds"
-    return leaf.physical_type == "INT64" and logical.get("Type") == "Timestamp" and is_utc_micros
 
 
 def _newest(metadata: pq.FileMetaData, column: int) -> tuple[int | None, str]:
