@@ -28,19 +28,12 @@ def _leading_bytes() -> npt.NDArray[np.uint8]:
     return table
 
 
-def _loose_spelling() -> str:
-    """Return a pattern that matches every forbidden key the rules could read out of a text, unless escapes spell its
-    letters.
-
-    A byte beyond ASCII may replace any letter or none, because the rules fold widths, accents and look-alikes.
-    """
-    unseen = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
-    spellings = (unseen.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))
-    return f"(?i){'|'.join(spellings)}"
-
-
 _LEADING = _leading_bytes()
-_LOOSE = _loose_spelling()
+_UNSEEN_BYTES = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
+_SPELLINGS = (_UNSEEN_BYTES.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))
+# Matches every forbidden key the rules could read out of a text, unless escapes spell its letters. A byte beyond ASCII
+# may replace any letter or none, because the rules fold widths, accents and look-alikes.
+_LOOSE = f"(?i){'|'.join(_SPELLINGS)}"
 # Escapes that may spell a letter of a forbidden key: those of ASCII, and of blocks with characters that fold to such a
 # letter. U+00A0 is not included, because this space is too common.
 _LETTER_ESCAPE = r"(?i)\\u(?:00(?:[^a]|a[^0])|0[1-5]|1[c-f]|20[379]|21|24|2c|33|a7|f[bef]|d8)"
@@ -80,7 +73,13 @@ def _hidden_in_lists(array: pa.ListArray, depth: int) -> Mask | None:
 
 def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
     texts = array.cast(pa.binary())  # This searches whole buffers, even with broken UTF-8.
-    rows = np.arange(len(texts)) if json else _openers(texts)
+    if json:
+        rows = np.arange(len(texts))
+    else:  # The first byte must be able to begin JSON. An empty or null text is judged by that of its neighbour.
+        starts, data = _buffers(texts)
+        if data.size == 0:
+            return None
+        rows = np.flatnonzero(_LEADING.take(data.take(starts[:-1], mode="clip")))
     for look in (_suspects, _suspects_escaped):
         if rows.size == 0:
             return None
@@ -97,19 +96,12 @@ def _buffers(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uin
     return starts, np.frombuffer(data or b"", np.uint8)
 
 
-def _openers(texts: pa.Array) -> npt.NDArray[np.intp]:
-    """Return rows whose first byte can begin JSON. A few others may be included: an empty or null text is judged by the
-    first byte of its neighbour.
-    """
-    starts, data = _buffers(texts)
-    if data.size == 0:
-        return np.empty(0, np.intp)
-    return np.flatnonzero(_LEADING.take(data.take(starts[:-1], mode="clip")))
-
-
 def _suspects(texts: pa.Array) -> Mask:
     """Return a superset of the texts that spell a forbidden key or nest very deeply, by one pass over the bytes."""
-    return _matches(texts, _LOOSE) | _many_openers(texts) | _matches_if(texts, "\\u", _LETTER_ESCAPE)
+    suspects = _matches(texts, _LOOSE) | _many_openers(texts)
+    if pc.any(pc.match_substring(texts, pattern="\\u")).as_py():  # Every escape has it, and a plain search is faster.
+        suspects |= _matches(texts, _LETTER_ESCAPE)
+    return suspects
 
 
 def _suspects_escaped(texts: pa.Array) -> Mask:
@@ -121,13 +113,6 @@ def _suspects_escaped(texts: pa.Array) -> Mask:
 def _matches(texts: pa.Array, pattern: str) -> Mask:
     matches: Mask = pc.fill_null(pc.match_substring_regex(texts, pattern=pattern), False).to_numpy(zero_copy_only=False)
     return matches
-
-
-def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:
-    """Do what `_matches` does for a pattern that requires a substring, with a faster plain search first."""
-    if not pc.any(pc.match_substring(texts, pattern=substring)).as_py():
-        return np.zeros(len(texts), bool)
-    return _matches(texts, pattern)
 
 
 def _many_openers(texts: pa.Array) -> Mask:
