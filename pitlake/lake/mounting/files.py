@@ -51,7 +51,8 @@ class LocalFiles:
 
     def state(self) -> Hashable:
         """Return a value that changes when the files change. Raises BadInput if no file exists."""
-        return tuple((file, *_stamp(file)) for file in self._files())
+        statuses = ((file, Path(file).stat()) for file in self._files())
+        return tuple((file, status.st_ino, status.st_mtime_ns, status.st_size) for file, status in statuses)
 
     def read(self, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Rows:
         """Return the files' rows. Raises BadInput."""
@@ -105,10 +106,16 @@ def read_files(
     else:
         for file in files:
             _refuse_skipped_rows(connection, file)
-    types = {name: "VARCHAR" if is_text(name, kind) else _unchanged(kind) for name, kind in types.items()}
+    # Times and UUIDs stay as they are written. DuckDB drops the offsets of times if some in a column have none.
+    types = {
+        name: "VARCHAR" if is_text(name, kind) or kind.startswith(("TIME", "UUID")) else kind
+        for name, kind in types.items()
+    }
     conditions = {name: CODES[kind].format(quoted(name)) for name, kind in types.items() if kind in CODES}
-    as_texts = _types_option(ending, types | dict.fromkeys(conditions, "VARCHAR"))
-    copy = copy_rows(connection, READERS[ending].format(files=spelled, types=as_texts), scratch, label).sql
+    as_texts = types | dict.fromkeys(conditions, "VARCHAR")
+    pairs = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in as_texts.items())
+    rows = READERS[ending].format(files=spelled, types=f", {TYPES_OF[ending]} = {{{pairs}}}")
+    copy = copy_rows(connection, rows, scratch, label).sql
     if conditions:
         have_codes = ", ".join(f"coalesce(bool_or({condition}), false)" for condition in conditions.values())
         answers = connection.sql(f"SELECT {have_codes} FROM {copy}").fetchall()[0]
@@ -162,26 +169,8 @@ def _refuse_skipped_rows(connection: duckdb.DuckDBPyConnection, file: str) -> No
             raise BadInput("the table", problem, "give every line as many fields, or remove these lines")
 
 
-def _unchanged(kind: str) -> str:
-    """Return the type that keeps texts of a detected type as they are written.
-
-    Texts with a time are parsed later, because DuckDB drops their offsets if some texts of a column have none.
-    """
-    return "VARCHAR" if kind.startswith(("TIME", "UUID")) else kind
-
-
-def _types_option(ending: str, types: dict[str, str]) -> str:
-    pairs = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
-    return f", {TYPES_OF[ending]} = {{{pairs}}}"
-
-
 def no_file(place: str) -> BadInput:
     return BadInput("the table", f"there is no file {place}", "give a path, or a pattern such as 'days/*.parquet'")
-
-
-def _stamp(file: str) -> tuple[int, int, int]:
-    status = Path(file).stat()
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _ending(files: list[str]) -> str:

@@ -243,7 +243,9 @@ def _refuse_other_columns(mount: Mount, files: Sequence[DataFile]) -> None:
 
 def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
-    with doors.stage(mount.dataset, _run_id(table.source)) as stage:
+    label = re.sub(r"[^A-Za-z0-9_.-]+", "-", table.source.label)[:60]
+    run_id = f"mount-{label}-{table.source.digest[:16] or 'memory'}-{uuid4().hex[:8]}"
+    with doors.stage(mount.dataset, run_id) as stage:
         files = doors.files(mount.name)
         _refuse_other_columns(mount, files)
         table.stage_into(stage, doors.progress)
@@ -275,8 +277,3 @@ def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
         left_out=tuple(sorted(set(table.source.types) - {mounted.source for mounted in mount.columns})),
         later=later,
     )
-
-
-def _run_id(reader: Source) -> str:
-    label = re.sub(r"[^A-Za-z0-9_.-]+", "-", reader.label)[:60]
-    return f"mount-{label}-{reader.digest[:16] or 'memory'}-{uuid4().hex[:8]}"

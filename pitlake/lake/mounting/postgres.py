@@ -108,7 +108,9 @@ class PostgresColumn:
     def of(cls, name: str, kind: str, is_nested: bool, modifier: int) -> "PostgresColumn":
         text, duck = quoted(name), TYPES.get(kind, "JSON" if is_nested else "VARCHAR")
         if kind == "numeric":
-            duck = _decimal(modifier)
+            precision, scale = (modifier - 4) >> 16, ((modifier - 4) & 0x7FF ^ 0x400) - 0x400
+            is_decimal = modifier >= 0 and 0 <= scale <= precision <= MOST_DIGITS
+            duck = f"DECIMAL({precision}, {scale})" if is_decimal else "DOUBLE"
             text = text if duck == "DOUBLE" else f"nullif({text}, 'NaN')"
         elif duck in ("BLOB", "INTERVAL"):  # a lake refuses them
             text = "NULL"
@@ -132,11 +134,6 @@ class _Longest:
     def write(self, line: bytes) -> int:
         self.bytes = max(self.bytes, len(line))
         return self._file.write(line)
-
-
-def _decimal(modifier: int) -> str:
-    precision, scale = (modifier - 4) >> 16, ((modifier - 4) & 0x7FF ^ 0x400) - 0x400
-    return f"DECIMAL({precision}, {scale})" if modifier >= 0 and 0 <= scale <= precision <= MOST_DIGITS else "DOUBLE"
 
 
 def parse_url(url: str, field: str) -> dict[str, str]:

@@ -290,7 +290,8 @@ class MountReading:
             )
         name = f"concat_ws('/', {', '.join(map(_as_text, mount.key))})"
         no_key = f"list_contains([{', '.join(f'{quoted(column)} IS NULL' for column in mount.key)}], true)"
-        evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5({self._raw_names}), '')"
+        raw = ", ".join(_as_text(f"raw of {mounted.column.name}") for mounted in mount.columns)
+        evidence = f"'{mount.name}#' || {name} || if({no_key}, '~' || md5(concat_ws(';', {raw})), '')"
         basis = SOURCE_DATE if mount.available_at else OBSERVED
         reason, value = self._gap(no_key)
         return (
@@ -325,11 +326,6 @@ class MountReading:
         instant, end = part("instant", mounted.source), part("end", mounted.source)
         is_known = mounted.column.name in self._dating
         return f"coalesce({end}, {instant})" if is_known and self.counts_as_days else instant
-
-    @property
-    def _raw_names(self) -> str:
-        raw = (f"raw of {mounted.column.name}" for mounted in self.mount.columns)
-        return f"concat_ws(';', {', '.join(map(_as_text, raw))})"
 
     def _gap(self, no_key: str) -> tuple[str, str]:
         """SQL for the reason of a row's gap, null for a row that can be mounted, and for the value that is refused."""

@@ -216,15 +216,12 @@ def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: Is
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
                 raise shortage from None
-            raise BadInput("the table", f"can't be read: {_reason(error)}", "check its content") from error
+            # For a line of CSV the second line of the message says why.
+            lines = str(error).partition("\n\n")[0].splitlines()
+            reason = " ".join([line for line in lines if not line.startswith("Original Line")][:2])
+            raise BadInput("the table", f"can't be read: {reason}", "check its content") from error
         finally:
             connection.close()
-
-
-def _reason(error: duckdb.Error) -> str:
-    """Return the start of DuckDB's message. For a line of CSV the second line of the message says why."""
-    lines = str(error).partition("\n\n")[0].splitlines()
-    return " ".join([line for line in lines if not line.startswith("Original Line")][:2])
 
 
 def _with_names(source: Source, named_by: Mapping[str, str]) -> Source:
