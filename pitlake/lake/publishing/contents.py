@@ -46,7 +46,11 @@ def compare(
     edges = np.searchsorted(number[order], np.arange(1, len(spans) + 2))
 
     def others(place: int) -> Words:
-        stored = _words(_hashes_of(spans[place]))
+        tables = (
+            pq.read_table(file.path, columns=["content_hash"], partitioning=None, use_threads=False)
+            for file in spans[place]
+        )
+        stored = _words(pa.concat_tables(tables)["content_hash"])
         chosen = order[edges[place] : edges[place + 1]]
         if not len(chosen) or max(file.hi for file in spans[place]) > until:
             return stored
@@ -66,7 +70,9 @@ def compare(
                 break
         return stored
 
-    return Comparison(is_stored, _hashes(np.concatenate(each(others, range(len(spans))))))
+    unmatched = np.concatenate(each(others, range(len(spans))))
+    fixed = pa.Array.from_buffers(pa.binary(HASH_BYTES), len(unmatched), [None, pa.py_buffer(unmatched.tobytes())])
+    return Comparison(is_stored, fixed.cast(pa.binary()))
 
 
 def _spans(files: Iterable[DataFile]) -> list[list[DataFile]]:
@@ -80,20 +86,8 @@ def _spans(files: Iterable[DataFile]) -> list[list[DataFile]]:
     return spans
 
 
-def _hashes_of(files: Iterable[DataFile]) -> pa.ChunkedArray:
-    tables = [
-        pq.read_table(file.path, columns=["content_hash"], partitioning=None, use_threads=False) for file in files
-    ]
-    return pa.concat_tables(tables)["content_hash"]
-
-
 def _words(hashes: pa.ChunkedArray) -> Words:
     """Return each hash as two numbers."""
     whole = hashes.cast(pa.binary(HASH_BYTES)).combine_chunks()
     words: Words = np.frombuffer(whole.buffers()[1], np.uint64).reshape(-1, 2)
     return words[whole.offset :][: len(whole)]
-
-
-def _hashes(words: Words) -> pa.Array:
-    fixed = pa.Array.from_buffers(pa.binary(HASH_BYTES), len(words), [None, pa.py_buffer(words.tobytes())])
-    return fixed.cast(pa.binary())

@@ -231,7 +231,9 @@ def _against_newest(staged: Staged, files: tuple[DataFile, ...], observed_at: da
     unchanged = (seen & same) | dated_so
     findings.stored[position[unchanged]] = True
     changed = seen & ~unchanged
-    findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
+    column = staged.dataset.revised_at
+    dates = as_micros(staged.rows[column], null=NEVER) if column else np.full(staged.rows.num_rows, NEVER)
+    findings.change(position[changed], dates[position[changed]], newest[changed])
 
 
 def _as_stored(staged: Staged, files: tuple[DataFile, ...], observed_at: datetime) -> npt.NDArray[np.bool_]:
@@ -313,13 +315,6 @@ def _query_staged(
     with calculator(staged=table, **tables) as sql:
         answer = sql.sql(query, params={"observed": observed} if observed else {}).to_arrow_table()
     return [as_numbers(column) for column in answer.columns]
-
-
-def _revised_at(staged: Staged) -> Positions:
-    """Return the source's own date of the content, in microseconds; NEVER if there is none."""
-    if not staged.dataset.revised_at:
-        return np.full(staged.rows.num_rows, NEVER)
-    return as_micros(staged.rows[staged.dataset.revised_at], null=NEVER)
 
 
 def _same_identity(dataset: Dataset) -> str:

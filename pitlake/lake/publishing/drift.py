@@ -192,8 +192,15 @@ class _Comparison:
         alike = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '')" for name in self._dataset.alike)
         measured = "".join(f", {measure.sql} AS m{place}" for place, measure in enumerate(self._measures))
         self._facts = f"concat_ws('|', {alike}) AS _alike{measured}"
-        forms = "".join(f", {_value(n)} AS v{p}, {_characters(n)} AS c{p}" for p, n in enumerate(self._texts))
-        self._values = forms + "".join(f", {_hash(name)} AS h{place}" for place, name in enumerate(self._varied))
+        # In the form of a text all numbers are equal, because ids, years and quarters keep changing.
+        self._values = "".join(
+            f", regexp_replace({quoted(name)}, '[0-9]+', '0', 'g') AS v{place}, {_characters(name)} AS c{place}"
+            for place, name in enumerate(self._texts)
+        )
+        self._values += "".join(
+            f", CASE WHEN {quoted(name)}::VARCHAR NOT IN ('', '0', '0.0') THEN hash({quoted(name)}) END AS h{place}"
+            for place, name in enumerate(self._varied)
+        )
         self._sql.execute(f"CREATE TEMP TABLE run AS SELECT _position, {self._facts}{self._values} FROM staged")
 
     def findings(self, earlier: Earlier) -> Iterator[Finding]:
@@ -369,16 +376,6 @@ class _Comparison:
     def _row(self, query: str) -> tuple[Any, ...]:
         (row,) = self._sql.execute(query).fetchall()
         return tuple(row)
-
-
-def _value(name: str) -> str:
-    """Return SQL for a text's form: with all numbers equal, because ids, years and quarters keep changing."""
-    return f"regexp_replace({quoted(name)}, '[0-9]+', '0', 'g')"
-
-
-def _hash(name: str) -> str:
-    """Return SQL for the hash of a value, null if it is empty."""
-    return f"CASE WHEN {quoted(name)}::VARCHAR NOT IN ('', '0', '0.0') THEN hash({quoted(name)}) END"
 
 
 def _characters(name: str) -> str:

@@ -49,7 +49,9 @@ class Rule:
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
     """Return every rule of a dataset. `window`: first and last instant at which its rows may be public, one set."""
-    return (*standing_rules(dataset), _available(*window))
+    bounds = {"column": clock.AVAILABLE_AT, "min_value": window[0], "max_value": window[1]}
+    name = "available_at lies in the run's window"
+    return (*standing_rules(dataset), Rule(name=name, kind="ExpectColumnValuesToBeBetween", arguments=bounds))
 
 
 def standing_rules(dataset: Dataset) -> tuple[Rule, ...]:
@@ -87,7 +89,10 @@ def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
         Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag),
         *(rule for column in dataset.columns for rule in _limits(column)),
         *map(_compared, dataset.comparisons, dataset.rules),
-        *(_json(name) for name in dataset.json_columns),
+        *(
+            Rule(name=f"{name} is JSON", kind="ExpectColumnValuesToBeJsonParseable", arguments={"column": name})
+            for name in dataset.json_columns
+        ),
     )
 
 
@@ -163,11 +168,6 @@ def _one_per(columns: list[str]) -> Rule:
     return Rule(name=name, kind="ExpectCompoundColumnsToBeUnique", arguments=arguments)
 
 
-def _available(first: datetime | None, last: datetime | None) -> Rule:
-    bounds = {"column": clock.AVAILABLE_AT, "min_value": first, "max_value": last}
-    return Rule(name="available_at lies in the run's window", kind="ExpectColumnValuesToBeBetween", arguments=bounds)
-
-
 def _compared(rule: Comparison, name: str) -> Rule:
     greater, strict = rule.operator.startswith(">"), len(rule.operator) == 1
     if isinstance(rule.right, str):
@@ -213,7 +213,3 @@ def _bounds(column: Column) -> str:
     if column.maximum is None:
         return f"at least {column.minimum}"
     return f"at most {column.maximum}" if column.minimum is None else f"{column.minimum} to {column.maximum}"
-
-
-def _json(name: str) -> Rule:
-    return Rule(name=f"{name} is JSON", kind="ExpectColumnValuesToBeJsonParseable", arguments={"column": name})

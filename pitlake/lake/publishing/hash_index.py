@@ -111,7 +111,9 @@ class LikelyFiles:
     @cached_property
     def _segments(self) -> list[Segment]:
         by_name = {_name(file): file for file in self.all}
-        seen = self._listed()
+        seen = list[Path]()
+        with suppress(OSError):
+            seen = [path for path in self._folder.iterdir() if path.suffix != signed_cache.SUFFIX]
         segments = [segment for segment in map(self._read, seen) if segment]
         indexed = {name for segment in segments for name in segment.files}
         missing = [file for name, file in by_name.items() if name not in indexed]
@@ -121,11 +123,6 @@ class LikelyFiles:
             segments = [segment if segment.path else self._save(segment) for segment in segments]
             _remove(set(seen) - {segment.path for segment in segments})
         return segments
-
-    def _listed(self) -> list[Path]:
-        with suppress(OSError):
-            return [path for path in self._folder.iterdir() if path.suffix != signed_cache.SUFFIX]
-        return []
 
     def _read(self, path: Path) -> Segment | None:
         """Map the segment at a path into memory; None if it is damaged or contains other kinds of keys."""

@@ -117,7 +117,7 @@ def encode_rows(table: pa.Table, added: frozenset[str] = frozenset()) -> pa.Larg
         first = encode_rows(table.select([name for name in table.column_names if name not in added]))
         return pc.binary_join_element_wise(first, *(_encode_added(table.select([name])) for name in last), _NO_BYTES)
     columns = [column.combine_chunks() for column in table.columns]
-    texts = [(_list_bytes(c) if pa.types.is_list(c.type) else c) if _has_length(c.type) else None for c in columns]
+    texts = [_list_bytes(c) if pa.types.is_list(c.type) else c if pa.types.is_string(c.type) else None for c in columns]
     layout = np.dtype([(str(i), _VALUE if text is None else _LENGTH) for i, text in enumerate(texts)])
     head = np.zeros(table.num_rows, layout)
     for index, (column, text) in enumerate(zip(columns, texts, strict=True)):
@@ -134,10 +134,6 @@ def _encode_added(table: pa.Table) -> pa.LargeBinaryArray:
     prefix = pa.scalar(f"{name}\0".encode(), pa.large_binary())
     encoded = pc.binary_join_element_wise(prefix, encode_rows(table), _NO_BYTES)
     return pc.if_else(table[name].combine_chunks().is_valid(), encoded, _NO_BYTES)
-
-
-def _has_length(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_list(kind))
 
 
 def _values(column: pa.Array) -> npt.NDArray[Any]:
@@ -162,7 +158,11 @@ def _as_int64(column: pa.Array) -> npt.NDArray[np.int64]:
 
 def _list_bytes(column: pa.ListArray) -> pa.LargeBinaryArray:
     elements = column.flatten()
-    encoded = _text_elements(elements) if pa.types.is_string(elements.type) else _fixed_width(_values(elements))
+    if pa.types.is_string(elements.type):
+        lengths = _fixed_width(pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False).astype(_LENGTH))
+        encoded = pc.binary_join_element_wise(lengths, _without_nulls(elements), _NO_BYTES)
+    else:
+        encoded = _fixed_width(_values(elements))
     counts = pc.list_value_length(column)
     stops = np.concatenate([[0], np.cumsum(counts.fill_null(0).to_numpy(zero_copy_only=False))])
     starts = np.frombuffer(encoded.buffers()[1], "<i8", len(encoded) + 1, encoded.offset * 8)
@@ -170,11 +170,6 @@ def _list_bytes(column: pa.ListArray) -> pa.LargeBinaryArray:
         pa.large_binary(), len(column), [None, pa.py_buffer(starts[stops]), encoded.buffers()[2]]
     )
     return pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.large_binary()))
-
-
-def _text_elements(elements: pa.Array) -> pa.LargeBinaryArray:
-    lengths = pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False)
-    return pc.binary_join_element_wise(_fixed_width(lengths.astype(_LENGTH)), _without_nulls(elements), _NO_BYTES)
 
 
 def _without_nulls(text: pa.Array) -> pa.LargeBinaryArray:

@@ -58,7 +58,9 @@ class Record:
 def record(store: Store, staged: Staged, rows: NewRows, seen: Positions, place: Place, observed: int) -> None:
     """Write down what a publish staged. seen: the rows found unchanged that may matter. Raises LakeError."""
     key = f"{JOURNAL}/{staged.dataset.name}/{place.version:020d}-{place.unchanged:d}-{place.at}-{observed}-"
-    tables = {ROWS: _rows(staged, rows, seen), GAPS: _gaps(staged)}
+    partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition))
+    gaps = staged.gaps.append_column("partition", partitions).cast(GAP_SCHEMA)
+    tables = {ROWS: _rows(staged, rows, seen), GAPS: gaps}
     for ending, table in tables.items():
         if table.num_rows or (ending == ROWS and place.unchanged):  # The place of a poll matters in any case.
             path = store.path(f"{key}{staged.run_id}{ending}")
@@ -117,8 +119,3 @@ def _rows(staged: Staged, rows: NewRows, seen: Positions) -> pa.Table:
         part = part.append_column("_whole", pa.repeat(pa.scalar(whole), len(chosen)))
         tables.append(shaped(part, _schema(staged.dataset)))
     return pa.concat_tables(tables)
-
-
-def _gaps(staged: Staged) -> pa.Table:
-    partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition))
-    return staged.gaps.append_column("partition", partitions).cast(GAP_SCHEMA)

@@ -224,8 +224,9 @@ class EarlierObservations:
         if self._dataset.partitioned:  # A row that is dated by its observation has no known day.
             new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
             day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
+        same = " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in names)
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
-            FROM staged s JOIN {reading(files)} e ON {_same(names)}"""
+            FROM staged s JOIN {reading(files)} e ON {same}"""
 
     def _gaps_like(self, name_hashes: Hashes) -> str | None:
         """Return SQL for the stored gaps that have one of the staged rows' names, by their hashes, or None."""
@@ -311,10 +312,6 @@ def polls_by_columns(
             *((text, pa.string()) for text in texts),
         ]
         yield names_of_bounds, pa.Table.from_pylist(lines, pa.schema(fields))
-
-
-def _same(names: Iterable[str]) -> str:
-    return " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in names)
 
 
 def _hashed(table: pa.Table, positions: Positions, kinds: Collection[str]) -> dict[str, Hashes]:

@@ -238,16 +238,13 @@ def _write(store: Store, dataset: str, polls: list[Poll]) -> str:
         for poll in polls
     ]
     content = json.dumps({"entities": [sorted(names) for names in sets], "polls": facts}).encode()
-    key = f"{POLLS}/{dataset}/{_spans_name(polls)}_{len(polls)}_{_digest(content)}.json"
-    store.put_new(key, content)
-    return key
-
-
-def _spans_name(polls: list[Poll]) -> str:
     moments = [poll.observed for poll in polls]
     days = [day for poll in polls for span in poll.days or () for day in span]
     of_all = not days or any(poll.days is None for poll in polls)
-    return f"{min(moments)}-{max(moments)}_{'all' if of_all else f'{min(days)}_{max(days)}'}"
+    spans_name = f"{min(moments)}-{max(moments)}_{'all' if of_all else f'{min(days)}_{max(days)}'}"
+    key = f"{POLLS}/{dataset}/{spans_name}_{len(polls)}_{_digest(content)}.json"
+    store.put_new(key, content)
+    return key
 
 
 def _digest(content: bytes) -> str:

@@ -122,7 +122,10 @@ class Publisher:
         Raises CheckFailed if a blocking check fails, LakeConflict if other writers won too often, BadInput for an
         observation in the future, ClockWentBack. Nothing is published then.
         """
-        observed_at = _observation(observed_at, self._log.now())
+        now = self._log.now()
+        observed_at = now if observed_at is None else clock.instant(observed_at, "observed_at")
+        if observed_at > now:
+            raise BadInput("observed_at", "is in the future", "give the instant the records were read")
         _refuse_retracted(self._log.head(), staged.run_id)
         judged = judge(staged, observed_at, audits)
         staged, results = judged.staged, judged.checks
@@ -373,12 +376,3 @@ def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
 def _refuse_retracted(head: Entry, run_id: str) -> None:
     if version := head.retracted.get(run_id):
         raise BadInput("run", f"{run_id} was retracted in version {version}", "publish under another run id")
-
-
-def _observation(observed_at: datetime | None, now: datetime) -> datetime:
-    if observed_at is None:
-        return now
-    moment = clock.instant(observed_at, "observed_at")
-    if moment > now:
-        raise BadInput("observed_at", "is in the future", "give the instant the records were read")
-    return moment

@@ -4,7 +4,7 @@ A row is checked by the gate, by its contract's rules, by its partition's day, a
 first rule it breaks is the gap's reason. `audit` checks the run as a whole.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import INSTANT, LEAST_ENTITIES, LEAST_REFUSED, UNREADABLE_RECORD
-from pitlake.gate.columnar import FIRST, Codes, row_codes
+from pitlake.gate.columnar import FIRST, row_codes
 from pitlake.gate.rules import CODES
 from pitlake.lake.publishing.audit import MOST_EXAMPLES, NEVER, Audit, CheckResult, audit
 from pitlake.lake.publishing.duplicates import Clash
@@ -88,7 +88,10 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
             entities |= {*pc.unique(left.rows[staged.dataset.entity].take(pa.array(group.positions))).to_pylist()}
         left = _with_gaps(left, refused)
     count = sum(len(group.positions) for group in every)
-    is_of_few = staged.dataset.group == FEEDS and _is_of_few(entities, left.rows[staged.dataset.entity])
+    is_of_few = staged.dataset.group == FEEDS and len(entities) < LEAST_ENTITIES
+    if is_of_few:  # Entities without refused rows, if there are more, are not to suffer for one or two.
+        others = {*pc.unique(left.rows[staged.dataset.entity]).to_pylist()} - entities
+        is_of_few = len(others) >= LEAST_ENTITIES
     return left, (*checks, _share(left, count, checks, spares=is_of_few))
 
 
@@ -99,7 +102,10 @@ def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
         own = as_micros(staged.rows[clock.AVAILABLE_AT].take(pa.array(rows)), null=NEVER)
         return np.where((own >= FIRST) & (own <= observed), own, NEVER)
 
-    codes = _codes(staged, observed)
+    # No row may be available after the observation.
+    cutoff, json_columns = clock.from_micros(observed), staged.dataset.json_columns
+    blocks = in_blocks(lambda rows, _: row_codes(rows, cutoff, json_columns), staged.rows)
+    codes = np.concatenate([np.zeros(0, np.uint8), *blocks])
     for number in np.flatnonzero(np.bincount(codes)[1:]) + 1:
         code, rows = CODES[number - 1], np.flatnonzero(codes == number)
         yield Refused(GATE, code, BY_GATE.format(code), rows, shown_at(rows))
@@ -107,13 +113,6 @@ def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
         yield Refused(ROW_RULES, name, BY_RULE.format(name), rows, shown_at(rows))
     rows = _on_another_day(staged)
     yield Refused(PARTITION_WINDOW, "outside", OTHER_DAY, rows, np.full(len(rows), NEVER))
-
-
-def _codes(staged: Staged, observed: int) -> Codes:
-    """Return the gate's code for every row. No row may be available after the observation."""
-    cutoff, json_columns = clock.from_micros(observed), staged.dataset.json_columns
-    codes = in_blocks(lambda rows, _: row_codes(rows, cutoff, json_columns), staged.rows)
-    return np.concatenate([np.zeros(0, np.uint8), *codes])
 
 
 def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
@@ -216,11 +215,6 @@ def _counts(name: str, staged: Staged) -> dict[str, int | str]:
     if name == KEY_UNIQUE:
         return {"keys_with_two_answers": duplicates.key_clash.groups}
     return {"identities_with_two_contents": duplicates.identity_clash.groups, "seen_twice": len(duplicates.again)}
-
-
-def _is_of_few(refused: Collection[str], others: pa.ChunkedArray) -> bool:
-    """Return whether one or two entities had refused rows, and more of them had none: those are not to suffer."""
-    return len(refused) < LEAST_ENTITIES <= len({*pc.unique(others).to_pylist()} - {*refused})
 
 
 def _share(staged: Staged, refused: int, checks: Sequence[CheckResult], *, spares: bool) -> CheckResult:

@@ -44,7 +44,12 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
 def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
-    of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""
+    # A comparison by column lets file statistics and a filter of the few keys skip most rows; a hash has to read all.
+    same_key = " AND ".join(
+        f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
+        for name, nullable in ((quoted(n), dataset.arrow_schema.field(n).nullable) for n in dataset.key)
+    )
+    of_keys = f"SEMI JOIN published ON {same_key}" if complete else ""
     stored = (
         f"SELECT {names}, hash({key}) AS _hashed FROM {reading(state.files)} AS stored {of_keys}"
         if state.files
@@ -77,18 +82,6 @@ def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, com
         ORDER BY ALL"""
     with calculator(published=published) as sql:
         return sql.sql(query).to_arrow_table().cast(SUPERSEDED_SCHEMA)
-
-
-def _same_key(dataset: Dataset) -> str:
-    """SQL for whether a stored row has the key of a published one.
-
-    Columns are compared one by one, so that file statistics and a filter of the few published keys skip most rows. A
-    hash of the key would have to read every row.
-    """
-    return " AND ".join(
-        f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
-        for name, nullable in ((quoted(n), dataset.arrow_schema.field(n).nullable) for n in dataset.key)
-    )
 
 
 def _first_newer(dataset: Dataset) -> str:

@@ -69,7 +69,10 @@ def counted(staged: Staged, observed_at: datetime) -> dict[str, Count]:
     for covered in staged.coverage if staged.dataset.captured else ():
         rows, fixed, part = staged.rows, list[str](), list[str]()
         for column, first, last in covered.bounds:
-            days = _days(rows[column])
+            days = rows[column]
+            if pa.types.is_timestamp(days.type):
+                days = pc.cast(pc.local_timestamp(days.cast(pa.timestamp("us", "America/New_York"))), pa.date32())
+            days = days.cast(pa.string())
             rows = rows.filter(pc.and_(pc.greater_equal(days, first or ""), pc.less_equal(days, last or LAST)))
             (fixed if first == last else part).append(f"{column} {first} to {last}")
         by_entity = pc.value_counts(rows[staged.dataset.entity]).to_pylist()
@@ -150,10 +153,3 @@ def _state(window: str, observed_at: datetime) -> str:
     except ValueError:
         return ENTITIES
     return CLOSED if end + CLOSED_AFTER < observed_at else RECENT
-
-
-def _days(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return days and instants as New York days in text, and texts as they are."""
-    if pa.types.is_timestamp(values.type):
-        values = pc.cast(pc.local_timestamp(values.cast(pa.timestamp("us", "America/New_York"))), pa.date32())
-    return values.cast(pa.string())
