@@ -162,7 +162,11 @@ def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.T
     if not kept_rows:
         return schema.empty_table()
     if kept_rows < len(mask):
-        file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=_coded(file, groups, schema))
+        leaves, row_groups = _leaves(file), [file.metadata.row_group(number) for number in groups]
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        # Only repeated texts are cheaper to copy from a dictionary.
+        coded = [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in row_groups)]
+        file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=coded)
     rows = file.read_row_groups(groups, columns=schema.names, use_threads=len(groups) > 1).select(schema.names)
     return rows if kept_rows == len(mask) else rows.filter(mask)
 
@@ -173,27 +177,15 @@ def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int]
     groups = [
         number for number in range(file.num_row_groups) if _may_hold(metadata.row_group(number), instants, since, until)
     ]
-    read = file.read_row_groups(groups, columns=[AVAILABLE_AT], use_threads=len(groups) > 1)
-    return groups, _within(read[AVAILABLE_AT], since, until)
-
-
-def _coded(file: pq.ParquetFile, groups: list[int], schema: pa.Schema) -> list[str]:
-    """Return the text columns to read as a dictionary: only repeated texts are cheaper to copy from one."""
-    leaves, row_groups = _leaves(file), [file.metadata.row_group(number) for number in groups]
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    return [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in row_groups)]
+    available = file.read_row_groups(groups, columns=[AVAILABLE_AT], use_threads=len(groups) > 1)[AVAILABLE_AT]
+    limits = ((since, pc.greater_equal), (until, pc.less_equal))
+    masks = [keeps(available, instant_scalar(limit)) for limit, keeps in limits if limit is not None]
+    return groups, reduce(pc.and_, masks)
 
 
 def _leaves(file: pq.ParquetFile) -> dict[str, int]:
     """Return the numbers of a file's value columns, by their paths."""
     return {file.schema.column(number).path: number for number in range(file.metadata.num_columns)}
-
-
-def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
-    """Return which of these instants are between the two."""
-    limits = ((since, pc.greater_equal), (until, pc.less_equal))
-    masks = [keeps(instants, instant_scalar(limit)) for limit, keeps in limits if limit is not None]
-    return reduce(pc.and_, masks)
 
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:

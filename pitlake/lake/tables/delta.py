@@ -122,7 +122,10 @@ class DeltaTables:
         """
         latest = self.latest(table)
         if latest is None or latest < pinned:
-            raise self._fault(table, pinned)
+            # Name the first missing commit, or the whole log.
+            keys = (_commit_key(table, number) for number in range(pinned + 1))
+            gone = next((key for key in keys if not self._store.exists(key)), None)
+            raise LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or _log(table)))
         since: dict[str, int] = {}
         spans: dict[str, list[range]] = defaultdict(list)
         for version, change in enumerate(self._history(table).changes(0, latest)):
@@ -285,12 +288,6 @@ class DeltaTables:
         newest = checkpoints.newest()
         facts = checkpoints.facts(newest) if since < newest <= version else None
         return (since, files) if facts is None else (newest, self._history(table).of(facts))
-
-    def _fault(self, table: str, version: int) -> LakeFault:
-        """Explain why a table has no such version: the first missing commit, or the whole log."""
-        keys = (_commit_key(table, number) for number in range(version + 1))
-        gone = next((key for key in keys if not self._store.exists(key)), None)
-        return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or _log(table)))
 
     def _by_name(self, table: str, version: int | None) -> dict[str, DataFile]:
         return {self._name(table, file.path): file for file in self.state(table, version).files}

@@ -6,7 +6,6 @@ compacted.py explains compacted files. compact.py decides which files are merged
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,16 +93,15 @@ def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> I
 
 def _rows(schema: pa.Schema, file: DataFile, since: Bound = None, until: Bound = None) -> pa.Table:
     """Return a file's rows from `since` to `until`, with their companions' columns."""
-    read = partial(_read, since=since, until=until)
+
+    def read(path: str, names: list[str]) -> pa.Table:
+        with Path(path).open("rb") as source:
+            return compacted.read(source, names, since, until)
+
     rows = read(file.path, schema.names)
     if file.beside:
         rows = rows.append_column(OBSERVED_AT, read(file.beside.path, [OBSERVED_AT])[OBSERVED_AT])
     return compacted.shaped(rows, schema)
-
-
-def _read(path: str, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    with Path(path).open("rb") as source:
-        return compacted.read(source, names, since, until)
 
 
 def _write(store: Store, table: str, name: str, parts: Iterable[pa.Table], form: Form) -> NewFile:

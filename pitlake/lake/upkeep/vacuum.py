@@ -17,7 +17,7 @@ from pitlake.lake.publishing import journal
 from pitlake.lake.publishing.commit_queue import TURNS
 from pitlake.lake.publishing.stage import remove_stale
 from pitlake.lake.storage.log import LakeLog
-from pitlake.lake.storage.store import SCRATCH, Store, StoredFile
+from pitlake.lake.storage.store import SCRATCH, Store
 from pitlake.lake.tables.delta import DeltaTables
 
 DATA_FOLDERS = ("tables", "gaps", "superseded", "observed")
@@ -61,7 +61,9 @@ def vacuum(
     """
     now = log.now()
     committed, owner, pins = _read(log)
-    keep_mask = _versions_to_keep(committed, now - keep, [log.entry(version).version for version in keep_versions])
+    cut = now - keep
+    keep_mask = np.array([newer >= cut for newer in committed[1:]] + [True])
+    keep_mask[[log.entry(version).version for version in keep_versions]] = True
     return _removed(store, log, tables, pins, owner, keep_mask, now.timestamp() - grace.total_seconds(), dry_run)
 
 
@@ -102,7 +104,8 @@ def _removed(
         table_spans, {table: [*pinned[keep_mask[owner]], table_spans[table][0]] for table, pinned in pins.items()}
     )
     ever_pinned = _files_of(table_spans, pins)
-    unwanted = [file for file in files if _is_data(file) and file.key not in needed]
+    data = (file for file in files if file.key.endswith(".parquet") and "/_delta_log/" not in file.key)
+    unwanted = [file for file in data if file.key not in needed]
     expired = {file.key: file.size for file in unwanted if file.key in ever_pinned}
     leftovers = {
         file.key: file.size
@@ -139,12 +142,6 @@ def _read(log: LakeLog) -> tuple[list[datetime], Versions, Pins]:
     return [entry.committed_at for entry in entries], np.array([version for version, _ in states]), pins
 
 
-def _versions_to_keep(committed: list[datetime], cut: datetime, versions: list[int]) -> Flags:
-    keep_mask = np.array([newer >= cut for newer in committed[1:]] + [True])
-    keep_mask[versions] = True
-    return keep_mask
-
-
 def _files_of(
     table_spans: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[int] | Versions]
 ) -> frozenset[str]:
@@ -170,7 +167,3 @@ def _losing_files(
             change[span.stop] -= 1
         losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)
     return losing
-
-
-def _is_data(file: StoredFile) -> bool:
-    return file.key.endswith(".parquet") and "/_delta_log/" not in file.key
