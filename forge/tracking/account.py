@@ -263,7 +263,11 @@ def _fill(
         own = [fill for fill in booked if fill.expression == expression.id]
         before = [fill for fill in own if new_york_day(fill.filled_at) <= item.day]
         spans = (before, item.day), (before, today := new_york_day(at.as_of)), (own, today)
-        exiting, unsold, left = (_held(some, expression, entries, at, day) for some, day in spans)
+        accounts = (value(own_fills, entries, at, day).account for own_fills, day in spans)
+        exiting, unsold, left = (
+            sum(each.quantity for each in account.positions if each.instrument == expression.instrument)
+            for account in accounts
+        )
         # What the PM sold since is not sold again.
         if not unsold or left / unsold <= 0:
             return None
@@ -277,9 +281,3 @@ def _fill(
         id=NEW, instrument=expression.instrument, quantity=quantity, price=price, filled_at=filled_at, fees=fees,
         expression=expression.id, source="code", currency=currency, multiplier=multiplier,
     )  # fmt: skip
-
-
-def _held(own: list[Fill], trade: Expression, entries: list[Cash], at: At, day: date) -> float:
-    """Return the shares or contracts that are held of an Expression's fills at the end of a day."""
-    account = value(own, entries, at, day).account
-    return sum(each.quantity for each in account.positions if each.instrument == trade.instrument)

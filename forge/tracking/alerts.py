@@ -187,7 +187,9 @@ def _due_session(market: At, wait: timedelta) -> tuple[date, datetime] | None:
         market_lake.head()
     except LakeNotFound:
         return None
-    return _last_session(market_lake.judged_at(market.as_of) - wait)
+    moment = market_lake.judged_at(market.as_of) - wait
+    days = (new_york_day(moment) - timedelta(days=number) for number in range(LOOKBACK.days))
+    return next(((day, hours.close) for day in days if (hours := session(day)) and hours.close <= moment), None)
 
 
 def _late(tickers: Iterable[str], views: Iterable[View], market: At, day: date, close: datetime) -> Iterator[Alert]:
@@ -235,9 +237,3 @@ def _late_datasets(views: Iterable[View], market: At, close: datetime) -> Iterat
             yield Alert(
                 "data late", name, f"has no row after {iso(row)}; the contract allows {days} before the last close"
             )
-
-
-def _last_session(moment: datetime) -> tuple[date, datetime] | None:
-    """Return the day and the close of the last session that had ended at an instant."""
-    days = (new_york_day(moment) - timedelta(days=number) for number in range(LOOKBACK.days))
-    return next(((day, hours.close) for day in days if (hours := session(day)) and hours.close <= moment), None)

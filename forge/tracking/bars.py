@@ -81,12 +81,15 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
             splits[_session_from(day)] *= row["split_to"] / row["split_from"]
     dividends, gaps = _dividends([row for row in paid if row["ex_dividend_date"]], since, today)
     closes = {_day(row["date"]): row["close"] for row in priced if row["close"]}
+    # Unproven is the first day whose split basis is proven after days whose basis is not.
+    bases = [(_day(row["date"]), row["split_factor"] is not None) for row in adjusted]
+    unproven = frozenset(day for (_, before), (day, proven) in pairwise(bases) if proven and not before)
     return Traded(
         bars,
         Prices(closes, dict(splits), dividends),
         digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())),
         at.version,
-        _unproven(adjusted),
+        unproven,
         gaps,
     )
 
@@ -121,12 +124,6 @@ def days_text(days: Sequence[date]) -> str:
 def quotes_since(since: date, quoted: Quoted, at: At) -> dict[str, Any]:
     """Return the lake's answer with the quotes of an instrument from a day on."""
     return ask(catalogue.get("quotes_range"), {**quoted._asdict(), "start_date": str(since)}, at)
-
-
-def _unproven(adjusted: Iterable[Mapping[str, Any]]) -> frozenset[date]:
-    """Return the first day whose split basis is proven after days whose basis is not."""
-    rows = [(_day(row["date"]), row["split_factor"] is not None) for row in adjusted]
-    return frozenset(day for (_, before), (day, proven) in pairwise(rows) if proven and not before)
 
 
 def _dividends(

@@ -58,6 +58,7 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
     if not enough:
         return Calibration(id=category, forecasts=len(settled), repeats=repeats, cells=cell_records)
     counted = exposures[enough[0]]
+    leads = [settlement.lead_days for settlement in counted if settlement.lead_days is not None]
     cleanest = _scores(counted)
     bands = tuple(
         Band(
@@ -86,7 +87,8 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
         repeats=repeats,
         **_skill(counted),
         **_scenarios(counted),
-        **_lead(counted),
+        right_forecasts=len(leads),
+        lead_days=_round(median(leads)) if leads else None,
         bands=bands,
         cells=cell_records,
     )
@@ -100,13 +102,11 @@ def distinct(settled: Iterable[Settlement]) -> list[Settlement]:
     firsts: dict[tuple[Any, ...], Settlement] = {}
     for settlement in sorted(settled, key=lambda settlement: settlement.stated_at):
         row = settlement.row_key if settlement.row_key not in ("", "{}") else settlement.question
-        firsts.setdefault((settlement.source, settlement.by, _spelt(settlement.rule), row), settlement)
+        rule = settlement.rule
+        column, sign, due = rule.split(" ", 2) if rule.count(" ") >= RULE_BLANKS else (rule, "", "")
+        rule = rule if not due or due.startswith("'") else f"{column} {sign} {float(due)}"
+        firsts.setdefault((settlement.source, settlement.by, rule, row), settlement)
     return list(firsts.values())
-
-
-def _spelt(rule: str) -> str:
-    column, sign, due = rule.split(" ", 2) if rule.count(" ") >= RULE_BLANKS else (rule, "", "")
-    return rule if not due or due.startswith("'") else f"{column} {sign} {float(due)}"
 
 
 def _skill(settled: Sequence[Settlement]) -> dict[str, Any]:
@@ -132,11 +132,6 @@ def _scenarios(settled: Sequence[Settlement]) -> dict[str, Any]:
             mean(log_score_of(cast("float", settlement.scenario_probability)) for settlement in judged)
         ),
     }
-
-
-def _lead(settled: Sequence[Settlement]) -> dict[str, Any]:
-    leads = [settlement.lead_days for settlement in settled if settlement.lead_days is not None]
-    return {"right_forecasts": len(leads), "lead_days": _round(median(leads)) if leads else None}
 
 
 def horizon(settlement: Settlement) -> str:

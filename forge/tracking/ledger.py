@@ -13,7 +13,7 @@ USD at the rate of its day; on a day without a rate the last one counts.
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from forge.core.currencies import USD
 from forge.memory.instruments import contract_of
@@ -215,7 +215,7 @@ def keep(
     ledger.rate = next((entry.amount for entry in entries if entry.entry == "rate"), 0.0)
     by_day: dict[date, list[Fill]] = defaultdict(list)
     entries_by_day: dict[date, list[Cash]] = defaultdict(list)
-    for fill in sorted(fills, key=_order):
+    for fill in sorted(fills, key=lambda fill: (fill.filled_at, fill.id)):
         by_day[new_york_day(fill.filled_at)].append(fill)
     for entry in entries:
         if entry.entry != "opening":
@@ -244,10 +244,6 @@ def keep(
         ledger.capital, ledger.cash, tuple(ledger.holdings.values()), ledger.financing, tuple(ledger.curve), missing,
         dict(ledger.flows), ledger.fees, ledger.results, unrated, ledger.terms["loss"],
     )  # fmt: skip
-
-
-def _order(fill: Fill) -> tuple[datetime, str]:
-    return fill.filled_at, fill.id
 
 
 class _Ledger:

@@ -21,7 +21,7 @@ from forge.memory.remembered import Remembered
 from forge.providers.base import At
 from forge.records import Cash, Expression, Leg, Portfolio
 from forge.tracking.bars import NotFollowable, adjusted_bars
-from forge.tracking.quotes import Quoted, parse_quoted, years_of
+from forge.tracking.quotes import parse_quoted, years_of
 from forge.tracking.rates import Unit, unit_of
 from pitlake.clock import new_york_day
 from pitlake.errors import BadInput, LakeNotFound
@@ -153,7 +153,10 @@ class Market:
         """Return the beta to the index, None with too few common returns."""
         if ticker == INDEX:
             return 1.0
-        return _beta(_returns(self.rows(ticker, [])), _returns(self.rows(INDEX, [])))
+        own, index = _paired(_returns(self.rows(ticker, [])), _returns(self.rows(INDEX, [])))
+        if len(own) < LEAST_RETURNS or not variance(index):
+            return None
+        return covariance(own, index) / variance(index)
 
     def _factor(self, ticker: str, gaps: list[str]) -> tuple[str, float, float | None]:
         """Return an instrument's factor, its share of it per share of notional, and its duration if it is computed."""
@@ -161,7 +164,8 @@ class Market:
             price, years = self.rows(ticker, gaps)[-1]["close"], years_of(quoted)
             if years:
                 return RATES, 1.0, years / (100 / price) ** (1 / years)
-            return _family(quoted), 1.0, 0.0
+            # A future and a currency pair are a factor of their own.
+            return {"index": EQUITY, "commodity": "commodity"}.get(quoted.kind, quoted.instrument), 1.0, 0.0
         beta = self.beta(ticker)
         if beta is None:
             gaps.append(f"{ticker}: its beta to {INDEX} is taken as 1, because there are too few common returns")
@@ -319,11 +323,6 @@ def _option(leg: Leg, spot: float) -> options.Leg:
     return options.Leg(leg.kind, leg.strike, quantity, leg.premium)
 
 
-def _family(quoted: Quoted) -> str:
-    """Return the factor of a quoted instrument: a future's or a currency pair's own, or that of its kind."""
-    return {"index": EQUITY, "commodity": "commodity"}.get(quoted.kind, quoted.instrument)
-
-
 def _returns(rows: Rows) -> dict[date, float]:
     return {cast("date", later["date"]): later["close"] / earlier["close"] - 1 for earlier, later in pairwise(rows)}
 
@@ -348,13 +347,6 @@ def book_returns(
 def _paired(first: Mapping[date, float], other: Mapping[date, float]) -> tuple[list[float], list[float]]:
     days = sorted(first.keys() & other.keys())
     return [first[day] for day in days], [other[day] for day in days]
-
-
-def _beta(own: Mapping[date, float], index: Mapping[date, float]) -> float | None:
-    mine, theirs = _paired(own, index)
-    if len(mine) < LEAST_RETURNS or not variance(theirs):
-        return None
-    return covariance(mine, theirs) / variance(theirs)
 
 
 def _correlation(own: Mapping[date, float], book: Mapping[date, float]) -> float | None:

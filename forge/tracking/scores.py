@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
 BANDS = 10
 FEWEST = 30
@@ -20,7 +19,6 @@ DRAWS = 2_000
 Z95 = 1.959963984540054
 SURE = 1e-6
 """Probabilities of 0 and 1 are moved by this much in the log score, which would be infinite."""
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -77,13 +75,21 @@ def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int
     mean_forecast, happened = forecast @ member / count, outcome @ member / count
     base = outcome.mean()
     ece = float(count @ np.abs(mean_forecast - happened) / len(forecast))
-    null = _null(forecast, member, draws)
+    # The calibration errors of perfect forecasters with these probabilities, reproducibly.
+    chance = np.random.default_rng(len(forecast))
+    drawn = (chance.random((draws, len(forecast))) < forecast).astype(float)
+    null = np.abs(drawn @ member - forecast @ member).sum(axis=1) / len(forecast)
     spread = forecast - member @ mean_forecast
+    assigned = np.where(outcome > 0, forecast, 1 - forecast)
+    bands = tuple(
+        Reliability(place / BANDS, (place + 1) / BANDS, int(n), float(p), float(share), *wilson(float(share), int(n)))
+        for place, n, p, share in zip(np.flatnonzero(used).tolist(), count, mean_forecast, happened, strict=True)
+    )
     return Scores(
         count=len(forecast),
         brier=float(np.mean((forecast - outcome) ** 2)),
         base_brier=float(base * (1 - base)),
-        log_score=_log_score(forecast, outcome),
+        log_score=float(-np.mean(np.log(np.clip(assigned, SURE, 1 - SURE)))),
         reliability=float(count @ (mean_forecast - happened) ** 2 / len(forecast)),
         resolution=float(count @ (happened - base) ** 2 / len(forecast)),
         uncertainty=float(base * (1 - base)),
@@ -91,29 +97,7 @@ def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int
         ece=ece,
         null_ece=float(np.quantile(null, 1 - LEVEL)),
         calibrated=bool((1 + (null >= ece).sum()) / (1 + draws) > LEVEL),
-        bands=_bands(np.flatnonzero(used), count, mean_forecast, happened),
-    )
-
-
-def _null(forecast: Floats, member: Floats, draws: int) -> Floats:
-    """Return the calibration errors of perfect forecasters with these probabilities, reproducibly."""
-    chance = np.random.default_rng(len(forecast))
-    drawn = (chance.random((draws, len(forecast))) < forecast).astype(float)
-    errors: Floats = np.abs(drawn @ member - forecast @ member).sum(axis=1) / len(forecast)
-    return errors
-
-
-def _log_score(forecast: Floats, outcome: Floats) -> float:
-    assigned = np.where(outcome > 0, forecast, 1 - forecast)
-    return float(-np.mean(np.log(np.clip(assigned, SURE, 1 - SURE))))
-
-
-def _bands(
-    places: npt.NDArray[np.int64], count: Floats, mean_forecast: Floats, happened: Floats
-) -> tuple[Reliability, ...]:
-    return tuple(
-        Reliability(place / BANDS, (place + 1) / BANDS, int(n), float(p), float(share), *wilson(float(share), int(n)))
-        for place, n, p, share in zip(places.tolist(), count, mean_forecast, happened, strict=True)
+        bands=bands,
     )
 
 
