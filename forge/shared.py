@@ -74,11 +74,11 @@ class SharedTools:
     def _known(self) -> list[str]:
         names = [name for name in self._own.tape.decisions() if not name.startswith(WORK)]
         inputs = {name: self._own.tape.inputs(name) for name in names}
-        mine = {name: start for name, start in inputs.items() if self._seen(start["clock"], start["as_of"])}
-        return [f"{name}  {start['as_of']}  {start['text'][:80]}" for name, start in mine.items()]
-
-    def _seen(self, clock: str, as_of: str) -> bool:
-        return clock == self._memory.journal.clock.name and instant(as_of) <= self._at
+        return [
+            f"{name}  {start['as_of']}  {start['text'][:80]}"
+            for name, start in inputs.items()
+            if start["clock"] == self._memory.journal.clock.name and instant(start["as_of"]) <= self._at
+        ]
 
     def _decision(self, name: str) -> str:
         if name not in [line.partition(" ")[0] for line in self._known()]:

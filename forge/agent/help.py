@@ -172,10 +172,9 @@ class Contents:
             with self._at.open(sorted(datasets)) as session:
                 rows = session.sql("SELECT dataset, rows, watermark FROM lake_info").rows()
                 counts = {name: (count or 0, str(newest or "")) for name, count, newest in rows}
-                return [
-                    (name, *counts.get(name, (0, "")), self._names(session, name) if counts.get(name, (0,))[0] else [])
-                    for name in self._datasets
-                ]
+                named = [name for name in self._datasets if name in _NAMES and counts.get(name, (0,))[0]]
+                labels = {name: sorted(str(label) for (label,) in session.sql(_NAMES[name]).rows()) for name in named}
+                return [(name, *counts.get(name, (0, "")), labels.get(name, [])) for name in self._datasets]
         except PitlakeError:
             return []
 
@@ -183,9 +182,6 @@ class Contents:
     def day(self) -> str:
         """The New York day of the instant."""
         return new_york_day(self._at.as_of).isoformat()
-
-    def _names(self, session: Any, dataset: str) -> list[str]:
-        return sorted(str(name) for (name,) in session.sql(_NAMES[dataset]).rows()) if dataset in _NAMES else []
 
     def first(self, dataset: str, otherwise: str) -> str:
         """Return the first name of a dataset, or a fallback."""

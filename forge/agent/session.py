@@ -67,17 +67,14 @@ def history_tail(fs: ForgeFS) -> str | None:
         return None
     turns, left = list[str](), MOST_PRIOR
     for turn in reversed(_TURN.split(fs.read_file(HISTORY).strip())):
-        text = turn if len(turn) <= left else _short_turn(turn)
+        query, _, result = turn.partition("\nResult: ")
+        short = f"{query[:SHORT_QUERY]}\nResult: {result[:SHORT_RESULT]}… (the rest is in {HISTORY})"
+        text = turn if len(turn) <= left else short
         if len(text) > left:
             break
         turns.insert(0, text)
         left -= len(text)
     return "\n\n".join(turns)
-
-
-def _short_turn(turn: str) -> str:
-    query, _, result = turn.partition("\nResult: ")
-    return f"{query[:SHORT_QUERY]}\nResult: {result[:SHORT_RESULT]}… (the rest is in {HISTORY})"
 
 
 def _append(writing: Writing, path: str, entry: str) -> None:

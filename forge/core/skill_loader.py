@@ -59,7 +59,12 @@ class SkillLoader:
 
     def __init__(self, own: Path | None = None) -> None:
         folders = (own,) if own and (own / WHOLE).exists() else (OURS, own)
-        skills = [meta for folder in folders if folder and folder.is_dir() for meta in _scanned(folder)]
+        skills = [
+            _read(place)
+            for folder in folders
+            if folder and folder.is_dir()
+            for place in sorted(file.parent for file in folder.glob("*/SKILL.md"))
+        ]
         self.index = dict(sorted({meta.name: meta for meta in skills}.items()))
 
     def resolve_name(self, name: str) -> str:
@@ -97,11 +102,6 @@ class SkillLoader:
                 digest.update(f"{name}/{path.relative_to(meta.path).as_posix()}\0".encode())
                 digest.update(sha256(path.read_bytes()).digest())
         return digest.hexdigest()
-
-
-def _scanned(folder: Path) -> list[SkillMeta]:
-    places = sorted(file.parent for file in folder.glob("*/SKILL.md"))
-    return [_read(place) for place in places]
 
 
 def check_skill(place: Path) -> None:

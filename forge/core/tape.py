@@ -361,7 +361,8 @@ class Lane:
         if kind == "tool" and self.mode == "live-tools":
             answer = await do()
             if answer != recorded.answer:
-                change = f"answer of {_name(request)}: {difference(recorded.answer, answer)}"
+                tool = str(request[0]) if isinstance(request, list) and request else "it"
+                change = f"answer of {tool}: {difference(recorded.answer, answer)}"
                 raise Diverged(self.name, self.at, kind, change)
         return recorded.answer
 
@@ -425,7 +426,3 @@ def difference(then: Any, now: Any, where: str = "") -> str:
         start = max(0, first - 20)
         then, now = then[start : start + SHOWN], now[start : start + SHOWN]
     return f"{where.lstrip('.') or 'it'} was {then!r}, now {now!r}"
-
-
-def _name(request: Any) -> str:
-    return str(request[0]) if isinstance(request, list) and request else "it"

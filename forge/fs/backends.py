@@ -38,11 +38,17 @@ class MemoryBackend:
     def entries(self, path: str, query: str) -> list[DirEntry]:
         """Return the entries of a folder. Records can be filtered by their fields."""
         if path == "/memory/":
-            return [DirEntry(f"{name}/", "") for name in _subfolders("/memory/")]
+            names = sorted(folder.removeprefix(path).strip("/") for folder in _FOLDERS if folder.startswith(path))
+            return [DirEntry(f"{name}/", "") for name in names]
         if path == paths.ARCHIVE:
             return [DirEntry(f"{folder.removeprefix(path)}", "") for folder in sorted(_ARCHIVES)]
         if path.startswith(paths.ARCHIVE):
-            return self._archive(path)
+            folder, remembered = path.replace(paths.ARCHIVE, "/memory/", 1), self._remembered
+            return [
+                DirEntry(paths.archive_path(row.path, number).rpartition("/")[2], format_meta(remembered.record(row)))
+                for record_path in remembered.paths(folder)
+                for number, row in enumerate(remembered.all(record_path)[:-1], 1)
+            ]
         kinds = [kind for kind in KINDS.values() if kind.folder == path]
         keys = list(dict.fromkeys(name for kind in kinds for name in kind.queryable))
         tests = parse_query(query, keys)
@@ -56,14 +62,6 @@ class MemoryBackend:
     def _item(self, row: Row) -> Item:
         record = self._remembered.record(row)
         return Item({**vars(record)}, row.content, self._remembered.written_at(row))
-
-    def _archive(self, path: str) -> list[DirEntry]:
-        folder = path.replace(paths.ARCHIVE, "/memory/", 1)
-        return [
-            DirEntry(paths.archive_path(row.path, number).rpartition("/")[2], format_meta(self._remembered.record(row)))
-            for record_path in self._remembered.paths(folder)
-            for number, row in enumerate(self._remembered.all(record_path)[:-1], 1)
-        ]
 
 
 class SessionBackend:
@@ -147,7 +145,3 @@ class SkillsBackend:
 def journal_path(path: str, session: str) -> str:
     """Return the path of a session's file in the journal."""
     return path.replace("/session/", f"/session/{session}/", 1)
-
-
-def _subfolders(root: str) -> list[str]:
-    return sorted(folder.removeprefix(root).strip("/") for folder in _FOLDERS if folder.startswith(root))

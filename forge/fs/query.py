@@ -53,7 +53,10 @@ def _test(word: str, keys: Collection[str]) -> Test:
     if key is None:
         raise BadInput("query", f"{word[:40]!r} has no field", _help(keys))
     if key == SINCE and sign == ":":
-        start = _since(value)
+        try:
+            start = start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
+        except ValueError:
+            raise BadInput("query", f"since: {value[:40]!r} is not a day", "write since:2026-01-31") from None
         return lambda item: item.written_at >= start
     if key not in keys:
         raise BadInput("query", f"{key[:40]!r} is not a field here", _help(keys))
@@ -65,13 +68,6 @@ def _test(word: str, keys: Collection[str]) -> Test:
         raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"write {key}>=0.4")
     limit = float(value)
     return lambda item: _compare(item.fields.get(key), sign, limit)
-
-
-def _since(value: str) -> datetime:
-    try:
-        return start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
-    except ValueError:
-        raise BadInput("query", f"since: {value[:40]!r} is not a day", "write since:2026-01-31") from None
 
 
 def _equals(field: Any, value: str) -> bool:

@@ -128,7 +128,10 @@ def memory_audit(newest: Row | None, journal: Journal) -> "Callable[[Staged, dat
     from pitlake.lake.publishing.audit import CheckResult
 
     def audit(staged: "Staged", _: datetime) -> Iterable[CheckResult]:
-        rows = _rows(staged.rows)
+        columns = {name: staged.rows[name].to_pylist() for name in Row.__dataclass_fields__ if name != "written_at"}
+        columns["written_at"] = [micros(at) for at in staged.rows["available_at"].to_pylist()]
+        rows = [Row(*values) for values in zip(*(columns[name] for name in Row.__dataclass_fields__), strict=True)]
+        rows.sort(key=lambda row: row.seq)
         at, seq = (newest.written_at, newest.seq) if newest else (-1, 0)
         older = [row for row in rows if row.written_at <= at or row.seq <= seq]
         foreign = sum(name != journal.name for name in staged.rows["journal"].to_pylist())
@@ -149,10 +152,3 @@ def memory_audit(newest: Row | None, journal: Journal) -> "Callable[[Staged, dat
         )
 
     return audit
-
-
-def _rows(staged: pa.Table) -> list[Row]:
-    columns = {name: staged[name].to_pylist() for name in Row.__dataclass_fields__ if name != "written_at"}
-    columns["written_at"] = [micros(at) for at in staged["available_at"].to_pylist()]
-    rows = [Row(*values) for values in zip(*(columns[name] for name in Row.__dataclass_fields__), strict=True)]
-    return sorted(rows, key=lambda row: row.seq)

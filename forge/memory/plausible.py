@@ -36,11 +36,16 @@ def implausible(record: Record, before: Record | None, as_of: datetime) -> Itera
     if isinstance(record, View):
         yield from _question(record, before, as_of)
         for text in _DAYS.findall(record.horizon) if record.horizon != getattr(before, "horizon", None) else ():
-            yield from _horizon(text, as_of)
+            try:
+                yield from _last_day(date.fromisoformat(text), as_of, "horizon")
+            except ValueError:
+                step = "give a day, or a duration such as 3m"
+                yield RecordFault(("horizon",), f"{text} is not a day of the calendar", step)
     elif isinstance(record, Expression) and record.status not in ENDED:
         if record.expires and record.expires != getattr(before, "expires", None):
             yield from _last_day(record.expires, as_of, "expires")
-        if not _same_terms(record, before):
+        # Code may have raised a held position's stop above its entry.
+        if not isinstance(before, Expression) or any(getattr(record, name) != getattr(before, name) for name in TERMS):
             yield from _levels(record)
             yield from _size(record)
 
@@ -114,18 +119,6 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Re
         yield RecordFault(("settles",), problem, "give a later day")
     if settles.by > after(new_york_day(as_of), YEARS, "y"):
         yield RecordFault(("settles",), f"by: {settles.by} is more than {YEARS} years away", "give an earlier day")
-
-
-def _same_terms(trade: Expression, before: Record | None) -> bool:
-    """Return whether the terms are unchanged. Code may have raised a held position's stop above its entry."""
-    return isinstance(before, Expression) and all(getattr(trade, name) == getattr(before, name) for name in TERMS)
-
-
-def _horizon(text: str, as_of: datetime) -> Iterator[RecordFault]:
-    try:
-        yield from _last_day(date.fromisoformat(text), as_of, "horizon")
-    except ValueError:
-        yield RecordFault(("horizon",), f"{text} is not a day of the calendar", "give a day, or a duration such as 3m")
 
 
 def _last_day(day: date, as_of: datetime, field: str) -> Iterator[RecordFault]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from forge.model.messages import Answer, AnswerCut, Call, Finish, Message, ModelFailed, Request, ToolSpec, load_answer
+from forge.model.messages import Answer, AnswerCut, Call, Finish, Message, ModelFailed, Request, load_answer
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
@@ -65,7 +65,9 @@ class Provided:
         ]
         form = None
         if request.form:
-            form = OutputObjectDefinition(_call_schema(request.form), request.form.name, strict=False)
+            properties = {"name": {"type": "string", "const": request.form.name}, "arguments": request.form.schema}
+            schema = {"type": "object", "properties": properties, "required": [*properties]}
+            form = OutputObjectDefinition(schema | {"additionalProperties": False}, request.form.name, strict=False)
         is_begun = False
         try:
             async with model_request_stream(
@@ -85,23 +87,15 @@ class Provided:
         except (AgentRunError, RuntimeError, OSError, ValueError) as problem:
             if is_too_long(str(problem)):
                 return Answer(_reason(problem), finish="too_long", model=self.id)
-            raise (AnswerCut if is_begun else ModelFailed)(_failure(self.id, problem)) from problem
+            fault = f"{type(problem).__name__}: {_reason(problem)}"
+            text = f"{self.id} gave no answer ({fault}); resume later with ask --resume"
+            raise (AnswerCut if is_begun else ModelFailed)(text) from problem
         return _answer(self.id, response)
-
-
-def _call_schema(tool: ToolSpec) -> dict[str, Any]:
-    """Return the JSON schema of a text that is one call of a tool."""
-    properties = {"name": {"type": "string", "const": tool.name}, "arguments": tool.schema}
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def is_too_long(reason: str) -> bool:
     """Return whether a provider refused a request because it exceeds the model's context window."""
     return bool(_TOO_LONG.search(reason))
-
-
-def _failure(model: str, problem: Exception) -> str:
-    return f"{model} gave no answer ({type(problem).__name__}: {_reason(problem)}); resume later with ask --resume"
 
 
 def _reason(problem: Exception) -> str:
@@ -123,7 +117,9 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
         if isinstance(message, str):
             return ModelRequest(parts=[UserPromptPart(message)])
         if isinstance(message, Answer):
-            message = _sendable(message)
+            # A model can write lone surrogates in JSON, but no request can carry them.
+            text = json.dumps(asdict(message), ensure_ascii=False).encode("utf-8", "replace").decode()
+            message = load_answer(text)
             called = {call.id: ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls}
             if message.carried:
                 return ModelResponse(parts=[_part(part, called) for part in message.carried])
@@ -138,12 +134,6 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
         )
 
     return [ModelRequest(parts=[SystemPromptPart(system)]), *map(convert, messages)]
-
-
-def _sendable(answer: Answer) -> Answer:
-    """Return an answer without lone surrogates, which a model can write in JSON and no request can carry."""
-    text = json.dumps(asdict(answer), ensure_ascii=False).encode("utf-8", "replace").decode()
-    return load_answer(text)
 
 
 def _part(fields: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "ModelResponsePart":

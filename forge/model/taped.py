@@ -21,20 +21,16 @@ class Taped:
 
     async def ask(self, request: Request) -> Answer:
         """Return the tape's answer, else the model's. Raises ModelFailed, Diverged."""
-
-        request = self._as_recorded(request)
+        # The request has the prompt and tools that the lane had at its start, even if these have changed.
+        tools = canonical([asdict(tool) for tool in request.tools])
+        recorded = json.loads(self._lane.keep_content("tools", tools))
+        system = self._lane.keep_content("system", request.system)
+        request = replace(request, system=system, tools=tuple(ToolSpec(**tool) for tool in recorded))
 
         async def ask() -> str:
             return dump_answer(await self._model.ask(request))
 
         return load_answer(await self._lane.once("model", {"model": self.id, **request.canonical()}, ask))
-
-    def _as_recorded(self, request: Request) -> Request:
-        """Return a request with the prompt and tools that the lane had at its start, even if these have changed."""
-        tools = canonical([asdict(tool) for tool in request.tools])
-        recorded = json.loads(self._lane.keep_content("tools", tools))
-        system = self._lane.keep_content("system", request.system)
-        return replace(request, system=system, tools=tuple(ToolSpec(**tool) for tool in recorded))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ All of it is read from the tape. A window is recorded with the lane that it limi
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 
@@ -81,7 +81,12 @@ def recorded_window(lane: Lane, model: str, settings: ContextSettings) -> Window
 
 def usages(tape: Tape, decision: str) -> tuple[RequestUsage, ...]:
     """Return the usage of every answered request of a decision, by lane and step number."""
-    windows = _windows(tape.contents(decision))
+    suffix = f" {WINDOW}"
+    windows = {
+        name.removesuffix(suffix): json.loads(content)["tokens"]
+        for name, content in tape.contents(decision).items()
+        if name.endswith(suffix)
+    }
     counted = []
     for step in tape.steps(decision):
         answer = json.loads(step.answer) if step.kind == "model" else {}
@@ -99,16 +104,6 @@ def total(requests: Sequence[Usage]) -> str:
     text = "{}: {:,} tokens in ({:,} cached), {:,} out".format(count, *sums)
     shares = [used.input / used.window for used in requests if used.window]
     return f"{text}, at most {max(shares):.0%} of a window" if shares else text
-
-
-def _windows(contents: Mapping[str, str]) -> dict[str, int | None]:
-    """Return the window's tokens by lane."""
-    suffix = f" {WINDOW}"
-    return {
-        name.removesuffix(suffix): json.loads(content)["tokens"]
-        for name, content in contents.items()
-        if name.endswith(suffix)
-    }
 
 
 @cache

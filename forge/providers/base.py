@@ -158,7 +158,9 @@ class QueryProvider:
     def _fetch(self, params: Params, at: At) -> FetchResult:
         op, values = parse_params(params, self.operations)
         answer = ask(catalogue.get(self.operations[op]), values, at)
-        return FetchResult(source=self.name, label=f"{self.name} {op}{_label(values)}", **answer)
+        parts = ", ".join(f"{name}={value}" for name, value in values.items())
+        label = f"{self.name} {op} ({parts[:80]})" if parts else f"{self.name} {op}"
+        return FetchResult(source=self.name, label=label, **answer)
 
 
 def parse_params(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
@@ -210,11 +212,6 @@ def _gaps_without_rows(session: "Session", query: catalogue.Query) -> list[dict[
 
 def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def _label(values: Params) -> str:
-    parts = ", ".join(f"{name}={value}" for name, value in values.items())
-    return f" ({parts[:80]})" if parts else ""
 
 
 def _line(row: Row) -> str:

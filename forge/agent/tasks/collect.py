@@ -29,17 +29,13 @@ async def _now(_call_id: str, choose: Callable[[], str]) -> str:
     return choose()
 
 
-def _ignore(_name: str) -> None:
-    """Do nothing."""
-
-
 class CollectTool:
     """The tool `collect` over an executor's tasks. on_collect: called with the id of each task that is shown."""
 
     spec = SPEC
 
     def __init__(
-        self, executor: Executor, record: RecordChoice = _now, on_collect: Callable[[str], None] = _ignore
+        self, executor: Executor, record: RecordChoice = _now, on_collect: Callable[[str], None] = lambda _name: None
     ) -> None:
         self._executor, self._record_choice, self._on_collect = executor, record, on_collect
 
@@ -102,9 +98,13 @@ def task_ledger(executor: Executor, collected: set[str]) -> str:
     bad = [name for name, state in states.items() if state not in ("ok", "queued", "running")]
     running = [name for name, state in states.items() if state in ("queued", "running")]
     lost = [name for name in states if name not in collected]
+    failures = [
+        f"{name}: {states[name]}" + (f", retried as {newest}" if (newest := executor.newest(name)) != name else "")
+        for name in bad
+    ]
     parts = [
         f"{sum(state == 'ok' for state in states.values())} ok",
-        _named(len(bad), "failed", [f"{name}: {states[name]}{_retry(executor, name)}" for name in bad]),
+        _named(len(bad), "failed", failures),
         f"{len(running)} running",
         _named(len(lost), "never collected", lost),
     ]
@@ -117,7 +117,3 @@ def task_ledger(executor: Executor, collected: set[str]) -> str:
 
 def _named(count: int, what: str, names: list[str]) -> str:
     return f"{count} {what}" + (f" ({', '.join(names)})" if names else "")
-
-
-def _retry(executor: Executor, name: str) -> str:
-    return "" if executor.newest(name) == name else f", retried as {executor.newest(name)}"

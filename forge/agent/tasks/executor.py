@@ -21,15 +21,15 @@ AT_ONCE = 8
 BAD: frozenset[State] = frozenset({"failed", "timeout", "skipped", "cancelled"})
 
 
-def _unchanged(_task: Task, result: TaskResult) -> TaskResult:
-    return result
-
-
 class Executor:
     """The tasks of one turn. seconds: the time limit of a running task, None for none. Needs a running event loop."""
 
     def __init__(
-        self, work: Work, on_end: OnEnd = _unchanged, seconds: float | None = None, at_once: int = AT_ONCE
+        self,
+        work: Work,
+        on_end: OnEnd = lambda _task, result: result,
+        seconds: float | None = None,
+        at_once: int = AT_ONCE,
     ) -> None:
         self._work, self._on_end, self._seconds = work, on_end, seconds
         self.tasks: dict[str, Task] = {}

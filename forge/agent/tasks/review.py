@@ -103,7 +103,11 @@ class ReviewTool:
         if subject:
             view = _read(fs, KINDS["views"].path(subject.view_id)) or "missing"
             parts.append(f"VIEW:\n{marked(view, subject.view_id)}")
-            parts.append(f"GUARDRAILS:\n{self._guardrail_figures(subject, fs)}")
+            book, row = remembered_book(fs.remembered), fs.remembered.newest(CONSTRAINTS)
+            constraints = cast("Constraints", fs.remembered.record(row)) if row else None
+            trades = held_in(fs.remembered).values()
+            limits = self._context.guardrails.figures(subject, book, constraints, trades)
+            parts.append("GUARDRAILS:\n" + "\n".join(map(str, limits)))
         if fetched := [entry.name for entry in fs.list_dir(CONTEXT)] if fs.exists(CONTEXT) else []:
             parts.append(f"FETCHED (read them below {CONTEXT}):\n{' '.join(fetched)}")
         parts.append(f"PORTFOLIO:\n{book_text(fs)}")
@@ -112,12 +116,6 @@ class ReviewTool:
         if lessons := self._lessons(focus, fs):
             parts.append("PROCESS KNOWLEDGE:\n" + "\n---\n".join(lessons))
         return "\n\n".join(parts)
-
-    def _guardrail_figures(self, subject: Expression, fs: ForgeFS) -> str:
-        book, row = remembered_book(fs.remembered), fs.remembered.newest(CONSTRAINTS)
-        constraints = cast("Constraints", fs.remembered.record(row)) if row else None
-        trades = held_in(fs.remembered).values()
-        return "\n".join(map(str, self._context.guardrails.figures(subject, book, constraints, trades)))
 
     def _lessons(self, focus: str, fs: ForgeFS) -> list[str]:
         words = {word for word in re.findall(r"\w+", focus.lower()) if len(word) >= SHORTEST_WORD}

@@ -37,7 +37,8 @@ class Task:
         if original is None:
             return cls(**values)
         note = f"RETRY of {original.id}. Simplified context."
-        inherited = {**asdict(original), "context": tuple(map(_summary, original.context))}
+        context = tuple(ref if ref.endswith((":summary", ":header")) else f"{ref}:summary" for ref in original.context)
+        inherited = {**asdict(original), "context": context}
         values["notes"] = "\n".join(text for text in (note, values.get("notes", original.notes)) if text)
         return cls(**{**inherited, **values})
 
@@ -82,7 +83,3 @@ def load_result(text: str) -> TaskResult:
     validation = Validation(**fields["validation"]) if fields["validation"] else None
     lists = {name: tuple(fields[name]) for name in ("used", "proposed")}
     return TaskResult(**{**fields, **lists, "validation": validation})
-
-
-def _summary(ref: str) -> str:
-    return ref if ref.endswith((":summary", ":header")) else f"{ref}:summary"

@@ -84,15 +84,7 @@ def section(content: str, name: str) -> str:
         return ""
     level = len(heading["level"] or "")
     rest = content[heading.end() :]
-    following = (match.start() for match in _outside_fences(rest) if _ends(match, level))
+    # A section without `#`s ends at every heading.
+    ends = (match for match in _outside_fences(rest) if not level or 0 < len(match["level"] or "") <= level)
+    following = (match.start() for match in ends)
     return f"{heading['text'] or ''}{rest[: next(following, None)]}".strip()
-
-
-def _ends(match: re.Match[str], level: int) -> bool:
-    """Return whether a heading ends a section.
-
-    A section with `#`s ends at a heading of the same or a higher level, and any other section ends at every heading.
-    """
-    if level:
-        return bool(match["level"]) and len(match["level"]) <= level
-    return True

@@ -24,10 +24,13 @@ class TypedWrite:
     def __init__(self, fs: ForgeFS, kind: Kind) -> None:
         self._tool, self._kind = WriteTool(fs), kind
         words = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.cls.__name__).lower()
+        name = {"type": "string", "description": f"new, or the id of the record to change, such as {kind.prefix}-001"}
+        body = {"type": "string", "description": "Markdown, with a section ## SUMMARY"}
+        fields = {field: enforced(part) for field, part in agents_schema(kind).items()}
         self.spec = ToolSpec(
             f"write_{words}",
             f"Write to {kind.folder}. {cleandoc(kind.cls.__doc__ or '')}",
-            closed_object(_properties(kind)),
+            closed_object({"id": name, **fields, "body": body}),
         )
 
     async def execute(self, call_id: str, /, **fields: Any) -> str:
@@ -39,12 +42,6 @@ class TypedWrite:
 def typed_writes(fs: ForgeFS) -> list[TypedWrite]:
     """Return the typed tools of a turn."""
     return [TypedWrite(fs, KINDS[name]) for name in EXAMPLES]
-
-
-def _properties(kind: Kind) -> dict[str, Any]:
-    name = {"type": "string", "description": f"new, or the id of the record to change, such as {kind.prefix}-001"}
-    body = {"type": "string", "description": "Markdown, with a section ## SUMMARY"}
-    return {"id": name, **{field: enforced(part) for field, part in agents_schema(kind).items()}, "body": body}
 
 
 def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
