@@ -188,13 +188,10 @@ def desk(lake: str | Path | None = None) -> Desk:
 def memories(lake: str | Path | None = None) -> dict[str, str]:
     """Return the roots of all memories of a desk by name: `live`, those of backtests and of questions as of T."""
     own = desk(lake)
-    places = [*own.beside.parent.glob(f"{own.beside.name}-simulated-*"), *_walked(own.beside)]
+    of_walks = Path(f"{own.beside}{WALKS}").glob("*/memory-simulated-*")
+    places = [*own.beside.parent.glob(f"{own.beside.name}-simulated-*"), *of_walks]
     simulated = {parse_backtest_root(str(place))[1]: str(place) for place in sorted(places) if place.is_dir()}
     return {LIVE: own.lake} | simulated
-
-
-def _walked(beside: Path) -> list[Path]:
-    return list(Path(f"{beside}{WALKS}").glob("*/memory-simulated-*"))
 
 
 def _skills(beside: str) -> Path | None:

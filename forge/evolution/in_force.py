@@ -57,18 +57,13 @@ def changes(remembered: Remembered) -> list[SkillChange]:
 
 def in_force(remembered: Remembered, at: datetime, own: Path | None) -> list[InForce]:
     """Return the skills as of an instant. remembered: the current memory. own: the PM's current folder."""
-    all_changes = changes(remembered)
-    return [
-        _as_of(
-            at, meta.name, meta.description, meta.path, [change for change in all_changes if change.skill == meta.name]
-        )
-        for meta in SkillLoader(own).index.values()
-    ]
-
-
-def _as_of(at: datetime, name: str, description: str, place: Path, own_changes: list[SkillChange]) -> InForce:
-    later = [change for change in own_changes if change.at > at]
-    sha256 = later[0].before if later else folder_hash(place)
-    last = next((change for change in reversed(own_changes) if change.at <= at and change.after == sha256), None)
-    comes = OURS / name
-    return InForce(name, description, sha256, comes.is_dir() and folder_hash(comes) == sha256, last)
+    all_changes, skills = changes(remembered), list[InForce]()
+    for meta in SkillLoader(own).index.values():
+        own_changes = [change for change in all_changes if change.skill == meta.name]
+        later = [change for change in own_changes if change.at > at]
+        sha256 = later[0].before if later else folder_hash(meta.path)
+        last = next((change for change in reversed(own_changes) if change.at <= at and change.after == sha256), None)
+        comes = OURS / meta.name
+        is_ours = comes.is_dir() and folder_hash(comes) == sha256
+        skills.append(InForce(meta.name, meta.description, sha256, is_ours, last))
+    return skills

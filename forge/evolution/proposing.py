@@ -19,7 +19,7 @@ from forge.core.bundle import keep_skills
 from forge.core.config import PROPOSAL
 from forge.core.errors import ContentRefused, RecordUnreadable
 from forge.core.skill_loader import SkillLoader
-from forge.core.tape import Mode, Tape, digest
+from forge.core.tape import Mode, digest
 from forge.evolution.drafting import draft
 from forge.evolution.propose import FILE, FOLDER, UNTESTED, Claim, new_claims, with_lesson
 from forge.evolution.revisions import folder_hash, patched_hash
@@ -57,7 +57,10 @@ async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", a
     Raises:
         ModelFailed: A model did not answer. The next run continues this one.
     """
-    name = name or _interrupted(agent.tape) or f"{PREFIX}{micros(agent.memory.journal.clock.now()):013x}{token_hex(5)}"
+    if not name:
+        runs = (run for run in reversed(agent.tape.decisions()) if run.startswith(PREFIX))
+        name = next((run for run in runs if agent.tape.receipt(run) is None and not agent.tape.is_claimed(run)), "")
+    name = name or f"{PREFIX}{micros(agent.memory.journal.clock.now()):013x}{token_hex(5)}"
     with agent.tape.claim(name):
         if name not in agent.tape.decisions():
             inputs = _new_inputs(agent, trigger, again=again)
@@ -131,11 +134,6 @@ def describe(proposal: Proposal) -> str:
     if proposal.status == "failed":
         return f"{proposal.id} {proposal.skill}: no change was written: {proposal.why}"
     return f"{proposal.id} {proposal.skill}: {', '.join(proposal.links)}; {proposal.tested}"
-
-
-def _interrupted(tape: Tape) -> str:
-    runs = (name for name in reversed(tape.decisions()) if name.startswith(PREFIX))
-    return next((name for name in runs if tape.receipt(name) is None and not tape.is_claimed(name)), "")
 
 
 def _new_inputs(agent: Agent, trigger: Trigger, *, again: bool) -> dict[str, Any]:

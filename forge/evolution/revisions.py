@@ -41,7 +41,8 @@ def apply(place: Path, own: Path, file: str, text: str, expected: str) -> None:
         _write(new, file, text)
         if folder_hash(new) != expected:
             raise BadInput("hash", f"the skill {place.name} has changed since it was proposed", "propose it again")
-        revisions, target = _revisions(own, place.name), _ensure_folder(own) / place.name
+        revisions = _ensure_folder(_revisions_folder(own, place.name))
+        target = _ensure_folder(own) / place.name
         number = len(list(revisions.iterdir()))
         if target.exists():
             target.replace(revisions / f"{number:04d}-{folder_hash(target)[:12]}")
@@ -81,10 +82,6 @@ def _write(place: Path, file: str, text: str) -> None:
 
 def _copy(place: Path, to: Path) -> Path:
     return Path(shutil.copytree(place, to, ignore=shutil.ignore_patterns("__pycache__")))
-
-
-def _revisions(own: Path, skill: str) -> Path:
-    return _ensure_folder(_revisions_folder(own, skill))
 
 
 def _revisions_folder(own: Path, skill: str) -> Path:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -179,7 +179,7 @@ def mask_for(companies: Iterable[Company]) -> Mask:
             for form in (name, _FORMS.sub("", name))
             for spelling in (form, form.upper(), form.title())
         )
-        fresh_names = (f"Firm {number:04d}{letter}" for letter in _endings())
+        fresh_names = (f"Firm {number:04d}{ending.lower()}" for ending in chain([""], map(_letters, count())))
         for spelling in dict.fromkeys(spellings):
             if len(spelling) >= LEAST_NAME and spelling not in words:
                 words[spelling] = next(fresh_names)
@@ -189,11 +189,6 @@ def mask_for(companies: Iterable[Company]) -> Mask:
             if len(bare := company.cik.lstrip("0")) >= LEAST_CIK and bare != company.cik:
                 words.setdefault(bare, f"8{hidden[1:]}")
     return Mask(words)
-
-
-def _endings() -> Iterable[str]:
-    yield ""
-    yield from (_letters(number).lower() for number in count())
 
 
 def _accession(match: re.Match[str], *, back: bool) -> str:

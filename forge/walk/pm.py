@@ -19,7 +19,7 @@ from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import decide as decide_lesson
 from forge.memory.lessons import waiting_lessons
 from forge.providers.base import At
-from forge.records import Expression, Portfolio, render
+from forge.records import Portfolio, render
 from forge.tracking.account import advance_account
 from forge.tracking.alerts import alerts
 from forge.tracking.calibration import calibrate
@@ -80,13 +80,10 @@ def _update_book(memory: Memory, at: datetime) -> None:
         for path, expression in expressions(remembered)
         if expression.status in HELD and active_since(remembered, path)
     ]
-    row, book = remembered.newest(PORTFOLIO), _build_book(open_expressions)
+    row = remembered.newest(PORTFOLIO)
+    empty = Portfolio(id="state", gross=0.0, net=0.0, duration=0.0, factor_exposures={})
+    book = cast("Portfolio", with_approved(empty, open_expressions))
+    book = replace(book, factor_exposures=dict(sorted((book.factor_exposures or {}).items())))
     if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
         files = ForgeFS(memory, remembered, actor=PM)
         files.write_file(PORTFOLIO, render(book), call_id=f"book:{row.seq if row else 0}")
-
-
-def _build_book(open_expressions: list[Expression]) -> Portfolio:
-    empty = Portfolio(id="state", gross=0.0, net=0.0, duration=0.0, factor_exposures={})
-    book = cast("Portfolio", with_approved(empty, open_expressions))
-    return replace(book, factor_exposures=dict(sorted((book.factor_exposures or {}).items())))

@@ -135,8 +135,10 @@ async def _run(walk: Walk, ground: Ground, on_progress: Callable[[str], None]) -
                 if stopped := meter.backtest_exceeded() or stop_reason(tape, walk.name):
                     on_progress(f"{walk.name} stops before {decision}: {stopped}")
                     break
-                recorded = decision in tape.decisions()
-                text = "" if recorded else occasion_text(occasion, _files(agent, at), at, walk.plan)
+                text = ""
+                if decision not in tape.decisions():
+                    remembered = memory.hydrate(memory.read_instant(at))
+                    text = occasion_text(occasion, ForgeFS(memory, remembered, skills=agent.skills), at, walk.plan)
                 decided = await agent.ask(text, at, decision=decision, trigger="schedule")
                 spent = total_spent(tape, ground.config)
                 on_progress(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {spent.describe()} so far")
@@ -154,10 +156,6 @@ def receipts(tape: Tape) -> list[dict[str, Any]]:
     """Return the receipts of a run's decisions, in order."""
     recorded = [tape.receipt(decision) for decision in tape.decisions() if not decision.startswith((WORK, PREFIX))]
     return [json.loads(receipt) for receipt in recorded if receipt]
-
-
-def _files(agent: Agent, at: datetime) -> ForgeFS:
-    return ForgeFS(agent.memory, agent.memory.hydrate(agent.memory.read_instant(at)), skills=agent.skills)
 
 
 def _work_name(at: datetime) -> str:

@@ -62,7 +62,7 @@ class Commands:
             "/desk/close": _close,
             "/desk/settle": _settle,
             "/desk/calibrate": _calibrate,
-            "/desk/stop": _stop,
+            "/desk/stop": lambda day, fields: [stop(day.desk, fields.get("name", ""), fields.get("reason", ""))],
             "/desk/halt": partial(_switch, "halted"),
             "/desk/release": partial(_switch, "released"),
             "/desk/fills": _fills,
@@ -160,10 +160,6 @@ def _calibrate(day: Day, _fields: Fields) -> list[str]:
     changed = calibrate(day.memory, day.at)
     day.memory.flush()
     return [describe(calibration) for calibration in changed] or ["no score changed"]
-
-
-def _stop(day: Day, fields: Fields) -> list[str]:
-    return [stop(day.desk, fields.get("name", ""), fields.get("reason", ""))]
 
 
 def _switch(status: Literal["halted", "released"], day: Day, fields: Fields) -> list[str]:

@@ -22,7 +22,7 @@ from forge.records import Counterfactual
 from forge.web.charts import calibration_charts, counterfactual_sparkline, trade_charts
 from forge.web.day import Day
 from pitlake import clock
-from pitlake.charts import HALF_WIDTH, Svg, line_chart, sparkline
+from pitlake.charts import HALF_WIDTH, line_chart, sparkline
 from pitlake.clock import iso
 from pitlake.errors import BadInput, PitlakeError, choice, for_agents
 from pitlake.lake.lake import Lake
@@ -71,7 +71,10 @@ class DeskPages:
                 day,
                 morning=day.morning.as_json() | {"alerts": day.alerts},
                 views=views,
-                sparks={texts[-1].record.id: _sparkline(texts) for texts in views},
+                sparks={
+                    texts[-1].record.id: sparkline([text.record.confidence for text in texts], "confidence over time")
+                    for texts in views
+                },
                 scopes={texts[-1].record.id: texts[-1].record.scope for texts in views},
                 trades={each.id: f"{each.direction} {each.instrument}" for (*_, (_, each)) in expressions},
                 expressions=expressions,
@@ -178,7 +181,11 @@ class DeskPages:
     def day(self, request: Request) -> Iterator[Day]:
         """Open the desk as of the instant of a request. Raises BadInput for the future, or an unknown memory."""
         at = clock.past(request.query_params["as_of"]) if "as_of" in request.query_params else None
-        day = Day.of(at, self._lake, _root(request.query_params.get(MEMORY)))
+        name = request.query_params.get(MEMORY)
+        roots = memories() if name else {}
+        if name and name not in roots:
+            raise BadInput(MEMORY, f"there is no memory {name[:40]!r}", choice(name, list(roots)))
+        day = Day.of(at, self._lake, roots[name] if name else None)
         try:
             yield day
         finally:
@@ -204,14 +211,6 @@ class DeskPages:
         )
 
 
-def _root(memory: str | None) -> str | None:
-    """Return the root of a memory by its name; None for the memory that the environment names."""
-    roots = memories() if memory else {}
-    if memory and memory not in roots:
-        raise BadInput(MEMORY, f"there is no memory {memory[:40]!r}", choice(memory, list(roots)))
-    return roots[memory] if memory else None
-
-
 def _query(parts: dict[str, str]) -> str:
     return "?" + urlencode(parts, safe=":") if parts else ""
 
@@ -223,7 +222,3 @@ def _untaken(counterfactuals: Sequence[Counterfactual]) -> dict[str, list[float]
         if each.total_return is not None:
             results[each.decision_type].append(100 * each.total_return)
     return dict(results)
-
-
-def _sparkline(texts: Sequence[Any]) -> Svg:
-    return sparkline([text.record.confidence for text in texts], "confidence over time")
