@@ -105,7 +105,9 @@ class Buckets:
         except (pa.ArrowException, *UNFORESEEN):
             for bucket in buckets:
                 fits = [self._converts(row) for row in bucket.rows]
-                bucket.gaps += [self._unreadable(row) for row, fit in zip(bucket.rows, fits, strict=True) if not fit]
+                for row, fit in zip(bucket.rows, fits, strict=True):
+                    if not fit:
+                        bucket.gaps.append(Gap("unverifiable", UNREADABLE_RECORD, row.evidence, row.available_at, None))
                 bucket.rows = [row for row, fit in zip(bucket.rows, fits, strict=True) if fit]
         return rows_table(self._extractor, [row for bucket in buckets for row in bucket.rows])
 
@@ -116,9 +118,6 @@ class Buckets:
             return False
         return True
 
-    def _unreadable(self, row: Row) -> Gap:
-        return Gap("unverifiable", UNREADABLE_RECORD, row.evidence, row.available_at, None)
-
     def _settled(self, table: pa.Table, contest: Contest, day: date | None) -> tuple[pa.Table, list[Gap]]:
         rows = table.drop_columns([column.name for column in CONTEST_FIELDS])
         indexes = contested_rows(table, contest.group)
@@ -126,14 +125,13 @@ class Buckets:
             return rows, []
         members = list(zip(indexes, table.take(indexes).to_pylist(), strict=True))
         settled = settle(members, contest.group, self._extractor.dataset.identity, ("evidence", *contest.labels))
-        row_of = dict(members)
-        lost = [self._lost(row_of[index], contest.reason, day) for index in settled.losers]
+        lost = [
+            Gap(self._extractor.gap_types[contest.reason], contest.reason, row["evidence"], row[AVAILABLE_AT], day)
+            for row in map(dict(members).__getitem__, settled.losers)
+        ]
         dropped = frozenset(settled.losers)
         winners = [settled.repeats.get(index, index) for index in range(table.num_rows) if index not in dropped]
         return rows.take(winners), lost
-
-    def _lost(self, row: dict[str, Any], reason: str, day: date | None) -> Gap:
-        return Gap(self._extractor.gap_types[reason], reason, row["evidence"], row[AVAILABLE_AT], day)
 
 
 def staged_gap(gap: Gap) -> staging.StagedGap:

@@ -147,12 +147,9 @@ def _holidays(year: int) -> frozenset[date]:
     fixed = [date(year, 1, 1), date(year, 7, 4), date(year, 11, 11), date(year, 12, 25), date(year + 1, 1, 1)]
     if year >= JUNETEENTH_SINCE:
         fixed.append(date(year, 6, 19))
-    return frozenset(map(_observed, fixed)) | {_weekday(year, *rule) for rule in _BY_WEEKDAY}
-
-
-def _observed(holiday: date) -> date:
-    """Return the weekday on which a holiday is observed: Friday for Saturday, Monday for Sunday."""
-    return holiday + timedelta(days={5: -1, 6: 1}.get(holiday.weekday(), 0))
+    shifts = {5: -1, 6: 1}  # A Saturday's holiday is observed on Friday, a Sunday's on Monday.
+    days = {holiday + timedelta(days=shifts.get(holiday.weekday(), 0)) for holiday in fixed}
+    return frozenset(days) | {_weekday(year, *rule) for rule in _BY_WEEKDAY}
 
 
 def _weekday(year: int, month: int, earliest: int, weekday: int) -> date:

@@ -149,7 +149,10 @@ def _reported(
     if isinstance(outcome, CheckFailed):
         staged = stage.load()
         judged = outcome.judged or judge(staged, read_clock(), audits).checks
-        return _report(staged, outcome, _with_refusal(judged, outcome))
+        facts = {fact: value if isinstance(value, int) else str(value) for fact, value in outcome.facts.items()}
+        # The refusing check may have failed before there was a stage.
+        refusal = CheckResult(name=outcome.check, passed=False, facts=facts, examples=outcome.examples)
+        return _report(staged, outcome, (*(check for check in judged if check.name != outcome.check), refusal))
     return _report(outcome.staged, outcome, outcome.checks)
 
 
@@ -181,10 +184,3 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
             preview.to_pylist(), preview.schema
         ),  # Copy the rows, because the stage's files are about to be removed.
     )
-
-
-def _with_refusal(checks: tuple[CheckResult, ...], refusal: CheckFailed) -> tuple[CheckResult, ...]:
-    """Return the audit's results and the refusing check, which may have failed before there was a stage."""
-    facts = {fact: value if isinstance(value, int) else str(value) for fact, value in refusal.facts.items()}
-    refused = CheckResult(name=refusal.check, passed=False, facts=facts, examples=refusal.examples)
-    return (*(check for check in checks if check.name != refusal.check), refused)

@@ -5,6 +5,7 @@ that later publishes do not change, and a stored receipt of that answer allows a
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -113,7 +114,9 @@ def build(
     observed = observed_at or lake.now()
     moments = [(event, anchor, as_of(event.public_at, anchor)) for event in events for anchor in anchors]
     past = [moment for moment in moments if moment[2] <= observed]
-    cited, before = _cited(lake, events), _values(lake, events)
+    cited, before = _cited(lake, events), defaultdict[tuple[str, str], set[tuple[str, str]]](set)
+    for accession_no, anchor, section, name in _stored(lake, events, "accession_no, anchor, section, name"):
+        before[accession_no, anchor].add((section, name))
     version, existing_receipts = lake.head(), receipts.ids(lake.location)
     bundles = _ask_all(lake, version, past)
     receipt_ids = [bundle.answer.keep(lake) for bundle in bundles]
@@ -135,13 +138,6 @@ def build(
     ours = {name: bundle for name, bundle in zip(receipt_ids, bundles, strict=True) if name not in existing_receipts}
     _keep_cited(lake, ours, _cited(lake, events) - cited)
     return report
-
-
-def _values(lake: Lake, events: Sequence[Event]) -> dict[tuple[str, str], set[tuple[str, str]]]:
-    values: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for accession_no, anchor, section, name in _stored(lake, events, "accession_no, anchor, section, name"):
-        values.setdefault((accession_no, anchor), set()).add((section, name))
-    return values
 
 
 def _cited(lake: Lake, events: Sequence[Event]) -> set[str]:

@@ -52,7 +52,10 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
     """Return the rows of one lake version as of an instant, and a gap for every statement without a release near it."""
     announcements = [release for source in RELEASES for release in source.read(snapshot)]
     rows = [row for release in announcements for row in _rows(release, release, moment)]
-    by_company = _by_company(announcements)
+    by_company: Releases = defaultdict(list)
+    for release in announcements:
+        for ticker in release.tickers:
+            by_company[ticker, release.day].append(release)
     gaps = []
     for source in STATEMENTS:
         for statement in source.read(snapshot):
@@ -74,14 +77,6 @@ def when(event_at: datetime, known_at: datetime) -> str:
     if event_at < session.open:
         return "before_open"
     return "during" if event_at < session.close else "after_close"
-
-
-def _by_company(announcements: Iterable[Announcement]) -> Releases:
-    releases: Releases = defaultdict(list)
-    for release in announcements:
-        for ticker in release.tickers:
-            releases[ticker, release.day].append(release)
-    return releases
 
 
 def _releases_near(statement: Announcement, source: AnnouncementSource, releases: Releases) -> list[Announcement]:

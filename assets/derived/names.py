@@ -141,18 +141,16 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
             rows.append(_borne_since(poll.cik, borne.name, borne.shown_day, poll.location, poll.fetched_at))
         is_new = borne.until is not None or not earlier or earlier[-1].name != borne.name
         if borne.shown_day is None and borne.until is None and is_new:
-            rows.append(_seen(poll))
+            evidence, statement = f"{poll.location}&item={poll.name}", f"{poll.name}/{clock.iso(poll.fetched_at)}"
+            rows.append(
+                _statement(poll.cik, "company_name", [poll.name], EDGAR_NAME, statement, poll.fetched_at, evidence)
+            )
         if (borne.shown_day is None and is_new) or not borne.is_plain:
             gaps.append(StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={borne.name}"))
     fetched = clock.iso(poll.fetched_at)
     evidence = f"{poll.location}&item=tickers"
     rows.append(_statement(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
     return rows, gaps
-
-
-def _seen(poll: Poll) -> NameStatement:
-    evidence, statement = f"{poll.location}&item={poll.name}", f"{poll.name}/{clock.iso(poll.fetched_at)}"
-    return _statement(poll.cik, "company_name", [poll.name], EDGAR_NAME, statement, poll.fetched_at, evidence)
 
 
 def of_header(capture: Capture) -> list[NameStatement]:
@@ -187,7 +185,10 @@ def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: da
 def _cover_pages(snapshot: Snapshot) -> Iterator[NameStatement]:
     for row in _rows(snapshot, "xbrl_facts", COVER_PAGES):
         ticker = row["concept"] == "dei:TradingSymbol"
-        names = _symbols(row["found"]) if ticker else row["found"]
+        names = row["found"]
+        if ticker:  # A text may name several, with their exchange, or have a word for none.
+            parts = (part.rpartition(":")[2].strip().upper() for text in names for part in _BETWEEN.split(text))
+            names = sorted({part for part in parts if part not in _NO_TICKER})
         kind, accession_no = "ticker" if ticker else "company_name", row["accession_no"]
         if names:
             statement = _statement(row["cik"], kind, names, DEI, accession_no, row["at"], row["evidence"], accession_no)
@@ -209,12 +210,6 @@ def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[NameStatement
     with calculator() as connection:
         rows: list[NameStatement] = connection.sql(question.format(rows=reading(files))).to_arrow_table().to_pylist()
     return [row | {"at": from_micros(row["at"])} for row in rows]
-
-
-def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
-    """Return the tickers of a cover page, whose text may name several, with their exchange, or a word for none."""
-    parts = (part.rpartition(":")[2].strip().upper() for text in spelled_symbols for part in _BETWEEN.split(text))
-    return sorted({part for part in parts if part not in _NO_TICKER})
 
 
 def _statement(

@@ -67,7 +67,7 @@ def records(
         if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) != len(header):
             raise Unparsable(capture.evidence, f"the header must name {', '.join(needed)}")
         came = ((_record(header, line, number, optional), capture) for number, line in enumerate(lines, 1))
-        yield from mark_repeats(came, lambda record: _key_of(record, key), _content)
+        yield from mark_repeats(came, lambda record: _key_of(record, key), lambda record: {**record, "place": None})
 
 
 def problem(record: Record) -> str:
@@ -91,7 +91,3 @@ def _key_of(record: Record, key: Sequence[str]) -> tuple[str, ...]:
     if "problem" in record:
         return (str(record["place"]),)
     return tuple(record.get(name, "").lower() if name == "kind" else record.get(name, "") for name in key)
-
-
-def _content(record: Record) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name != "place"}

@@ -42,10 +42,6 @@ def values(record: Record) -> dict[str, Any]:
     return parsed(record, PARSERS) | {"date": dating.day(record["date"])}
 
 
-def _ticker(value: Any) -> str:
-    return fields.required_word(value).upper()
-
-
 def _price(value: Any) -> float:
     price = fields.number(value)
     if price is None:
@@ -60,7 +56,11 @@ def _shares(value: Any) -> int:
     return int(shares)
 
 
-PARSERS = {"ticker": _ticker, **dict.fromkeys(("open", "high", "low", "close"), _price), "volume": _shares}
+PARSERS = {
+    "ticker": lambda value: fields.required_word(value).upper(),
+    **dict.fromkeys(("open", "high", "low", "close"), _price),
+    "volume": _shares,
+}
 
 FEED = lines.feed(DATASET, COLUMNS, {}, locate=locate, values=values)
 DROP = replace(FEED, records=lambda unit, captures: with_traded(lambda: FEED.records(unit, captures)))

@@ -48,7 +48,9 @@ def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = S
     received = []
     for path in sorted(folder.rglob("*")):
         name = PurePosixPath(path.relative_to(folder))
-        if any(part.startswith(".") for part in name.parts) or not _is_ready(path, settled):
+        if any(part.startswith(".") for part in name.parts) or path.is_symlink() or not path.is_file():
+            continue
+        if path.suffix.lower() not in TYPES or clock.now().timestamp() - path.stat().st_mtime < settled:
             continue
         if path.stat().st_size > MOST_BYTES:
             raise BadInput("folder", f"{name} has more than {MOST_BYTES >> 20} MB", "split it, or remove it")
@@ -59,12 +61,6 @@ def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = S
             received.append(store.put(captured(feed.provider, request, content, headers=headers)))
     store.flush()
     return received
-
-
-def _is_ready(path: Path, settled: float) -> bool:
-    if path.is_symlink() or not path.is_file() or path.suffix.lower() not in TYPES:
-        return False
-    return clock.now().timestamp() - path.stat().st_mtime >= settled
 
 
 def publish(

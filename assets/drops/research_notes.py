@@ -53,7 +53,8 @@ def _read_pdf(body: bytes) -> NoteValues:
         texts: list[str] = []
         room = LONGEST_TEXT
         for page in pdf.pages:
-            texts.append(_squeezed(page.extract_text()))
+            lines = (" ".join(line.split()) for line in page.extract_text().splitlines())
+            texts.append("\n".join(filter(None, lines)))
             room -= len(texts[-1])
             if room < 0:
                 return {"problem": contract.UNREADABLE.reason}
@@ -101,10 +102,6 @@ def _note(pdf_title: str | None, text: str) -> NoteValues:
         return {"problem": contract.NO_TEXT.reason}
     title = (pdf_title or "").replace("\x00", "").strip() or clean.splitlines()[0].lstrip("# ").strip()
     return {"title": title[:LONGEST_TITLE] or None, "text": clean}
-
-
-def _squeezed(text: str) -> str:
-    return "\n".join(line for line in (" ".join(line.split()) for line in text.splitlines()) if line)
 
 
 DROP = Feed(

@@ -208,7 +208,9 @@ class _Run:
                     elif refusal is not None and mode != "replay":
                         seen.at(read_clock())
                     seen.at(*(capture.fetched_at for capture in captures))
-                    observed = read_clock() if at or mode != "replay" else _answered(captures, read_clock())
+                    observed = read_clock()
+                    if not at and mode == "replay":
+                        observed = min(observed, max((capture.fetched_at for capture in captures), default=observed))
                     run = RunFacts.of_lake(
                         lake,
                         observed_at=observed,
@@ -267,11 +269,6 @@ class _Run:
         self._store.keep_run(
             self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read), "refused": self.refused}
         )
-
-
-def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
-    """Return when the last of these captures was answered, or the current time if there are none."""
-    return min(now, max((capture.fetched_at for capture in captures), default=now))
 
 
 def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, int | None]]) -> None:

@@ -17,7 +17,8 @@ def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *,
         return Place(evidence, day=day, reason=shared.NO_TICKER.reason)
     if not date_nodes:
         return Place(evidence, day=day, reason=shared.NO_DATE.reason)
-    closes = [close for linked, close in date_nodes if _same_day(linked, date_text)]
+    exact_day: date | None = texts.readable(texts.day, date_text)
+    closes = [close for linked, close in date_nodes if exact_day and texts.readable(texts.day, linked) == exact_day]
     if not closes:
         return Place(evidence, day=day, reason=differs)
     close_at = texts.readable(texts.instant, closes[0])
@@ -43,8 +44,3 @@ def contest(dataset: Dataset, rule: GapRule) -> Contest:
         reason=rule.reason,
         labels=("ticker",),
     )
-
-
-def _same_day(linked: Any, date_text: Any) -> bool:
-    day: date | None = texts.readable(texts.day, date_text)
-    return day is not None and texts.readable(texts.day, linked) == day

@@ -99,7 +99,10 @@ def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[dat
     last_splits: dict[str, datetime] = {}
     for batch in graph.stream(SPLIT_NODES, {}, fetch_size=EXTRACTOR.batch):
         for node in as_dicts(batch):
-            public_at = _public_at(splits.locate(node, run))
+            split = splits.locate(node, run)
+            public_at = split.available_at
+            if public_at is None and split.day is not None:  # It is not a row of `splits`.
+                public_at = end_of_new_york_day(split.day)
             if public_at is not None and public_at <= run.observed_at:
                 for name in _names(node):
                     last_splits[name] = max(public_at, last_splits.get(name, public_at))
@@ -108,13 +111,6 @@ def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[dat
 
 def _names(node: Record) -> set[str]:
     return {str(name) for name in (node["ticker"], *(node.get("cik") or ())) if name}
-
-
-def _public_at(split: Place) -> datetime | None:
-    """Return when a split was public. A split that is not a row of `splits` counts from the end of its day."""
-    if split.available_at is not None or split.day is None:
-        return split.available_at
-    return end_of_new_york_day(split.day)
 
 
 EXTRACTOR = Extractor(

@@ -111,11 +111,11 @@ def _ask(path: str, **params: object) -> Request:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield the records of `_records`; one that states another value of an earlier one's vintage is marked."""
-    return mark_repeats(_records(unit, captures), _vintage_of, lambda record: str(record.get("value")))
-
-
-def _vintage_of(record: Record) -> str:
-    return str((record.get("problem"), record.get("date"), record.get("realtime_start")))
+    return mark_repeats(
+        _records(unit, captures),
+        lambda record: str((record.get("problem"), record.get("date"), record.get("realtime_start"))),
+        lambda record: str(record.get("value")),
+    )
 
 
 def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:

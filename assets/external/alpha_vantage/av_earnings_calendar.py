@@ -1,6 +1,6 @@
 """Dataset `av_earnings_calendar`: expected reports as Alpha Vantage's calendar had them when it was fetched."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -53,11 +53,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """Yield one record per line. A line of another length may be truncated, so it becomes a gap."""
-    return mark_repeats(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
-
-
-def _what(line: Record) -> Hashable:
-    return parsed_or_text(word, line["symbol"]), parsed_or_text(dating.day, line["fiscalDateEnding"])
+    return mark_repeats(
+        _lines(unit, captures),
+        lambda line: (parsed_or_text(word, line["symbol"]), parsed_or_text(dating.day, line["fiscalDateEnding"])),
+        lambda line: [line.get(name) for name in FIELDS],
+    )
 
 
 def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:

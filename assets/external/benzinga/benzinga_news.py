@@ -176,15 +176,10 @@ PARSERS = {
 }
 
 
-def _text(record: Record) -> str:
-    item = record["item"]
-    return "\n".join(str(item.get(part) or "") for part in TEXTS)
-
-
 LONGER_TEXT = Contest(
     group=DATASET.identity,
     contender=lambda record: sha256(repr(sorted(record["item"].items())).encode()).hexdigest(),
-    rank=lambda record: (len(_text(record)), len(record["item"])),
+    rank=lambda record: (len("\n".join(str(record["item"].get(part) or "") for part in TEXTS)), len(record["item"])),
     reason=contract.SAME_STAMP.reason,
 )
 

@@ -6,7 +6,6 @@ only that call.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 from assets.external.earningscall import _calls as calls
@@ -39,30 +38,21 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             raise Unparsable(capture.evidence, "the answer is not a transcript")
         raw_event = body.get("event")
         event: Mapping[str, Any] = raw_event if isinstance(raw_event, dict) else {}
+        try:
+            conference_at = calls.instant(event.get("conference_date"))
+        except Unreadable:
+            conference_at = None
         record = {
             **call,
             "start": event.get("conference_date"),
             "listed": calls.listed_starts(captures, call),
-            "published": _published(body, event),
+            "published": [place[name] for place in (body, event) for name in calls.PUBLISHED if place.get(name)],
             "modified": calls.modified(capture),
             "written": calls.written_by(capture),
-            "lag": _lag(unit, event),
+            "lag": calls.lag(unit.scope) if conference_at else calls.listed_lag(unit.scope),
             "body": body,
         }
         yield record, capture
-
-
-def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
-    try:
-        conference_at = calls.instant(event.get("conference_date"))
-    except Unreadable:
-        conference_at = None
-    return calls.lag(unit.scope) if conference_at else calls.listed_lag(unit.scope)
-
-
-def _published(*places: Mapping[str, Any]) -> list[Any]:
-    """Return the raw publication times from every place in the answer that states one."""
-    return [place[name] for place in places for name in calls.PUBLISHED if place.get(name)]
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -97,12 +87,6 @@ def _whole(body: Mapping[str, Any]) -> str | None:
     return fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
 
 
-def _spoken(turn: Mapping[str, Any]) -> str | None:
-    """Return the text of a turn, whose words may be listed one by one. Raises Unreadable."""
-    words = [fields.word(word) for word in fields.objects(turn.get("words") or [])]
-    return fields.text(turn.get("text")) or " ".join(filter(None, words)) or None
-
-
 def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the speakers' turns with their facts; blank ones are left out. Raises Unreadable."""
     names = body.get("speaker_name_map_v2") or {}
@@ -112,7 +96,9 @@ def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     for turn in fields.objects(body.get("speakers") or []):
         if not isinstance(turn, dict):
             raise Unreadable("no turn")
-        text, speaker = _spoken(turn), fields.word(turn.get("speaker"))
+        words = [fields.word(word) for word in fields.objects(turn.get("words") or [])]  # Some turns list words.
+        text = fields.text(turn.get("text")) or " ".join(filter(None, words)) or None
+        speaker = fields.word(turn.get("speaker"))
         name = (names.get(speaker) if speaker else None) or turn.get("speaker_info")
         facts = name if isinstance(name, dict) else {}
         if text is not None:

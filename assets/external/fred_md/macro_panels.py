@@ -65,19 +65,15 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         filled = [line for line in lines if any(cell.strip() for cell in line)]
         panel = [line for line in filled if line[0].strip().lower() not in CODES]
         codes = next((dict(zip(header, line, strict=False)) for line in filled if line not in panel), {})
-        months = _months([line[0] for line in panel])
+        # The months are parsed with whichever date format fits the most rows.
+        months = max(
+            ([_first_of_month(spelling, line[0]) for line in panel] for spelling in _SPELLINGS),
+            key=lambda column: len(set(column) - {None}),
+        )
         if panel and not any(months):
             raise Unparsable(capture.evidence, "the panel has no months")
         for line, month in zip(panel, months, strict=True):
             yield from ((record, capture) for record in _month(header, line, month, codes, facts))
-
-
-def _months(spelled: Sequence[str]) -> list[date | None]:
-    """Parse the month column with whichever date format fits the most rows."""
-    return max(
-        ([_first_of_month(spelling, text) for text in spelled] for spelling in _SPELLINGS),
-        key=lambda months: len(set(months) - {None}),
-    )
 
 
 def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:

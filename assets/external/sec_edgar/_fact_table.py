@@ -49,7 +49,13 @@ def fact_table(
 
     @cache
     def dated(filing: tuple[Any, Any]) -> _Dated | None:
-        return _release(filing, cik, releases, observed_at)
+        """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a date."""
+        number, filed = filing
+        day = None if filed is None else _day(filed)
+        release = releases.release(number, cik, None if day is None else date.fromisoformat(filed))
+        if release is None or release.at > observed_at:
+            return None
+        return _Dated(clock.micros(release.at), release.rule, clock.micros(release.accepted_at), day)
 
     tables = [SCHEMA.empty_table()]
     for lists in _in_parts(_packed_lists(capture, cik, since)):
@@ -78,7 +84,10 @@ def _packed_lists(capture: Capture, cik: str, since: date | None) -> Lists:
     answer = capture.parsed_json(object_hook=_packer())
     lists = ((shared, facts) for shared, facts in sec_facts.unit_lists(answer, capture, cik))
     if since:
-        lists = ((shared, [fact for fact in facts if _is_recent(fact, since)]) for shared, facts in lists)
+        lists = (
+            (shared, [fact for fact in facts if type(fact) is not tuple or sec_facts.is_recent(fact[3], since)])
+            for shared, facts in lists
+        )
     return [(shared, facts) for shared, facts in lists if facts]
 
 
@@ -94,10 +103,6 @@ def _in_parts(lists: Lists) -> Iterator[Lists]:
         if not left or facts + len(left[-1][1]) > MOST_FACTS:
             yield part
             part, facts = [], 0
-
-
-def _is_recent(fact: Packed | Any, since: date) -> bool:
-    return type(fact) is not tuple or sec_facts.is_recent(fact[3], since)
 
 
 def _packer() -> Callable[[Record], Any]:
@@ -147,7 +152,8 @@ def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
     of_list = np.repeat(np.arange(len(lists)), [len(facts) for _, facts in lists])
     of_filing = np.fromiter(map(places.__getitem__, filings), np.int64, len(filings))
     dated_filings = cast("list[_Dated]", dates)
-    addresses = [f"{capture.evidence}&item={_name(shared)}" for shared, _ in lists]
+    names = ["/".join((shared["cik"], shared["concept"], shared["unit"], "")) for shared, _ in lists]
+    addresses = [f"{capture.evidence}&item={quote(name, safe='/:', errors='replace')}" for name in names]
     first, last, number_texts = (pa.array(texts, pa.string()) for texts in (starts, ends, numbers))
     item = pc.binary_join_element_wise(pa.array(addresses).take(of_list), first.fill_null(""), "")
     rows = {
@@ -180,11 +186,6 @@ def _array(values: Any, kind: pa.DataType) -> pa.Array:
     return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
 
 
-def _name(shared: Mapping[str, str]) -> str:
-    """Return the start of the name of a list's facts in evidence."""
-    return quote("/".join((shared["cik"], shared["concept"], shared["unit"], "")), safe="/:", errors="replace")
-
-
 class _Dated(NamedTuple):
     """The dates of one filing's facts: instants in microseconds, and its filing date in days since 1970."""
 
@@ -200,13 +201,3 @@ def _day(text: str) -> int:
     if not _DAY.fullmatch(text):
         raise ValueError
     return date.fromisoformat(text).toordinal() - _EPOCH
-
-
-def _release(filing: tuple[Any, Any], cik: str, releases: Releases, observed_at: datetime) -> _Dated | None:
-    """Return the dates of a filing's facts; None if unknown or in the future. Raises ValueError without a date."""
-    number, filed = filing
-    day = None if filed is None else _day(filed)
-    release = releases.release(number, cik, None if day is None else date.fromisoformat(filed))
-    if release is None or release.at > observed_at:
-        return None
-    return _Dated(clock.micros(release.at), release.rule, clock.micros(release.accepted_at), day)

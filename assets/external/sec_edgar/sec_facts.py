@@ -69,15 +69,11 @@ def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[s
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:
     """Yield the facts of one concept and unit as records; facts stated twice by one filing are marked."""
     once = (fact for fact, _ in mark_repeats(((fact, capture) for fact in facts), _identity))
-    return ({**fact, **shared} for fact in (once if _repeated(facts) else facts))
+    return ({**fact, **shared} for fact in (once if len(set(map(_identity, facts))) < len(facts) else facts))
 
 
 def _identity(fact: Record) -> tuple[str, str, str]:
     return str(fact.get("start")), str(fact.get("end")), str(fact.get("accn"))
-
-
-def _repeated(facts: Sequence[Record]) -> bool:
-    return len(set(map(_identity, facts))) < len(facts)
 
 
 def locate(record: Record, run: RunFacts) -> Place:

@@ -6,7 +6,7 @@ headers = none | all selects whether to fetch the SGML headers, which date an in
 none selects whether to fetch the exchanges' Forms 25.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
@@ -97,12 +97,18 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
         yield from _headers.fetched(dict.fromkeys((cik, number) for cik, number, _ in filings), fetch)
     if options.get("documents") != "none":
         removals = ((cik, number) for cik, number, form in filings if form == EXCHANGES_REMOVAL)
-        yield from _documents(dict.fromkeys(removals), fetch)
+        for cik, accession_no in dict.fromkeys(removals):
+            try:
+                yield fetch(_removals.request(cik, accession_no))
+            except AnswerRefused as refusal:
+                if refusal.gap_type != "no_data":  # The class is unknown without the document.
+                    raise
 
 
 def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     if not unit.scope.ciks:
-        yield fetch(_index_request(unit.scope))
+        day, of_quarter = _first_day(unit.scope), unit.scope.options.get("index") == "quarter"
+        yield fetch(_indexes.quarter_request(day) if of_quarter else _indexes.request(day))
         return
     captures = []
     for capture in sec_filings.collect(Unit(unit.name, replace(unit.scope, options={"headers": "none"})), fetch):
@@ -115,25 +121,10 @@ def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
                 yield fetch(Request(f"/submissions/{page}"))
 
 
-def _index_request(scope: Scope) -> Request:
-    day = _first_day(scope)
-    return _indexes.quarter_request(day) if scope.options.get("index") == "quarter" else _indexes.request(day)
-
-
 def _first_day(scope: Scope) -> date:
     if scope.date_from is None:
         raise BadInput("date_from", "no day is named", "give date_from and date_to")
     return scope.date_from
-
-
-def _documents(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the documents of removals. A missing document is left out, and its class is then unknown."""
-    for cik, accession_no in removals:
-        try:
-            yield fetch(_removals.request(cik, accession_no))
-        except AnswerRefused as refusal:
-            if refusal.gap_type != "no_data":
-                raise
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:

@@ -18,7 +18,7 @@ from pitlake import outside_json
 from resources.http.capture import Capture
 
 if TYPE_CHECKING:  # An extra brings it, and the order of all feeds needs no page.
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from selectolax.lexbor import LexborHTMLParser
 
 HTML = ("text/html", "application/xhtml+xml")
 ARTICLES = frozenset({"article", "newsarticle", "blogposting", "report", "webpage", "reportagenewsarticle"})
@@ -72,7 +72,8 @@ def _read(page: str, url: str) -> Candidate:
     text = _visible_text(tree)
     if len(text) > LONGEST_TEXT:
         raise OutOfBounds(f"more than {LONGEST_TEXT} characters of text")
-    return Candidate(url, title or None, text or None, (*claims, *_notes(text)))
+    claims += [Claim("modified", note[1], note[0], "shown", "note of an update") for note in _NOTE.finditer(text)]
+    return Candidate(url, title or None, text or None, tuple(claims))
 
 
 def _json_ld(tree: "LexborHTMLParser", page: str, url: str) -> Iterator[Claim]:
@@ -84,13 +85,16 @@ def _json_ld(tree: "LexborHTMLParser", page: str, url: str) -> Iterator[Claim]:
         for node in _own_articles(body, url):
             for name, kind in JSON_LD.items():
                 if isinstance(node.get(name), str) and node[name].strip():
-                    yield _claim(kind, node[name], _member(page, name, node[name]), f"json-ld {name}")
+                    # A member with escapes is not proven by the page.
+                    match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(node[name])}"', page)
+                    yield _claim(kind, node[name], match[0] if match else "", f"json-ld {name}")
 
 
 def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
     """Return the top-level articles that are this page, not those it links to."""
     nodes = body if isinstance(body, list) else [body]
-    nodes = [member for node in nodes if isinstance(node, dict) for member in _graph(node)]
+    graphs = [(node, node.get("@graph")) for node in nodes if isinstance(node, dict)]
+    nodes = [member for node, graph in graphs for member in (graph if isinstance(graph, list) else [node])]
     for node in nodes:
         if not isinstance(node, dict):
             continue
@@ -98,11 +102,6 @@ def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
         names = {str(name).lower() for name in (types if isinstance(types, list) else [types])}
         if names & ARTICLES and _is_of(node, url):
             yield node
-
-
-def _graph(node: dict[str, Any]) -> list[Any]:
-    inner = node.get("@graph")
-    return inner if isinstance(inner, list) else [node]
 
 
 def _is_of(node: dict[str, Any], url: str) -> bool:
@@ -121,18 +120,16 @@ def _path(url: str) -> str:
 
 
 def _tags(tree: "LexborHTMLParser", page: str) -> Iterator[Claim]:
-    tags = [(_name(node), (node.attributes.get("content") or "").strip()) for node in tree.css("meta")]
+    tags = []
+    for attributes in (node.attributes for node in tree.css("meta")):
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
+        tags.append((name.strip().lower(), (attributes.get("content") or "").strip()))
     raw = _META.findall(_closed(page))
     for ranked, kind in ((PUBLISHED_TAGS, "published"), (MODIFIED_TAGS, "modified")):
         for tag in ranked:
             for name, content in tags:
                 if name == tag and content:
                     yield _claim(kind, content, _tag(raw, tag, content), f"meta {tag}")
-
-
-def _name(node: "LexborNode") -> str:
-    attributes = node.attributes
-    return (attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or "").strip().lower()
 
 
 def _times(tree: "LexborHTMLParser", page: str) -> Iterator[Claim]:
@@ -147,11 +144,6 @@ def _times(tree: "LexborHTMLParser", page: str) -> Iterator[Claim]:
             yield _claim(kind, time_text, _tag(raw, "datetime", time_text), f"time {about or 'pubdate'}")
 
 
-def _notes(text: str) -> Iterator[Claim]:
-    for match in _NOTE.finditer(text):
-        yield Claim("modified", match[1], match[0], "shown", "note of an update")
-
-
 def _headers(capture: Capture) -> Iterator[Claim]:
     kinds: tuple[tuple[str, Literal["modified", "served"]], ...] = (("last-modified", "modified"), ("date", "served"))
     for name, kind in kinds:
@@ -162,12 +154,6 @@ def _headers(capture: Capture) -> Iterator[Claim]:
 
 def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
     return Claim("modified" if kind == "modified" else "published", text, quote, "body", method)
-
-
-def _member(page: str, name: str, value: str) -> str:
-    """Return the JSON member as written in the page, or "" if it contains escapes and is therefore not provable."""
-    match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
-    return match[0] if match else ""
 
 
 def _tag(raw: Sequence[str], name: str, content: str) -> str:

@@ -30,12 +30,10 @@ def units(scope: Scope) -> Sequence[Unit]:
         raise BadInput("queries", "no address is named", "name pages such as https://www.sec.gov/newsroom")
     for url in scope.queries:
         if source_of(url) is None:
-            raise BadInput("queries", f"{url} is not on the allow-list", f"allowed are https pages of {_hosts()}")
+            raise BadInput(
+                "queries", f"{url} is not on the allow-list", f"allowed are https pages of {', '.join(ALLOWED)}"
+            )
     return [Unit(url, scope) for url in dict.fromkeys(urldefrag(url).url for url in scope.queries)]
-
-
-def _hosts() -> str:
-    return ", ".join(ALLOWED)
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
