@@ -59,7 +59,12 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
         event = min(statements, key=lambda row: (row["source"] not in FILINGS, row["session"] is None))
         for row in statements:
             disagreeing.update(_against_event(row, event))
-        disagreeing.update(_calls([row for row in statements if row["call_start"]]))
+        calls = [row for row in statements if row["call_start"]]
+        disagreeing.update(
+            _between(row, "call", row["call_start"], calls[0], calls[0]["call_start"])
+            for row in calls[1:]
+            if abs(row["call_start"] - calls[0]["call_start"]) > SAME_CALL
+        )
     return sorted(disagreeing)
 
 
@@ -86,12 +91,6 @@ def _against_event(row: Said, event: Said) -> Iterable[Disagreement]:
     start = row["call_start"]
     if start is not None and start < event["event_at"] and new_york_day(start) <= day:
         yield _between(row, "call_before_release", start, event, event["event_at"])
-
-
-def _calls(rows: list[Said]) -> Iterable[Disagreement]:
-    for row in rows[1:]:
-        if abs(row["call_start"] - rows[0]["call_start"]) > SAME_CALL:
-            yield _between(row, "call", row["call_start"], rows[0], rows[0]["call_start"])
 
 
 def _between(row: Said, about: str, says: object, other: Mapping[str, Any], theirs: object) -> Disagreement:

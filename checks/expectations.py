@@ -50,7 +50,12 @@ def validate(rows: pa.Table, expectations: Sequence[Rule]) -> dict[str, int]:
 
     A broken rule about the whole table counts as one row.
     """
-    return _broken(frame(rows), expectations)
+    outcomes = _results(frame(rows), expectations, {"result_format": "BASIC"})
+    return {
+        outcome.expectation_config.meta["rule"]: int(outcome.result.get("unexpected_count", 1)) or 1
+        for outcome in outcomes
+        if not outcome.success
+    }
 
 
 def frame(rows: pa.Table) -> Any:
@@ -61,14 +66,6 @@ def frame(rows: pa.Table) -> Any:
 def expectation(rule: Rule) -> Any:
     severity = {"blocking": "critical", "warning": "warning"}[rule.severity]
     return getattr(library().expectations, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
-
-
-def _broken(data: Any, expectations: Sequence[Rule]) -> dict[str, int]:
-    failed = [outcome for outcome in _results(data, expectations, {"result_format": "BASIC"}) if not outcome.success]
-    return {
-        outcome.expectation_config.meta["rule"]: int(outcome.result.get("unexpected_count", 1)) or 1
-        for outcome in failed
-    }
 
 
 def _results(data: Any, expectations: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:

@@ -68,21 +68,18 @@ def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str
     missing = [event.key for event in releases if event.key not in built]
     if not missing:
         return []
-    requested = _asked(instance, clock.now())
+    # A release is not requested again within a day, nor while a run of it has not ended.
+    now = clock.now()
+    unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
+    lately = dg.RunsFilter(created_after=now - AGAIN_AFTER)
+    under_way = dg.RunsFilter(statuses=unfinished, created_after=now - LOST_AFTER)
+    requested = _covered(instance, [*instance.get_runs(lately), *instance.get_runs(under_way)])
     return [key for key in missing if key not in requested]
 
 
 def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
     """Return releases so recent that a snapshot or an outcome may have been in the future at their last build."""
     return [event for event in releases if now - timedelta(days=OPEN_DAYS) <= event.event_at]
-
-
-def _asked(instance: dg.DagsterInstance, now: datetime) -> frozenset[str]:
-    """Return the keys that a run of the last day covers, or a run that has not ended."""
-    unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
-    lately = dg.RunsFilter(created_after=now - AGAIN_AFTER)
-    under_way = dg.RunsFilter(statuses=unfinished, created_after=now - LOST_AFTER)
-    return _covered(instance, [*instance.get_runs(lately), *instance.get_runs(under_way)])
 
 
 def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> frozenset[str]:

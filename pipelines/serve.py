@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # This is also needed if a shell started this process with both signals ignored.
     for ends in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ends, _interrupted)
+        signal.signal(ends, signal.default_int_handler)
     try:
         with serving(options.home.absolute(), {}, options.port, options.data) as house:
             while house.runs and not house.answers:
@@ -148,10 +148,6 @@ def _processes(environment: dict[str, str], port: int, log: int | None) -> Itera
 
 def _program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
-
-
-def _interrupted(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

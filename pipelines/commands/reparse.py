@@ -29,7 +29,11 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     target = Lake(lake)
     store = CaptureStore.of(target.location)
     if run is None:
-        _list(store.runs(), form)
+        head, runs = ("run", "dataset"), store.runs()
+        if form == "json":
+            render.deliver(render.to_json([dict(zip(head, names, strict=True)) for names in runs]), None)
+        else:
+            render.deliver(render.grid(head, runs), None)
         return
     if dataset is None:
         left = [name for of, name in store.runs() if of == run]
@@ -46,11 +50,3 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     render.deliver(render.grid(("outcome", "records"), [(name, str(count)) for name, count in counts.items()]), None)
     for line in examples:
         render.say(line)
-
-
-def _list(runs: list[tuple[str, str]], form: str) -> None:
-    head = ("run", "dataset")
-    if form == "json":
-        render.deliver(render.to_json([dict(zip(head, run, strict=True)) for run in runs]), None)
-    else:
-        render.deliver(render.grid(head, runs), None)

@@ -4,7 +4,6 @@ pipelines.sync decides the requests and their order.
 """
 
 import os
-from collections.abc import Sequence
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,14 +93,9 @@ def command(
         render.say(line)
     render.say(f"{target.location} is at version {version(target)}; `pitlake web` shows it")
     if failures := [*done.refused.values(), *done.failures]:
-        _alert(failures)
+        if channels := os.environ.get(NOTIFY):  # The terminal may be unattended.
+            notify.send(channels, f"pitlake: {len(failures)} failures of a sync", "\n".join(failures), NOTIFY)
         raise click.exceptions.Exit(1)
-
-
-def _alert(failures: Sequence[str]) -> None:
-    """Send failures to the alert channels, if any is configured, because the terminal may be unattended."""
-    if channels := os.environ.get(NOTIFY):
-        notify.send(channels, f"pitlake: {len(failures)} failures of a sync", "\n".join(failures), NOTIFY)
 
 
 def _split(text: str | None) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
-from resources.http.provider import KEY_NOT_ACCEPTED, KEY_REFUSED, Provider
+from resources.http.provider import KEY_NOT_ACCEPTED, KEY_REFUSED
 from resources.http.secrets import setting
 
 RETRIES = 2
@@ -94,16 +94,13 @@ def answer(
         draft.gap("bad_input", str(fault))
     except PitlakeError:
         draft.gap("upstream_error", UNEXPECTED)
-    payload["gaps"] = _known(list(draft.gaps.values()))
+    gaps = list(draft.gaps.values())
+    # A source that failed may have data.
+    failed = any(gap["type"] in ("upstream_error", "bad_input") for gap in gaps)
+    payload["gaps"] = [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
     payload |= {"truncated": True} if draft.truncated else {}
     draft.metadata |= {"items": len(payload["data"]), "gaps": len(payload["gaps"]), "truncated": draft.truncated}
     return payload, draft.metadata
-
-
-def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Remove `no_data` gaps if a source failed, because it may have data."""
-    failed = any(gap["type"] in ("upstream_error", "bad_input") for gap in gaps)
-    return [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
 
 
 def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
@@ -150,7 +147,9 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: Fetc
     names = in_order([op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])])
     draft.metadata["fetch"] = mode = "live" if question.live else "replay"
     store = CaptureStore.of(lake.location)
-    provider, seconds = _patient(source.provider, question), patience(question.source, question.timeout)
+    connect_timeout, _ = source.provider.timeout
+    seconds = patience(question.source, question.timeout)
+    provider = replace(source.provider, attempts=1 + RETRIES, timeout=(min(connect_timeout, seconds), seconds))
     with HttpClient(provider, store, mode, seconds=seconds, pause=draft.pause) as client:
         for name in names:
             try:
@@ -182,13 +181,6 @@ def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
             results = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
             addresses += [str(result.values["url"]) for result, _ in results if isinstance(result, Row)]
     return addresses
-
-
-def _patient(provider: Provider, question: FetchQuestion) -> Provider:
-    """Return the provider with at most two retries and a timeout within the question's."""
-    connect_timeout, _ = provider.timeout
-    seconds = patience(question.source, question.timeout)
-    return replace(provider, attempts=1 + RETRIES, timeout=(min(connect_timeout, seconds), seconds))
 
 
 def _rows(

@@ -180,11 +180,6 @@ def _web_scope(question: FetchQuestion) -> Scope:
     return Scope(queries=queries, date_from=question.date_from, date_to=until, options=options)
 
 
-def _web_where(question: FetchQuestion) -> Where:
-    queries = list(_web_scope(question).queries)
-    return "(list_contains($queries, query) OR list_contains($found, url))", {"queries": queries}
-
-
 def _full_text_scope(question: FetchQuestion) -> Scope:
     """Return a scope of words or "phrases" in filings; filings after the cut-off's day are not requested."""
     if not question.queries:
@@ -238,7 +233,10 @@ def _web(op: str) -> Operation:
     return Operation(
         dataset="web_results",
         scope=_web_scope,
-        where=_web_where,
+        where=lambda question: (
+            "(list_contains($queries, query) OR list_contains($found, url))",
+            {"queries": list(_web_scope(question).queries)},
+        ),
         synthesis=prose,
         by_address=True,
         excluded=AS_CAPTURED,

@@ -34,7 +34,6 @@ from pitlake.errors import AnswerRefused, BadInput, LakeError, LakeNotFound, Mac
 from pitlake.lake.lake import Lake
 from pitlake.lake.storage.bulk_loads import BulkLoad
 from pitlake.lake.storage.conventions import ACCEPTANCE
-from pitlake.lake.storage.log import Entry
 from resources.http import archives
 from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
@@ -162,7 +161,11 @@ class BulkSync:
     def _remove_intermediate(self, first: int) -> None:
         """Remove the files that only versions within this load need, which began after version `first`."""
         versions = takewhile(lambda entry: entry.version > first, self._lake.versions())
-        ours = [entry.version for entry in versions if entry.dataset in DATASETS and _is_of_load(entry)]
+        ours = [
+            entry.version
+            for entry in versions
+            if entry.dataset in DATASETS and (entry.operation == "compact" or entry.run_id.startswith(RUN))
+        ]
         with suppress(LakeError, ReceiptDamaged):  # The load is complete without this. A vacuum names the problem.
             self._lake.vacuum_versions(ours)
 
@@ -299,10 +302,6 @@ def _submissions(archive: Archive, ciks: set[str] | None) -> Iterator[Capture]:
         if ciks is None or member.cik in ciks:
             with suppress(AnswerRefused):
                 yield archives.judged(archive, member.name)
-
-
-def _is_of_load(entry: Entry) -> bool:
-    return entry.operation == "compact" or entry.run_id.startswith(RUN)
 
 
 def _run_id() -> str:

@@ -134,18 +134,15 @@ class EdgarSync:
         else:
             reasons = self._read["sec_facts"].get(capture_name(previous), ())
             is_doubtful = any(reason in DOUBTFUL or reason.endswith("unreadable") for reason in reasons)
-            earlier_list = self._listed_before(previous, submissions)
+            # The list of filings that EDGAR had when it gave these facts is blank if unknown.
+            mains = self._store.newest_first(PROVIDER.name, submissions[0].request_key) if submissions else ()
+            usable = (main for main in mains if main.fetched_at <= previous.fetched_at and PROVIDER.judge(main) == OK)
+            earlier_list = next((main.body for main in usable), b"")
             is_due = _lacks_facts(previous, submissions, earlier_list) or (
                 is_doubtful and not self._is_repeated(request)
             )
         if is_due:
             self._anew.fetch(request)
-
-    def _listed_before(self, facts: Capture, submissions: Sequence[Capture]) -> bytes:
-        """Return the list of filings that EDGAR had when it gave these facts; blank if that is unknown."""
-        mains = self._store.newest_first(PROVIDER.name, submissions[0].request_key) if submissions else ()
-        usable = (main for main in mains if main.fetched_at <= facts.fetched_at and PROVIDER.judge(main) == OK)
-        return next((main.body for main in usable), b"")
 
     def _ask_for_events(self, cik: str, _submissions: Sequence[Capture]) -> None:
         for _ in self._feeds["universe_events"].collect(Unit(cik, self._scope("", cik)), self._fetch):

@@ -52,10 +52,6 @@ def _since_first_day(watched: WatchList, _today: date) -> Scope:
     return Scope(tickers=watched.tickers, date_from=watched.since or FIRST_DAY, max_pages=MOST_PAGES)
 
 
-def _until_today(watched: WatchList, today: date) -> Scope:
-    return replace(_since_first_day(watched, today), date_to=today)
-
-
 def _calls(watched: WatchList, today: date) -> Scope:
     months = _months(watched.since or FIRST_DAY, today)
     quarters = dict.fromkeys(f"{month[:4]}Q{(int(month[5:]) + 2) // 3}" for month in months)
@@ -72,7 +68,11 @@ STEPS = (
     Step(dataset="av_earnings", scope=lambda watched, _today: Scope(tickers=watched.tickers)),
     Step(dataset="polygon_dividends", scope=_since_first_day),
     Step(dataset="polygon_splits", scope=_since_first_day),
-    Step(dataset="benzinga_news", scope=_until_today, every=None),
+    Step(
+        dataset="benzinga_news",
+        scope=lambda watched, today: replace(_since_first_day(watched, today), date_to=today),
+        every=None,
+    ),
     Step(dataset="call_transcripts", scope=_calls, every=None),
     Step(
         dataset="macro_panels",

@@ -60,7 +60,11 @@ class Request:
         pairs = []
         for name, value in self.params.items():
             values = value if isinstance(value, (list, tuple)) else (value,)
-            pairs += [(name, _spelled(item)) for item in values if item is not None]
+            pairs += [
+                (name, str(item).lower() if isinstance(item, bool) else str(item))
+                for item in values
+                if item is not None
+            ]
         return tuple(sorted(pairs))
 
     def key(self, source: str) -> str:
@@ -68,10 +72,6 @@ class Request:
         parts = [source, self.method.upper(), self.host, self.path, self.query, self.json]
         text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +181,9 @@ class CaptureStore:
         self._unsynced.add(str(body))
         facts: dict[str, Any] = {name: getattr(capture, name) for name in KEPT}
         facts["fetched_at"] = clock.iso(capture.fetched_at)
-        self._write(self._answer(capture), (json.dumps(facts, ensure_ascii=False, sort_keys=True) + "\n").encode())
+        folder = self._folder(capture.source, capture.request_key)
+        answer = folder / f"{answer_name(capture)}-{capture.sha256[:16]}.json"
+        self._write(answer, (json.dumps(facts, ensure_ascii=False, sort_keys=True) + "\n").encode())
         return capture
 
     def until(self, moment: datetime) -> Self:
@@ -276,10 +278,6 @@ class CaptureStore:
 
     def _folder(self, source: str, request_key: str) -> Path:
         return self.root / f"answers/{source}/{request_key[:FIRST_OF_NAME]}"
-
-    def _answer(self, capture: Capture) -> Path:
-        name = f"{answer_name(capture)}-{capture.sha256[:16]}.json"
-        return self.root / f"answers/{capture.source}/{capture.request_key[:FIRST_OF_NAME]}/{name}"
 
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file completely or not at all."""

@@ -12,18 +12,14 @@ def judge(capture: Capture) -> Assessment:
     """Judge: an unknown series is no data, a refused key is reported; the rest is judged by the status."""
     if capture.status != BAD_REQUEST:
         return judge_json(capture)
-    message = _message(capture).lower()
-    if "does not exist" in message:
-        return refused("no_data", NO_SERIES)
-    return refused("upstream_error", KEY_REFUSED if "api_key" in message else "HTTP 400")
-
-
-def _message(capture: Capture) -> str:
     try:
         body = capture.json()
     except Unparsable:
-        return ""
-    return str(body.get("error_message", "")) if isinstance(body, dict) else ""
+        body = None
+    message = str(body.get("error_message", "")).lower() if isinstance(body, dict) else ""
+    if "does not exist" in message:
+        return refused("no_data", NO_SERIES)
+    return refused("upstream_error", KEY_REFUSED if "api_key" in message else "HTTP 400")
 
 
 PROVIDER = Provider(
