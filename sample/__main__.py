@@ -18,16 +18,14 @@ def main(arguments: list[str]) -> int:
             raise BadInput("scale", "must be one whole number", "type for example: python -m sample 10")
         scale = int(arguments[0]) if arguments else 1
         with graph_server() as server, GraphAdmin(server) as admin:
-            loaded = load_world(admin, scale, _show)
+            loaded = load_world(
+                admin, scale, lambda done, total, name: print(f"{done}/{total} {name}", file=sys.stderr)
+            )
     except PitlakeError as error:
         print(error, file=sys.stderr)
         return error.exit_code
     print(f"{loaded.nodes:,} nodes and {loaded.edges:,} edges")
     return 0
-
-
-def _show(done: int, total: int, name: str) -> None:
-    print(f"{done}/{total} {name}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,9 @@ class GraphAdmin:
         Raises:
             BadInput: a label has nodes and lacks its constraint.
         """
-        there = self._indexed()
+        entries = self.write("SHOW INDEXES YIELD labelsOrTypes, properties")
+        single = [entry for entry in entries if entry["labelsOrTypes"] and entry["properties"]]
+        there = {(entry["labelsOrTypes"][0], entry["properties"][0]) for entry in single}
         constraints = [(label, key, True) for label, key in keys.items()]
         constraints += [(label, name, False) for label, name in indexes]
         for label, name, unique in constraints:
@@ -102,11 +104,6 @@ class GraphAdmin:
     def drop_database(self) -> None:
         """Remove this database and everything in it from an ArcadeDB server."""
         self._command(f"drop database {self.server.database}")
-
-    def _indexed(self) -> set[tuple[str, str]]:
-        entries = self.write("SHOW INDEXES YIELD labelsOrTypes, properties")
-        single = [entry for entry in entries if entry["labelsOrTypes"] and entry["properties"]]
-        return {(entry["labelsOrTypes"][0], entry["properties"][0]) for entry in single}
 
     def _command(self, command: str) -> None:
         if not self.server.admin_url:

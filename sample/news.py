@@ -67,15 +67,12 @@ def articles(company: Company) -> Iterator[Article]:
     for _ in range(ARTICLES):
         headline, channels, tags = random.choice(_KINDS)
         title = headline.format(name=company.name, price=random.randrange(20, 400))
-        article = _article(company, number, _moment(random), (title, channels, tags), random)
+        day = FIRST_DAY + timedelta(days=random.randrange((LAST_DAY - FIRST_DAY).days))
+        created = at(day, f"{random.randrange(4, 21)}:{random.randrange(60)}:{random.randrange(60)}")
+        article = _article(company, number, created, (title, channels, tags), random)
         if article.created.date() <= company.died:
             yield article
         number += 1
-
-
-def _moment(random: Random) -> datetime:
-    day = FIRST_DAY + timedelta(days=random.randrange((LAST_DAY - FIRST_DAY).days))
-    return at(day, f"{random.randrange(4, 21)}:{random.randrange(60)}:{random.randrange(60)}")
 
 
 def _article(

@@ -111,7 +111,9 @@ class _Planter:
             "node": lambda label, name, properties: self.graph.merged(label, name, **properties),
             "edge": self._edge,
             "change": lambda label, name, properties: self.graph.nodes[label][name].update(properties),
-            "bar": self._bar,
+            "bar": lambda day, industry, changes: self.graph.edge(
+                ("Date", "HAS_PRICE", "Industry"), day.isoformat(), industry, **(_BAR | changes)
+            ),
             "filing": self._filing,
             "section": partial(self._content, add_section),
             "exhibit": partial(self._content, add_exhibit),
@@ -155,9 +157,6 @@ class _Planter:
     def _edge(self, kind: Sequence[str], start: str, end: str, properties: Properties | None = None) -> None:
         first, relation, last = kind
         self.graph.edge((first, relation, last), start, end, **(properties or {}))
-
-    def _bar(self, day: date, industry: str, changes: Properties) -> None:
-        self.graph.edge(("Date", "HAS_PRICE", "Industry"), day.isoformat(), industry, **(_BAR | changes))
 
     def _filing(
         self, name: str, form: str, at: datetime, parts: Sequence[str] = ("report", "filer"), **more: Any

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from random import Random
 
 from sample.companies import Company
-from sample.fiscal import Quarter, figures, position_of
+from sample.fiscal import figures, position_of
 from sample.returns import add_influences, event_returns
-from sample.schedule import EARNINGS_ITEMS, Filing, filings
+from sample.schedule import EARNINGS_ITEMS, filings
 from sample.shapes import Graph, as_json, iso_new_york, rng
 from sample.texts import embedding, prose
 
@@ -47,18 +47,14 @@ class Call:
 
 def calls(company: Company) -> list[Call]:
     """Return a call for every earnings release: an hour later, or at 8:30 if the release is before the open."""
-    return [_call(filing, filing.quarter) for filing in filings(company) if _is_release(filing) and filing.quarter]
-
-
-def _is_release(filing: Filing) -> bool:
-    return filing.items == EARNINGS_ITEMS
-
-
-def _call(filing: Filing, quarter: Quarter) -> Call:
-    start = filing.accepted.replace(minute=0, second=0) + timedelta(hours=1)
-    if filing.accepted.hour < 9:
-        start = filing.accepted.replace(hour=max(filing.accepted.hour + 1, 8), minute=30, second=0)
-    return Call(filing.company, start, quarter.fiscal_year, quarter.number)
+    every_call = []
+    for filing in filings(company):
+        if filing.items == EARNINGS_ITEMS and filing.quarter:
+            start = filing.accepted.replace(minute=0, second=0) + timedelta(hours=1)
+            if filing.accepted.hour < 9:
+                start = filing.accepted.replace(hour=max(filing.accepted.hour + 1, 8), minute=30, second=0)
+            every_call.append(Call(filing.company, start, filing.quarter.fiscal_year, filing.quarter.number))
+    return every_call
 
 
 def add_calls(graph: Graph, company: Company) -> None:

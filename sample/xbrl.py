@@ -213,7 +213,10 @@ def _add_concept(graph: Graph, filing: Filing, fact: Fact) -> str:
 
 def add_member(graph: Graph, filing: Filing, member: str) -> str:
     """Add a member under the segment axis and its domain. Their ids have the CIK without leading zeros."""
-    axis, domain, node_id = (_part_id(filing, qname) for qname in (_SEGMENT_AXIS, _SEGMENT_DOMAIN, member))
+    axis, domain, node_id = (
+        f"{filing.company.bare_cik}:{namespace(qname, filing)}:{qname}"
+        for qname in (_SEGMENT_AXIS, _SEGMENT_DOMAIN, member)
+    )
     new_axis, new_member = ("Dimension", axis) not in graph.node_keys, ("Member", node_id) not in graph.node_keys
     if new_axis:
         local = _SEGMENT_AXIS.split(":")[1]
@@ -235,7 +238,3 @@ def add_member(graph: Graph, filing: Filing, member: str) -> str:
         graph.shared("Member", node_id, qname=member, label=label, level=1, parent_qname=_SEGMENT_DOMAIN)
         graph.edge(("Domain", "HAS_MEMBER", "Member"), domain, node_id)
     return node_id
-
-
-def _part_id(filing: Filing, qname: str) -> str:
-    return f"{filing.company.bare_cik}:{namespace(qname, filing)}:{qname}"
