@@ -20,7 +20,15 @@ _PLATFORM = Path(__file__).with_name("platform")
 @cache
 def entries(kind: Kind) -> dict[str, str]:
     """Return each extension of a kind and its location, in alphabetical order."""
-    return dict(sorted((_from_pyproject(kind) if _PROJECT.is_file() else _installed(kind)).items()))
+    if _PROJECT.is_file():
+        project = tomllib.loads(_PROJECT.read_text())["project"]
+        points: dict[str, str] = project["entry-points"].get(f"pitlake.{kind}", {})
+    else:
+        from importlib import metadata
+
+        entry_points = metadata.distribution("pitlake").entry_points.select(group=f"pitlake.{kind}")
+        points = {point.name: point.value for point in entry_points}
+    return dict(sorted(points.items()))
 
 
 def load(kind: Kind, name: str) -> Any:
@@ -41,15 +49,3 @@ def pages() -> list[Any]:
             if _PROJECT.is_file():
                 raise
     return folders
-
-
-def _from_pyproject(kind: Kind) -> dict[str, str]:
-    points: dict[str, str] = tomllib.loads(_PROJECT.read_text())["project"]["entry-points"].get(f"pitlake.{kind}", {})
-    return points
-
-
-def _installed(kind: Kind) -> dict[str, str]:
-    from importlib import metadata
-
-    points = metadata.distribution("pitlake").entry_points.select(group=f"pitlake.{kind}")
-    return {point.name: point.value for point in points}

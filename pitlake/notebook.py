@@ -64,7 +64,16 @@ class AsOf:
         """
         options = vars(self._line.parse_args(shlex.split(line)))
         name = options.pop("into")
-        result = self._at(Viewpoint.parse(options.pop("instant"), **options)).sql(cell, self._values(cell))
+        viewpoint = Viewpoint.parse(options.pop("instant"), **options)
+        if self.session is None or viewpoint != self._viewpoint:
+            self.close()
+            self.session = open_session(viewpoint)
+            self._viewpoint = viewpoint
+        placeholder_names = placeholders(cell)
+        for missing in sorted(placeholder_names - self._variables.keys()):
+            raise BadInput(f"${missing}", "the notebook has no such variable", f"set {missing} in a cell before")
+        values = {placeholder: self._variables[placeholder] for placeholder in placeholder_names} or None
+        result = self.session.sql(cell, values)
         if name:
             self._variables[name] = result
         return result.df()
@@ -74,19 +83,6 @@ class AsOf:
         if self.session is not None:
             self.session.close()
         self._viewpoint, self.session = None, None
-
-    def _at(self, viewpoint: Viewpoint) -> Session:
-        if self.session is None or viewpoint != self._viewpoint:
-            self.close()
-            self.session = open_session(viewpoint)
-            self._viewpoint = viewpoint
-        return self.session
-
-    def _values(self, sql: str) -> dict[str, Any] | None:
-        names = placeholders(sql)
-        for name in sorted(names - self._variables.keys()):
-            raise BadInput(f"${name}", "the notebook has no such variable", f"set {name} in a cell before")
-        return {name: self._variables[name] for name in names} or None
 
 
 _loaded: dict[int, AsOf] = {}

@@ -167,7 +167,10 @@ def _watch(
 
 def _show(done: "Mounted", form: str) -> None:
     if form == "json":
-        render.deliver(render.to_json([_facts(done)]), None)
+        names = ("version", "rows", "published", "unchanged", "revisions", "gaps", "deleted", "left_out", "later")
+        columns = {mounted.column.name: mounted.column.type for mounted in done.mount.columns}
+        facts = {"name": done.mount.name, "columns": columns} | {name: getattr(done, name) for name in names}
+        render.deliver(render.to_json([facts]), None)
         return
     rows = [
         (mounted.column.name, mounted.column.type, mounted.source, _role(done, mounted.column.name))
@@ -177,14 +180,6 @@ def _show(done: "Mounted", form: str) -> None:
         render.deliver(render.grid(("column", "type", "in the table", "role"), rows), None)
     for line in _sentences(done):
         render.say(line)
-
-
-def _facts(done: "Mounted") -> dict[str, Any]:
-    names = ("version", "rows", "published", "unchanged", "revisions", "gaps", "deleted", "left_out", "later")
-    return {
-        "name": done.mount.name,
-        "columns": {mounted.column.name: mounted.column.type for mounted in done.mount.columns},
-    } | {name: getattr(done, name) for name in names}
 
 
 def _role(done: "Mounted", column: str) -> str:

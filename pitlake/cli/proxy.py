@@ -89,7 +89,11 @@ def command(  # noqa: PLR0913 - one parameter per option
     pitlake proxy --as-of 2024-02-15T16:00:00-05:00 \\
       --policy alpaca -- uvx alpaca-mcp-server
     """
-    address = _address(host, port, allowed_hosts) if http else None
+    address = None
+    if http:
+        from pitlake.mcp.http import HttpAddress
+
+        address = HttpAddress(host, port, allowed_hosts)
     if as_of_header is not None:
         _check_as_of_header(as_of_header, http=http)
     if policies:
@@ -100,7 +104,11 @@ def command(  # noqa: PLR0913 - one parameter per option
     elif replay is not None:
         others = {"as_of_header": as_of_header, "header": headers, "learn": learn, "server": server}
         _refuse_with("--replay", as_of=as_of, policy=policy, tape=tape, **others)
-        _replay(replay, address)
+        import anyio
+
+        from pitlake.proxy.tape import Tape
+
+        anyio.run(_answer, Tape.replay(replay), None, address)
     elif learn is not None:
         _refuse_with("--learn", as_of=as_of, policy=policy, tape=tape, http=http, as_of_header=as_of_header)
         _learn(learn, calls, lambda beside: _link(server, headers, timeout, beside))
@@ -115,12 +123,6 @@ def _check_as_of_header(name: str, *, http: bool) -> None:
         raise BadInput("--as-of-header", "can only be used with --http", "add --http")
     if not HEADER_NAME.fullmatch(name):
         raise BadInput("--as-of-header", f"{name!r} is not the name of a header", "give one such as X-As-Of")
-
-
-def _address(host: str, port: int, allowed_hosts: tuple[str, ...]) -> "HttpAddress":
-    from pitlake.mcp.http import HttpAddress
-
-    return HttpAddress(host, port, allowed_hosts)
 
 
 def _refuse_with(option: str, **others: Any) -> None:
@@ -196,14 +198,6 @@ async def _answer(tape: "Tape", link: "Link | None", address: "HttpAddress | Non
     if saying:
         render.say(saying)
     return await serve_stdio(server(proxy))
-
-
-def _replay(path: Path, address: "HttpAddress | None") -> None:
-    import anyio
-
-    from pitlake.proxy.tape import Tape
-
-    anyio.run(_answer, Tape.replay(path), None, address)
 
 
 def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable[[Path], "Link"]) -> None:

@@ -54,10 +54,14 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
     """
     import pyarrow as pa
 
-    from pitlake.answers.formats import WRITERS
+    from pitlake.answers.formats import WRITERS, cell_text, rows
 
     try:
-        content = _people(table) if form == "table" else WRITERS[form](table)
+        if form == "table":
+            first_rows = rows(table.slice(0, ROWS_IN_TABLE))
+            content = grid(table.column_names, ([cell_text(value) for value in row] for row in first_rows))
+        else:
+            content = WRITERS[form](table)
     except (pa.ArrowException, OverflowError, ValueError) as problem:
         next_step = "cast the column in the query, or choose another format"
         raise BadInput("--format", f"{form} can't hold this result ({problem})", next_step) from None
@@ -70,7 +74,8 @@ def deliver(content: bytes, target: Path | None) -> None:
     """Write bytes to stdout, or to a file that is written completely or not at all. A device or a pipe is written
     directly.
     """
-    if target is None or _is_stdout(target):
+    # A path that names stdout, such as /dev/stdout, is written in place and not replaced.
+    if target is None or (target.exists() and os.path.samestat(target.stat(), os.fstat(sys.stdout.fileno()))):
         sys.stdout.flush()
         try:
             # An unbuffered stdout may write fewer bytes than it is given.
@@ -98,23 +103,11 @@ def to_json(value: object) -> bytes:
     return indented(strict(value, "--format", "the answer"))
 
 
-def _is_stdout(target: Path) -> bool:
-    """Return whether a path names stdout, such as /dev/stdout, which is written in place and not replaced."""
-    return target.exists() and os.path.samestat(target.stat(), os.fstat(sys.stdout.fileno()))
-
-
 def _resolved(target: Path) -> Path:
     try:
         return target.resolve()
     except (OSError, RuntimeError):
         raise BadInput("--output", f"{str(target)!r} is a link to a missing file", "give another path") from None
-
-
-def _people(table: "pa.Table") -> bytes:
-    from pitlake.answers.formats import cell_text, rows
-
-    first_rows = table.slice(0, ROWS_IN_TABLE)
-    return grid(table.column_names, ([cell_text(value) for value in row] for row in rows(first_rows)))
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

@@ -52,16 +52,13 @@ def _command(query: catalogue.Query) -> click.Command:
 
     decorated: Callable[..., None] = answer_options(session_options(run))
     for parameter in reversed(query.parameters):
-        decorated = _option(parameter)(decorated)
+        notes = "[required]" if parameter.required else f"[default: {parameter.default}]" if parameter.default else ""
+        option = click.option(
+            f"--{parameter.name.replace('_', '-')}",
+            parameter.name,
+            metavar=parameter.type.upper(),
+            help=f"{parameter.meaning} {notes}".rstrip(),
+        )
+        decorated = option(decorated)
     text = f"{query.summary}\n\nReads {', '.join(query.reads)}; gives {', '.join(f.name for f in query.columns)}."
     return click.command(query.name, help=text, short_help=query.summary)(decorated)
-
-
-def _option(parameter: catalogue.Parameter) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    notes = "[required]" if parameter.required else f"[default: {parameter.default}]" if parameter.default else ""
-    return click.option(
-        f"--{parameter.name.replace('_', '-')}",
-        parameter.name,
-        metavar=parameter.type.upper(),
-        help=f"{parameter.meaning} {notes}".rstrip(),
-    )

@@ -191,7 +191,9 @@ class QueryService:
         viewpoint = self.viewpoint_of(pit, known_by)
         as_of, rows = viewpoint.as_of, _row_cap(max_rows)
         question_digest = question.digest(viewpoint)
-        place = None if cursor is None else _place(cursor, question_digest, self.cursor_key)
+        place = None if cursor is None else Cursor.read(cursor, self.cursor_key)
+        if place and place.question != question_digest:
+            raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
         if place and viewpoint.version is None:
             viewpoint = replace(viewpoint, version=self._versions.of(question_digest, place.result))
 
@@ -246,13 +248,6 @@ class Cursor:
 
     def _signature(self, key: bytes) -> str:
         return hmac.new(key, json.dumps(astuple(self)).encode(), "sha256").hexdigest()
-
-
-def _place(cursor: str, question_digest: str, key: bytes) -> Cursor:
-    place = Cursor.read(cursor, key)
-    if place.question != question_digest:
-        raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
-    return place
 
 
 def _up_to(field: str, text: str, name: str, bound: datetime | None) -> datetime:

@@ -5,7 +5,7 @@ list of calls with their arguments filled in, which this server can answer.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ResourceError
@@ -38,10 +38,11 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
     answer: dict[str, Any] = {"as_of": iso(as_of) if as_of else None, "datasets": [], "unions": [], "queries": []}
     if name is None:
         holdings = service.holdings()
+        with_rows = {dataset for dataset, holding in holdings.items() if holding["rows"]}
         answer["datasets"] = [
             {"name": contract.name, "summary": contract.summary, "key": list(contract.key), "shown": shown(contract)}
             | {"holds": holdings.get(contract.name)}
-            for contract in sorted(contracts.values(), key=lambda contract: _empty(holdings.get(contract.name)))
+            for contract in sorted(contracts.values(), key=lambda contract: contract.name not in with_rows)
         ]
         answer["unions"] = [
             {"name": union.name, "summary": union.summary, "reads": list(union.reads)}
@@ -163,7 +164,3 @@ def _read(service: QueryService, name: str) -> Callable[[], str]:
             raise ResourceError(for_agents(error)) from None
 
     return read
-
-
-def _empty(holding: Mapping[str, Any] | None) -> bool:
-    return not (holding and holding["rows"])

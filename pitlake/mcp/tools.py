@@ -6,7 +6,7 @@ Unknown arguments are refused too, because a misspelt `pit` must not return an a
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
@@ -233,7 +233,7 @@ def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:
 
 
 def _to_dict(answer: AnswerPage) -> dict[str, Any]:
-    receipt = answer.result.receipt
+    receipt, hindsight = answer.result.receipt, answer.result.hindsight
     return {
         **answer.page.payload,
         "truncated": answer.cursor is not None,
@@ -246,13 +246,9 @@ def _to_dict(answer: AnswerPage) -> dict[str, Any]:
             "rows": receipt.rows,
             "note": "; ".join(answer.result.notes) or None,
             "exposure": receipt.question.exposure,
-            "hindsight": _columns(answer.result.hindsight) or None,
+            "hindsight": ", ".join(f"{name}.{column}" for name in hindsight for column in hindsight[name]) or None,
         },
     }
-
-
-def _columns(hindsight: Mapping[str, tuple[str, ...]]) -> str:
-    return ", ".join(f"{name}.{column}" for name, columns in hindsight.items() for column in columns)
 
 
 def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:

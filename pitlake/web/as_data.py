@@ -96,10 +96,6 @@ def _data(value: Any) -> Any:
     return _NO_DATA
 
 
-def _text(value: str) -> Any:
-    return _NO_DATA if isinstance(value, Svg) else value
-
-
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     items = ((str(name), _data(item)) for name, item in value.items() if not str(name).startswith("_"))
     return {name: item for name, item in items if item is not _NO_DATA}
@@ -115,7 +111,7 @@ for _scalar in (type(None), bool, int):
     _data.register(_scalar, lambda value: value)
 for _collection in (list, tuple, set, frozenset):
     _data.register(_collection, _items)
-_data.register(str, _text)
+_data.register(str, lambda value: _NO_DATA if isinstance(value, Svg) else value)
 _data.register(float, lambda value: value if math.isfinite(value) else None)
 _data.register(date, lambda value: iso(value) if isinstance(value, datetime) else value.isoformat())
 _data.register(Decimal, str)

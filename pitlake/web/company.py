@@ -119,15 +119,13 @@ class CompanyView:
     def sources(self) -> list["SourceRows"]:
         """Return every source of the page, with the number of its rows and its gaps."""
         totals = {entry.dataset: entry for entry in self.holdings}
-        return [SourceRows(name, len(self.rows_of(name)), totals[name].rows, self._gaps_of(name)) for name in _SHOWN]
+        gaps = {name: [gap for gap in self.gaps if gap.dataset == name] for name in _SHOWN}
+        return [SourceRows(name, len(self.rows_of(name)), totals[name].rows, gaps[name]) for name in _SHOWN]
 
     def rows_of(self, dataset: str) -> list[Any]:
         lists = {"av_estimates": self.estimates, "macro_observations": self.macro, "names": self.names}
         several = (*self.bars, *self.figures, *self.filings, *self.news, *self.calls, *self.planned)
         return lists[dataset] if dataset in lists else [row for row in several if row.dataset == dataset]
-
-    def _gaps_of(self, dataset: str) -> list[Any]:
-        return [gap for gap in self.gaps if gap.dataset == dataset]
 
 
 _SECTIONS = {

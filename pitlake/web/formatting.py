@@ -71,8 +71,12 @@ class Sheet:
 
     def history(self, row: Any, column: str, dataset: str) -> str:
         """Return the URL of a number's history."""
-        key = {f"k_{name}": _plain(getattr(row, name)) for name in all_datasets()[dataset].key}
-        parameters = {name: value for name, value in key.items() if value is not None}
+        key = {f"k_{name}": getattr(row, name) for name in all_datasets()[dataset].key}
+        parameters = {
+            name: value.isoformat() if isinstance(value, date) else str(value)
+            for name, value in key.items()
+            if value is not None
+        }
         return self._address.url("/history", of=f"{dataset}.{column}", **parameters)
 
     def when(self, at: datetime, page: str = "/at") -> Markup:
@@ -126,9 +130,3 @@ def unit(text: str | None) -> str:
 def change(new: float, old: float) -> str:
     """Format a change in percent, with its sign; empty if the old value is 0."""
     return f"{100 * (new / old - 1):+.2f} %".replace("-", "−") if old else ""
-
-
-def _plain(value: Any) -> str | None:
-    if value is None:
-        return None
-    return value.isoformat() if isinstance(value, date) else str(value)

@@ -95,9 +95,9 @@ class TimeMachine:
     def compare(self, request: Request) -> Response:
         """Show two instants side by side, the earlier one first."""
         view = addresses.parse_address(request.query_params)
-        other = self._other(request, view)
         if "with" not in request.query_params:
-            return RedirectResponse(view.url("/compare", **{"with": iso(other.as_of)}), 303)
+            return RedirectResponse(view.url("/compare", **{"with": iso(view.as_of - timedelta(weeks=WEEKS))}), 303)
+        other = addresses.parse_address({"as_of": request.query_params["with"], "ticker": view.ticker})
         first, second = sorted((view, other), key=lambda side: side.as_of)
         sides = []
         for side in (first, second):
@@ -200,11 +200,6 @@ class TimeMachine:
                 while len(self._pages) > MOST_PAGES:
                     self._pages.popitem(last=False)
         return page
-
-    def _other(self, request: Request, view: Address) -> Address:
-        if "with" in request.query_params:
-            return addresses.parse_address({"as_of": request.query_params["with"], "ticker": view.ticker})
-        return view.at(view.as_of - timedelta(weeks=WEEKS))
 
     def _page(self, request: Request, template: str, view: Address, facts: Mapping[str, Any], **frame: Any) -> Response:
         facts = {"page": template.removesuffix(".html"), "address": view, **facts}
