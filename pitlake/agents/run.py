@@ -68,7 +68,8 @@ def run(
         flags = {"--known-by": known_by, "--for-model": for_model, "--require": require}
         server += [word for flag, value in flags.items() if value for word in (flag, value)]
         threading.Thread(target=_serve, args=(door, server), daemon=True).start()
-        env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, SOCKET: f"{folder}/door"}
+        env = {name: value for name, value in os.environ.items() if name in KEPT or not _SECRET.fullmatch(name)}
+        env |= {"PITLAKE_AS_OF": as_of, SOCKET: f"{folder}/door"}
         return _away(command, covered, env | ({"PITLAKE_KNOWN_BY": known_by} if known_by else {}))
 
 
@@ -104,10 +105,6 @@ def _covered(lake: str | None) -> Iterator[Path]:
     for place in places:
         if place.exists():
             yield place.resolve()
-
-
-def _without_secrets(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name in KEPT or not _SECRET.fullmatch(name)}
 
 
 def _own_code() -> list[Path]:

@@ -19,7 +19,8 @@ def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
         place = f"{where}.{name}" if where else name
         if name not in own:
             whole[name] = added[name] = value
-        elif isinstance(value, dict) and isinstance(own[name], dict) and not _is_server(place):
+        # A server is one entry and is never merged.
+        elif isinstance(value, dict) and isinstance(own[name], dict) and not place.startswith("mcpServers."):
             whole[name], inner = join(own[name], value, place)
             added |= {name: inner} if inner else {}
         elif isinstance(value, list) and isinstance(own[name], list):
@@ -53,8 +54,3 @@ def holds(whole: Tree, needed: Tree) -> bool:
         return not join(whole, needed)[1]
     except Conflict:
         return False
-
-
-def _is_server(place: str) -> bool:
-    """Return whether the path names a server. A server is one entry and is never merged."""
-    return place.startswith("mcpServers.")

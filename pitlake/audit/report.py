@@ -85,7 +85,11 @@ def audit(table: Any, *, lake: Any = None, timezone: str = DEFAULT_ZONE, **colum
             findings += of_rule
             if not of_rule:
                 clean.append(name)
-    return AuditReport(contents.label, len(contents.rows), _shown(contents), tuple(findings), tuple(clean), skipped)
+    first_roles: dict[str, str] = {}
+    for role, column in contents.roles.items():
+        first_roles.setdefault(column, role)
+    roles = {role: column for column, role in first_roles.items()}  # without meanings that say the same of one column
+    return AuditReport(contents.label, len(contents.rows), roles, tuple(findings), tuple(clean), skipped)
 
 
 def _rules(contents: Table, lake: Any, stack: ExitStack) -> Iterator[tuple[str, Callable[[], list[Finding]]]]:
@@ -95,11 +99,3 @@ def _rules(contents: Table, lake: Any, stack: ExitStack) -> Iterator[tuple[str, 
         session = stack.enter_context(opened(lake))
         for name, (_, by_lake) in LAKE_RULES.items():
             yield name, partial(by_lake, contents, session)
-
-
-def _shown(table: Table) -> dict[str, str]:
-    """Return the roles that the rules use, without meanings that say the same of one column."""
-    first: dict[str, str] = {}
-    for role, name in table.roles.items():
-        first.setdefault(name, role)
-    return {role: name for name, role in first.items()}

@@ -203,8 +203,8 @@ def _table(source: Source, roles: Mapping[str, str], forms: Mapping[str, ColumnF
         f"coalesce({part('day', name)}, timezone('{form.zone}', {part('instant', name)})::DATE)::TIMESTAMP "
         f"AS {part('day', name)}, "
         f"{part('has_clock', name)} AND {part('end', name)} IS NULL AS {part('has_clock', name)}, "
-        f"epoch_us(CASE WHEN {part('has_clock', name)} THEN {part('instant', name)} ELSE {_start(name, form)} END) "
-        f"AS {part('start', name)}"
+        f"epoch_us(CASE WHEN {part('has_clock', name)} THEN {part('instant', name)} "
+        f"ELSE timezone('{form.zone}', {part('day', name)}::TIMESTAMP) END) AS {part('start', name)}"
         for name, form in forms.items()
     )
     rows = in_sql(source.rows, forms, source.types)
@@ -220,10 +220,6 @@ def _table(source: Source, roles: Mapping[str, str], forms: Mapping[str, ColumnF
         for name, form in forms.items()
     }
     return Table(source.label, frame[[*source.types]], roles, times)
-
-
-def _start(name: str, form: ColumnForm) -> str:
-    return f"timezone('{form.zone}', {part('day', name)}::TIMESTAMP)"
 
 
 def _bare(name: str, column: str) -> str:

@@ -39,9 +39,11 @@ def _year(year: int, days: Mapping[date, Day], bounds: Sequence[int]) -> Svg:
         if day.day == 1:
             shapes.append(f'<text x="{x}" y="10">{MONTHS[day.month - 1]}</text>')
         if day in days:
-            y = MONTH_LABEL_HEIGHT + day.weekday() * STEP
-            css = f"s{_shade(days[day].rows, bounds)}{' gap' if days[day].gaps else ''}"
-            tooltip = escape(_tooltip(day, days[day]))
+            y, counts = MONTH_LABEL_HEIGHT + day.weekday() * STEP, days[day]
+            reached = sum(counts.rows >= bound for bound in bounds) if counts.rows else 0
+            shade = math.ceil(reached * SHADES / len(bounds)) if bounds else 0
+            css = f"s{shade}{' gap' if counts.gaps else ''}"
+            tooltip = escape(_tooltip(day, counts))
             shapes.append(f'<rect class="{css}" x="{x}" y="{y}"><title>{tooltip}</title></rect>')
     weeks = (date(year, 12, 31) - monday).days // DAYS_PER_WEEK + 1
     width, height = weeks * STEP, DAYS_PER_WEEK * STEP
@@ -50,11 +52,6 @@ def _year(year: int, days: Mapping[date, Day], bounds: Sequence[int]) -> Svg:
         f'aria-label="Rows per day of {year}"><rect class="none" y="{MONTH_LABEL_HEIGHT}" width="{width - GAP}" '
         f'height="{height - GAP}" rx="3"/>{"".join(shapes)}</svg>'
     )
-
-
-def _shade(count: int, bounds: Sequence[int]) -> int:
-    reached = sum(count >= bound for bound in bounds) if count else 0
-    return math.ceil(reached * SHADES / len(bounds)) if bounds else 0
 
 
 def _tooltip(day: date, counts: Day) -> str:

@@ -43,7 +43,11 @@ class Ledger:
 
     def records(self) -> list[LedgerRecord]:
         """Return all records, oldest first. Raises LakeFault if one is missing or was changed."""
-        last = self._last() if not self._records else 0
+        last = 0
+        if not self._records:
+            files = self._store.walk(f"{FOLDER}/{self.name}")
+            stems = (file.key.rpartition("/")[2].removesuffix(".json") for file in files)
+            last = max((int(stem) for stem in stems if stem.isdigit()), default=0)
         while (number := len(self._records) + 1) <= last or self._store.exists(self._key(number)):
             try:
                 content = self._store.read(self._key(number))
@@ -70,12 +74,6 @@ class Ledger:
             content = (json.dumps(entry, sort_keys=True, indent=1) + "\n").encode()
             if self._store.put_new(self._key(len(records) + 1), content):
                 return True
-
-    def _last(self) -> int:
-        names = (
-            file.key.rpartition("/")[2].removesuffix(".json") for file in self._store.walk(f"{FOLDER}/{self.name}")
-        )
-        return max((int(name) for name in names if name.isdigit()), default=0)
 
     def _key(self, number: int) -> str:
         return f"{FOLDER}/{self.name}/{number:012d}.json"
