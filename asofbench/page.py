@@ -30,6 +30,8 @@ def page(report: Mapping[str, Any]) -> str:
     summary = f"{len(report['classes'])} classes of leaks, {len(systems)} systems"
     rows = "".join(_row(system) for system in report["systems"])
     head = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
+    absent = "; ".join(f"{system['name']} ({' '.join(system['why'].split())[:200]})" for system in report["not_run"])
+    not_run = f" Not run: {absent}." if absent else ""
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>AsOfBench: who sees the future?</title><style>{STYLE}</style>
@@ -39,14 +41,9 @@ def page(report: Mapping[str, Any]) -> str:
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 <p>{escape(WORDS)}
 Classes that a loader decides have a star. Empty squares: the class was not run.
-Controls are systems whose score is known beforehand.{escape(_absent(report))}</p>
+Controls are systems whose score is known beforehand.{escape(not_run)}</p>
 </html>
 """
-
-
-def _absent(report: Mapping[str, Any]) -> str:
-    absent = "; ".join(f"{system['name']} ({' '.join(system['why'].split())[:200]})" for system in report["not_run"])
-    return f" Not run: {absent}." if absent else ""
 
 
 def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str:
@@ -61,8 +58,8 @@ def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str
         turned = f"translate({LEFT + CELL * place + CELL / 2 + 4} {TOP - 8}) rotate(-55)"
         parts.append(f"<text transform='{turned}'>{escape(system['name'])}</text>")
     for line, name in enumerate(classes):
-        y = TOP + CELL * line
-        parts.append(f"<text x='{LEFT - 8}' y='{y + 17}' text-anchor='end'>{_label(name)}</text>")
+        y, label = TOP + CELL * line, escape(name.replace("_", " ")) + ("*" if group(name) == "loader" else "")
+        parts.append(f"<text x='{LEFT - 8}' y='{y + 17}' text-anchor='end'>{label}</text>")
         parts += [_square(LEFT + CELL * place, y, system, name) for place, system in enumerate(systems)]
     for place, (verdict, colour) in enumerate(COLOURS.items()):
         x, y = LEFT + 110 * place, height - 24
@@ -82,10 +79,6 @@ def _square(x: int, y: int, system: Mapping[str, Any], name: str) -> str:
             parts.append(f"<rect x='{x + 1}' y='{at:.1f}' width='{side}' height='{high:.1f}' fill='{colour}'/>")
             at += high
     return "".join(parts) + "</g>"
-
-
-def _label(name: str) -> str:
-    return escape(name.replace("_", " ")) + ("*" if group(name) == "loader" else "")
 
 
 def _row(system: Mapping[str, Any]) -> str:

@@ -42,7 +42,10 @@ LETTERS = (
 
 def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) -> dict[str, Any]:
     """Return the report of a run as JSON-compatible values: systems in alphabetical order, controls last."""
-    ran = sorted((outcome for outcome in outcomes if outcome.verdicts or outcome.large), key=_place)
+    ran = sorted(
+        (outcome for outcome in outcomes if outcome.verdicts or outcome.large),
+        key=lambda outcome: (outcome.system.control, outcome.system.name.casefold()),
+    )
     systems = [_system(outcome) for outcome in ran]
     classes = {verdict.kind for outcome in ran for verdict in outcome.verdicts}
     return {
@@ -60,10 +63,6 @@ def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) 
     }
 
 
-def _place(outcome: Outcome) -> tuple[bool, str]:
-    return outcome.system.control, outcome.system.name.casefold()
-
-
 def _machine() -> dict[str, Any]:
     model = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.+)", model.read_text()) if model.exists() else []
@@ -79,8 +78,10 @@ def _machine() -> dict[str, Any]:
 
 def _system(outcome: Outcome) -> dict[str, Any]:
     verdicts, system = outcome.verdicts, outcome.system
-    counts = _counts(verdicts)
-    by_class = {name: counts[name] for name in CLASSES if name in counts}
+    counters: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        counters.setdefault(verdict.kind, Counter())[verdict.verdict] += 1
+    by_class = {name: dict(counters[name]) for name in CLASSES if name in counters}
     module = system.adapter.rpartition(":")[0].rpartition("asofbench.adapters.")[2]
     file = Path(module) if module.endswith(".py") else HERE / "adapters" / f"{module}.py"
     return {
@@ -111,6 +112,9 @@ def summary_of(by_class: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """Return what follows from the outcomes of the classes: counts by what decides them, and failures by verdict."""
     found = {name: outcome_of(counts) for name, counts in by_class.items()}
     scored = [name for name in found if found[name] != UNABLE]
+    histories = by_class.get(HISTORIES, {})
+    right, number = histories.get(CAUGHT, 0), sum(histories.values()) - histories.get(UNABLE, 0)
+    low, high = wilson(right, number)
     return {
         "groups": {
             name: {
@@ -124,7 +128,7 @@ def summary_of(by_class: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
             for verdict in FAILURES
         },
         "unstable": [kind for kind in scored if len(set(by_class[kind]) - {UNABLE}) > 1 and kind != HISTORIES],
-        "histories": _histories(by_class.get(HISTORIES, {})),
+        "histories": {"right": right, "of": number, "low": low, "high": high},
     }
 
 
@@ -133,27 +137,14 @@ def outcome_of(counts: Mapping[str, int]) -> str:
     return next((verdict for verdict in (*FAILURES, CAUGHT) if counts.get(verdict)), UNABLE)
 
 
-def _histories(counts: Mapping[str, int]) -> dict[str, Any]:
-    right, number = counts.get(CAUGHT, 0), sum(counts.values()) - counts.get(UNABLE, 0)
-    low, high = wilson(right, number)
-    return {"right": right, "of": number, "low": low, "high": high}
-
-
-def _counts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, int]]:
-    counters: dict[str, Counter[str]] = {}
-    for verdict in verdicts:
-        counters.setdefault(verdict.kind, Counter())[verdict.verdict] += 1
-    return {name: dict(counts) for name, counts in counters.items()}
-
-
 def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
     """Return every failure, grouping cases of a class that failed in the same way; `first` is one of them."""
     alike: dict[tuple[str, str, str], list[str]] = {}
     for failed_verdict in verdicts:
         if failed_verdict.verdict in FAILURES:
-            alike.setdefault((failed_verdict.kind, failed_verdict.verdict, _kind(failed_verdict.why)), []).append(
-                failed_verdict.case
-            )
+            # The reason without numbers that differ between cases.
+            why = re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(failed_verdict.why.split()))[:90].strip()
+            alike.setdefault((failed_verdict.kind, failed_verdict.verdict, why), []).append(failed_verdict.case)
     return [
         {"class": name, "verdict": verdict, "why": why, "cases": len(case_ids), "first": case_ids[0]}
         for (name, verdict, why), case_ids in alike.items()
@@ -170,10 +161,13 @@ def class_of(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def markdown(report: Mapping[str, Any]) -> str:
     """Return the results as a Markdown page."""
     real = _real(report)
+    frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
+    machine = "{system} on {machine} ({processor}), {processors} processors, load {load}, Python {python}"
+    where = machine.format(**report["machine"])
     lines = [
         "# AsOfBench: results",
         "",
-        _run_on(report),
+        f"Run on {report['date'][:10]}, seed {report['seed']}, {frozen}. {where}.",
         "",
         WORDS,
         "",
@@ -192,7 +186,14 @@ def markdown(report: Mapping[str, Any]) -> str:
     ]
     if report["not_run"]:
         lines += ["Not run:", "", *(f"- {system['name']}: {_why(system)}" for system in report["not_run"]), ""]
-    return "\n".join([*lines, *_failed(report)])
+    lines += ["## Failures", ""]
+    for _, system in real:
+        kinds = [
+            f"- {failure['class']}: {failure['verdict']}, {failure['why']} ({failure['cases']})"
+            for failure in system["failures"]
+        ]
+        lines += [f"**{system['name']}**", "", *(kinds or ["- none"]), ""]
+    return "\n".join(lines)
 
 
 def table(report: Mapping[str, Any]) -> list[str]:
@@ -211,6 +212,10 @@ def cells(system: Mapping[str, Any]) -> list[str]:
     share = f"{histories['right']} of {histories['of']} ({histories['low']:.0%}–{histories['high']:.0%})"
     number = len(system["by_class"])
     partly = f" (only {number} of {len(CLASSES)} classes)" if 0 < number < len(CLASSES) else ""
+    large_cells = ["–"] * 4
+    if large := system["large"]:
+        right = f"{large['verdicts'].get(CAUGHT, 0)} of {large['instants']}"
+        large_cells = [right, f"{large['load']:.1f}", f"{large['ms']:.0f}", f"{large['bytes'] / 2**20:.1f}"]
     return [
         system["name"] + partly,
         system["configuration"],
@@ -218,26 +223,12 @@ def cells(system: Mapping[str, Any]) -> list[str]:
         *(str(len(system[verdict])) for verdict in (LEAK, WITHHELD, REFUSED)),
         share if histories["of"] else "–",
         *costs,
-        *_large_cells(system["large"]),
+        *large_cells,
     ]
-
-
-def _large_cells(large: Mapping[str, Any]) -> list[str]:
-    if not large:
-        return ["–"] * 4
-    right = f"{large['verdicts'].get(CAUGHT, 0)} of {large['instants']}"
-    return [right, f"{large['load']:.1f}", f"{large['ms']:.0f}", f"{large['bytes'] / 2**20:.1f}"]
 
 
 def _why(system: Mapping[str, str]) -> str:
     return " ".join(system["why"].split())[-200:]
-
-
-def _run_on(report: Mapping[str, Any]) -> str:
-    frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
-    machine = "{system} on {machine} ({processor}), {processors} processors, load {load}, Python {python}"
-    where = machine.format(**report["machine"])
-    return f"Run on {report['date'][:10]}, seed {report['seed']}, {frozen}. {where}."
 
 
 def _configured(system: Mapping[str, Any]) -> str:
@@ -250,22 +241,6 @@ def _configured(system: Mapping[str, Any]) -> str:
     ]
     when = f" Classes run: {'; '.join(runs)}." if runs else ""
     return f"{system['name']} ({versions}): {system['how']}.{docs}{when}"
-
-
-def _failed(report: Mapping[str, Any]) -> list[str]:
-    lines = ["## Failures", ""]
-    for _, system in _real(report):
-        kinds = [
-            f"- {failure['class']}: {failure['verdict']}, {failure['why']} ({failure['cases']})"
-            for failure in system["failures"]
-        ]
-        lines += [f"**{system['name']}**", "", *(kinds or ["- none"]), ""]
-    return lines
-
-
-def _kind(why: str) -> str:
-    """Return a reason without numbers that differ between cases."""
-    return re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(why.split()))[:90].strip()
 
 
 def _real(report: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:

@@ -90,11 +90,8 @@ def _verdict(case: Case, graded: Graded, answers: Sequence[str]) -> tuple[str, s
         records = None
     if not isinstance(records, dict):
         return REFUSED, "no JSON object in the answer" if answer else "no answer"
-    return compare("rows", Reply(answer={item: _pair(cells) for item, cells in records.items()}), case.truth)
-
-
-def _pair(cells: Any) -> list[Any]:
-    return list(cells) if isinstance(cells, list | tuple) else [cells]
+    rows = {item: list(cells) if isinstance(cells, list | tuple) else [cells] for item, cells in records.items()}
+    return compare("rows", Reply(answer=rows), case.truth)
 
 
 def _instants(arguments: Any) -> Iterator[datetime]:

@@ -35,23 +35,15 @@ def main(arguments: list[str]) -> int:
         figures_by_name[part] = module.run(**getattr(module, "FULL", {}) if options.full else {})
         show(figures_by_name[part], f"{part} (load before: {load:.1f} of {os.cpu_count()} cores)")
         if options.keep:
-            _keep(options.keep, figures_by_name)
-    _judge([figure for figures in figures_by_name.values() for figure in figures])
-    return 0
-
-
-def _keep(file: Path, figures_by_name: dict[str, list[Figure]]) -> None:
-    """Return the figures measured so far."""
-    machine = {"at": datetime.now(timezone.utc).isoformat(timespec="minutes"), "cores": os.cpu_count()}
-    file.write_text(json.dumps({"machine": machine, "parts": figures_by_name}, indent=1, ensure_ascii=False))
-
-
-def _judge(figures: list[Figure]) -> None:
-    with_aim = [figure for figure in figures if met(figure) is not None]
+            machine = {"at": datetime.now(timezone.utc).isoformat(timespec="minutes"), "cores": os.cpu_count()}
+            so_far = {"machine": machine, "parts": figures_by_name}
+            options.keep.write_text(json.dumps(so_far, indent=1, ensure_ascii=False))
+    with_aim = [figure for figures in figures_by_name.values() for figure in figures if met(figure) is not None]
     missed = [figure for figure in with_aim if not met(figure)]
     print(f"{len(with_aim) - len(missed)} of {len(with_aim)} aims met")
     for figure in missed:
         print(f"missed: {figure['name']} ({figure['aim']})")
+    return 0
 
 
 if __name__ == "__main__":

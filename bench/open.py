@@ -137,7 +137,9 @@ def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[
         started = time.perf_counter()
         list(pool.map(lambda session: session.sql(ONE).rows(), asks))
         yield figure(f"points a second, {many} sessions", len(asks) / (time.perf_counter() - started), "1/s")
-        yield figure(f"memory a session, {many} sessions", _memory() / many / 2**20, "MiB")
+        processes = psutil.Process().children(recursive=True)
+        memory = sum(process.memory_full_info().pss for process in processes)  # shared pages count once
+        yield figure(f"memory a session, {many} sessions", memory / many / 2**20, "MiB")
 
 
 def _thousand_more(lake: Lake) -> float:
@@ -186,11 +188,6 @@ def _cost(work: Callable[[], object], times: int) -> float:
     for _ in range(times):
         work()
     return 1000 * (_cpu() - started) / times
-
-
-def _memory() -> int:
-    """Return the memory of all session processes in bytes, with shared pages counted once."""
-    return sum(process.memory_full_info().pss for process in psutil.Process().children(recursive=True))
 
 
 def _opened(open_it: Callable[[], Session]) -> tuple[float, float]:

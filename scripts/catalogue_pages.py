@@ -5,7 +5,6 @@ Contracts and headers define datasets and queries; these pages format them.
 
 from collections.abc import Iterable
 
-from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.questions import catalogue
 from pitlake.questions.catalogue import Parameter, Query
@@ -51,9 +50,11 @@ def reference() -> str:
     parts = ["# Datasets and named queries", "## Datasets"]
     for dataset in all_datasets().values():
         columns = ", ".join(f"{column.name} {column.type}" for column in dataset.columns)
+        marked = [name for name in dataset.agent_columns if name in dataset.hindsight]
+        hindsight = f"\nKnown only with hindsight: {', '.join(marked)}." if marked else ""
         parts.append(
             f"### {dataset.name}\n\n{dataset.summary} Key: {', '.join(dataset.key)}. Shown {shown(dataset)}.\n"
-            f"Public at: {dataset.availability} Cited by: {dataset.citation}.{_hindsight(dataset)}\n\n`{columns}`"
+            f"Public at: {dataset.availability} Cited by: {dataset.citation}.{hindsight}\n\n`{columns}`"
         )
     parts.append("## Named queries")
     for query in catalogue.all_queries().values():
@@ -64,22 +65,14 @@ def reference() -> str:
     return "\n\n".join(parts).replace(".\n\n- **", ".\n- **") + "\n"
 
 
-def _hindsight(dataset: Dataset) -> str:
-    marked = [name for name in dataset.agent_columns if name in dataset.hindsight]
-    return f"\nKnown only with hindsight: {', '.join(marked)}." if marked else ""
-
-
 def _query_section(query: Query) -> Iterable[str]:
     yield f"## {query.name}"
     yield f"{query.summary} Reads {', '.join(query.reads)}. Rows are identified by {', '.join(query.ids)}."
     if query.one_of:
         yield f"Takes exactly one of {' and '.join(query.one_of)}."
-    yield table(("parameter", "type", "needed", "meaning"), [_row(parameter) for parameter in query.parameters])
+    rows = [(parameter.name, parameter.type, _need(parameter), parameter.meaning) for parameter in query.parameters]
+    yield table(("parameter", "type", "needed", "meaning"), rows)
     yield table(("column", "unit", "meaning"), [(column.name, column.unit, column.meaning) for column in query.columns])
-
-
-def _row(parameter: Parameter) -> tuple[str, str, str, str]:
-    return parameter.name, parameter.type, _need(parameter), parameter.meaning
 
 
 def _need(parameter: Parameter) -> str:

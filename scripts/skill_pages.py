@@ -213,16 +213,12 @@ def _domain(domain: Domain) -> str:
 def _query(query: Query) -> str:
     parameters = "\n".join(
         f"- `{parameter.name}` ({parameter.type}{', required' if parameter.required else ''}): "
-        f"{parameter.meaning}{_default(parameter.default)}"
+        f"{parameter.meaning}{'' if parameter.default is None else f' Default {json.dumps(parameter.default)}.'}"
         for parameter in query.parameters
     )
     gives = ", ".join(column.name for column in query.columns if column.name not in catalogue.SYSTEM_COLUMNS)
     call = {"name": query.name, "params": example(query)} | {"pit": PIT}
     return f"### {query.name}\n\n{query.summary} Returns {gives}.\n\n{parameters}\n\n{_call('run_query', call)}"
-
-
-def _default(value: object) -> str:
-    return "" if value is None else f" Default {json.dumps(value)}."
 
 
 def example(query: Query) -> dict[str, object]:

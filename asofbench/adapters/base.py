@@ -111,7 +111,10 @@ class Visible(Adapter):
             return [self.known(entity, item, read(when)) for entity, item, when in question.spine]
         if question.kind == "missing":
             return [value_of(self.visible_at_null(), entity, item) for entity, item, _ in question.spine]
-        rows = self._shown(question, at)
+        if question.kind == "forgotten":
+            rows = self.visible_without_instant(at)
+        else:
+            rows = self.visible_by(at, read(question.loaded_by)) if question.loaded_by else self.visible(at)
         mine = [row for row in rows if row["entity"] == question.entity]
         if question.kind in ("rows", "forgotten"):
             return {row["item"]: [row["value"], row["text"], *filter(None, [row.get("extra")])] for row in mine}
@@ -130,11 +133,6 @@ class Visible(Adapter):
         if question.kind == "frequency":
             return sum(question.term in row["text"] for row in rows)
         raise Unable(question.kind)
-
-    def _shown(self, question: Question, at: datetime) -> Rows:
-        if question.kind == "forgotten":
-            return self.visible_without_instant(at)
-        return self.visible_by(at, read(question.loaded_by)) if question.loaded_by else self.visible(at)
 
     def visible_by(self, at: datetime, loaded_by: datetime) -> Rows:
         """Return the rows that were visible as of an instant to a store that had only what it received by another."""

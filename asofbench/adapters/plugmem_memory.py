@@ -47,12 +47,9 @@ class Plugmem(Memory):
         return self._recalled(at, query=term)
 
     def _recalled(self, *at: datetime | None, **about: Any) -> Iterable[str]:
-        when = {"as_of": at[0] and self._moment(at[0])} if at else {}
+        when = {"as_of": at[0] and max(done for arrival, done in self.written if arrival <= at[0])} if at else {}
         facts = self.store.recall(k=1000, **about, **when).facts
         return [self.store.get(fact.id).text for fact in facts]
-
-    def _moment(self, at: datetime) -> int:
-        return max(done for arrival, done in self.written if arrival <= at)
 
     def close(self) -> None:
         """The store."""
