@@ -108,7 +108,8 @@ def _spawn(control: Path, launch: Launch) -> Lease:
     command = [sys.executable, "-I", "-S", str(_SUPERVISOR)]
     with theirs, launch.log.open("wb") as log:
         supervisor = subprocess.Popen(command, stdin=theirs.fileno(), stdout=log, stderr=log, start_new_session=True)
-    _reap(supervisor)
+    # Collects the supervisor when it ends, so that it leaves no zombie and no warning.
+    threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
     spec = {
         "control": str(control.resolve()),
         "command": launch.command,
@@ -168,11 +169,6 @@ def _wait_until_free(path: Path) -> None:
                 time.sleep(0.05)
             else:
                 return
-
-
-def _reap(supervisor: "subprocess.Popen[bytes]") -> None:
-    """Collect the supervisor when it ends, so that it leaves no zombie and no warning."""
-    threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
 
 
 def _forget_in_child() -> None:

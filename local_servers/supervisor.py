@@ -56,17 +56,14 @@ class Supervisor:
         self.selector.register(self.door, selectors.EVENT_READ)
         self.users = {first_user}
         self.selector.register(first_user, selectors.EVENT_READ)
-        self.server = self._start()
-        self.ended = self._watch()
-
-    def _start(self) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
+        self.server = subprocess.Popen(
             self.spec["command"],
             cwd=self.spec["cwd"],
             stdin=subprocess.DEVNULL,  # its output goes to the log, like ours
             pass_fds=(self.owner,),  # the lock is free only when the server itself is gone
             preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
         )
+        self.ended = self._watch()
 
     def _watch(self) -> socket.socket:
         """Signal the server's end and SIGTERM on a socket."""
@@ -90,7 +87,10 @@ class Supervisor:
                     self._close()
                     return
                 if ready is self.door:
-                    self._welcome()
+                    user, _ = self.door.accept()
+                    user.sendall(json.dumps(self.spec["info"]).encode() + b"\n")
+                    self.users.add(user)
+                    self.selector.register(user, selectors.EVENT_READ)
                 elif ready in self.users and not self._still_there(ready):
                     if len(self.users) == 1:  # The last user waits until this end closes, so close it after the server.
                         self._close()
@@ -98,12 +98,6 @@ class Supervisor:
                     self.selector.unregister(ready)
                     self.users.discard(ready)
                     ready.close()
-
-    def _welcome(self) -> None:
-        user, _ = self.door.accept()
-        user.sendall(json.dumps(self.spec["info"]).encode() + b"\n")
-        self.users.add(user)
-        self.selector.register(user, selectors.EVENT_READ)
 
     def _still_there(self, user: socket.socket) -> bool:
         try:

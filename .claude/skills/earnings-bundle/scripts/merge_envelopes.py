@@ -42,9 +42,10 @@ def _refused(answer: Any, pit: str | None) -> Item | None:
     """Return the gap that replaces a lane's answer, or None if the answer is a valid envelope."""
     if answer is None:
         return {"type": "no_data", "reason": "the lane gave no answer"}
-    if not isinstance(answer, dict) or not all(_objects(answer.get(name, [])) for name in ("data", "gaps")):
-        return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
-    if "data" not in answer:
+    if not isinstance(answer, dict) or not all(
+        isinstance(part, list) and all(isinstance(item, dict) for item in part)
+        for part in (answer.get("data"), answer.get("gaps", []))
+    ):
         return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
     if pit is None and any(gap.get("type") not in rules.ANSWER_GAPS for gap in answer.get("gaps", [])):
         return {"type": "unverifiable", "reason": "the lane's answer has a gap of an unknown type"}
@@ -54,10 +55,6 @@ def _refused(answer: Any, pit: str | None) -> Item | None:
         if verdict is None
         else {"type": "pit_excluded", "reason": f"{verdict.code}: the answer of this lane is left out"}
     )
-
-
-def _objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _names(value: Any) -> list[str]:
@@ -70,18 +67,14 @@ def _united(items: list[Item]) -> Iterator[Item]:
     for item in sorted(items, key=_canonical):
         variants = revisions.setdefault(_revision(item), [])
         for variant in variants:
-            if _agree(variant, item):
+            shared = (variant.keys() & item.keys()) - {"lanes", "available_at"}
+            if all(_canonical(variant[name]) == _canonical(item[name]) for name in shared):
                 variant.update({**item, **variant, "lanes": sorted({*variant["lanes"], *item["lanes"]})})
                 break
         else:
             variants.append(dict(item))
     for variants in revisions.values():
         yield from variants
-
-
-def _agree(item: Item, other: Item) -> bool:
-    shared = (item.keys() & other.keys()) - {"lanes", "available_at"}
-    return all(_canonical(item[name]) == _canonical(other[name]) for name in shared)
 
 
 def _revision(item: Item) -> tuple[str, str]:

@@ -46,7 +46,10 @@ def main() -> int:
 
 def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     """Return the envelope of a fetch, or a gap that says why there is none."""
-    pit = cut_off(_asked(arguments), env)
+    values = [argument.partition("=")[2] for argument in arguments if argument.startswith("--pit=")]
+    # A flag without a value is an invalid cut-off.
+    values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
+    pit = cut_off({"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}, env)
     if pit is not None and not isinstance(pit, str):
         return gap("pit_excluded" if "later" in pit.detail else "bad_input", f"{pit.code}: {pit.detail}")
     flags = (argument for argument in arguments if argument.startswith("--") or "=" in argument)
@@ -96,13 +99,6 @@ def is_envelope(payload: Any) -> bool:
 def gap(kind: str, reason: str) -> dict[str, Any]:
     """Return an envelope with a single gap."""
     return {"data": [], "gaps": [{"type": kind, "reason": reason}]}
-
-
-def _asked(arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the cut-offs in the arguments, as cut_off reads them; a flag without a value is an invalid cut-off."""
-    values = [argument.partition("=")[2] for argument in arguments if argument.startswith("--pit=")]
-    values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
-    return {"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}
 
 
 def _without_pit(arguments: Sequence[str]) -> list[str]:
