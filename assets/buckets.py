@@ -125,9 +125,10 @@ class Buckets:
             return rows, []
         members = list(zip(indexes, table.take(indexes).to_pylist(), strict=True))
         settled = settle(members, contest.group, self._extractor.dataset.identity, ("evidence", *contest.labels))
+        row_of, gap_type = dict(members), self._extractor.gap_types[contest.reason]
         lost = [
-            Gap(self._extractor.gap_types[contest.reason], contest.reason, row["evidence"], row[AVAILABLE_AT], day)
-            for row in map(dict(members).__getitem__, settled.losers)
+            Gap(gap_type, contest.reason, row_of[index]["evidence"], row_of[index][AVAILABLE_AT], day)
+            for index in settled.losers
         ]
         dropped = frozenset(settled.losers)
         winners = [settled.repeats.get(index, index) for index in range(table.num_rows) if index not in dropped]
