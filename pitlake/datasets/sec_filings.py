@@ -27,8 +27,9 @@ DATASET = Dataset(
     availability=(
         "EDGAR's release: the acceptance, or 07:30 New York on the filing date if that is after the New York day of "
         "acceptance. The JSON's `Z` means UTC in some downloads and New York time in others. If EDGAR's hours allow "
-        "both, the later reading is used, which is at most five hours late. A fetched SGML header settles the "
-        "reading, and so does another download of the same filing that uses the other clock."
+        "both, the later reading is used; if that is after 17:33, most forms are public at 07:30 on the next business "
+        "day. A fetched SGML header settles the reading, and so does another download of the same filing that uses the "
+        "other clock."
     ),
     columns=(
         shared.ACCESSION,

@@ -24,17 +24,19 @@ Span = tuple[date, date]  # Both days are included.
 EVERY_TICKER = ""
 ONE_DAY = timedelta(days=1)
 # Numbers of shares that every report restates for splits. Two reports that state the same number for one period prove
-# that no split took effect between them.
+# that no split took effect between them. Amendments repeat old numbers, and a report may be ahead of its split.
 SHARE_COUNTS = (
     "us-gaap:WeightedAverageNumberOfDilutedSharesOutstanding",
     "us-gaap:WeightedAverageNumberOfSharesOutstandingBasic",
 )
+REPORTS = ("10-K", "10-Q", "10-KT", "10-QT", "20-F", "40-F")
+AHEAD = timedelta(days=60)
 SAME_COUNT = 0.01
 RESTATED = """
     SELECT filing_date, following FROM (
         SELECT *, lead(filing_date) OVER reports AS following, lead(value_number) OVER reports AS again
         FROM {rows} WHERE cik = $cik AND list_contains($concepts::VARCHAR[], concept) AND value_number > 0
-            AND filing_date IS NOT NULL AND period_start IS NOT NULL
+            AND list_contains($forms::VARCHAR[], form_type) AND filing_date IS NOT NULL AND period_start IS NOT NULL
         WINDOW reports AS (PARTITION BY concept, unit, period_start, period_end ORDER BY filing_date, accession_no)
     ) WHERE following > filing_date AND abs(again / value_number - 1) < $same"""
 
@@ -140,15 +142,14 @@ class PolledDays:
         return [(date.min, date.max) if day is None else (day, day + self._actions.filed_before) for (day,) in days]
 
     def restated(self, cik: str) -> list[Span]:
-        """Return the days between two reports of a company that state the same number of shares for one period.
-
-        None of its splits was executed then.
+        """Return the days between two reports of a company that state the same number of shares for one period, less
+        the first two months. None of its splits was executed then.
         """
         if not self._actions.restates:
             return []
-        parameters = {"cik": cik, "concepts": list(SHARE_COUNTS), "same": SAME_COUNT}
+        parameters = {"cik": cik, "concepts": list(SHARE_COUNTS), "forms": list(REPORTS), "same": SAME_COUNT}
         days = self._rows("sec_facts", RESTATED, parameters)
-        return union((first + ONE_DAY, last - ONE_DAY) for first, last in days)
+        return union((first + AHEAD, last - ONE_DAY) for first, last in days)
 
     def _rows(
         self, table: str, question: str, parameters: dict[str, Any] | None = None, **names: str

@@ -126,11 +126,11 @@ def test_a_former_ticker_of_the_company_needs_its_own_poll_of_splits(made):
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2026, 3, 1)) == 1.0
 
 
-def fact(concept, value, end, filed, start="2020-04-01", unit="shares"):
+def fact(concept, value, end, filed, start="2020-04-01", unit="shares", form="10-Q"):
     at = datetime.fromisoformat(f"{filed}T21:00:00+00:00")
     return {
         "cik": "0000000001", "concept": f"us-gaap:{concept}", "unit": unit, "period_type": "duration",
-        "period_start": date.fromisoformat(start), "period_end": date.fromisoformat(end), "form_type": "10-Q",
+        "period_start": date.fromisoformat(start), "period_end": date.fromisoformat(end), "form_type": form,
         "accession_no": f"0000000001-{filed[2:4]}-{filed[5:7]}{filed[8:]}00", "value": str(value),
         "value_number": float(value), "filing_date": date.fromisoformat(filed),
         "available_at": at, "accepted_at": at, "release_rule": "acceptance",
@@ -144,7 +144,15 @@ RATIO = "StockholdersEquityNoteStockSplitConversionRatio1"
 @pytest.mark.parametrize(
     ("facts", "shares"),
     [
-        ([fact(SHARES, 100, "2020-06-30", "2020-07-29"), fact(SHARES, 100, "2020-06-30", "2021-07-29")], 1.0),
+        ([fact(SHARES, 100, "2020-06-30", "2020-05-01"), fact(SHARES, 100, "2020-06-30", "2021-07-29")], 1.0),
+        ([fact(SHARES, 100, "2020-06-30", "2020-07-29"), fact(SHARES, 100, "2020-06-30", "2021-07-29")], None),
+        (
+            [
+                fact(SHARES, 100, "2020-06-30", "2020-05-01"),
+                fact(SHARES, 100, "2020-06-30", "2021-07-29", form="10-Q/A"),
+            ],
+            None,
+        ),
         ([fact(SHARES, 100, "2020-06-30", "2020-07-29"), fact(SHARES, 400, "2020-06-30", "2021-07-29")], None),
         ([fact(SHARES, 100, "2020-06-30", "2020-07-29")], None),
         ([fact(RATIO, 4, "2020-08-28", "2020-10-30", start="2020-08-28", unit="pure")], None),
