@@ -1,15 +1,28 @@
+from contextlib import closing
+
 import pytest
 from pydantic_ai import models
 
+from forge.core.clock import Simulated
 from forge.memory import Memory
 from tests.messages_api import messages_api
 
 
 @pytest.fixture
-def memory(tmp_path):
-    outcome = Memory(tmp_path / "forge")
-    yield outcome
-    outcome.close()
+def memory(request, tmp_path):
+    """A memory by the simulated clock that the test's module names in CLOCK, or else by the real one."""
+    clock = getattr(request.module, "CLOCK", None)
+    with closing(Memory(tmp_path / "forge", clock=clock and Simulated(*clock))) as outcome:
+        yield outcome
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """The working folder, without a setting in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
 
 
 @pytest.fixture(autouse=True, scope="session")

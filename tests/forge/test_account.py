@@ -24,12 +24,11 @@ from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value_account
 from forge.web import room
-from pitlake import cli
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from tests.forge.test_alerts import alert_texts, of
 from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, standing
-from tests.forge.world import BOOK, reviewed, wrote
+from tests.forge.world import BOOK, reviewed, run_forge, wrote
 from tests.web.browsing import browsing
 
 __all__ = ["lake", "memory"]
@@ -250,22 +249,22 @@ def test_an_unopened_expression_is_closed_after_its_last_day_even_while_halted(m
 
 def test_the_account_commands_import_fills_value_the_book_and_halt_trading(lake, opened_desk, capsys):
     opened_desk.write_text("")
-    assert command(capsys, "book")[0] == 2
+    assert run_forge(capsys, "book")[0] == 2
     opened_desk.write_text("[account]\ncapital = 100000\n")
     opened_desk.parent.parent.joinpath("fills.csv").write_text(HEADER + line(DAYS[4], 100, 50))
-    code, out, err = command(capsys, "fills", "import", "fills.csv")
+    code, out, err = run_forge(capsys, "fills", "import", "fills.csv")
     assert (code, out) == (0, "1 new fill\n"), err
-    code, out, err = command(capsys, "book", "--format", "json")
+    code, out, err = run_forge(capsys, "book", "--format", "json")
     answer = json.loads(out)
     assert (code, answer["nav"], answer["open_pnl"], answer["halted"]) == (0, 100_399.0, 400.0, None), err
     assert "valued at its last close" in answer["gaps"][0]
-    out = command(capsys, "book")[1]
+    out = run_forge(capsys, "book")[1]
     assert [row for row in out.splitlines() if len(row) > 80 and not row.startswith("gap: ")] == []
     assert "QBG" in out
-    assert command(capsys, "halt", "--reason", "drill")[:2] == (0, "trading is halted\n")
-    assert "TRADING IS HALTED" in command(capsys, "book")[1]
-    assert command(capsys, "release", "--reason", "over")[:2] == (0, "trading is released\n")
-    code, _, err = command(capsys, "portfolio", "import", "fills.csv")
+    assert run_forge(capsys, "halt", "--reason", "drill")[:2] == (0, "trading is halted\n")
+    assert "TRADING IS HALTED" in run_forge(capsys, "book")[1]
+    assert run_forge(capsys, "release", "--reason", "over")[:2] == (0, "trading is released\n")
+    code, _, err = run_forge(capsys, "portfolio", "import", "fills.csv")
     assert (code, "follows your fills" in err) == (2, True)
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text
@@ -277,41 +276,32 @@ def test_the_account_commands_import_fills_value_the_book_and_halt_trading(lake,
     memory.close()
 
 
-def command(capsys, *arguments):
-    code = cli.invoke(["forge", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
 @pytest.fixture
-def opened_desk(lake, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORGE_LAKE", "FORGE_JOURNAL"):
-        monkeypatch.delenv(name, raising=False)
+def opened_desk(lake, place, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
-    (tmp_path / ".pitlake").mkdir()
-    settings = tmp_path / ".pitlake" / "forge.toml"
+    (place / ".pitlake").mkdir()
+    settings = place / ".pitlake" / "forge.toml"
     settings.write_text("[account]\ncapital = 100000\n")
-    (tmp_path / "fills.csv").write_text(HEADER + line(DAYS[4], 100, 50) + line(DAYS[5], 10, 54))
+    (place / "fills.csv").write_text(HEADER + line(DAYS[4], 100, 50) + line(DAYS[5], 10, 54))
     return settings
 
 
 def booked(capsys, *arguments):
-    code, out, err = command(capsys, "book", "--format", "json", *arguments)
+    code, out, err = run_forge(capsys, "book", "--format", "json", *arguments)
     assert code == 0, err
     return json.loads(out)
 
 
 def test_the_configured_capital_opens_the_account_once_and_later_cash_is_dated(opened_desk, capsys):
     assert booked(capsys)["nav"] == 100_000
-    assert "-0.00" not in command(capsys, "book")[1]
+    assert "-0.00" not in run_forge(capsys, "book")[1]
     for arguments, text in (
         (("deposit", "5000", "--on", "2024-03-08"), "C-003 deposit 5,000.00 USD on 2024-03-08\n"),
         (("withdrawal", "1000", "--on", "2024-03-11"), "C-004 withdrawal 1,000.00 USD on 2024-03-11\n"),
         (("fee", "20"), "C-005 fee 20.00 USD on "),
         (("interest", "5"), "C-006 interest 5.00 USD on "),
     ):
-        code, out, err = command(capsys, "cash", *arguments, "--reason", "by wire")
+        code, out, err = run_forge(capsys, "cash", *arguments, "--reason", "by wire")
         assert (code, out.startswith(text)) == (0, True), err
     account = booked(capsys)
     assert (account["nav"], account["fees"], account["financing"]) == (103_975, 20, -5)
@@ -320,7 +310,7 @@ def test_the_configured_capital_opens_the_account_once_and_later_cash_is_dated(o
     changed = booked(capsys)
     assert changed["nav"] == 103_975
     assert "opened with 100,000 USD, and the settings name 900,000" in changed["notes"][0]
-    assert command(capsys, "book", "--as-of", "2024-03-08T00:00:00Z")[0] == 2
+    assert run_forge(capsys, "book", "--as-of", "2024-03-08T00:00:00Z")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -334,7 +324,7 @@ def test_the_configured_capital_opens_the_account_once_and_later_cash_is_dated(o
     ],
 )
 def test_an_invalid_cash_entry_is_refused(opened_desk, capsys, arguments, problem):
-    code, _, err = command(capsys, "cash", *arguments, "--reason", "x")
+    code, _, err = run_forge(capsys, "cash", *arguments, "--reason", "x")
     assert (code, problem in err) == (2, True), err
 
 
@@ -360,31 +350,31 @@ def test_each_change_of_the_financing_rate_is_recorded_once(memory, lake):
 
 
 def test_a_voided_fill_stays_on_record_but_does_not_count_until_it_is_restored(opened_desk, capsys):
-    assert command(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
+    assert run_forge(capsys, "fills", "import", "fills.csv")[1] == "2 new fills\n"
     before = booked(capsys)["nav"]
-    code, out, err = command(capsys, "fills", "void", "F-002", "--reason", "not ours")
+    code, out, err = run_forge(capsys, "fills", "void", "F-002", "--reason", "not ours")
     assert (code, out) == (0, f"F-002 (10 QBG at 54) is void; the book leaves it out from {DAYS[5]} on\n"), err
     account = booked(capsys)
     assert (before - 100_399, account["nav"]) == (-1, 100_399)
     assert account["notes"] == [f"F-002 (10 QBG at 54) is void: not ours; the account leaves it out from {DAYS[5]} on"]
     again = "F-002 is void: not ours; to book it again: pitlake forge fills restore F-002\n"
-    _, out, err = command(capsys, "fills", "import", "fills.csv")
+    _, out, err = run_forge(capsys, "fills", "import", "fills.csv")
     assert (out, err.startswith(again)) == ("0 new fills\n", True)
-    listing = command(capsys, "fills", "list")[1].splitlines()
+    listing = run_forge(capsys, "fills", "list")[1].splitlines()
     assert (len(listing), listing[1].endswith("10 QBG at 54 void: not ours")) == (2, True)
     for name, problem in (("F-002", "F-002 is void: not ours"), ("F-009", "there is no fill 'F-009'")):
-        code, _, err = command(capsys, "fills", "void", name, "--reason", "x")
+        code, _, err = run_forge(capsys, "fills", "void", name, "--reason", "x")
         assert (code, problem in err) == (2, True), err
     with Memory().journal.database.reading() as execute:
         texts = execute("SELECT content FROM forge_journal WHERE path = '/portfolio/fills/F-002.md' ORDER BY seq")
     assert ["status: void" in text for (text,) in texts] == [False, True]
-    code, out, err = command(capsys, "fills", "restore", "F-002", "--reason", "it is ours after all")
+    code, out, err = run_forge(capsys, "fills", "restore", "F-002", "--reason", "it is ours after all")
     assert (code, out) == (0, f"F-002 (10 QBG at 54) is booked; the book counts it from {DAYS[5]} on\n"), err
     assert (booked(capsys)["nav"], booked(capsys)["notes"]) == (before, [])
-    _, out, err = command(capsys, "fills", "import", "fills.csv")
+    _, out, err = run_forge(capsys, "fills", "import", "fills.csv")
     assert (out, "void" in err) == ("0 new fills\n", False)
-    assert command(capsys, "fills", "list")[1].splitlines()[1].endswith("at 54 booked: it is ours after all")
-    code, _, err = command(capsys, "fills", "restore", "F-002", "--reason", "x")
+    assert run_forge(capsys, "fills", "list")[1].splitlines()[1].endswith("at 54 booked: it is ours after all")
+    code, _, err = run_forge(capsys, "fills", "restore", "F-002", "--reason", "x")
     assert (code, "F-002 is booked" in err) == (2, True), err
 
 

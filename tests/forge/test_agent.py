@@ -14,7 +14,7 @@ from forge.core.clock import Simulated
 from forge.core.known_models import DEFAULTS
 from forge.core.tape import Diverged, Tape
 from forge.memory import Memory
-from forge.model import Answer, Call, ModelFailed, NoModel
+from forge.model import Answer, ModelFailed, NoModel
 from forge.model.prices import price
 from forge.model.scripted import Scripted
 from forge.records import render
@@ -22,14 +22,9 @@ from forge.tracking.receipts import cut_off
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.models import exposure
-from tests.forge.world import NEW_EXPRESSION, NEW_VIEW
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, say
 
 T = "2014-05-29T12:29:59Z"
-
-
-def say(text, *calls):
-    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 WRITE = ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
@@ -317,30 +312,26 @@ def test_a_decision_that_was_never_finished_cannot_be_replayed(desk, tmp_path):
         replay(desk([]), decided.decision)
 
 
-def rewriting():
-    """Write a View and write it again under the id it was given, then look at its earlier text."""
-    inputs = []
-
-    def model(request):
-        turn = sum(isinstance(each, Answer) for each in request.messages)
-        if turn == 1:
-            inputs.append(request.messages[-1].returned[0].text.removeprefix("Written: "))
-            record = replace(NEW_VIEW, id=inputs[0].rpartition("/")[2].removesuffix(".md"), confidence=0.7)
-            return say("", ("write", {"path": inputs[0], "content": render(record)}))
-        archive = ("read", {"path": "/memory/.archive/views/"})
-        return {0: say("", WRITE), 2: say("", archive, ("search", {"scope": "/memory/", "query": "growth"}))}.get(
-            turn, say("done")
-        )
-
-    return model
-
-
 def test_deciding_an_event_again_reveals_nothing_of_earlier_tries_not_even_by_ids(tmp_path, monkeypatch):
     def tape(name, tries):
+        inputs = []
+
+        def model(request):
+            """Write a View and write it again under the id it was given, then look at its earlier text."""
+            turn = sum(isinstance(each, Answer) for each in request.messages)
+            if turn == 1:
+                inputs.append(request.messages[-1].returned[0].text.removeprefix("Written: "))
+                record = replace(NEW_VIEW, id=inputs[0].rpartition("/")[2].removesuffix(".md"), confidence=0.7)
+                return say("", ("write", {"path": inputs[0], "content": render(record)}))
+            archive = ("read", {"path": "/memory/.archive/views/"})
+            search = ("search", {"scope": "/memory/", "query": "growth"})
+            return {0: say("", WRITE), 2: say("", archive, search)}.get(turn, say("done"))
+
         memory, reply = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
         for number in range(tries + 1):
             monkeypatch.setattr("forge.agent.session.token_hex", lambda count, number=number: f"{tries - number:010}")
-            scripted = Scripted(rewriting())
+            inputs.clear()
+            scripted = Scripted(model)
             agent = Agent(memory, reply, lambda role, scripted=scripted: scripted, tmp_path / "none")
             ask(agent, event="E", decision=f"try{number}" if number < tries else "last")
         memory.close()

@@ -1,13 +1,12 @@
 """The book counts what the PM approved: guardrails, the desk and the prompt see the same sums, live as in a walk."""
 
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from forge.agent.prompt import book_text, system_prompt
-from forge.memory import Memory
 from forge.memory.approvals import approve, pending, reject
 from forge.memory.book import remembered_book
 from forge.memory.guardrails import Guardrails
@@ -24,11 +23,10 @@ LONG = replace(NEW_EXPRESSION, status="proposed", notional=60.0, factor_exposure
 
 
 @pytest.fixture
-def memory(tmp_path):
-    with closing(Memory(tmp_path / "forge")) as handle:
-        wrote(turn(handle, "pm", actor="pm"), "/portfolio/state.md", EMPTY, "book")
-        wrote(turn(handle), "/memory/views/new.md", NEW_VIEW, "view")
-        yield handle
+def memory(memory):
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", EMPTY, "book")
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    return memory
 
 
 def test_legs_and_hedges_of_one_expression_do_not_cancel_out_in_the_book():

@@ -88,19 +88,6 @@ def test_a_desk_says_that_trading_is_halted(tmp_path, monkeypatch, capsys):
     assert "nothing needs you" not in lines
 
 
-def cells(file, number):
-    """The cells of a sheet by row, texts as texts and numbers as numbers."""
-    with zipfile.ZipFile(file) as book:
-        shared = ["".join(node.itertext()) for node in ET.fromstring(book.read("xl/sharedStrings.xml"))]
-        rows = ET.fromstring(book.read(f"xl/worksheets/sheet{number}.xml")).iter(f"{SHEET}row")
-        return [[_cell(cell, shared) for cell in row if cell.find(f"{SHEET}v") is not None] for row in rows]
-
-
-def _cell(cell, shared):
-    text = cell.find(f"{SHEET}v").text
-    return shared[int(text)] if cell.get("t") == "s" else float(text)
-
-
 def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memory, lake, tmp_path):
     open_account(memory, SETTINGS.capital, 0.0)
     file, now = tmp_path / "desk.xlsx", at(memory, lake, DAYS[3])
@@ -111,5 +98,13 @@ def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memor
         sheets = re.findall(r'<sheet name="(\w+)"', book.read("xl/workbook.xml").decode())
         assert sheets == ["positions", *papers.TABLES]
         assert b"<f>" not in b"".join(book.read(name) for name in book.namelist())
-    head, (ticker, *numbers) = cells(file, 1)
+        shared = ["".join(node.itertext()) for node in ET.fromstring(book.read("xl/sharedStrings.xml"))]
+        rows = [
+            list(row.iter(f"{SHEET}c"))
+            for row in ET.fromstring(book.read("xl/worksheets/sheet1.xml")).iter(f"{SHEET}row")
+        ]
+    values = [[(cell.get("t"), cell.findtext(f"{SHEET}v")) for cell in row] for row in rows]
+    head, (ticker, *numbers) = (
+        [shared[int(text)] if kind == "s" else float(text) for kind, text in row if text is not None] for row in values
+    )
     assert (head[0], ticker, numbers[0]) == ("instrument", "QBG", 20.0)  # 10 shares before a split in two

@@ -12,15 +12,10 @@ from forge.agent.tools.fetch import FetchTool
 from forge.core.clock import Simulated
 from forge.core.tape import Diverged, Tape
 from forge.memory import Memory
-from forge.model import Answer, Call
 from forge.model.scripted import Scripted
+from tests.forge.world import say
 
 T = "2014-05-29T12:29:59Z"
-
-
-def say(text, *calls):
-    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 SCRIPT = [
@@ -49,18 +44,6 @@ def decided(tmp_path):
     memory.close()
 
 
-def added(folder, monkeypatch):
-    skill(folder, "another-method", "Look away.")
-
-
-def changed(folder, monkeypatch):
-    skill(folder, "my-method", "Look three times, and longer.")
-
-
-def removed(folder, monkeypatch):
-    shutil.rmtree(folder / "my-method")
-
-
 def upgraded(folder, monkeypatch):
     monkeypatch.setattr(prompt, "FIXED", "You are Forge, of another release.\n")
     outcome = FetchTool.__init__
@@ -72,8 +55,16 @@ def upgraded(folder, monkeypatch):
     monkeypatch.setattr(FetchTool, "__init__", another)
 
 
+CHANGES = {
+    "added": lambda folder, patch: skill(folder, "another-method", "Look away."),
+    "changed": lambda folder, patch: skill(folder, "my-method", "Look three times, and longer."),
+    "removed": lambda folder, patch: shutil.rmtree(folder / "my-method"),
+    "upgraded": upgraded,
+}
+
+
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])
-@pytest.mark.parametrize("change", [added, changed, removed, upgraded])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_replay_is_unchanged_after_skills_prompt_and_tools_change(decided, tmp_path, monkeypatch, change, mode):
     agent, first = decided
     change(tmp_path / "skills", monkeypatch)
@@ -94,6 +85,6 @@ def test_a_decision_without_a_bundle_replays_on_current_skills_or_diverges(decid
     agent, first = decided
     monkeypatch.setattr(Tape, "contents", lambda tape, decision: {})
     assert asyncio.run(agent.replay(first.decision)) == first
-    changed(tmp_path / "skills", monkeypatch)
+    skill(tmp_path / "skills", "my-method", "Look three times, and longer.")
     with pytest.raises(Diverged):
         asyncio.run(agent.replay(first.decision))

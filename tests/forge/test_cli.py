@@ -6,24 +6,13 @@ from forge.core.clock import Simulated
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.records import render
-from pitlake import cli
 from pitlake.clock import instant, micros
-from tests.forge.world import NEW_VIEW
+from tests.forge.world import NEW_VIEW, run_forge
 
 T = "2014-05-29T12:29:59Z"
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("ANTHROPIC_API_KEY", "FORGE_LAKE", "FORGE_JOURNAL", "PITLAKE_LAKE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def run_forge(capsys, *arguments):
-    code = cli.invoke(["forge", *arguments])
-    output = capsys.readouterr()
-    return code, output.out, output.err
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def test_asking_without_a_model_is_refused_and_the_error_names_the_missing_key(capsys, tmp_path):

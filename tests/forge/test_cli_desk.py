@@ -15,20 +15,9 @@ from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import waiting_lessons
 from forge.records import KINDS, ProcessKnowledge, parse
 from pitlake import cli
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, T0, activated, reviewed, turn, wrote
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, T0, activated, reviewed, run_forge, turn, wrote
 
-
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORGE_LAKE", "FORGE_JOURNAL", "PITLAKE_LAKE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def run_forge(capsys, *arguments):
-    code = cli.invoke(["forge", *arguments])
-    output = capsys.readouterr()
-    return code, output.out, output.err
+pytestmark = pytest.mark.usefixtures("place")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +130,10 @@ def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tm
 
 
 def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
     memory = Memory()
     lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
     wrote(turn(memory), "/memory/pk/new.md", lesson, "lesson")
@@ -157,21 +150,12 @@ def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys,
     memory.close()
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def held(memory):
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     wrote(turn(memory), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
-    assert asked_quietly("adjust", "E-001", "--stop", "33") == 2
+    assert cli.invoke(["forge", "adjust", "E-001", "--stop", "33"]) == 2
     activated(memory)
-
-
-def asked_quietly(*arguments):
-    return cli.invoke(["forge", *arguments])
 
 
 def test_the_pm_adjusts_and_closes_a_held_position(capsys):

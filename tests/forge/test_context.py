@@ -9,9 +9,7 @@ from forge.agent.agent import Agent
 from forge.agent.conversation import SHORTENED
 from forge.agent.session import MOST_PRIOR
 from forge.agent.tools.text import MOST_LINE, excerpt, section
-from forge.core.clock import Simulated
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed
 from forge.model.call import is_too_long
 from forge.model.messages import Results
@@ -19,6 +17,7 @@ from forge.model.scripted import Scripted
 from forge.providers.base import FetchResult
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "context", T
 LONG = "x" * 30_000
 ROWS = tuple({"available_at": T, "available_at_source": "record", "value": n, "text": "y" * 900} for n in range(40))
 FETCHED = FetchResult(source="economic", label="economic latest", rows=ROWS, gaps=(), receipts=())
@@ -42,13 +41,6 @@ def narrow(limit):
         return Answer(f"seen {size(request) < limit}", (), "stop", "narrow-1", 10, 10)
 
     return answer
-
-
-@pytest.fixture
-def memory(tmp_path):
-    session = Memory(tmp_path / "forge", clock=Simulated("context", T))
-    yield session
-    session.close()
 
 
 def agent(memory, tmp_path, answers):

@@ -20,7 +20,6 @@ from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.valuation import value_account
 from forge.web import room
-from pitlake import cli
 from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
@@ -28,7 +27,7 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_account import approved_expression
 from tests.forge.test_quotes import quote
 from tests.forge.test_untaken import DAYS, at, memory, standing
-from tests.forge.world import BOOK, wrote
+from tests.forge.world import BOOK, run_forge, wrote
 from tests.web.browsing import browsing
 
 __all__ = ["memory"]
@@ -261,57 +260,49 @@ def test_an_impossible_contract_in_the_settings_is_refused_by_name(settings, pro
 
 
 @pytest.fixture
-def opened(lake, tmp_path, monkeypatch):
+def opened(lake, place, monkeypatch):
     """A desk of now whose settings name the contracts, with two fills."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORGE_LAKE", "FORGE_JOURNAL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
-    (tmp_path / ".pitlake").mkdir()
+    (place / ".pitlake").mkdir()
     contracts = "".join(
         f'[account.contracts."{name}"]\nmultiplier = {each.multiplier}\nmargin = {each.margin}\n'
         f'currency = "{each.currency}"\n'
         for name, each in CONTRACTS.items()
     )
-    (tmp_path / ".pitlake" / "forge.toml").write_text(f"[account]\ncapital = 1000000\n{contracts}")
+    (place / ".pitlake" / "forge.toml").write_text(f"[account]\ncapital = 1000000\n{contracts}")
     statement = HEADER + line(INDEX, 4, 4990.0, DAYS[0]) + line(OIL, -1, 80.5, DAYS[1])
-    (tmp_path / "fills.csv").write_text(statement)
-    return tmp_path / "fills.csv"
-
-
-def command(capsys, *arguments):
-    code = cli.invoke(["forge", *arguments])
-    return (code, *capsys.readouterr())
+    (place / "fills.csv").write_text(statement)
+    return place / "fills.csv"
 
 
 def test_the_commands_and_the_desk_show_futures_margin_and_currencies(lake, opened, capsys):
-    code, out, err = command(capsys, "fills", "import", str(opened))
+    code, out, err = run_forge(capsys, "fills", "import", str(opened))
     assert (code, out) == (0, "2 new fills\n"), err
-    out = command(capsys, "book")[1]
+    out = run_forge(capsys, "book")[1]
     margin, exposure = 4 * 3000 * 1.08 + 6000, 4 * 5050 * 10 * 1.08
     assert f"margin used {margin:>22,.2f} USD" in out
     assert f"{INDEX}, 10 EUR a point, margin 12,960 USD\n" in out
     assert f"{4:>32}{4990:>11,.2f}{5050:>11,.2f}{exposure:>13,.0f}" in out
     assert [row for row in out.splitlines() if len(row) > 80 and not row.startswith("gap: ")] == []
-    answer = json.loads(command(capsys, "book", "--format", "json")[1])
+    answer = json.loads(run_forge(capsys, "book", "--format", "json")[1])
     assert answer["margin"] == pytest.approx(margin)
     (index, oil) = answer["positions"]
     assert (index["currency"], index["multiplier"], index["value"]) == ("EUR", 10.0, 0.0)
     assert (oil["exposure"], oil["open_pnl"], oil["margin"]) == (-85_000.0, pytest.approx(-4500.0), 6000.0)
-    risk = json.loads(command(capsys, "desk", "--format", "json")[1])["risk"]
+    risk = json.loads(run_forge(capsys, "desk", "--format", "json")[1])["risk"]
     assert risk["margin"] == pytest.approx(margin / answer["nav"] * 100)
-    out = command(capsys, "desk")[1]
+    out = run_forge(capsys, "desk")[1]
     assert f"margin used {risk['margin']:>31.2f}\n" in out
     assert f"long {INDEX}\n{exposure:>35,.0f}" in out
-    assert command(capsys, "constrain", "--max-margin", "1.5") == (0, "max_margin 1.5\n", "")
+    assert run_forge(capsys, "constrain", "--max-margin", "1.5") == (0, "max_margin 1.5\n", "")
     with browsing(lake.root, rooms=(room,)) as client:
         page = client.get("/desk").text
     for text in ("Margin used</dt><dd>18,960.00 USD", "10 EUR a point, margin 12,960 USD", ">218,160.00<"):
         assert text in page
-    code, _, err = command(capsys, "cash", "contract", "5", "--reason", "x")
+    code, _, err = run_forge(capsys, "cash", "contract", "5", "--reason", "x")
     assert (code, "'contract' is not one of" in err) == (2, True)
     opened.write_text(HEADER + line("index:QFH", 1, 5, DAYS[0], "CHF"))
-    code, _, err = command(capsys, "fills", "import", str(opened))
+    code, _, err = run_forge(capsys, "fills", "import", str(opened))
     assert (code, f"the lake has no rate of CHF for {DAYS[0]}" in err) == (2, True)
 
 

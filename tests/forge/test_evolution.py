@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from forge import cli
 from forge.agent.agent import Agent
-from forge.core.clock import Clock, Simulated
+from forge.core.clock import Clock
 from forge.core.skill_loader import OURS, SkillLoader
 from forge.core.tape import Tape
 from forge.evolution.approve import approve, reject, rollback
@@ -29,16 +29,10 @@ from pitlake.errors import BadInput
 from tests.forge.world import turn, wrote
 
 START = datetime(2024, 1, 2, 9, tzinfo=NEW_YORK)
+CLOCK = "lessons", START
 CLAIM = "Ask for the revision before the level."
 LESSON = ProcessKnowledge(id="new", skill=("view_validation",), category="macro_regime", weight=0.5, claim=CLAIM)
 DAYS = (0, 1, 7, 8, 14)
-
-
-@pytest.fixture
-def memory(tmp_path):
-    outcome = Memory(tmp_path / "forge", clock=Simulated("lessons", START))
-    yield outcome
-    outcome.close()
 
 
 def learnt(memory, days=DAYS, **changed):

@@ -198,12 +198,8 @@ def test_a_replay_reads_memory_as_of_its_decision(memory):
     wrote(code, "/memory/expressions/E-001.md", replace(NEW_EXPRESSION, id="E-001", status="closed"), "close")
     memory.flush()
     then = memory.hydrate(fs.remembered.as_of, session="s", version=version)
-    assert then.head == replace_version(fs.remembered.head, version)
+    assert then.head == type(then.head)(fs.remembered.head.seq, fs.remembered.head.chain, version)
     assert then.newest("/memory/outcomes/OUT-001.md") is None
-
-
-def replace_version(head, version):
-    return type(head)(head.seq, head.chain, version)
 
 
 def test_c1_defaults_match_the_design_and_invalid_settings_are_refused(tmp_path):

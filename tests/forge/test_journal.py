@@ -137,20 +137,12 @@ def test_live_and_simulated_never_mix(tmp_path):
     assert shown(apart.hydrate(T0 + timedelta(seconds=1), session="s")) == {"/session/s/b.md": [(1, simulated.content)]}
 
 
-def _altered(db):
-    db.execute("UPDATE forge_journal SET content = 'forged' WHERE seq = 3")
-
-
 def _altered_and_hashed_again(db):
     row = chain.Row(
         *db.execute(f"SELECT {', '.join(chain.Row.__dataclass_fields__)} FROM forge_journal WHERE seq = 3").fetchone()
     )
     forged = chain.link(replace(row, content="forged"), row.prev)
     db.execute("UPDATE forge_journal SET content = 'forged', chain = ? WHERE seq = 3", (forged.chain,))
-
-
-def _removed(db):
-    db.execute("DELETE FROM forge_journal WHERE seq = 3")
 
 
 def _back_dated(db):
@@ -166,12 +158,17 @@ def _back_dated(db):
 @pytest.mark.parametrize(
     ("harm", "wrong", "seq"),
     [
-        (_altered, "tampered", 3),
+        pytest.param(
+            lambda db: db.execute("UPDATE forge_journal SET content = 'forged' WHERE seq = 3"), "tampered", 3,
+            id="_altered-tampered-3",
+        ),
         (_altered_and_hashed_again, "tampered", 3),
-        (_removed, "lost", 3),
+        pytest.param(
+            lambda db: db.execute("DELETE FROM forge_journal WHERE seq = 3"), "lost", 3, id="_removed-lost-3"
+        ),
         (_back_dated, "back-dated", 7),
     ],
-)
+)  # fmt: skip
 def test_tampering_with_the_journal_is_detected_and_other_rows_are_unharmed(memory, harm, wrong, seq):
     rows = fill(memory)
     harm(raw(memory))

@@ -10,7 +10,6 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from forge.core.clock import Simulated
 from forge.memory import Memory
 from forge.records import KINDS, Scenario, Settlement, Settles, parse, render
 from forge.tracking.calibration import calibrate, measure_category
@@ -26,21 +25,19 @@ from tests.forge.world import NEW_VIEW, turn, wrote
 from tests.web.browsing import browsing
 
 STATED, DUE = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), date(2014, 5, 31)
+CLOCK = "judging", STATED
 END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
 LEVELS = ("value < 100", "value >= 100 and value < 110", "value >= 110")
-
-
-def scenarios(shares, whens=LEVELS):
-    return tuple(
-        Scenario(name=f"s{number}", probability=share, when=when)
-        for number, (share, when) in enumerate(zip(shares, whens, strict=True))
-    )
 
 
 def view_with(shares, rule, confidence, whens=LEVELS, **settles):
     params = {"series": "GDP", "limit": 1}
     judged = Settles(**{"query": "macro_series", "params": params, "rule": rule, "by": DUE, **settles})
-    return replace(NEW_VIEW, settles=judged, confidence=confidence, scenarios=scenarios(shares, whens))
+    scenarios = tuple(
+        Scenario(name=f"s{number}", probability=share, when=when)
+        for number, (share, when) in enumerate(zip(shares, whens, strict=True))
+    )
+    return replace(NEW_VIEW, settles=judged, confidence=confidence, scenarios=scenarios)
 
 
 @pytest.mark.parametrize(
@@ -62,13 +59,6 @@ def test_confidence_matches_scenarios_that_cover_every_value_exactly_once(change
     with pytest.raises(ValueError, match="scenarios: ") as refused:
         view_with(**fitting | changed)
     assert problem in str(refused.value)
-
-
-@pytest.fixture
-def memory(tmp_path):
-    outcome = Memory(tmp_path / "forge", clock=Simulated("judging", STATED))
-    yield outcome
-    outcome.close()
 
 
 def written(memory, view, author="code"):
@@ -175,16 +165,6 @@ def test_the_same_question_of_many_views_counts_once_by_its_first_forecast(secon
     assert (mark.forecasts, mark.repeats) == (count, 2 - count)
 
 
-def lead_by_hand(texts, came_true, public):
-    """The oracle: goes back from the answer to the View's last text that was not right."""
-    lead = None
-    for at, view, same in reversed([text for text in texts if text[0] < public]):
-        if view.status != "active" or not same or view.confidence == 0.5 or (view.confidence > 0.5) != came_true:
-            break
-        lead = (public - at).total_seconds() / 86_400
-    return lead
-
-
 @pytest.mark.parametrize(("seed", "view_count"), [(0, 8), (1, 40), (2, 40)])
 def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, history, seed, view_count):
     """Random Views with several texts: the confidence crosses 0.5, the status and the question change."""
@@ -214,9 +194,13 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
     public = gdp("2014-05-20", 105.0)["available_at"]
     outcome = settled(memory, history)
     due = {}
-    for judged in outcome:
-        same = [(at, view, view.settles.rule == judged.rule) for at, view in texts[judged.view]]
-        due[judged.id] = lead_by_hand(same, judged.rule == "value < 110", public)
+    for judged in outcome:  # Go back from the answer to the View's last text that was not right.
+        came_true, due[judged.id] = judged.rule == "value < 110", None
+        for at, view in reversed([text for text in texts[judged.view] if text[0] < public]):
+            is_right = view.confidence != 0.5 and (view.confidence > 0.5) == came_true
+            if view.status != "active" or view.settles.rule != judged.rule or not is_right:
+                break
+            due[judged.id] = (public - at).total_seconds() / 86_400
     assert {judged.id: judged.lead_days for judged in outcome} == pytest.approx(due)
     assert len([lead for lead in due.values() if lead is None]) > view_count // 8
     assert len([lead for lead in due.values() if lead is not None]) > view_count // 8

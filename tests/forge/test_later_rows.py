@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from contextlib import closing
 
 import pytest
 
@@ -19,8 +20,7 @@ from pitlake.clock import instant
 from pitlake.errors import GONE, LakeFault
 from pitlake.lake import Lake
 from tests.doors.conftest import AS_OF, build_twins
-from tests.forge.test_agent import say
-from tests.forge.world import NEW_VIEW
+from tests.forge.world import NEW_VIEW, say
 
 NEWS = ("fetch", {"source": "news", "params": {"ticker": "QBG"}})
 SCRIPT = [
@@ -40,19 +40,17 @@ def twins(tmp_path_factory):
     return build_twins(tmp_path_factory.mktemp("twins"))
 
 
-def requests_and_answers(root, folder, script):
-    """Return everything that the model read in a turn on this lake: the requests and answers on its tape."""
-    memory, tape, scripted = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape"), Scripted(script)
-    try:
-        agent = Agent(memory, tape, lambda role: scripted, root)
-        asyncio.run(agent.ask("What of QBG?", AS_OF, decision="d"))
-        return tape.steps("d")
-    finally:
-        memory.close()
+def requests_and_answers(root, folder, **scripts):
+    """Return everything that each role's model read in a turn on this lake: the requests and answers on its tape."""
+    models = {role: Scripted(script, role) for role, script in scripts.items()}
+    tape = Tape(folder / "tape")
+    with closing(Memory(folder, clock=Simulated("test", AS_OF))) as memory:
+        asyncio.run(Agent(memory, tape, models.__getitem__, root).ask("What of QBG?", AS_OF, decision="d"))
+    return tape.steps("d")
 
 
 def test_a_turn_sees_nothing_of_later_rows(twins, tmp_path):
-    ends, goes_on = (requests_and_answers(root, tmp_path / root.name, SCRIPT) for root in twins)
+    ends, goes_on = (requests_and_answers(root, tmp_path / root.name, agent=SCRIPT) for root in twins)
     assert ends == goes_on
     full = next(step.answer for step in ends if "receipts" in step.answer)
     assert len(json.JSONDecoder().raw_decode(full, full.index("{"))[0]["data"]) == 10
@@ -70,17 +68,6 @@ CREW = {
 }
 
 
-def crew_requests_and_answers(root, folder):
-    """Return everything that agent, analyst and reviewer read in a turn on this lake."""
-    memory, tape = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape")
-    try:
-        models = {role: Scripted(script, role) for role, script in CREW.items()}
-        asyncio.run(Agent(memory, tape, models.__getitem__, root).ask("What of QBG?", AS_OF, decision="d"))
-        return tape.steps("d")
-    finally:
-        memory.close()
-
-
 def broken(root, place, when):
     """A copy of a lake without some of its news files."""
     copy = shutil.copytree(root, place)
@@ -95,7 +82,7 @@ def test_sub_agents_and_reviewers_see_nothing_of_later_rows_or_damaged_later_fil
     hurt, files = broken(goes_on, tmp_path / "hurt", lambda file: file.lo > instant(AS_OF))
     assert files
     whole, later, damaged = (
-        crew_requests_and_answers(root, tmp_path / f"of {root.name}") for root in (ends, goes_on, hurt)
+        requests_and_answers(root, tmp_path / f"of {root.name}", **CREW) for root in (ends, goes_on, hurt)
     )
     assert whole == later == damaged
     assert sum("[ctx_001 | news" in step.answer or "[ctx_002 | news" in step.answer for step in whole) >= 2
@@ -103,7 +90,7 @@ def test_sub_agents_and_reviewers_see_nothing_of_later_rows_or_damaged_later_fil
 
 def test_a_damaged_file_is_reported_identically_on_lakes_that_differ_only_later(twins, tmp_path):
     copies = (broken(root, tmp_path / f"{root.name} hurt", lambda each: each.lo <= instant(AS_OF))[0] for root in twins)
-    ends, goes_on = (crew_requests_and_answers(root, tmp_path / f"of {root.name}") for root in copies)
+    ends, goes_on = (requests_and_answers(root, tmp_path / f"of {root.name}", **CREW) for root in copies)
     assert ends == goes_on
     assert not any(part in step.answer for step in ends for part in (str(tmp_path), "parquet", "LakeFault"))
 

@@ -10,22 +10,16 @@ from forge.agent.agent import Agent
 from forge.core.clock import Simulated
 from forge.core.tape import Tape
 from forge.memory import Memory
-from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import render
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
-from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, turn, wrote
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, say, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
 ASKED = {"source": "economic", "params": {"op": "vintages", "series": "GDP", "period": "2014-01-01"}}
-
-
-def say(text, *calls):
-    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 @pytest.fixture

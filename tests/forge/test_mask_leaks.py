@@ -191,28 +191,19 @@ def confidence(run, day):
     return round(0.55 + random.Random(f"{run} {day}").uniform(0, 0.3), 2)
 
 
-def repeated(root, lake, until):
-    """Walk and repeat the walk with a model that wavers. Return the page, and the Views' days."""
-    ground = Ground(root / "repeated", lake, scripted)
+def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
+    until = SINCE + timedelta(days=5)
+    ground = Ground(tmp_path / "repeated", world(tmp_path / "lake", until=until), scripted)
     plain = replace(DAYS, name="plain", until=until, triggers=("morning",))
     walks = [plain, replace(plain, name="plain-again", again=True)]
     for walk in walks:
         run(walk, replace(ground, models=wavering(walk.name)))
-    days = (SINCE + timedelta(days=number) for number in range((until - SINCE).days + 1))
-    return page(walks, ground), [day.day for day in days if session(day)]
-
-
-def noise(days):
-    """Return the mean difference of the confidence in the Views of these days, as the report must state it."""
+    text = page(walks, ground)
+    days = [day.day for number in range(6) if session(day := SINCE + timedelta(days=number))]
     moved = [abs(confidence("plain", day) - confidence("plain-again", day)) for day in days]
-    return f"{sum(moved) / len(moved):.3f}"
-
-
-def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
-    until = SINCE + timedelta(days=5)
-    text, days = repeated(tmp_path, world(tmp_path / "lake", until=until), until)
+    noise = sum(moved) / len(moved)
     assert "plain and plain-again" in text
-    assert float(noise(days)) > 0
-    assert f"{len(days)} Views of the same day and scope differ in confidence by {noise(days)} on average" in text
+    assert float(f"{noise:.3f}") > 0
+    assert f"{len(days)} Views of the same day and scope differ in confidence by {noise:.3f} on average" in text
     assert "0 are in only one of them" in text
     assert "this difference is the noise to compare a masked run with" in text

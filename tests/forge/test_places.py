@@ -11,23 +11,12 @@ from forge.desk import desk
 from forge.model import Answer
 from forge.model.scripted import Scripted
 from forge.records import KINDS, parse
-from pitlake import cli
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, run_forge, turn, wrote
 
 OWN = "---\nname: rv-analysis\ndescription: The way we do it here.\n---\n\n# Ours\n"
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("ANTHROPIC_API_KEY", "FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def run_forge(capsys, *arguments):
-    code = cli.invoke(["forge", *arguments])
-    output = capsys.readouterr()
-    return code, output.out, output.err
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def settings(tmp_path, text):

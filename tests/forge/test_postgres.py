@@ -1,6 +1,5 @@
 """The journal in the Postgres of `make serve`: a decision that is killed, a server that is killed, nothing lost."""
 
-import contextlib
 import os
 import signal
 import time
@@ -58,28 +57,17 @@ def test_killing_a_decision_or_the_server_loses_and_duplicates_nothing(data, tmp
         server = int((data / "postmaster.pid").read_text().split()[0])
         os.killpg(server, signal.SIGKILL)
         memory.close()
-    with restarted(data) as running:
+    time.sleep(0.5)  # until what is left of the killed server is gone
+    with postgres(data) as running:
         memory = Memory(tmp_path / "mortal" / "forge", url(running))
         assert memory.journal.head() == (last.seq, last.chain)
         assert memory.audit() == []
-        lose(memory)
+        with memory.journal.database.writing() as execute:
+            memory.journal.database.drop(execute)
+        memory.close()
         memory = Memory(tmp_path / "mortal" / "forge", url(running))
         assert (memory.rebuild(), memory.audit()) == (8, [])
         memory.close()
-
-
-def lose(memory):
-    with memory.journal.database.writing() as execute:
-        memory.journal.database.drop(execute)
-    memory.close()
-
-
-@contextlib.contextmanager
-def restarted(data):
-    """The server again, once what is left of the killed one is gone."""
-    time.sleep(0.5)
-    with postgres(data) as running:
-        yield running
 
 
 @pytest.mark.parametrize(

@@ -71,13 +71,10 @@ def test_an_invalid_model_setting_is_refused_with_its_key(settings, problem):
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
-    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "none"))
-    for name in ("ANTHROPIC_API_KEY", "FORGE_CONFIG", "FORGE_SKILLS"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
+def home(place, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(place / "none"))
+    return place
 
 
 def settings(home, **model):

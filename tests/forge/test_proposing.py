@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from forge import cli
 from forge.agent.agent import Agent
-from forge.core.clock import Clock, Simulated
+from forge.core.clock import Clock
 from forge.core.config import PROPOSAL, Config, Evolution, from_mapping
 from forge.core.skill_loader import OURS, SkillLoader
 from forge.core.tape import Diverged, Tape
@@ -32,6 +32,7 @@ from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_evolution import CLAIM, DAYS, START, learnt, no_model, write_daily
 
 SKILL = "view-validation"
+CLOCK = "lessons", START
 QUOTE = (OURS / SKILL / "SKILL.md").read_text().split("\n")[-2]
 EDIT = {"file": "SKILL.md", "quote": QUOTE, "replacement": f"{QUOTE}\n- {CLAIM}", "why": "PK-001 and PK-003 say so."}
 DONE = (200, events(text("Proposed.")), 0)
@@ -40,13 +41,6 @@ DONE = (200, events(text("Proposed.")), 0)
 def edited(**changes):
     """An answer of the server that proposes an edit."""
     return 200, events(use(json.dumps(EDIT | changes), name="propose"), stop="tool_use"), 0
-
-
-@pytest.fixture
-def memory(tmp_path):
-    outcome = Memory(tmp_path / "forge", clock=Simulated("lessons", START))
-    yield outcome
-    outcome.close()
 
 
 def approved(memory):

@@ -13,13 +13,6 @@ from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW, desk, now, shown, turn, wrote
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def lose(memory):
     file = Path(memory.journal.database.place)
     memory.close()

@@ -30,6 +30,7 @@ from tests.tally import Tally
 SETTLEMENTS = 25
 
 STATED, SERIES = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), ("GDP", "CPI", "PCE")
+CLOCK = "settling", STATED
 ASKED = {"query": "macro_series", "params": {"series": "GDP", "limit": 1}, "rule": "value > 1"}
 NEWEST = {"query": "macro_series", "rule": "value < 17120", "by": date(2014, 5, 31)}
 END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
@@ -41,13 +42,6 @@ def asking(lake, at=END):
 
 def nobody(decision):
     return ["2013-01-01"]
-
-
-@pytest.fixture
-def memory(tmp_path):
-    outcome = Memory(tmp_path / "forge", clock=Simulated("settling", STATED))
-    yield outcome
-    outcome.close()
 
 
 @pytest.fixture(scope="module")

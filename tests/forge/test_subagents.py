@@ -22,13 +22,13 @@ from forge.memory import Memory
 from forge.memory.approvals import approve, pending
 from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import decide, waiting_lessons
-from forge.model import Answer, Call, ModelFailed
+from forge.model import ModelFailed
 from forge.model.scripted import Scripted
 from forge.records import Calibration, ProcessKnowledge, content_hash, parse, render
 from forge.records.kinds import KINDS
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, say, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
 SYNTHESIS = """\
@@ -54,11 +54,6 @@ The revision.
 ### NEXT ACTIONS
 Wait for it.
 """
-
-
-def say(text, *calls):
-    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
 
 class Desk:

@@ -154,10 +154,6 @@ def test_a_difference_names_its_place_and_both_values(then, now, reply):
     assert difference(then, now) == reply
 
 
-def results(talk):
-    return [each.text for message in talk.messages if isinstance(message, Results) for each in message.returned]
-
-
 def test_a1_tool_errors_are_returned_to_the_model_in_a_single_request(tape):
     class Broken(Echo):
         async def execute(self, call_id, /, text):
@@ -166,7 +162,8 @@ def test_a1_tool_errors_are_returned_to_the_model_in_a_single_request(tape):
     calls = [("nothing", {}), ("echo", {}), ("echo", "text"), ("echo", {"text": "a"}), ("echo", {"text": "a", "b": 1})]
     reply, model, talk = run(tape, [say("", *calls), say("done")], [Broken()])
     assert reply == ("done", "answered")
-    assert results(talk) == [
+    results = [each.text for message in talk.messages if isinstance(message, Results) for each in message.returned]
+    assert results == [
         "['nothing' FAILED] there is no such tool. Available: echo",
         "[echo FAILED] text: is missing; give text",
         "[echo FAILED] arguments: give an object, not 'text'",

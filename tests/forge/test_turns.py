@@ -24,9 +24,11 @@ from forge.model import Answer, Call, ModelFailed
 from forge.model.messages import Returned
 from forge.model.scripted import Scripted
 from pitlake.errors import BadInput
+from tests.forge.world import say
 from tests.tally import Tally
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "turns", T
 
 
 def echo(request):
@@ -41,12 +43,6 @@ def failing(request):
 def slow(request):
     time.sleep(0.05)
     return echo(request)
-
-
-@pytest.fixture
-def memory(tmp_path):
-    with closing(Memory(tmp_path / "forge", clock=Simulated("turns", T))) as session:
-        yield session
 
 
 def agent(memory, tmp_path, model=echo):
@@ -158,15 +154,6 @@ def share(seed, folder):
     return Tally(questions, len(lines), counts, answered_for_another(lines + left))
 
 
-def called(*calls):
-    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
-    return Answer("", outcome, "tools", "scripted-1", 10, 10)
-
-
-def text_answer(text):
-    return Answer(text, (), "stop", "scripted-1", 10, 10)
-
-
 def asked_of(memory, tmp_path, answers, **more):
     model = Scripted(answers)
     outcome = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
@@ -174,7 +161,7 @@ def asked_of(memory, tmp_path, answers, **more):
 
 
 def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(memory, tmp_path):
-    model, _ = asked_of(memory, tmp_path, [text_answer("fine")])
+    model, _ = asked_of(memory, tmp_path, [say("fine")])
     first = str(model.asked[0].messages[0])
     assert first.startswith("AS OF 2014-05-29T12:29:59Z (Thursday 2014-05-29 08:29 in New York).")
     assert "The end of your training data is unknown." in first
@@ -182,7 +169,7 @@ def test_every_turn_begins_with_its_instant_and_the_end_of_the_models_training(m
 
 
 def test_a_masked_turn_does_not_mention_the_models_training(memory, tmp_path):
-    model = Scripted([text_answer("fine")])
+    model = Scripted([say("fine")])
     masked = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none", states_cut_off=False)
     asyncio.run(masked.ask("What of growth?", T))
     assert "training" not in str(model.asked[0].messages[0])
@@ -195,31 +182,31 @@ def test_the_future_is_refused_before_a_model_is_asked(memory, tmp_path):
 
 def test_a_repeated_call_counts_as_a_loop_only_after_three_identical_answers(memory, tmp_path):
     write = [
-        called(("write", {"path": "/session/tasks.md", "content": f"{n}"}), ("read", {"path": "/session/tasks.md"}))
+        say("", ("write", {"path": "/session/tasks.md", "content": f"{n}"}), ("read", {"path": "/session/tasks.md"}))
         for n in range(5)
     ]
-    _, decided = asked_of(memory, tmp_path, [*write, text_answer("done")])
+    _, decided = asked_of(memory, tmp_path, [*write, say("done")])
     assert decided.answer == "done"
-    _, stopped = asked_of(memory, tmp_path, [called(("read", {"path": "/memory/"}))] * 3)
+    _, stopped = asked_of(memory, tmp_path, [say("", ("read", {"path": "/memory/"}))] * 3)
     assert stopped.end == "repeated"
 
 
 def test_an_empty_answer_is_retried_once(memory, tmp_path):
-    _, decided = asked_of(memory, tmp_path, [text_answer("  "), text_answer("It slows.")])
+    _, decided = asked_of(memory, tmp_path, [say("  "), say("It slows.")])
     assert (decided.end, decided.answer) == ("answered", "It slows.")
-    _, decided = asked_of(memory, tmp_path, [text_answer("  "), text_answer("")])
+    _, decided = asked_of(memory, tmp_path, [say("  "), say("")])
     assert (decided.end, "the model gave an empty answer" in decided.answer) == ("empty", True)
 
 
 def test_an_unstorable_answer_does_not_prevent_a_decision_from_ending(memory, tmp_path):
-    _, decided = asked_of(memory, tmp_path, [text_answer("grown\0th")])
+    _, decided = asked_of(memory, tmp_path, [say("grown\0th")])
     assert decided.end == "answered"
-    _, after = asked_of(memory, tmp_path, [text_answer("next")])
+    _, after = asked_of(memory, tmp_path, [say("next")])
     assert after.answer == "next"
 
 
 def test_a_review_of_an_expression_that_does_not_exist_says_so(memory, tmp_path):
-    model, _ = asked_of(memory, tmp_path, [called(("review", {"output": "E-009", "focus": "risk"})), text_answer("ok")])
+    model, _ = asked_of(memory, tmp_path, [say("", ("review", {"output": "E-009", "focus": "risk"})), say("ok")])
     (result,) = model.asked[1].messages[-1].returned
     assert "there is no Expression E-009" in result.text
     assert result.failed

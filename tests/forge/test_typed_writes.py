@@ -45,22 +45,18 @@ def test_each_typed_tool_accepts_its_example_and_writes_the_same_record(memory, 
     desk(memory)
     (name, tool), = [(name, tool) for name, tool in tools(memory).items() if tool.spec.description.split()[2] ==
                      f"{KINDS[kind].folder}."]  # fmt: skip
-    fields = example_of(tool.spec.schema, EXAMPLES[kind])
+    whole = json.dumps(
+        vars(EXAMPLES[kind]), default=lambda part: vars(part) if hasattr(part, "__dict__") else str(part)
+    )
+    fields = filled(tool.spec.schema, json.loads(whole))
     jsonschema.Draft202012Validator(tool.spec.schema).validate(fields)
     path = write(memory, name, fields).removeprefix("Written: ")
     record = parse(KINDS[kind], turn(memory).read_file(path))
     assert content_hash(replace(record, id="new")) == content_hash(EXAMPLES[kind])
 
 
-def example_of(schema, record):
-    """The arguments that a provider's grammar gives for a record: every property, in the schema's own form."""
-    whole = json.loads(
-        json.dumps(vars(record), default=lambda part: vars(part) if hasattr(part, "__dict__") else str(part))
-    )
-    return filled(schema, whole)
-
-
 def filled(schema, value):
+    """The arguments that a provider's grammar gives for a record: every property, in the schema's own form."""
     if "anyOf" in schema and {"type": "null"} in schema["anyOf"]:
         return None if value is None else filled(schema["anyOf"][0], value)
     if schema.get("type") == "array" and isinstance(value, dict):

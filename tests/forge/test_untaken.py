@@ -199,9 +199,9 @@ def test_c1_a_walk_follows_untraded_views_after_the_configured_days(memory, lake
     assert [done["followed"] for done in counted] == [0, 1]
 
 
-def coverage(memory, lake, rng):
-    """Return a random month's expected outcomes, computed by hand, and the actual ones."""
-    due, kinds = set(), ["none", "draft", "proposed", "rejected", "expires", "weakened"] * 2
+def test_o2_every_trade_that_was_not_taken_is_followed(memory, lake):
+    kinds = ["none", "draft", "proposed", "rejected", "expires", "weakened"] * 2
+    rng, due = random.Random("coverage"), set()
     for number, what in enumerate(rng.sample(kinds, len(kinds))):
         now = memory.journal.clock.now() + timedelta(days=rng.randint(0, 3))
         memory.journal.clock.move(now)
@@ -226,11 +226,7 @@ def coverage(memory, lake, rng):
     end = memory.journal.clock.now().date() + timedelta(days=15)
     while session(end) is None:
         end += timedelta(days=1)
-    result, _ = track_untaken(memory, at(memory, lake, end))
-    return due, {(each.decision_type, each.expression or each.view) for each in result}
-
-
-def test_o2_every_trade_that_was_not_taken_is_followed(memory, lake):
-    due, result = coverage(memory, lake, random.Random("coverage"))
+    outcomes, _ = track_untaken(memory, at(memory, lake, end))
+    result = {(each.decision_type, each.expression or each.view) for each in outcomes}
     assert result == due
     assert {kind for kind, _ in due} == {"rejected_expression", "expired_expression", "view_without_expression"}

@@ -14,7 +14,9 @@ from forge.memory import Memory, WriteCall
 from forge.memory.approvals import approve
 from forge.memory.guardrails import Guardrails
 from forge.memory.tables import Database
+from forge.model import Answer, Call
 from forge.records import KINDS, Expression, Portfolio, Review, Scenario, Settles, View, content_hash, parse, render
+from pitlake import cli
 
 T0 = datetime(2014, 5, 1, 12, tzinfo=timezone.utc)
 NEW_VIEW = View(
@@ -122,3 +124,14 @@ def cut(memory, root, until):
 def shown(remembered):
     """Return the memory's content: the newest text and its number, and every earlier one, by path."""
     return {path: [(row.seq, row.content) for row in remembered.all(path)] for path in remembered.paths()}
+
+
+def say(text, *calls):
+    """The answer of a scripted model."""
+    outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
+
+
+def run_forge(capsys, *arguments):
+    """Run `pitlake forge`; return its exit code, output and errors."""
+    return cli.invoke(["forge", *arguments]), *capsys.readouterr()
