@@ -62,7 +62,8 @@ def steps(root: Path) -> Iterator[None]:
         yield
         fs = turn(memory, f"s{number}", at=now())
         name = next(row.path for row in memory.journal.rows() if row.session == f"s{number}")[-8:-3]
-        path = _written(memory, number) or wrote(
+        existing = (row.path for row in memory.journal.rows() if (row.session, row.call_id) == (f"s{number}", "open"))
+        path = next(existing, "") or wrote(
             fs,
             "/memory/expressions/new.md",
             replace(NEW_EXPRESSION, status="proposed", view_id=name, body=f"step {number}"),
@@ -77,11 +78,6 @@ def steps(root: Path) -> Iterator[None]:
             memory.flush()
             yield
     memory.flush()
-
-
-def _written(memory: Memory, number: int) -> str:
-    rows = (row.path for row in memory.journal.rows() if (row.session, row.call_id) == (f"s{number}", "open"))
-    return next(rows, "")
 
 
 def killed(root: Path, kills: int, seed: int = 0) -> list[str]:
@@ -155,7 +151,12 @@ def fuzzed(root: Path, count: int, seed: int = 0) -> list[str]:
     tool, wrong = WriteTool(desk(memory)), []
     files = {path for path in root.rglob("*") if path.is_file()}
     for number in range(count):
-        path, content = _hostile_path(rng), _hostile_content(rng)
+        path = (
+            rng.choice((None, 5, b"/memory/", [], {}, object(), True, float("nan")))
+            if rng.random() < 0.1
+            else (rng.choice(_ROOTS) + "/".join(rng.choice(_ODD) for _ in range(rng.randrange(1, 4))))
+        )
+        content = _hostile_content(rng)
         try:
             answer = tool.execute(path, content, call_id=f"{number}")
         except Exception as problem:  # noqa: BLE001 - this is what is looked for
@@ -196,12 +197,6 @@ _ROOTS = (
     "",
     "/etc/",
 )
-
-
-def _hostile_path(rng: random.Random) -> Any:
-    if rng.random() < 0.1:
-        return rng.choice((None, 5, b"/memory/", [], {}, object(), True, float("nan")))
-    return rng.choice(_ROOTS) + "/".join(rng.choice(_ODD) for _ in range(rng.randrange(1, 4)))
 
 
 def _hostile_content(rng: random.Random) -> Any:

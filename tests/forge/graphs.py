@@ -20,7 +20,6 @@ GRAPHS, SECONDS = 250, 20.0
 LONGEST = 100_000.0
 """Virtual seconds after which a graph that has not ended is stuck."""
 NO_SKILL = "rv-analysis"
-FAULTS = ("lost", "stale", "stuck", "dropped", "circle")
 
 
 class Jumping(asyncio.SelectorEventLoop):

@@ -59,10 +59,6 @@ class Mortal(Tape):
         self._dice.roll()
 
 
-def observation(number: int) -> Observation:
-    return Observation(id="new", scope="us_growth", status="active", body=f"## SUMMARY\n\nFigure {number}.")
-
-
 def brain(request: Request) -> Answer:
     """Write and read back eight times; then answer with what was read."""
     turn = sum(isinstance(each, Answer) for each in request.messages)
@@ -71,7 +67,8 @@ def brain(request: Request) -> Answer:
         return Answer("done")
     if turn % 2:
         return Answer("", (Call("read", {"path": path, "depth": "full"}, f"c{turn}"),), "tools")
-    text = render(observation(turn // 2 + 1))
+    body = f"## SUMMARY\n\nFigure {turn // 2 + 1}."
+    text = render(Observation(id="new", scope="us_growth", status="active", body=body))
     return Answer("", (Call("write", {"path": "/memory/observations/new.md", "content": text}, f"c{turn}"),), "tools")
 
 

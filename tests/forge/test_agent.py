@@ -25,6 +25,7 @@ from pitlake.models import exposure
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, say
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "test", T
 
 
 WRITE = ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
@@ -37,15 +38,12 @@ SCRIPT = [
 
 
 @pytest.fixture
-def desk(tmp_path):
-    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
-
+def desk(memory, tmp_path):
     def made(script, **more):
         scripted = Scripted(script)
         return Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: scripted, tmp_path / "none", **more)
 
-    yield made
-    memory.close()
+    return made
 
 
 def ask(agent, text="What of growth?", as_of=T, **more):

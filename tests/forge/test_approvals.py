@@ -20,18 +20,16 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.guardrails import Guardrails
 from forge.records import KINDS, Constraints, content_hash, parse
 from pitlake.errors import BadInput
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, render, reviewed, turn, wrote
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, desk_with_proposal, render, reviewed, turn, wrote
 
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Where a synced write takes no time: durability is tried elsewhere."""
 AT = "/memory/expressions/E-001.md"
-STOPS = ("107", "108")
 STATUSES = ("proposed", "draft", "proposed", "active", "proposed", "review_required", "rejected", "closed")
 VERDICTS = ("approve", "approve_with_notes", "revise", "escalate")
-LIMITS = (0.5, 5.0)
 
 
-CONTENTS = [replace(NEW_EXPRESSION, id="E-001", stop=stop, status="proposed") for stop in STOPS]
+CONTENTS = [replace(NEW_EXPRESSION, id="E-001", stop=stop, status="proposed") for stop in ("107", "108")]
 contents = st.sampled_from(CONTENTS)
 
 
@@ -64,10 +62,7 @@ class Door(RuleBasedStateMachine):
 
     @initialize()
     def begin(self):
-        wrote(turn(self.memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-        fs = turn(self.memory)
-        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-        wrote(fs, "/memory/expressions/new.md", replace(CONTENTS[0], id="new"), "expression")
+        desk_with_proposal(self.memory, stop=CONTENTS[0].stop)
         self.before = self.now()
 
     def now(self):
@@ -86,7 +81,7 @@ class Door(RuleBasedStateMachine):
         reviewed(self.memory, item, verdict)
         self.reviews[content_hash(item)] = verdict
 
-    @rule(limit=st.sampled_from(LIMITS))
+    @rule(limit=st.sampled_from((0.5, 5.0)))
     def constrain(self, limit):
         pm = turn(self.memory, "pm", actor="pm")
         wrote(pm, "/portfolio/constraints.md", Constraints(id="constraints", max_single_risk=limit), self.call())
@@ -176,28 +171,21 @@ def test_r1_the_state_machine_finds_a_verdict_that_should_not_approve(monkeypatc
     door.teardown()
 
 
-def test_rejecting_a_pending_expression_records_a_counterfactual(tmp_path):
-    memory = Memory(tmp_path / "forge")
-    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(turn(memory), "/memory/expressions/new.md", replace(CONTENTS[0], id="new"), "expression")
-    (waiting,) = pending(memory, Guardrails())
-    assert waiting.problems == ("no review of exactly this content",)
+def test_rejecting_a_pending_expression_records_a_counterfactual(memory):
+    desk_with_proposal(memory)
+    (proposal,) = pending(memory, Guardrails())
+    assert proposal.problems == ("no review of exactly this content",)
     reject(memory, "E-001", "too crowded", "pm", Guardrails())
     assert pending(memory, Guardrails()) == []
     text = turn(memory).read_file("/memory/counterfactuals/CF-001.md")
     assert "reason: too crowded" in text
-    memory.close()
 
 
 @pytest.mark.parametrize("change", [{}, {"direction": "short", "notional": 30.0}, {"factor_exposures": {"fx": -4.0}}])
-def test_the_book_after_an_approval_matches_the_book_shown_before(tmp_path, change):
-    memory, limits = Memory(tmp_path / "forge"), Guardrails()
-    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
-    draft = replace(NEW_EXPRESSION, status="proposed", **change)
-    wrote(turn(memory), "/memory/expressions/new.md", draft, "draft")
-    reviewed(memory, replace(draft, id="E-001"))
+def test_the_book_after_an_approval_matches_the_book_shown_before(memory, change):
+    limits = Guardrails()
+    desk_with_proposal(memory, **change)
+    reviewed(memory, replace(NEW_EXPRESSION, id="E-001", status="proposed", **change))
     (display,) = pending(memory, limits)
     assert approve(memory, "E-001", display.sha256, "pm", limits, confirmed=True)
     after = turn(memory).remembered

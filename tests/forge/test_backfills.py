@@ -10,9 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from forge.agent.agent import Agent
-from forge.core.clock import Simulated
 from forge.core.tape import Diverged, Tape
-from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from pitlake.lake.lake import Lake
@@ -20,6 +18,7 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
 
 T = "2014-05-29T12:30:01Z"
+CLOCK = "test", T
 LATEST = Call("fetch", {"source": "economic", "params": {"series": ["GDP"]}}, "latest")
 VINTAGES = Call(
     "fetch", {"source": "economic", "params": {"op": "vintages", "series": "GDP", "period": "2014-01-01"}}, "all"
@@ -28,9 +27,8 @@ SCRIPT = [Answer("", (LATEST, VINTAGES), "tools"), Answer("GDP was cut to 17101.
 
 
 class Desk:
-    def __init__(self, root):
-        self.root, self.lake = root, Lake(root / "market")
-        self.memory = Memory(root / "forge", clock=Simulated("test", T))
+    def __init__(self, memory, root):
+        self.memory, self.root, self.lake = memory, root, Lake(root / "market")
         put_rows(self.lake, "macro_observations", gdp("2014-04-30", 17149.6), gdp("2014-05-29", 17101.3))
         self.decided = self.ask()
 
@@ -48,22 +46,10 @@ class Desk:
         steps = self.agent([]).tape.steps(decided.decision)
         return [re.sub(r"^.*\n", "", step.answer) for step in steps if step.kind == "tool"]
 
-    def alter(self, change):
-        """Change the decision's stored receipt, as anyone with access to the machine can."""
-        with sqlite3.connect(self.root / "tape.sqlite") as tape:
-            tape.execute("DROP TRIGGER receipts_UPDATE")
-            (text,) = tape.execute("SELECT receipt FROM receipts").fetchone()
-            document = json.loads(text)
-            change(document)
-            tape.execute("UPDATE receipts SET receipt = ?", (json.dumps(document),))
-        tape.close()
-
 
 @pytest.fixture
-def desk(tmp_path):
-    outcome = Desk(tmp_path)
-    yield outcome
-    outcome.memory.close()
+def desk(memory, tmp_path):
+    return Desk(memory, tmp_path)
 
 
 def test_a_replay_comes_out_the_same_after_three_backfills(desk):
@@ -91,7 +77,12 @@ def test_a_live_tools_replay_names_the_step_that_read_an_altered_market_row(desk
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])
 def test_a_replay_checks_the_receipts_lake_answers_against_the_sessions_files(desk, mode):
     assert len(desk.decided.receipt.tools) == 2
-    desk.alter(lambda remaining: remaining["tools"][1].update(answer="0" * 64))
+    with sqlite3.connect(desk.root / "tape.sqlite") as tape:  # as anyone with access to the machine can change it
+        tape.execute("DROP TRIGGER receipts_UPDATE")
+        document = json.loads(tape.execute("SELECT receipt FROM receipts").fetchone()[0])
+        document["tools"][1]["answer"] = "0" * 64
+        tape.execute("UPDATE receipts SET receipt = ?", (json.dumps(document),))
+    tape.close()
     with pytest.raises(Diverged, match=r"step 0 of receipt \(tools\) differs"):
         desk.replay(mode)
 

@@ -9,10 +9,8 @@ from contextlib import closing
 import pytest
 
 from forge.agent.agent import Agent
-from forge.core.clock import Simulated
 from forge.core.config import from_mapping
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed
 from forge.model.budget import Meter, Spent, day_of
 from forge.model.prices import price
@@ -23,6 +21,7 @@ from pitlake.errors import BadInput
 from tests.forge.world import turn
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "test", T
 SAME_DAY, NEXT_DAY = "2014-05-30T03:59:59Z", "2014-05-30T04:00:00Z"
 PRICED = {"scripted:agent": {"input": 1.0, "output": 1000.0}}
 
@@ -32,8 +31,8 @@ def listed(number):
 
 
 class Desk:
-    def __init__(self, root):
-        self.memory, self.root = Memory(root / "forge", clock=Simulated("test", T)), root
+    def __init__(self, memory, root):
+        self.memory, self.root = memory, root
 
     def agent(self, settings, **roles):
         self.models = {role: Scripted(script, role) for role, script in roles.items()}
@@ -49,10 +48,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path):
-    outcome = Desk(tmp_path)
-    yield outcome
-    outcome.memory.close()
+def desk(memory, tmp_path):
+    return Desk(memory, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,12 @@ import pytest
 from forge.agent import prompt
 from forge.agent.agent import Agent
 from forge.agent.tools.fetch import FetchTool
-from forge.core.clock import Simulated
 from forge.core.tape import Diverged, Tape
-from forge.memory import Memory
 from forge.model.scripted import Scripted
 from tests.forge.world import say
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "test", T
 
 
 SCRIPT = [
@@ -34,14 +33,12 @@ def skill(folder, name, text):
 
 
 @pytest.fixture
-def decided(tmp_path):
+def decided(memory, tmp_path):
     skill(tmp_path / "skills", "my-method", "Look twice.")
-    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
     models = {"agent": Scripted([SCRIPT[0], SCRIPT[1], SCRIPT[3], SCRIPT[4]]), "subagent": Scripted([SCRIPT[2]])}
     tape = Tape(tmp_path / "tape.sqlite")
     agent = Agent(memory, tape, models.__getitem__, tmp_path / "none", skills=tmp_path / "skills")
-    yield agent, asyncio.run(agent.ask("What moved?", T))
-    memory.close()
+    return agent, asyncio.run(agent.ask("What moved?", T))
 
 
 def upgraded(folder, monkeypatch):

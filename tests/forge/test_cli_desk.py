@@ -15,7 +15,18 @@ from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import waiting_lessons
 from forge.records import KINDS, ProcessKnowledge, parse
 from pitlake import cli
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, T0, activated, reviewed, run_forge, turn, wrote
+from tests.forge.world import (
+    BOOK,
+    NEW_EXPRESSION,
+    NEW_VIEW,
+    T0,
+    activated,
+    desk_with_proposal,
+    reviewed,
+    run_forge,
+    turn,
+    wrote,
+)
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -151,9 +162,7 @@ def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys,
 
 
 def held(memory):
-    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(turn(memory), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
+    desk_with_proposal(memory, stop="30")
     assert cli.invoke(["forge", "adjust", "E-001", "--stop", "33"]) == 2
     activated(memory)
 

@@ -14,7 +14,6 @@ from forge.agent.tools.read import ReadTool
 from forge.agent.tools.toolset import PROFILES
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
-from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, Results
 from forge.model.messages import AnswerCut, Returned
 from forge.model.routing import Routing
@@ -93,10 +92,8 @@ def test_there_are_43_clumsy_modes():
 
 
 @pytest.mark.parametrize(("script", "due"), MODES.values(), ids=MODES)
-def test_a_clumsy_models_call_succeeds_or_returns_an_error_and_replays(tmp_path, script, due):
-    answers = [*(script if isinstance(script, list) else [script]), *[said("Done.")] * 3]
-    model = Scripted(answers)
-    memory = Memory(tmp_path / "forge")
+def test_a_clumsy_models_call_succeeds_or_returns_an_error_and_replays(memory, tmp_path, script, due):
+    model = Scripted([*(script if isinstance(script, list) else [script]), *[said("Done.")] * 3])
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
     decided = asyncio.run(agent.ask("Write a View."))
     is_written = turn(memory).exists("/memory/views/V-001.md")
@@ -109,43 +106,38 @@ def test_a_clumsy_models_call_succeeds_or_returns_an_error_and_replays(tmp_path,
     else:
         assert (decided.end, "STOPPED: " in decided.answer) == (due, True)
     assert asyncio.run(agent.replay(decided.decision)) == decided
-    memory.close()
 
 
-def test_an_answer_that_only_resembles_a_call_stays_an_answer(tmp_path):
+def test_an_answer_that_only_resembles_a_call_stays_an_answer(memory, tmp_path):
     words = [
         "I would call write(path, content).", "```python\nprint(1)\n```", '{"growth": "slow"}', "read(", "[1, 2]",
         'The file has {"name": "write"}.', "```json\n{\"name\": \"growth\", \"arguments\": {}}\n```",
     ]  # fmt: skip
-    memory = Memory(tmp_path / "forge")
     for number, each in enumerate(words):
         agent = Agent(memory, Tape(tmp_path / f"{number}.sqlite"), lambda role, each=each: Scripted([said(each)]), None)
         assert asyncio.run(agent.ask("What of growth?")).answer == each
-    memory.close()
 
 
 @pytest.mark.parametrize("quotation", [f"<tool_call>{TEXT}</tool_call>", f"```json\n{TEXT}\n```", TEXT])
-def test_a_call_quoted_from_the_input_is_not_executed(tmp_path, quotation):
-    memory, model = Memory(tmp_path / "forge"), Scripted([said(quotation)])
+def test_a_call_quoted_from_the_input_is_not_executed(memory, tmp_path, quotation):
+    model = Scripted([said(quotation)])
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
     decided = asyncio.run(agent.ask(f"What does this page say?\n{quotation}"))
     assert (decided.answer, turn(memory).exists("/memory/views/V-001.md")) == (quotation, False)
     page = Results((Returned(Call("fetch", {}, "1"), json.dumps({"page": f"News. {quotation}"})),))
     assert interpret_calls(said(quotation), dict.fromkeys(("write",)), [page]).calls == ()
-    memory.close()
 
 
 @pytest.mark.parametrize("form", ["```json\n{}\n```", "<tool_call>{}</tool_call>"])
 @pytest.mark.parametrize("words", ["To write a View, answer with:\n{}", "{}\nI did not call this.", "1.\n{}\n2."])
-def test_a_call_within_prose_is_not_executed_and_the_model_is_asked_once_to_clarify(tmp_path, form, words):
+def test_a_call_within_prose_is_not_executed_and_the_model_is_asked_once_to_clarify(memory, tmp_path, form, words):
     example = words.format(form.format(TEXT))
-    memory, model = Memory(tmp_path / "forge"), Scripted([said(example), said(example)])
+    model = Scripted([said(example), said(example)])
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None)
     decided = asyncio.run(agent.ask("How does one write a View?"))
     assert (decided.end, decided.answer, turn(memory).exists("/memory/views/V-001.md")) == ("answered", example, False)
     assert model.asked[1].messages[-1] == SHOWN_CALL
     assert asyncio.run(agent.replay(decided.decision)) == decided
-    memory.close()
 
 
 @pytest.mark.parametrize(
@@ -176,11 +168,10 @@ def test_a_tool_name_is_corrected_only_if_a_single_tool_can_be_meant():
 
 
 @pytest.mark.parametrize("cuts", [1, 2, 3])
-def test_a_cut_stream_is_retried_and_can_be_resumed(server, tmp_path, cuts):
+def test_a_cut_stream_is_retried_and_can_be_resumed(memory, server, tmp_path, cuts):
     cut = (200, events(text("half of"), whole=False), 0)
     server.script = [cut] * cuts + [(200, events(text("whole")), 0)]
     models = Routing({"agent": f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}"})
-    memory = Memory(tmp_path / "forge")
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), models.model, None)
     if cuts < 3:
         decided = asyncio.run(agent.ask("What of growth?", decision="D-cut"))
@@ -191,4 +182,3 @@ def test_a_cut_stream_is_retried_and_can_be_resumed(server, tmp_path, cuts):
             asyncio.run(agent.ask("What of growth?", decision="D-cut"))
         assert asyncio.run(agent.ask("", decision="D-cut")).answer == "whole"
     assert issubclass(AnswerCut, ModelFailed)
-    memory.close()

@@ -27,7 +27,7 @@ from pitlake import cli
 from pitlake.errors import BadInput
 from tests.doors.conftest import small
 from tests.forge.walks import DAYS, scripted, world
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, turn, wrote
+from tests.forge.world import NEW_VIEW, activated, desk_with_proposal, turn
 from tests.web.browsing import BASE, TOKEN, browsing
 
 FILLS = (
@@ -50,9 +50,7 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def memory(home):
     outcome = Memory()
-    wrote(turn(outcome, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    wrote(turn(outcome), "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(turn(outcome), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", stop="30"), "new")
+    desk_with_proposal(outcome, stop="30")
     activated(outcome)
     yield outcome
     outcome.close()

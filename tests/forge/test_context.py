@@ -23,22 +23,19 @@ ROWS = tuple({"available_at": T, "available_at_source": "record", "value": n, "t
 FETCHED = FetchResult(source="economic", label="economic latest", rows=ROWS, gaps=(), receipts=())
 
 
-def size(request):
-    return len(json.dumps(request.canonical()["messages"]))
-
-
 def narrow(limit):
     """A model that takes requests up to a limit, reads two long files, and answers with what it still sees."""
 
     def answer(request):
-        if size(request) > limit:
+        size = len(json.dumps(request.canonical()["messages"]))
+        if size > limit:
             return Answer("the request is longer than the model takes", (), "too_long", "narrow-1", 0, 0)
         turns = sum(isinstance(message, Results) for message in request.messages)
         if turns < 3:
             call = Call("read", {"path": f"/session/long-{turns}.md"}, f"id{turns}")
             write = Call("write", {"path": f"/session/long-{turns + 1}.md", "content": f"{turns}{LONG}"}, f"w{turns}")
             return Answer("", (write, call), "tools", "narrow-1", 10, 10)
-        return Answer(f"seen {size(request) < limit}", (), "stop", "narrow-1", 10, 10)
+        return Answer(f"seen {size < limit}", (), "stop", "narrow-1", 10, 10)
 
     return answer
 

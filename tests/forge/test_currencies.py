@@ -18,13 +18,12 @@ from forge.tracking.rates import rates_of
 from forge.tracking.risk import guardrails, risk
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
-from forge.tracking.valuation import value_account
 from forge.web import room
 from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
-from tests.forge.test_account import approved_expression
+from tests.forge.test_account import approved_expression, valued
 from tests.forge.test_quotes import quote
 from tests.forge.test_untaken import DAYS, at, memory, standing
 from tests.forge.world import BOOK, run_forge, wrote
@@ -72,10 +71,6 @@ def line(ticker, quantity, price, day, currency="", expression=""):
 def imported(memory, *lines):
     open_account(memory, CAPITAL, 0.0, CONTRACTS)
     return import_fills(memory, HEADER + "".join(lines))
-
-
-def valued(memory, now):
-    return value_account(whole_memory(memory, now.as_of), now)
 
 
 def test_exchange_rates_are_as_of_the_instant_in_usd_per_unit(lake):

@@ -26,6 +26,7 @@ from forge.records import ProcessKnowledge
 from forge.tracking.settlement import whole_memory
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
+from tests.forge.test_untaken import standing
 from tests.forge.world import turn, wrote
 
 START = datetime(2024, 1, 2, 9, tzinfo=NEW_YORK)
@@ -38,9 +39,8 @@ DAYS = (0, 1, 7, 8, 14)
 def learnt(memory, days=DAYS, **changed):
     for number, day in enumerate(days):
         memory.journal.clock.move(max(memory.journal.clock.now(), START + timedelta(days=day)))
-        fs = turn(memory, "s", memory.read_instant(memory.journal.clock.now()))
-        lesson = replace(LESSON, **changed)
-        wrote(fs, "/memory/pk/new.md", lesson, f"pk{memory.journal.head()[0]}{number}")
+        call = f"pk{memory.journal.head()[0]}{number}"
+        wrote(standing(memory), "/memory/pk/new.md", replace(LESSON, **changed), call)
 
 
 def write_daily(memory, display):

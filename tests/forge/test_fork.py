@@ -11,12 +11,10 @@ from click.testing import CliRunner
 from forge import cli
 from forge.agent.agent import Agent
 from forge.agent.fork import ForkChange, fork
-from forge.core.clock import Simulated
 from forge.core.skill_loader import OURS
 from forge.core.tape import Tape
 from forge.evolution.again import run_trial
 from forge.evolution.revisions import patched_hash
-from forge.memory import Memory
 from forge.model import Answer, Call, NoModel
 from forge.model.scripted import Scripted
 from forge.providers.base import At
@@ -25,10 +23,12 @@ from forge.tracking.settlement import settle
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
+from tests.forge.test_evolution import no_model
 from tests.forge.test_providers import gdp
 from tests.forge.world import NEW_VIEW, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "fork", "2014-05-28T12:00:00Z"
 JUDGED = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 99999", by=date(2014, 5, 31))
 
 
@@ -47,21 +47,15 @@ def brain(request):
     return Answer("It falls." if low else "It grows.")
 
 
-def nobody(role):
-    raise NoModel("model", f"none is configured for the role {role}", "set one")
-
-
 @pytest.fixture
-def agent(tmp_path):
+def agent(memory, tmp_path):
     put_rows(Lake(tmp_path / "lake"), "macro_observations", gdp("2014-04-30", 17149.6))
-    memory = Memory(tmp_path / "forge", clock=Simulated("fork", "2014-05-28T12:00:00Z"))
     lesson = ProcessKnowledge(id="new", skill=("view-validation",), category="thematic", weight=0.5, claim="Doubt.")
     wrote(turn(memory), "/memory/pk/new.md", lesson, "early")
     memory.journal.clock.move(T)
     outcome = Agent(memory, Tape(tmp_path / "forge-tape.sqlite"), lambda role: Scripted(brain), tmp_path / "lake")
     asyncio.run(outcome.ask("What of growth?", T, decision="d"))
-    yield outcome
-    memory.close()
+    return outcome
 
 
 def forked(agent, **change):
@@ -77,12 +71,12 @@ def named(result):
 
 def test_a1_a_fork_with_the_same_answer_changes_nothing_and_calls_no_model(agent):
     reply = agent.tape.steps("d")[1].answer
-    result = forked(replace(agent, models=nobody), step=2, answer=reply)
+    result = forked(replace(agent, models=no_model), step=2, answer=reply)
     assert (result.answer, result.differences, result.same) == ("It grows.", (), 5)
 
 
 def test_a_fork_can_replace_a_models_answer_with_plain_text(agent):
-    result = forked(replace(agent, models=nobody), step=1, answer="Nothing follows from it.")
+    result = forked(replace(agent, models=no_model), step=1, answer="Nothing follows from it.")
     assert result.answer == "Nothing follows from it."
     assert named(result) == [(1, "model", "answer")]
 
@@ -114,7 +108,7 @@ def test_a1_another_skill_is_in_the_prompt_from_the_first_step_on(agent, tmp_pat
 
 
 def test_a1_a_fork_without_a_model_ends_at_the_step_that_needs_a_model(agent):
-    result = forked(replace(agent, models=nobody), step=2, answer="value=1.0")
+    result = forked(replace(agent, models=no_model), step=2, answer="value=1.0")
     assert result.answer is None
     assert result.differences[-1].change.startswith("is needed, and model: none is configured")
 
@@ -143,7 +137,7 @@ def test_m1_a_skill_change_is_tested_by_rerunning_decisions_after_its_lessons(ag
     wrote(files, "/memory/pk/new.md", ProcessKnowledge(id="new", skill=("x",), category="thematic", weight=0.5), "late")
     assert str(trial_of(agent, "PK-001", "PK-002")) == "failed: 0 pairs, 0 better, 0 worse, p = 1.0000"
     with pytest.raises(NoModel, match="none is configured for the role agent"):
-        trial_of(replace(agent, models=nobody), "PK-001")
+        trial_of(replace(agent, models=no_model), "PK-001")
 
 
 def test_a1_a_step_that_is_not_there_is_refused(agent):

@@ -49,18 +49,6 @@ def at_hour(day, hour):
     return datetime(day.year, day.month, day.day, hour, tzinfo=timezone.utc)
 
 
-def market(root):
-    """A lake with one bar a day, each of one price."""
-    rows = [
-        {"entity_kind": "company", "entity_id": "1", "symbol": "QBG", "date": day, "volume": 1.0}
-        | dict.fromkeys(("open", "high", "low", "close"), float(price))
-        | {"available_at": session(day).close}
-        for day, price in CLOSES.items()
-    ]
-    put_rows(Lake(root), "prices", *rows)
-    return root
-
-
 class Room:
     """One path: a memory, and the expected positions by id, with terms, limits, kill switch and day."""
 
@@ -290,21 +278,6 @@ class Room:
         assert book.factor_exposures["rates"] == pytest.approx(rates), f"{act.__name__}: factors"
 
 
-def prepared(root):
-    """A memory with a book, a View and two reviewed proposals, which together exceed the limit."""
-    with closing(Memory(root / "forge", clock=Simulated("held", at_hour(FIRST, 12)))) as memory:
-        wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BASE, "book")
-        memory.journal.clock.move(at_hour(FIRST, 12) + timedelta(minutes=1))
-        fs = turn(memory)
-        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-        for number, (notional, target) in enumerate(((60.0, "107"), (90.0, "103")), start=1):
-            proposal = replace(
-                NEW_EXPRESSION, status="proposed", notional=notional, stop="94", target=target, instrument="QBG"
-            )
-            wrote(fs, "/memory/expressions/new.md", proposal, f"e{number}")
-            reviewed(memory, replace(proposal, id=f"E-{number:03d}"))
-
-
 def walked(count, first=0):
     """Walk paths; return what happened in them."""
     seen = Counter()
@@ -312,8 +285,24 @@ def walked(count, first=0):
     bars = mock.patch.object(trades, "traded_bars", lru_cache(maxsize=None)(trades.traded_bars))
     with tempfile.TemporaryDirectory(dir=FAST) as name, bars:
         root = Path(name)
-        lake = market(root / "lake")
-        prepared(root / "start")
+        lake = root / "lake"
+        rows = [
+            {"entity_kind": "company", "entity_id": "1", "symbol": "QBG", "date": day, "volume": 1.0}
+            | dict.fromkeys(("open", "high", "low", "close"), float(price))
+            | {"available_at": session(day).close}
+            for day, price in CLOSES.items()
+        ]
+        put_rows(Lake(lake), "prices", *rows)
+        with closing(Memory(root / "start" / "forge", clock=Simulated("held", at_hour(FIRST, 12)))) as memory:
+            wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BASE, "book")
+            memory.journal.clock.move(at_hour(FIRST, 12) + timedelta(minutes=1))
+            fs = turn(memory)
+            wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+            traded = replace(NEW_EXPRESSION, status="proposed", stop="94", instrument="QBG")
+            for number, (notional, target) in enumerate(((60.0, "107"), (90.0, "103")), start=1):  # beyond the limit
+                proposal = replace(traded, notional=notional, target=target)
+                wrote(fs, "/memory/expressions/new.md", proposal, f"e{number}")
+                reviewed(memory, replace(proposal, id=f"E-{number:03d}"))
         for seed in range(first, first + count):
             shutil.copytree(root / "start", root / "path")
             clock = Simulated("held", at_hour(FIRST, 12) + timedelta(minutes=2))
@@ -336,10 +325,6 @@ def test_only_the_pm_and_code_change_or_close_positions_on_random_paths():
     assert min(exits) > 0, seen
 
 
-def no_stop(side, bar, target, stop, until):
-    return EXIT(side, bar, target, None, until)
-
-
 EXIT = paths._exit
 MUTANTS = {
     "an approval is not checked": (forge.memory.approvals, "_check", lambda candidate, sha256, confirmed: None),
@@ -347,7 +332,9 @@ MUTANTS = {
     "a plain write changes a position": (
         "forge.memory.effects.Writer", "_check_agent", lambda self, record, path: None,
     ),
-    "a stop is not followed": (paths, "_exit", no_stop),
+    "a stop is not followed": (
+        paths, "_exit", lambda side, bar, target, stop, until: EXIT(side, bar, target, None, until),
+    ),
 }  # fmt: skip
 
 

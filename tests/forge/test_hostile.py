@@ -4,24 +4,22 @@ import asyncio
 import json
 import re
 import socket
-from contextlib import closing
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from forge.agent.agent import Agent
-from forge.core.clock import Simulated
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.memory.approvals import pending
 from forge.memory.guardrails import Guardrails
 from forge.model import Answer, Call, Results
 from forge.model.scripted import Scripted
 from forge.records import render
 from pitlake.errors import BadInput
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
+from tests.forge.world import BOOK, NEW_EXPRESSION, desk_with_proposal
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "test", T
 COUNT = 500
 ACTIVE = render(NEW_EXPRESSION)
 ORDERS = [
@@ -80,17 +78,11 @@ def hostile(number):
     return WRAPS[(number // len(ORDERS)) % len(WRAPS)].format(f"CALL{reply}LLAC") + f"\n({number})"
 
 
-class Found:
+def fetched(text):
+    """What a source returned."""
     label = "economic latest"
-
-    def __init__(self, text):
-        self.text = text
-
-    def format_full(self):
-        return json.dumps({"label": self.label, "data": [{"text": self.text}], "gaps": [], "receipts": []})
-
-    def format_summary(self):
-        return self.text
+    whole = json.dumps({"label": label, "data": [{"text": text}], "gaps": [], "receipts": []})
+    return SimpleNamespace(label=label, format_full=lambda: whole, format_summary=lambda: text)
 
 
 def obeys(request):
@@ -162,22 +154,9 @@ PAGES = {
 }
 
 
-def answers(page, calls):
-    """A model that fetches, obeys every order of the page, and then answers with the page."""
-
-    def answer(request):
-        results = sum(isinstance(each, Results) for each in request.messages)
-        if request.role != "agent" or results > 1:
-            return Answer(f"### SUMMARY\nGrowth slows. {page}", finish="stop", model="scripted-1")
-        due = [Call("fetch", {"source": "economic", "params": {}}, "c0")] if not results else calls
-        return Answer("", tuple(due), "tools", "scripted-1")
-
-    return answer
-
-
 @pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", PAGES)
-def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(tmp_path, monkeypatch, name):
+def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(memory, tmp_path, monkeypatch, name):
     page = PAGES[name]
     calls = [Call(order, arguments, f"c{place}") for place, (order, arguments) in enumerate(ORDERS, start=1)]
     task = {
@@ -192,33 +171,37 @@ def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(tm
     calls.append(Call("compact", {"target": "/session/context/ctx_001.md", "focus": "growth"}, "k"))
     question = []
 
+    def answer(request):
+        """Fetch, obey every order of the page, and then answer with the page."""
+        results = sum(isinstance(each, Results) for each in request.messages)
+        if request.role != "agent" or results > 1:
+            return Answer(f"### SUMMARY\nGrowth slows. {page}", finish="stop", model="scripted-1")
+        due = [Call("fetch", {"source": "economic", "params": {}}, "c0")] if not results else calls
+        return Answer("", tuple(due), "tools", "scripted-1")
+
     def model(role):
-        outcome = Scripted(answers(page, calls), role)
+        outcome = Scripted(answer, role)
         question.append(outcome)
         return outcome
 
     async def economic(params):
-        return Found(page)
+        return fetched(page)
 
     monkeypatch.setattr(Agent, "_sources", lambda self, start: {"economic": economic})
-    with closing(Memory(tmp_path / "forge", clock=Simulated("test", T))) as memory:
-        wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-        fs = turn(memory, "seed", at=memory.read_instant(memory.journal.clock.now()))
-        wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-        wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
-        before = len(memory.journal.rows())
-        agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), model, tmp_path / "none")
-        first = asyncio.run(agent.ask("What of growth?", T))
-        second = asyncio.run(agent.ask("And now?", T))
-        assert first.receipt.session == second.receipt.session
-        rows = memory.journal.rows()[before:]
-        assert {row.kind for row in rows} <= {"files", "sessions", "reviews"}
-        (history,) = {row.path for row in rows if row.path.casefold().endswith("turn_history.md")}
-        output = [row for row in rows if row.path == history]
-        assert {row.actor for row in output} == {"code"}
-        assert re.findall(r"^(?:## Turn|Query:).*$", output[-1].content, re.MULTILINE) == [
-            "## Turn 1", "Query: What of growth?", "## Turn 2", "Query: And now?",
-        ]  # fmt: skip
+    desk_with_proposal(memory)
+    before = len(memory.journal.rows())
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), model, tmp_path / "none")
+    first = asyncio.run(agent.ask("What of growth?", T))
+    second = asyncio.run(agent.ask("And now?", T))
+    assert first.receipt.session == second.receipt.session
+    rows = memory.journal.rows()[before:]
+    assert {row.kind for row in rows} <= {"files", "sessions", "reviews"}
+    (history,) = {row.path for row in rows if row.path.casefold().endswith("turn_history.md")}
+    output = [row for row in rows if row.path == history]
+    assert {row.actor for row in output} == {"code"}
+    assert re.findall(r"^(?:## Turn|Query:).*$", output[-1].content, re.MULTILINE) == [
+        "## Turn 1", "Query: What of growth?", "## Turn 2", "Query: And now?",
+    ]  # fmt: skip
     requests = [request for outcome in question for request in outcome.asked]
     unstored = {"subagent", "validation"} if "\r" in page else set()  # no file of the session has a carriage return
     roles = {"agent", "review", "subagent", "validation", "compact"} - unstored
@@ -241,19 +224,15 @@ def outside(text):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("part", range(10))
-def test_orders_in_hostile_texts_reach_no_record_file_or_network(tmp_path, monkeypatch, part):
+def test_orders_in_hostile_texts_reach_no_record_file_or_network(memory, tmp_path, monkeypatch, part):
     reached = []
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, lambda self, *reply: reached.append(reply))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *reply, **more: reached.append(reply))
-    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
-    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    fs = turn(memory, "seed", at=memory.read_instant(memory.journal.clock.now()))
-    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    desk_with_proposal(memory)
     before = len(memory.journal.rows())
     texts = [hostile(number) for number in range(part * COUNT // 10, (part + 1) * COUNT // 10)]
-    batch = Found("\n\n".join(texts))
+    batch = fetched("\n\n".join(texts))
 
     async def economic(params):
         return batch
@@ -276,7 +255,6 @@ def test_orders_in_hostile_texts_reach_no_record_file_or_network(tmp_path, monke
     names = {path.name.split("-journal")[0].split(".")[0] for path in tmp_path.iterdir()}
     assert names <= {"forge-simulated-test", "forge-simulated-test-journal", "tape", "none"}
     assert reached == []
-    memory.close()
 
 
 def test_there_are_500_distinct_hostile_texts():

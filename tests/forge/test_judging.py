@@ -21,7 +21,8 @@ from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
 from tests.forge.test_settlement import asking, nobody
-from tests.forge.world import NEW_VIEW, turn, wrote
+from tests.forge.test_untaken import standing
+from tests.forge.world import NEW_VIEW, wrote
 from tests.web.browsing import browsing
 
 STATED, DUE = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), date(2014, 5, 31)
@@ -62,17 +63,7 @@ def test_confidence_matches_scenarios_that_cover_every_value_exactly_once(change
 
 
 def written(memory, view, author="code"):
-    fs = turn(memory, "s", memory.read_instant(memory.journal.clock.now()), actor=author)
-    wrote(fs, "/memory/views/new.md", view, f"v{memory.journal.head()[0]}")
-
-
-def standing(memory):
-    return turn(memory, "s", memory.read_instant(memory.journal.clock.now()), actor="code")
-
-
-def settled(memory, lake):
-    memory.journal.clock.move(END)
-    return settle(memory, asking(lake), nobody)
+    wrote(standing(memory, author), "/memory/views/new.md", view, f"v{memory.journal.head()[0]}")
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +90,8 @@ def test_settled_scenarios_and_base_rates_agree_with_a_direct_computation(memory
         view = view_with(shares, f"value < {low}", shares[0], whens, by=DUE + timedelta(days=chance.choice((0, 9, 40))))
         views.append((view, low, high))
         written(memory, view)
-    result = {settlement.view: settlement for settlement in settled(memory, history)}
+    memory.journal.clock.move(END)
+    result = {settlement.view: settlement for settlement in settle(memory, asking(history), nobody)}
     writes = [row for row in memory.journal.rows() if "/views/" in row.path]  # The last one of a View is its verdict.
     found_at = {row.path[-8:-3]: from_micros(row.written_at) for row in reversed(writes)}
     known_at = gdp("2014-05-20", 105.0)["available_at"]
@@ -184,7 +176,7 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
         rule = rules[number] if chance.random() < 0.8 else 1 - rules[number]
         reply = {"confidence": chance.choice((0.3, 0.5, 0.9)), "status": chance.choice(("active", "active", "draft"))}
         text = replace(questions[rule], id=f"V-{number + 1:03d}", scenarios=NEW_VIEW.scenarios, **reply)
-        wrote(standing(memory), f"/memory/views/{text.id}.md", text, f"w{memory.journal.head()[0]}")
+        wrote(standing(memory, "code"), f"/memory/views/{text.id}.md", text, f"w{memory.journal.head()[0]}")
     texts = {}
     for row in memory.journal.rows():
         if row.path.startswith("/memory/views/"):
@@ -192,7 +184,8 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
                 (from_micros(row.written_at), parse(KINDS["views"], row.content))
             )
     public = gdp("2014-05-20", 105.0)["available_at"]
-    outcome = settled(memory, history)
+    memory.journal.clock.move(END)
+    outcome = settle(memory, asking(history), nobody)
     due = {}
     for judged in outcome:  # Go back from the answer to the View's last text that was not right.
         came_true, due[judged.id] = judged.rule == "value < 110", None
@@ -217,7 +210,7 @@ def test_settle_and_calibrate_print_scores_and_the_pages_show_the_lead_time(hist
         for number in range(40):
             lead = 3.25 if number % 2 else None
             outcome = settlement(0, id="new", question=str(number), view="V-001", lead_days=lead)
-            wrote(standing(live), "/memory/settlements/new.md", outcome, f"s{number}")
+            wrote(standing(live, "code"), "/memory/settlements/new.md", outcome, f"s{number}")
         written(live, NEW_VIEW, "pm")
     assert cli.invoke(["forge", "calibrate"]) == 0
     output = capsys.readouterr().out

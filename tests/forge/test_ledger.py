@@ -256,16 +256,18 @@ def usd(rates, currency, day):
     return exact(rates[currency][max(each for each in rates[currency] if each <= day)]) if currency else Decimal(1)
 
 
-def worth(fills, prices, day):
-    """The value of a position on a day, in its currency: its last close, or its last fill's price, over the splits
-    since.
-    """
+def last_price(fills, prices, day):
+    """The last close up to a day, or the price of the last fill, with its day."""
     closed_on = max((each for each in prices.closes if each <= day), default=None)
     if closed_on is not None:
-        price, since = exact(prices.closes[closed_on]), closed_on
-    else:
-        last = max((each for each in fills if day_of(each) <= day), key=lambda each: (each.filled_at, each.id))
-        price, since = exact(last.price), day_of(last)
+        return exact(prices.closes[closed_on]), closed_on
+    last = max((each for each in fills if day_of(each) <= day), key=lambda each: (each.filled_at, each.id))
+    return exact(last.price), day_of(last)
+
+
+def worth(fills, prices, day):
+    """The value of a position on a day, in its currency: its last price over the splits since."""
+    price, since = last_price(fills, prices, day)
     return shares(fills, prices, day) * price / grown(prices, since, day)
 
 
@@ -275,22 +277,13 @@ def variation(fills, prices, day, rates):
     today = min(day_of(each) for each in fills)
     while today <= day:
         position = shares(fills, prices, today)
-        settled = settlement(fills, prices, today)
+        settled, _ = last_price(fills, prices, today)
         news = [each for each in fills if day_of(each) == today]
         points = (position - sum(exact(each.quantity) for each in news)) * (settled - before)
         points += sum(exact(each.quantity) * (settled - exact(each.price)) for each in news)
         total += points * exact(fills[0].multiplier) * usd(rates, fills[0].currency, today)
         before, today = settled, today + timedelta(days=1)
     return total
-
-
-def settlement(fills, prices, day):
-    """The last close up to a day, or the price of the last fill."""
-    closed_on = max((each for each in prices.closes if each <= day), default=None)
-    if closed_on is not None:
-        return exact(prices.closes[closed_on])
-    last = max((each for each in fills if day_of(each) <= day), key=lambda each: (each.filled_at, each.id))
-    return exact(last.price)
 
 
 def realised(fills, prices, until, rates):

@@ -7,9 +7,7 @@ import pytest
 
 from forge.agent import lineage
 from forge.agent.agent import Agent
-from forge.core.clock import Simulated
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.model.scripted import Scripted
 from forge.records import render
 from pitlake.errors import BadInput
@@ -19,13 +17,14 @@ from tests.forge.test_providers import gdp
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, say, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "test", T
 ASKED = {"source": "economic", "params": {"op": "vintages", "series": "GDP", "period": "2014-01-01"}}
 
 
 @pytest.fixture
-def decided(tmp_path):
+def decided(memory, tmp_path):
     """A decision that read rows and wrote a View, from which a later session drafted an Expression."""
-    memory, lake = Memory(tmp_path / "forge", clock=Simulated("test", T)), Lake(tmp_path / "market")
+    lake = Lake(tmp_path / "market")
     vintages = (gdp(f"2014-05-{number:02}", float(number)) | {"evidence": f"alfred:{number}"} for number in range(1, 8))
     put_rows(lake, "macro_observations", *vintages)
     own = ("write", {"path": "/session/context/gaps.md", "content": "Prices are missing."})
@@ -35,8 +34,7 @@ def decided(tmp_path):
     name = asyncio.run(agent.ask("What of growth?", T)).decision
     later = turn(memory, "later", memory.read_instant(memory.journal.clock.now()))
     wrote(later, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "expression")
-    yield agent, name
-    memory.close()
+    return agent, name
 
 
 def test_lineage_leads_from_source_rows_through_the_decision_to_later_records(decided):

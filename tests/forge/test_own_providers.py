@@ -7,10 +7,8 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.agent.prompt import forms
-from forge.core.clock import Simulated
 from forge.core.config import from_mapping
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.providers import all_providers
@@ -19,6 +17,7 @@ from pitlake import cli
 from pitlake.errors import BadInput
 
 T, LATER = "2014-05-29T12:29:59Z", "2014-05-29T12:30:00Z"
+CLOCK = "own", T
 PACKAGE = f'''
 """Prices of a desk."""
 
@@ -98,21 +97,19 @@ def config(request, package):
     return from_mapping({})
 
 
-def fetched(tmp_path, config, params):
+def fetched(memory, tmp_path, config, params):
     """Return the answer to the agent, and the decision as recorded and replayed."""
     fetch = Call("fetch", {"source": "desk_prices", "params": params}, "id1")
     read = Call("read", {"path": "/help/desk_prices.md"}, "id2")
     model = Scripted([Answer("", (fetch, read), "tools", "s", 1, 1), Answer("It is 101.5.", (), "stop", "s", 1, 1)])
-    memory = Memory(tmp_path / "forge", clock=Simulated("own", T))
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none", config)
     decided = asyncio.run(agent.ask("What is it?", T))
     assert asyncio.run(agent.replay(decided.decision, "live-tools")) == decided
-    memory.close()
     return model.asked[0], [result.text for result in model.asked[1].messages[-1].returned]
 
 
-def test_a_packages_provider_is_a_source_like_any_other(tmp_path, config):
-    request, (answer, page) = fetched(tmp_path, config, {"op": "newest", "bond": "T 4 2034"})
+def test_a_packages_provider_is_a_source_like_any_other(memory, tmp_path, config):
+    request, (answer, page) = fetched(memory, tmp_path, config, {"op": "newest", "bond": "T 4 2034"})
     (fetch,) = (tool for tool in request.tools if tool.name == "fetch")
     assert fetch.schema["properties"]["source"]["enum"][-1] == "desk_prices"
     assert "  desk_prices: Prices that the desk made.\n" in request.system
@@ -129,8 +126,8 @@ def test_a_packages_provider_is_a_source_like_any_other(tmp_path, config):
         ({"available_at_source": None}, "PIT_INVALID_AVAILABLE_AT_SOURCE"),
     ],
 )
-def test_a_row_with_a_missing_or_later_available_at_is_refused(tmp_path, config, row, code):
-    _, (answer, _) = fetched(tmp_path, config, {"row": row})
+def test_a_row_with_a_missing_or_later_available_at_is_refused(memory, tmp_path, config, row, code):
+    _, (answer, _) = fetched(memory, tmp_path, config, {"row": row})
     assert answer.startswith(f"[FETCH FAILED | desk_prices] EnvelopeRefused: {code}")
     assert "101.5" not in answer
 
@@ -178,9 +175,9 @@ def test_a_provider_that_cannot_be_used_ends_the_command_with_exit_code_2(
     assert reason in capsys.readouterr().out
 
 
-def test_a_provider_that_returns_the_wrong_type_is_a_failed_fetch(tmp_path):
+def test_a_provider_that_returns_the_wrong_type_is_a_failed_fetch(memory, tmp_path):
     config = from_mapping({"providers": {"desk_prices": "desk_tools:Wordy"}})
-    _, (answer, _) = fetched(tmp_path, config, {})
+    _, (answer, _) = fetched(memory, tmp_path, config, {})
     assert answer.startswith(
         "[FETCH FAILED | desk_prices] BadInput: desk_prices: its fetch returned a str; return a Fetch"
     )

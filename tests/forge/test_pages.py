@@ -11,13 +11,11 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from forge.core.config import ROLES, from_mapping
 from forge.core.skill_loader import SkillLoader
 from forge.records import KINDS, parse, render
 from pitlake import cli
-from tests.forge.test_anthropic import events, text
+from tests.forge.test_anthropic import events, text, use
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "forge"
@@ -49,26 +47,18 @@ def test_the_skill_in_the_docs_is_valid(tmp_path):
     assert SkillLoader(tmp_path).load("curve-analysis").allowed_tools == ("fetch", "read", "search")
 
 
-def use(*calls):
-    parts = []
-    for number, (name, arguments) in enumerate(calls):
-        start = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
-        parts.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(arguments)}]))
-    return events(*parts, stop="tool_use")
+def called(name, number=0, **arguments):
+    return use(json.dumps(arguments), name, f"toolu_{number}")
 
 
-def wrote(kind, record):
-    return "write", {"path": f"/memory/{kind}/new.md", "content": render(record)}
-
-
-@pytest.fixture
-def models(server, monkeypatch):
-    """Every role's model, on the loopback: it writes a View and two Expressions, has one reviewed, and answers."""
-    trade = replace(NEW_EXPRESSION, status="proposed")
+def test_the_day_in_the_docs_runs_as_written(server, place, monkeypatch, capsys):
+    """Every role's model is on the loopback: it writes a View and two Expressions, has one reviewed, and answers."""
+    trade, path = replace(NEW_EXPRESSION, status="proposed"), "/memory/expressions/new.md"
+    proposals = [render(trade), render(replace(trade, body="another"))]
     script = [
-        use(wrote("views", NEW_VIEW)),
-        use(wrote("expressions", trade), wrote("expressions", replace(trade, body="another"))),
-        use(("review", {"output": "E-001", "focus": "loss"})),
+        events(called("write", path="/memory/views/new.md", content=render(NEW_VIEW)), stop="tool_use"),
+        events(*(called("write", n, path=path, content=each) for n, each in enumerate(proposals)), stop="tool_use"),
+        events(called("review", output="E-001", focus="loss"), stop="tool_use"),
         events(text("It is cut.\n\nVERDICT: approve")),
         events(text("Growth slows: V-001.")),
     ]
@@ -76,25 +66,19 @@ def models(server, monkeypatch):
     for role in ROLES:
         url = f"http://127.0.0.1:{server.server_address[1]}"
         monkeypatch.setenv(f"FORGE_MODEL_{role.upper()}", f"anthropic:claude-x@{url}")
-
-
-def test_the_day_in_the_docs_runs_as_written(models, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
-        monkeypatch.delenv(name, raising=False)
     for name, text_of_file in zip(("positions.csv", "fills.csv"), blocks("a-day.md", "csv"), strict=True):
-        (tmp_path / name).write_text(text_of_file)
+        (place / name).write_text(text_of_file)
     message, decision, sha256 = [], "", ""
     for line in "".join(blocks("a-day.md", "sh")).splitlines():
         if line.startswith("pitlake forge fills import"):
-            (tmp_path / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 1000000\n")
+            (place / ".pitlake" / "forge.toml").write_text("[account]\ncapital = 1000000\n")
         command, _, file = line.partition(" > ")
         words = shlex.split(command.replace("DECISION", decision).replace("HASH", sha256))
         assert (words[0], cli.invoke(words[1:])) == ("pitlake", 0), (line, capsys.readouterr().err)
         output = capsys.readouterr()
         message.append(output.out)
         if file:
-            (tmp_path / file).write_text(output.out)
+            (place / file).write_text(output.out)
         sha256 = next(iter(re.findall(r"^hash: (\S+)", output.out, re.MULTILINE)), sha256)
         decision = next(iter(re.findall(r"^decision (\S+) \(answered", output.err, re.MULTILINE)), decision)
     assert message[1] == "2 positions, gross 50 %, net 30 %\n"
@@ -112,5 +96,5 @@ def test_the_day_in_the_docs_runs_as_written(models, tmp_path, monkeypatch, caps
     assert "net asset value       1,248,800.00 USD" in message[17]
     assert message[18].startswith("id,view,expression,")
     assert "question: Growth slows: what do we think" in message[20]
-    assert (tmp_path / "desk.xlsx").read_bytes().startswith(b"PK")
+    assert (place / "desk.xlsx").read_bytes().startswith(b"PK")
     assert message[22] == "C-005 borrow of QBRY, 3.5 % a year, on 2024-03-01\n"

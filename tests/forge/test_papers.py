@@ -47,12 +47,8 @@ def ordered(memory, lake, tmp_path):
     return file
 
 
-def read(text):
-    return list(csv.DictReader(text.splitlines()))
-
-
 def test_a_ticket_orders_whole_shares_for_the_notional_and_names_its_approval(memory, ordered):
-    (order,) = read(ordered.read_text())
+    (order,) = csv.DictReader(ordered.read_text().splitlines())
     assert len(order.pop("sha256")) == 64
     assert order == {
         "expression": "E-001", "approval": "A-001", "approved_by": "pm", "ticker": "QBG", "quantity": "99",
@@ -67,7 +63,7 @@ def test_broker_fills_are_booked_only_up_to_the_ticket(memory, ordered, lake):
     at(memory, lake, DAYS[3])
     remembered = whole_memory(memory, memory.journal.clock.now())
     ticket = papers.Ticket(ordered, remembered)
-    expected = int(read(ordered.read_text())[0]["quantity"])
+    expected = int(next(csv.DictReader(ordered.read_text().splitlines()))["quantity"])
     first, rest = line(DAYS[2], 60, 50), line(DAYS[3], expected - 60, 50)
     assert import_fills(memory, HEADER + first, ticket) == 1
     assert import_fills(memory, HEADER + first, ticket) == 0
@@ -140,7 +136,8 @@ def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
     wrote(turn(memory, "pm", now.as_of, actor="pm"), "/portfolio/state.md", BOOK, "book")
     approved_expression(memory, lake, DAYS[3])
     remembered = whole_memory(memory, now.as_of)
-    tables = {name: read(papers.table(remembered, name, now)) for name in ("positions", "outcomes", *papers.TABLES)}
+    names = ("positions", "outcomes", *papers.TABLES)
+    tables = {name: list(csv.DictReader(papers.table(remembered, name, now).splitlines())) for name in names}
     assert [(row["id"], row["instrument"], float(row["quantity"])) for row in tables["fills"]] == [
         ("F-001", "QBG", 100.0)
     ]

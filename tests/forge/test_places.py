@@ -11,7 +11,7 @@ from forge.desk import desk
 from forge.model import Answer
 from forge.model.scripted import Scripted
 from forge.records import KINDS, parse
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, run_forge, turn, wrote
+from tests.forge.world import desk_with_proposal, reviewed, run_forge, turn
 
 OWN = "---\nname: rv-analysis\ndescription: The way we do it here.\n---\n\n# Ours\n"
 
@@ -26,10 +26,7 @@ def settings(tmp_path, text):
 
 def test_configured_limits_apply_to_the_pms_approvals(capsys, tmp_path):
     memory = desk().memory()
-    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    fs = turn(memory)
-    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    desk_with_proposal(memory)
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
     memory.close()
     assert "ready to approve" in run_forge(capsys, "approvals")[1]

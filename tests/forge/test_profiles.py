@@ -11,7 +11,6 @@ from forge.agent.tools.base import tokens
 from forge.cli import CONTROL
 from forge.core.config import from_mapping
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import render
@@ -25,15 +24,14 @@ WRITE = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
 QUESTION, T = "What of growth?", "2014-05-08T20:00:00Z"
 
 
-def decided(tmp_path, config):
+def decided(memory, tmp_path, config):
     """A decision that writes a View, and what its model was asked."""
     script = [Answer("", (Call("write", WRITE, "1"),), "tools", "m", 1, 1), Answer("It slows.", (), "stop", "m", 1, 1)]
-    model, memory = Scripted(script), Memory(tmp_path / "forge")
+    model = Scripted(script)
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None, config)
     outcome = asyncio.run(agent.ask(QUESTION))
     is_written = turn(memory).exists("/memory/views/V-001.md")
     again = asyncio.run(Agent(memory, agent.tape, lambda role: model, None).replay(outcome.decision))
-    memory.close()
     return outcome, again, model.asked, is_written
 
 
@@ -41,8 +39,8 @@ def size(request):
     return tokens(request.system) + tokens(json.dumps([[tool.description, tool.schema] for tool in request.tools]))
 
 
-def test_a_small_profile_has_a_short_prompt_three_tools_and_one_skill(tmp_path):
-    outcome, again, (first, _), is_written = decided(tmp_path, SMALL)
+def test_a_small_profile_has_a_short_prompt_three_tools_and_one_skill(memory, tmp_path):
+    outcome, again, (first, _), is_written = decided(memory, tmp_path, SMALL)
     assert is_written
     assert outcome == again
     assert [tool.name for tool in first.tools] == ["read", "write", "fetch"]
@@ -51,8 +49,8 @@ def test_a_small_profile_has_a_short_prompt_three_tools_and_one_skill(tmp_path):
     assert size(first) <= 900  # ChronoGPT's context has 1,792 tokens and DatedGPT's 2,048.
 
 
-def test_the_full_profile_is_the_default_and_three_times_as_long(tmp_path):
-    *_, (first, _), _ = decided(tmp_path, from_mapping({}))
+def test_the_full_profile_is_the_default_and_three_times_as_long(memory, tmp_path):
+    *_, (first, _), _ = decided(memory, tmp_path, from_mapping({}))
     assert len(first.tools) == 8
     assert size(first) >= 3 * 900
 

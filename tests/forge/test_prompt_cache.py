@@ -3,8 +3,6 @@
 import asyncio
 import json
 
-import pytest
-
 from forge.agent.agent import Agent
 from forge.core.clock import Simulated
 from forge.core.tape import Tape
@@ -18,31 +16,26 @@ T = ("2014-05-29T12:00:00Z", "2014-05-29T12:20:00Z", "2014-05-29T12:40:00Z")
 MARK = {"type": "ephemeral", "ttl": "5m"}
 
 
-@pytest.fixture
 def ask_thrice(server, tmp_path):
     """Ask three questions of one session. In each turn the model writes a View, then answers."""
-    path = "/memory/views/new.md"
 
     def answer(request):
         if isinstance(request["messages"][-1]["content"], list) and len(request["messages"]) > 1:
             return 200, events(text("It slows.")), 0
-        arguments = {"path": path, "content": render(NEW_VIEW)}
+        arguments = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
         return 200, events(use(json.dumps(arguments), "write"), stop="tool_use"), 0
 
-    def ask():
-        server.script = answer
-        address = f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}"
-        memory, tape = Memory(tmp_path / "forge", clock=Simulated("cache", T[0])), Tape(tmp_path / "tape.sqlite")
-        agent = Agent(memory, tape, Routing(dict.fromkeys(ROLES, address)).model, tmp_path / "none")
-        for at in T:
-            memory.journal.clock.move(at)
-            decided = asyncio.run(agent.ask("What of growth?", at))
-            assert decided.end == "answered"
-        memory.close()
-        assert decided.receipt.session
-        return tape, server.asked
-
-    return ask
+    server.script = answer
+    address = f"anthropic:claude-x@http://127.0.0.1:{server.server_address[1]}"
+    memory, tape = Memory(tmp_path / "forge", clock=Simulated("cache", T[0])), Tape(tmp_path / "tape.sqlite")
+    agent = Agent(memory, tape, Routing(dict.fromkeys(ROLES, address)).model, tmp_path / "none")
+    for at in T:
+        memory.journal.clock.move(at)
+        decided = asyncio.run(agent.ask("What of growth?", at))
+        assert decided.end == "answered"
+    memory.close()
+    assert decided.receipt.session
+    return tape, server.asked
 
 
 def marked_prefix(request):
@@ -51,8 +44,8 @@ def marked_prefix(request):
     return json.dumps([request["tools"], request["system"][: last + 1]]).encode()
 
 
-def test_the_cacheable_prefix_is_identical_in_every_request_of_a_session(ask_thrice):
-    tape, question = ask_thrice()
+def test_the_cacheable_prefix_is_identical_in_every_request_of_a_session(server, tmp_path):
+    tape, question = ask_thrice(server, tmp_path)
     assert len(question) == 2 * len(T)
     assert len({marked_prefix(request) for request in question}) == 1
     assert len(marked_prefix(question[0])) > 10_000
@@ -62,8 +55,8 @@ def test_the_cacheable_prefix_is_identical_in_every_request_of_a_session(ask_thr
     assert [prompt.strip() for prompt in whole[::2]] == [prompt.strip() for prompt in recorded]
 
 
-def test_breakpoints_follow_the_tools_the_stable_prompt_and_the_newest_message(ask_thrice):
-    _, question = ask_thrice()
+def test_breakpoints_follow_the_tools_the_stable_prompt_and_the_newest_message(server, tmp_path):
+    _, question = ask_thrice(server, tmp_path)
     for request in question:
         assert [tool.get("cache_control") for tool in request["tools"]] == [None] * 7 + [MARK]
         assert [block.get("cache_control") for block in request["system"]] == [MARK, None]
@@ -75,10 +68,10 @@ def test_breakpoints_follow_the_tools_the_stable_prompt_and_the_newest_message(a
         assert second["system"] == first["system"]
 
 
-def test_a_prefix_that_changes_with_the_instant_is_found(ask_thrice, monkeypatch):
+def test_a_prefix_that_changes_with_the_instant_is_found(server, tmp_path, monkeypatch):
     from forge.agent import agent
 
     sound = agent.system_prompt
     monkeypatch.setattr(agent, "system_prompt", lambda fs, *more: f"AS OF {fs.remembered.as_of}\n{sound(fs, *more)}")
-    _, question = ask_thrice()
+    _, question = ask_thrice(server, tmp_path)
     assert len({marked_prefix(request) for request in question}) == len(T)

@@ -20,7 +20,6 @@ BODIES = st.text(st.characters(blacklist_categories=("Cc", "Cs"), whitelist_char
     lambda text: text.strip("\n")
 )
 NAMES = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
-NUMBERS = st.floats(-1e15, 1e15, allow_nan=False)
 
 
 def values(part: dict[str, Any]) -> st.SearchStrategy[Any]:

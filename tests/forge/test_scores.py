@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from forge.tracking.scores import LEVEL, chance_interval, scores, share_of_interval, wilson
 from tests.every import every
 
-FEW = 200
-
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60))
 def test_o2_the_components_of_the_brier_score_add_up(forecasts):
@@ -43,7 +41,7 @@ def test_o2_invalid_forecasts_are_refused(reply):
         scores(*reply)
 
 
-def alarms(bias, forecasters=FEW, count=500):
+def alarms(bias, forecasters=200, count=500):
     """Return the share of forecasters, each with this many forecasts, that are judged worse than chance allows."""
     chance, result = np.random.default_rng(7), 0
     for _ in range(forecasters):

@@ -24,6 +24,7 @@ from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
+from tests.forge.test_untaken import standing
 from tests.forge.world import NEW_VIEW, turn, wrote
 from tests.tally import Tally
 
@@ -52,14 +53,10 @@ def lake(tmp_path_factory):
     return lake
 
 
-def standing(memory):
-    return turn(memory, "s", memory.read_instant(memory.journal.clock.now()))
-
-
 def view(memory, **settles):
     judged = Settles(**{**NEWEST, "params": {"series": "GDP", "limit": 1}, **settles})
-    fs = turn(memory, "s", memory.read_instant(memory.journal.clock.now()), actor="code")
-    return wrote(fs, "/memory/views/new.md", replace(NEW_VIEW, settles=judged), f"v{memory.journal.head()[0]}")
+    text, call = replace(NEW_VIEW, settles=judged), f"v{memory.journal.head()[0]}"
+    return wrote(standing(memory, "code"), "/memory/views/new.md", text, call)
 
 
 def settled(memory, lake, year, month, day):
@@ -206,17 +203,12 @@ def test_o2_a_settlement_states_whether_the_model_may_have_seen_the_answer(memor
     assert outcome.exposure == exposure
 
 
-def marks(memory, lake, count, came_true, exposure):
-    """Settle this many Views of the same confidence at once."""
-    for number in range(count):
-        view(memory, rule=f"value {'<' if number < came_true else '>'} {17120 + number}")
-    memory.journal.clock.move(END)
-    settle(memory, asking(lake), lambda decision: [exposure])
-    return calibrate(memory, END)
-
-
 def test_o2_calibration_with_few_forecasts_is_insufficient(memory, lake):
-    (few,) = marks(memory, lake, 4, 1, "2013-01-01")
+    for number in range(4):
+        view(memory, rule=f"value {'<' if number < 1 else '>'} {17120 + number}")
+    memory.journal.clock.move(END)
+    settle(memory, asking(lake), nobody)
+    (few,) = calibrate(memory, END)
     assert (few.status, few.forecasts, few.brier, few.ece) == ("insufficient", 4, None, None)
     assert worst_calibration(standing(memory)) == "Insufficient calibration data."
     assert calibrate(memory, END) == []

@@ -16,9 +16,7 @@ from forge.agent.tasks.validation import (
     UNREADABLE,
     parse_verdict,
 )
-from forge.core.clock import Simulated
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.memory.approvals import approve, pending
 from forge.memory.guardrails import Guardrails
 from forge.memory.lessons import decide, waiting_lessons
@@ -31,6 +29,7 @@ from pitlake.errors import BadInput
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, say, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
+CLOCK = "test", T
 SYNTHESIS = """\
 ### SUMMARY
 Growth slows.
@@ -59,9 +58,8 @@ Wait for it.
 class Desk:
     """An agent whose models are scripts. said: a role's answers, as a list to use up or a function to call."""
 
-    def __init__(self, root):
-        self.memory = Memory(root / "forge", clock=Simulated("test", T))
-        self.root, self.asked = root, []
+    def __init__(self, memory, root):
+        self.memory, self.root, self.asked = memory, root, []
 
     def agent(self, **roles):
         models = {role: Scripted(message, role) for role, message in roles.items()}
@@ -78,10 +76,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path):
-    outcome = Desk(tmp_path)
-    yield outcome
-    outcome.memory.close()
+def desk(memory, tmp_path):
+    return Desk(memory, tmp_path)
 
 
 def standing(desk, session):

@@ -9,6 +9,7 @@ import uuid
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,22 +71,11 @@ PLAUSIBLE = {
 }
 
 
-class Found:
-    """Return what a source returned."""
-
-    label = "economic latest"
-
-    def format_full(self):
-        return "GDP 17149.6"
-
-    def format_summary(self):
-        return "GDP 17149.6"
-
-
 async def economic(params):
     if params:
         raise BadInput("op", "there is no such operation", "choose from latest")
-    return Found()
+    text = "GDP 17149.6"
+    return SimpleNamespace(label="economic latest", format_full=lambda: text, format_summary=lambda: text)
 
 
 ALIKE = Meaning(VectorCache(model=TextModel("alike", lambda text: [1.0])))

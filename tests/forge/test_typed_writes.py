@@ -13,7 +13,6 @@ from forge.agent.tools.toolset import agent_tools
 from forge.agent.tools.typed import typed_writes
 from forge.core.config import from_mapping
 from forge.core.tape import Tape
-from forge.memory import Memory
 from forge.model.routing import Routing
 from forge.records import KINDS, content_hash, parse, render
 from forge.records.examples import EXAMPLES
@@ -118,11 +117,10 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("provider", ANSWERS)
-def test_a_typed_call_of_a_provider_writes_a_view_and_replays(server, tmp_path, provider):
+def test_a_typed_call_of_a_provider_writes_a_view_and_replays(memory, server, tmp_path, provider):
     server.script = [(200, body, 0) for body in ANSWERS[provider](json.dumps(VIEW))]
     place = f"http://127.0.0.1:{server.server_address[1]}" + ("/v1" if provider == "openai" else "")
     name = "openai:gpt-4o" if provider == "openai" else "anthropic:claude-opus-4-8"
-    memory = Memory(tmp_path / "forge")
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), Routing({"agent": f"{name}@{place}"}).model, None, TYPED)
     decided = asyncio.run(agent.ask("What of growth?"))
     assert (decided.end, decided.answer) == ("answered", "Growth slows.")
@@ -133,7 +131,6 @@ def test_a_typed_call_of_a_provider_writes_a_view_and_replays(server, tmp_path, 
     assert len(typed) == len(EXAMPLES)
     assert [each["name"] for each in typed if not each["strict"]] == []
     assert asyncio.run(agent.replay(decided.decision)) == decided
-    memory.close()
 
 
 def test_write_accepts_the_json_of_the_typed_schema(memory):

@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -172,12 +173,11 @@ def test_the_canary_campaign_has_the_requested_number_of_decisions(expected):
     assert expected <= len(of_canaries(expected).occasions()) <= 1.05 * expected + 30
 
 
-class Stopped(Exception):
-    pass
-
-
 def test_lakes_that_differ_only_after_each_instant_give_one_transcript(walked, tmp_path):
     """Every decision queries its own lake, which ends at its instant except for rows of another future."""
+
+    class Stopped(Exception):
+        pass
 
     def stop(_):
         raise Stopped
@@ -292,23 +292,16 @@ def test_the_desk_shows_the_decisions_of_a_backtest(walked, lake):
         assert day.decision(display[0].name).answer.startswith("Done after")
 
 
-WEEKS = Walk(name="weeks", since=date(2014, 5, 2), until=date(2014, 5, 31), triggers=("weekly",))
+def test_m1_a_walks_retrospective_leads_to_proposals_that_a_failure_only_delays(lake, tmp_path):
+    """The model's retrospective writes two lessons, and it proposes what they say unless it is down."""
+    weeks = Walk(name="weeks", since=date(2014, 5, 2), until=date(2014, 5, 31), triggers=("weekly",))
+    model, skills = SimpleNamespace(down=False, asked=0), SkillLoader().sha256()
 
-
-class Retrospective:
-    """A scripted model whose retrospective writes two lessons, and which proposes what they say unless it is down."""
-
-    def __init__(self, down=False):
-        self.down, self.asked = down, 0
-
-    def model(self, role):
-        return Scripted(self._answer)
-
-    def _answer(self, request):
+    def answer(request):
         reply = [each for each in request.messages if not isinstance(each, str)]
         if request.role == "proposal":
-            self.asked += 1
-            if self.down:
+            model.asked += 1
+            if model.down:
                 raise ModelFailed("it is down")
             why = f"{re.search('PK-[0-9]+', request.messages[0])[0]} says so."
             edit = {"file": "SKILL.md", "quote": "", "replacement": f"- {CLAIM}", "why": why}
@@ -318,30 +311,23 @@ class Retrospective:
             return Answer("Done.")
         return Answer("", (Call("write", lesson, "a"), Call("write", lesson, "b")), "tools", "s", 100, 10)
 
-
-def written(walk, ground):
-    with closing(ground.memory(walk, walk.ends)) as memory:
-        return proposals(whole_memory(memory, walk.ends))
-
-
-def test_m1_a_walks_retrospective_leads_to_proposals_that_a_failure_only_delays(lake, tmp_path):
-    model, skills = Retrospective(), SkillLoader().sha256()
-    ground = Ground(tmp_path / "whole", lake, model.model)
-    came = run(WEEKS, ground)
-    (outcome,) = written(WEEKS, ground)
+    ground = Ground(tmp_path / "whole", lake, lambda role: Scripted(answer))
+    came = run(weeks, ground)
+    with closing(ground.memory(weeks, weeks.ends)) as memory:
+        (outcome,) = proposals(whole_memory(memory, weeks.ends))
     assert (outcome.status, outcome.skill, outcome.author) == ("pending", "view-validation", "scripted:1")
     assert (model.asked, came.decisions, came.ends) == (2, 5, {"answered": 5})
     assert (SkillLoader().sha256(), ground.skills) == (skills, None)
-    names = [name for name in ground.tape(WEEKS).decisions() if name.startswith("P-")]
+    names = [name for name in ground.tape(weeks).decisions() if name.startswith("P-")]
     assert names == ["P-weekly_retrospective-20140523T210000Z"]
-    model.down, broken = True, Ground(tmp_path / "broken", lake, model.model)
+    model.down, broken = True, Ground(tmp_path / "broken", lake, ground.models)
     with pytest.raises(ModelFailed, match="it is down"):
-        run(WEEKS, broken)
+        run(weeks, broken)
     model.down = False
-    assert run(WEEKS, broken).decisions == 5
-    assert transcript(broken.place(WEEKS)) == transcript(ground.place(WEEKS))
+    assert run(weeks, broken).decisions == 5
+    assert transcript(broken.place(weeks)) == transcript(ground.place(weeks))
     question = model.asked
-    run(WEEKS, broken)
+    run(weeks, broken)
     assert model.asked == question
 
 

@@ -32,11 +32,6 @@ FILLER = "What came in between does not matter here. " * 190
 PLACE = "/session/note-{}.md"
 
 
-def note(number):
-    end = f"\nthe last line says {TAIL}" if number == 3 else ""
-    return f"figure {number} is {HEADS[number]}\n{FILLER}{end}"
-
-
 RIGHT = f"the sum is {sum(HEADS)}, and the last line of note 3 says {TAIL}"
 
 
@@ -75,7 +70,9 @@ class Anthropic:
         number, done = divmod(len(results), 2)
         if number < FILES:
             place = PLACE.format(number)
-            arguments = {"path": place, "depth": "full"} if done else {"path": place, "content": note(number)}
+            note = f"figure {number} is {HEADS[number]}\n{FILLER}"
+            note += f"\nthe last line says {TAIL}" if number == 3 else ""
+            arguments = {"path": place, "depth": "full"} if done else {"path": place, "content": note}
             return 200, self.calls(len(results), "read" if done else "write", arguments, tokens), 0
         seen = "\n".join(results)
         heads = {result[1]: int(result[2]) for result in re.finditer(r"figure (\d+) is (\d+)", seen)}
@@ -112,12 +109,14 @@ class OpenAI(Anthropic):
 class Desk:
     """An agent whose model is a server on loopback."""
 
-    def __init__(self, folder, server, provider, settings):
+    def __init__(self, folder, server, provider, has_window=True, share=SHARE):
+        context = {"compact_at": share, "windows": {provider.name: WINDOW} if has_window else {}}
+        config = from_mapping({"context": context, "budgets": {"run": {"tokens": 10_000_000}}})
         server.script = self.model = provider(WINDOW)
         path = "/v1" if provider is OpenAI else ""
         address = f"{provider.name}@http://127.0.0.1:{server.server_address[1]}{path}"
         self.memory, self.tape = Memory(folder / "forge", clock=Simulated("window", T)), Tape(folder / "tape.sqlite")
-        routing, config = Routing(dict.fromkeys(ROLES, address)), from_mapping(settings)
+        routing = Routing(dict.fromkeys(ROLES, address))
         self.agent = Agent(self.memory, self.tape, routing.model, folder / "none", config)
         self.agent = replace(self.agent, limits=replace(self.agent.limits, turns=90))
 
@@ -129,16 +128,11 @@ class Desk:
         return [step for step in self.tape.steps(decision) if (step.lane, step.kind) == ("agent", kind)]
 
 
-def desk_of(folder, server, provider, has_window=True, share=SHARE):
-    context = {"compact_at": share, "windows": {provider.name: WINDOW} if has_window else {}}
-    return Desk(folder, server, provider, {"context": context, "budgets": {"run": {"tokens": 10_000_000}}})
-
-
 @pytest.fixture(scope="module", params=[Anthropic, OpenAI])
 def asked(request, tmp_path_factory):
     """A desk after the long conversation, and what was decided."""
     with messages_api() as server:
-        desk = desk_of(tmp_path_factory.mktemp("asked"), server, request.param)
+        desk = Desk(tmp_path_factory.mktemp("asked"), server, request.param)
         with closing(desk.memory):
             yield desk, desk.ask()
 
@@ -148,7 +142,7 @@ def make_desk(request, tmp_path, server):
     with ExitStack() as closed:
 
         def make(**chosen):
-            desk = desk_of(tmp_path, server, request.param, **chosen)
+            desk = Desk(tmp_path, server, request.param, **chosen)
             closed.callback(desk.memory.close)
             return desk
 

@@ -166,22 +166,22 @@ def test_g1_violations_are_worded_as_in_the_design():
     ]
 
 
-class Flaky:
-    """A model that hangs, then fails, then answers; how often it was asked."""
-
-    id, asked = "flaky", 0
-
-    async def ask(self, request):
-        self.asked += 1
-        if self.asked == 1:
-            await asyncio.sleep(1_000)
-        if self.asked == 2:
-            raise ModelFailed("overloaded")
-        return Answer("here")
-
-
 def test_x3_a_failed_call_is_retried_up_to_the_configured_limit():
     assert vars(ExecutorSettings()) == {"task_seconds": 300.0, "call_seconds": 120.0, "retries": 2}
+
+    class Flaky:
+        """A model that hangs, then fails, then answers; how often it was asked."""
+
+        id, asked = "flaky", 0
+
+        async def ask(self, request):
+            self.asked += 1
+            if self.asked == 1:
+                await asyncio.sleep(1_000)
+            if self.asked == 2:
+                raise ModelFailed("overloaded")
+            return Answer("here")
+
     model = Flaky()
 
     def asked(retries):

@@ -79,7 +79,8 @@ def brain(request):
     if request.role == "review":
         return Answer("VERDICT: approve")
     occasion, turn = undated(str(request.messages[0])), len(reply) // 2
-    plans = {"Morning": _morning, "End of": _evening, "Weekly": _weekly}
+    weekly = [("read", {"path": f"/memory/{path}"}) for path in ("outcomes/", "calibration/macro_regime.md")]
+    plans = {"Morning": _morning, "End of": _evening, "Weekly": lambda _occasion: (weekly,)}
     steps = next(outcome for name, outcome in plans.items() if occasion.startswith(name))(occasion)
     if turn >= len(steps):
         return Answer(f"Done after {turn} steps: {str(request.messages[-1])[:40]}")
@@ -107,10 +108,6 @@ def _evening(_occasion):
         [("write", {"path": "/memory/expressions/new.md", "content": render(TRADE)})],
         [("review", {"output": "E-001", "focus": "risk"})],
     )
-
-
-def _weekly(_occasion):
-    return ([("read", {"path": "/memory/outcomes/"}), ("read", {"path": "/memory/calibration/macro_regime.md"})],)
 
 
 class Deadly:

@@ -81,12 +81,17 @@ def activated(memory, name="E-001"):
     approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
 
 
+def desk_with_proposal(memory, **changed):
+    """A book, a View and an Expression in it that waits for approval."""
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    fs = turn(memory, "first", memory.read_instant(memory.journal.clock.now()))
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", **changed), "expression")
+
+
 def desk(memory):
     """A book, a View and an active Expression in it."""
-    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
-    fs = turn(memory, "first")
-    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    desk_with_proposal(memory)
     activated(memory)
     return turn(memory)
 
