@@ -170,33 +170,12 @@ def fuzzed(root: Path, count: int, seed: int = 0) -> list[str]:
 
 
 _ODD = (
-    "..",
-    ".",
-    "",
-    "\x00",
-    "\ud800",
-    "\u202e",
-    "a" * 5000,
-    "%2e%2e",
-    "\\",
-    "~",
-    "new.md",
-    "V-001.md",
-    "É",
-    "'; DROP",
+    "..", ".", "", "\x00", "\ud800", "\u202e", "a" * 5000, "%2e%2e", "\\", "~", "new.md", "V-001.md", "É", "'; DROP",
     "-",
-)
+)  # fmt: skip
 _ROOTS = (
-    "/memory/",
-    "/memory/views/",
-    "/memory/expressions/",
-    "/session/",
-    "/skills/",
-    "/portfolio/",
-    "/",
-    "",
-    "/etc/",
-)
+    "/memory/", "/memory/views/", "/memory/expressions/", "/session/", "/skills/", "/portfolio/", "/", "", "/etc/",
+)  # fmt: skip
 
 
 def _hostile_content(rng: random.Random) -> Any:

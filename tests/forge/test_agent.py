@@ -123,11 +123,8 @@ def test_the_receipt_names_the_decisions_inputs(desk):
     receipt = decided.receipt
     assert (receipt.as_of, receipt.market, receipt.memory, receipt.models) == (T, None, None, {"scripted-1": None})
     assert (receipt.exposure, receipt.journal[0], len(receipt.journal[1]), len(receipt.prompt)) == (
-        "exposed",
-        0,
-        64,
-        64,
-    )
+        "exposed", 0, 64, 64,
+    )  # fmt: skip
 
 
 def test_a_missing_market_lake_is_reported_in_one_sentence(desk):
@@ -227,15 +224,9 @@ def test_a2_the_prompt_puts_changing_parts_last_and_keeps_braces_literal(desk):
     order = [
         system.index(each)
         for each in (
-            "You are Forge",
-            "SKILLS:",
-            "PROCESS KNOWLEDGE",
-            "CALIBRATION:",
-            "VIEWS:",
-            "PORTFOLIO:",
-            "SESSION (",
+            "You are Forge", "SKILLS:", "PROCESS KNOWLEDGE", "CALIBRATION:", "VIEWS:", "PORTFOLIO:", "SESSION (",
         )
-    ]
+    ]  # fmt: skip
     assert order == sorted(order)
     assert "VIEWS: 1 active: V-001({x})" in system
     assert "Insufficient calibration data." in system

@@ -141,14 +141,10 @@ def explored(examples, steps, phases=(Phase.generate, Phase.shrink)):
     run_state_machine_as_test(
         Door,
         settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            phases=phases,
-            derandomize=True,
+            max_examples=examples, stateful_step_count=steps, deadline=None, phases=phases, derandomize=True,
             suppress_health_check=list(HealthCheck),
         ),
-    )
+    )  # fmt: skip
 
 
 def test_r1_no_path_activates_an_expression_without_all_three_conditions():

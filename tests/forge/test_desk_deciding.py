@@ -31,14 +31,8 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
 SCENARIOS = (Scenario(name=HOSTILE, probability=0.6), Scenario(name="other", probability=0.4))
 RECORDS = ("/desk/v/V-001", "/desk/e/E-001")
 PAGES = (
-    "/desk",
-    "/desk/approvals",
-    "/desk/calibration",
-    "/desk/ledger",
-    "/desk/skills",
-    "/desk/v/V-001",
-    "/desk/e/E-001",
-)
+    "/desk", "/desk/approvals", "/desk/calibration", "/desk/ledger", "/desk/skills", "/desk/v/V-001", "/desk/e/E-001",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

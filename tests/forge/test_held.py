@@ -151,13 +151,10 @@ class Room:
         item = self.one("active")
         terms = self.rng.choice(
             (
-                {"stop": "33"},
-                {"stop": "96"},
-                {"target": "105"},
-                {"exit_reason": "thesis"},
+                {"stop": "33"}, {"stop": "96"}, {"target": "105"}, {"exit_reason": "thesis"},
                 {"expires": date(2044, 1, 4)},
             )
-        )
+        )  # fmt: skip
         try:
             change_held(self.memory, item.id, "pm", Guardrails(), terms)
         except BadInput:
@@ -241,25 +238,12 @@ class Room:
     def step(self):
         act = self.rng.choice(
             (
-                self.agent_writes,
-                self.agent_writes,
-                self.agent_flags,
-                self.reviewer,
-                self.reviewer,
-                self.pm_approves,
-                self.pm_approves,
-                self.pm_rejects,
-                self.pm_changes,
-                self.pm_changes,
-                self.pm_constrains,
-                self.pm_switches,
-                self.morning_comes,
-                self.day_ends,
-                self.day_ends,
-                self.day_ends,
+                self.agent_writes, self.agent_writes, self.agent_flags, self.reviewer, self.reviewer,
+                self.pm_approves, self.pm_approves, self.pm_rejects, self.pm_changes, self.pm_changes,
+                self.pm_constrains, self.pm_switches, self.morning_comes, self.day_ends, self.day_ends, self.day_ends,
                 self.agent_invalidates,
             )
-        )
+        )  # fmt: skip
         before = dict(self.held)
         changed = act()
         self.look()

@@ -73,13 +73,9 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
     for number, (cik, ticker, name, former) in enumerate(companies):
         domain = re.sub("[^a-z]", "", name.split()[0].lower()) + ".com"
         reply = {
-            "name": name,
-            "ticker": ticker,
-            "upper": name.upper(),
-            "cik": cik,
-            "bare": cik.lstrip("0"),
+            "name": name, "ticker": ticker, "upper": name.upper(), "cik": cik, "bare": cik.lstrip("0"),
             "domain": domain,
-        }
+        }  # fmt: skip
         reply |= {"former": (former or (name,))[0], "accession": f"{cik}-14-000069"}
         titles = [spelling.format(**reply) for spelling in SPELLINGS]
         day = mornings[number * len(mornings) // len(companies)]
@@ -89,12 +85,9 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
             for place, title in enumerate(titles)
         ]
         statement = {
-            "cik": cik,
-            "kind": "company_name",
-            "source": "edgar_name",
-            "statement": "former",
+            "cik": cik, "kind": "company_name", "source": "edgar_name", "statement": "former",
             "available_at": now - timedelta(days=9),
-        }
+        }  # fmt: skip
         if former:
             put_rows(lake, "names", statement | {"name": former[0], "all_names": list(former)})
     put_rows(lake, "news", *articles)

@@ -146,13 +146,8 @@ def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
     assert [(row["decision"], row["decided_by"]) for row in tables["decisions"]] == [("approved", "pm")]
     assert tables["outcomes"] == []
     assert [papers._cell(text) for text in ("=1+1", "@x", "-5", "+1e3", "-x", 4.0)] == [
-        "'=1+1",
-        "'@x",
-        "-5",
-        "+1e3",
-        "'-x",
-        4.0,
-    ]
+        "'=1+1", "'@x", "-5", "+1e3", "'-x", 4.0,
+    ]  # fmt: skip
 
 
 @pytest.fixture

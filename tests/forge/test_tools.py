@@ -197,12 +197,8 @@ def test_q1_compaction_has_no_tools_and_agents_cannot_write_protected_paths(memo
     assert [request.tools for request in model.asked] == [()]
     assert set(tools) == set(SCHEMAS)
     folders = (
-        "portfolio/state",
-        "portfolio/constraints",
-        "skills/x/SKILL",
-        "memory/calibration/macro",
-        "memory/.archive/x",
-    )
+        "portfolio/state", "portfolio/constraints", "skills/x/SKILL", "memory/calibration/macro", "memory/.archive/x",
+    )  # fmt: skip
     settled = ("memory/settlements/new", "memory/proposals/new")
     for number, path in enumerate((*folders, *settled)):
         question = {"path": f"/{path}.md", "content": render(NEW_VIEW)}

@@ -96,16 +96,13 @@ for question in sys.argv[2:]:
 """
 
 
-def asking(folder, questions):
-    command = [sys.executable, "-c", ASKING, str(folder), *questions]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def crowd(folder, processes, questions, seed):
     """Ask from many processes at once and kill half of them; return the lines they printed and how many died."""
     rng = random.Random(f"crowd/{seed}")
-    running = [asking(folder, [f"p{process} q{number}" for number in range(questions)]) for process in range(processes)]
-    lines = []
+    command = [sys.executable, "-c", ASKING, str(folder)]
+    asked = [[f"p{process} q{number}" for number in range(questions)] for process in range(processes)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running, lines = [subprocess.Popen([*command, *each], **pipes) for each in asked], []
     for process in running[: processes // 2]:
         lines.append(process.stdout.readline().rstrip())
         for _ in range(rng.randrange(1, questions // 2)):

@@ -20,28 +20,15 @@ from pitlake import cli
 
 T0 = datetime(2014, 5, 1, 12, tzinfo=timezone.utc)
 NEW_VIEW = View(
-    id="new",
-    scope="us_growth",
-    category="macro_regime",
-    confidence=0.6,
-    status="active",
-    horizon="3m",
+    id="new", scope="us_growth", category="macro_regime", confidence=0.6, status="active", horizon="3m",
     scenarios=(Scenario(name="soft", probability=0.7), Scenario(name="hard", probability=0.3)),
     settles=Settles(query="entity_latest_price", params={"ticker": "QBG"}, rule="close < 2.0", by=date(2036, 9, 1)),
     body="## SUMMARY\n\nGrowth slows.",
-)
+)  # fmt: skip
 NEW_EXPRESSION = Expression(
-    id="new",
-    view_id="V-001",
-    category="macro_regime",
-    instrument="TY",
-    status="active",
-    direction="long",
-    max_loss_pct=1.0,
-    notional=10.0,
-    duration_impact=1.5,
-    factor_exposures={"rates": 5.0},
-)
+    id="new", view_id="V-001", category="macro_regime", instrument="TY", status="active", direction="long",
+    max_loss_pct=1.0, notional=10.0, duration_impact=1.5, factor_exposures={"rates": 5.0},
+)  # fmt: skip
 BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposures={"rates": 10.0})
 
 
