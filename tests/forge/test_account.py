@@ -16,7 +16,7 @@ from forge.memory.fills import fills, import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.memory.halts import switch
 from forge.providers.base import At
-from forge.records import Halt, content_hash
+from forge.records import Halt
 from forge.tracking.account import advance_account, book_of
 from forge.tracking.ledger import Account, Holding
 from forge.tracking.risk import guardrails
@@ -27,7 +27,7 @@ from forge.web import room
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 from tests.forge.test_alerts import alert_texts, of
-from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, standing
+from tests.forge.test_untaken import DAYS, HELD, at, held, lake, memory, standing
 from tests.forge.world import BOOK, reviewed, run_forge, wrote
 from tests.web.browsing import browsing
 
@@ -51,13 +51,7 @@ def imported(memory, tmp_path, text):
 def approved_expression(memory, lake, day=DAYS[1], hour=20, **changed):
     """An Expression that is approved in the evening of the second day, or another time."""
     at(memory, lake, day, hour)
-    fs = standing(memory)
-    path = wrote(fs, "/memory/expressions/new.md", replace(HELD, **changed), f"e{memory.journal.head()[0]}")
-    name = path.rpartition("/")[2].removesuffix(".md")
-    expression = fs.remembered.record(fs.remembered.newest(path))
-    reviewed(memory, expression)
-    approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
-    return path
+    return f"/memory/expressions/{held(memory, **changed)}.md"
 
 
 def switched(memory, status, reason):

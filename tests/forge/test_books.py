@@ -22,12 +22,12 @@ import pytest
 from forge.core.clock import Simulated
 from forge.core.config import AccountSettings, Alerts, Config
 from forge.memory import Memory
-from forge.memory.approvals import approve, change_held
+from forge.memory.approvals import change_held
 from forge.memory.cash import Entry, book_cash
 from forge.memory.fills import import_fills, void_fill
 from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
-from forge.records import KINDS, content_hash, parse
+from forge.records import parse
 from forge.tracking import alerts, risk, trades, valuation
 from forge.tracking.account import advance_account
 from forge.tracking.ledger import Prices
@@ -37,8 +37,8 @@ from forge.tracking.trades import close_exits
 from pitlake.clock import NEW_YORK
 from pitlake.errors import PitlakeError
 from tests.forge.books import CAPITAL, COSTS, DAYS, FIRST, SESSIONS, TICKERS, Books, Trade, evening, market
-from tests.forge.test_untaken import HELD, standing
-from tests.forge.world import NEW_VIEW, reviewed, wrote
+from tests.forge.test_untaken import held, standing
+from tests.forge.world import NEW_VIEW, wrote
 from tests.tally import Tally
 
 TOLERANCE, QUARTERS = 1e-6, 10
@@ -70,17 +70,10 @@ class Player:
         stop, target = (round(price * (1 + side * way * self.rng.uniform(0.03, 0.2)), 2) for way in (-1, 1))
         until = self.rng.choice((None, None, *SESSIONS[-60:]))
         until = until if until and until > day else None
-        record = replace(
-            HELD, instrument=ticker, direction="long" if side > 0 else "short", expires=until, notional=4.0,
+        name = held(
+            self.memory, instrument=ticker, direction="long" if side > 0 else "short", expires=until, notional=4.0,
             stop=f"{stop:g}", target=f"{target:g}", factor_exposures={"rates": 0.0},
         )  # fmt: skip
-        call = f"e{self.memory.journal.head()[0]}"
-        name = wrote(standing(self.memory), "/memory/expressions/new.md", record, call)[-8:-3]
-        record = standing(self.memory).remembered.record(
-            standing(self.memory).remembered.newest(KINDS["expressions"].path(name))
-        )
-        reviewed(self.memory, record)
-        approve(self.memory, name, content_hash(record), "pm", Guardrails(), confirmed=True)
         terms = {"stop": stop, "target": target, "until": until, "reason": ""}
         self.books.trades.append(Trade(name, ticker, side, 4.0, day, terms))
 

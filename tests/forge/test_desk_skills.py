@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from datetime import datetime
 
 import pytest
 
@@ -15,14 +14,13 @@ from forge.memory import Memory
 from forge.records import KINDS, parse
 from forge.web import room
 from pitlake import clock
-from pitlake.clock import NEW_YORK, iso
+from pitlake.clock import iso
 from tests.doors.conftest import small
-from tests.forge.test_evolution import CLAIM, proposed, write_daily
+from tests.forge.test_evolution import CLAIM, START, proposed, write_daily
 from tests.web.browsing import BASE, TOKEN, browsing
 
 OWN = {"origin": BASE}
 UNLOCKED = OWN | {"cookie": f"pitlake_token={TOKEN}"}
-START = datetime(2024, 1, 2, 9, tzinfo=NEW_YORK)
 PATH = "/desk/skills/SEP-001/approve"
 SKILL = "view-validation"
 

@@ -249,9 +249,7 @@ def test_m1_the_skills_commands_show_apply_and_roll_back_a_patch(tmp_path, monke
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     clock = [START]
     with closing(Memory(tmp_path / "forge", clock=Clock("live", lambda: clock[0]))) as memory:
-        for number, day in enumerate(DAYS):
-            clock[0] = START + timedelta(days=day)
-            wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
+        write_daily(memory, clock)
 
     def typed(*words):
         return CliRunner().invoke(cli.command, ["skills", *words])

@@ -209,20 +209,16 @@ def portfolio(seed):
             multiplier = contract.multiplier if contract else None
             fills.append(replace(traded_at, currency=currency, multiplier=multiplier))
     rng.shuffle(fills)
-    rates = {name: walked(rng, level) for name, level in (("EUR", 1.1), ("JPY", 0.007))}
+    rates = {"EUR": {}, "JPY": {}}  # with holes; they begin before the first session
+    for name, start in (("EUR", 1.1), ("JPY", 0.007)):
+        level = start
+        for number in range(-9, len(DAYS)):
+            level *= rng.uniform(0.98, 1.02)
+            if number == -9 or rng.random() > 0.15:
+                rates[name][FIRST + timedelta(days=number)] = round(level, 6)
     raised = [replace(each, amount=each.amount * 1.5, booked_on=rng.choice(DAYS)) for each in (OIL, INDEX)]
     terms = rates, (OIL, INDEX, *raised)
     return fills, prices, rng.choice(DAYS[30:]), rng.choice((0.0, 5.25)), terms, seen
-
-
-def walked(rng, level):
-    """Rates by day, with holes; they begin before the first session."""
-    rates = {}
-    for number in range(-9, len(DAYS)):
-        level *= rng.uniform(0.98, 1.02)
-        if number == -9 or rng.random() > 0.15:
-            rates[FIRST + timedelta(days=number)] = round(level, 6)
-    return rates
 
 
 def exact(number):

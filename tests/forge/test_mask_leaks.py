@@ -8,6 +8,7 @@ import random
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 
 from forge.agent.prompt import undated
 from forge.model import Answer, Call
@@ -163,34 +164,30 @@ def share(seed, folder):
     return Tally(len(texts), failures=[f"{result} in a masked request: {text[:160]}" for result, text in leaked])
 
 
-def wavering(run):
-    """A model whose confidence in a View changes from run to run, as a real model's does."""
+def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
+    """The model's confidence in a View changes from run to run, as a real model's does."""
 
-    def answer(request):
+    def confidence(walk, day):
+        return round(0.55 + random.Random(f"{walk} {day}").uniform(0, 0.3), 2)
+
+    def answer(walk, request):
         outcome = brain(request)
         if outcome.calls and "confidence:" in str(outcome.calls[0].arguments):
             (call,) = outcome.calls
             day = int(re.search(r"\d{4}-\d\d-(\d\d)", undated(str(request.messages[0])))[1])
-            statement = f"confidence: {confidence(run, day)}"
+            statement = f"confidence: {confidence(walk, day)}"
             content = re.sub(r"confidence: [\d.]+", statement, call.arguments["content"])
             changed = replace(call, arguments=call.arguments | {"content": content})
             return replace(outcome, calls=(changed,))
         return outcome
 
-    return lambda role: Scripted(answer)
-
-
-def confidence(run, day):
-    return round(0.55 + random.Random(f"{run} {day}").uniform(0, 0.3), 2)
-
-
-def test_the_report_shows_the_noise_of_an_unchanged_repetition(tmp_path):
     until = SINCE + timedelta(days=5)
     ground = Ground(tmp_path / "repeated", world(tmp_path / "lake", until=until), scripted)
     plain = replace(DAYS, name="plain", until=until, triggers=("morning",))
     walks = [plain, replace(plain, name="plain-again", again=True)]
     for walk in walks:
-        run(walk, replace(ground, models=wavering(walk.name)))
+        model = Scripted(partial(answer, walk.name))
+        run(walk, replace(ground, models=lambda role, model=model: model))
     text = page(walks, ground)
     days = [day.day for number in range(6) if session(day := SINCE + timedelta(days=number))]
     moved = [abs(confidence("plain", day) - confidence("plain-again", day)) for day in days]

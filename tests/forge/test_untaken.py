@@ -9,10 +9,9 @@ import pytest
 from forge.core.clock import Simulated
 from forge.core.config import Counterfactuals, from_mapping
 from forge.memory import Memory
-from forge.memory.approvals import approve
 from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
-from forge.records import KINDS, Expression, Settles, content_hash, parse
+from forge.records import KINDS, Expression, Settles, parse
 from forge.tracking.settlement import whole_memory
 from forge.tracking.trades import close_exits
 from forge.tracking.untaken import track_untaken
@@ -21,7 +20,7 @@ from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
-from tests.forge.world import BOOK, NEW_VIEW, reviewed, turn, wrote
+from tests.forge.world import BOOK, NEW_VIEW, activated, turn, wrote
 
 START = datetime(2024, 3, 1, 8, tzinfo=NEW_YORK)
 DAYS = [day for number in range(150) if session(day := date(2024, 3, 1) + timedelta(days=number))]
@@ -82,9 +81,7 @@ def proposed(memory, **changed):
 def held(memory, **changed):
     """An Expression that was approved on the first morning."""
     name = proposed(memory, **changed)
-    expression = parse(KINDS["expressions"], standing(memory).read_file(f"/memory/expressions/{name}.md"))
-    reviewed(memory, expression)
-    approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
+    activated(memory, name)
     return name
 
 
@@ -122,11 +119,8 @@ def adjust(memory, name, **changed):
     """Have a change of a held Expression proposed, reviewed and approved."""
     text = standing(memory).read_file(f"/memory/expressions/{name}.md")
     change = replace(parse(KINDS["expressions"], text), id="new", adjusts=name, status="proposed", **changed)
-    call = f"a{memory.journal.head()[0]}"
-    path = wrote(standing(memory), "/memory/expressions/new.md", change, call)
-    proposal = parse(KINDS["expressions"], standing(memory).read_file(path))
-    reviewed(memory, proposal)
-    approve(memory, proposal.id, content_hash(proposal), "pm", Guardrails(), confirmed=True)
+    path = wrote(standing(memory), "/memory/expressions/new.md", change, f"a{memory.journal.head()[0]}")
+    activated(memory, path[-8:-3])
 
 
 def test_a_raised_stop_applies_only_from_the_next_open(memory, lake):

@@ -62,8 +62,8 @@ def reviewed(memory, expression, verdict="approve"):
 
 def activated(memory, name="E-001"):
     """An Expression that waits, reviewed and approved."""
-    text = turn(memory).read_file(f"/memory/expressions/{name}.md")
-    expression = parse(KINDS["expressions"], text)
+    fs = turn(memory, at=memory.read_instant(memory.journal.clock.now()))
+    expression = parse(KINDS["expressions"], fs.read_file(f"/memory/expressions/{name}.md"))
     reviewed(memory, expression)
     approve(memory, name, content_hash(expression), "pm", Guardrails(), confirmed=True)
 
