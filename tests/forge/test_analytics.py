@@ -134,11 +134,8 @@ def test_k2_an_invalid_probability_tree_is_refused(tree):
 def test_k2_a_z_score_compares_the_last_value_with_the_values_before():
     outcome = z_score([1, 2, 3, 4, 5, 11])
     assert (outcome.mean, outcome.deviation, outcome.score, outcome.percentile) == (
-        3,
-        pytest.approx(sqrt(2.5)),
-        pytest.approx(8 / sqrt(2.5)),
-        1,
-    )
+        3, pytest.approx(sqrt(2.5)), pytest.approx(8 / sqrt(2.5)), 1,
+    )  # fmt: skip
     assert z_score([99, 1, 2, 3, 2], window=3).score == 0
     for short in ([1, 2, 3], [2, 2, 2, 2], [1, 2, 3, float("nan")]):
         with pytest.raises(BadInput, match="values"):

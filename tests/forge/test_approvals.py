@@ -20,10 +20,8 @@ from forge.memory.book import held_in, remembered_book
 from forge.memory.guardrails import Guardrails
 from forge.records import KINDS, Constraints, content_hash, parse
 from pitlake.errors import BadInput
-from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, desk_with_proposal, render, reviewed, turn, wrote
+from tests.forge.world import FAST, NEW_EXPRESSION, NEW_VIEW, desk_with_proposal, render, reviewed, turn, wrote
 
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where a synced write takes no time: durability is tried elsewhere."""
 AT = "/memory/expressions/E-001.md"
 STATUSES = ("proposed", "draft", "proposed", "active", "proposed", "review_required", "rejected", "closed")
 VERDICTS = ("approve", "approve_with_notes", "revise", "escalate")

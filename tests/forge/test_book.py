@@ -117,15 +117,11 @@ def expression_of(memory, name):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"status": "draft", "stop": "900"},
-        {"status": "proposed", "stop": "900"},
-        {"status": "active", "stop": "900"},
-        {"status": "review_required", "stop": "900"},
-        {"status": "rejected"},
-        {"status": "closed", "pnl": 500.0, "exit_reason": "target"},
-        {"status": "applied"},
+        {"status": "draft", "stop": "900"}, {"status": "proposed", "stop": "900"},
+        {"status": "active", "stop": "900"}, {"status": "review_required", "stop": "900"}, {"status": "rejected"},
+        {"status": "closed", "pnl": 500.0, "exit_reason": "target"}, {"status": "applied"},
     ],
-)
+)  # fmt: skip
 def test_an_agent_cannot_change_a_held_position(memory, memory_with_position, changed):
     with pytest.raises(BadInput):
         wrote(turn(memory), AT, replace(memory_with_position, **changed), "change")
@@ -140,14 +136,10 @@ def test_an_agent_may_ask_for_a_review_of_a_held_position(memory, memory_with_po
 @pytest.mark.parametrize(
     "changed",
     [
-        {"status": "closed"},
-        {"status": "rejected"},
-        {"pnl": 5.0},
-        {"exit_reason": "target"},
-        {"exit_details": "sold at 40"},
-        {"rejection_reason": "too small"},
+        {"status": "closed"}, {"status": "rejected"}, {"pnl": 5.0}, {"exit_reason": "target"},
+        {"exit_details": "sold at 40"}, {"rejection_reason": "too small"},
     ],
-)
+)  # fmt: skip
 def test_an_agent_cannot_write_a_trades_result(memory, changed):
     with pytest.raises(BadInput):
         wrote(turn(memory), "/memory/expressions/new.md", replace(LONG, **changed), "result")

@@ -38,7 +38,7 @@ from pitlake.clock import NEW_YORK
 from pitlake.errors import PitlakeError
 from tests.forge.books import CAPITAL, COSTS, DAYS, FIRST, SESSIONS, TICKERS, Books, Trade, evening, market
 from tests.forge.test_untaken import held, standing
-from tests.forge.world import NEW_VIEW, wrote
+from tests.forge.world import FAST, NEW_VIEW, wrote
 from tests.tally import Tally
 
 TOLERANCE, QUARTERS = 1e-6, 10
@@ -225,7 +225,7 @@ def answers(lake):
 def campaign(count, first=0):
     """Play this many quarters; return the differences and what happened in them."""
     wrong, seen = [], Counter()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=FAST) as folder:
         lake, world = market(Path(folder) / "lake")
         fast, newest = answers(lake)
         parsed = lru_cache(maxsize=None)(parse)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -31,6 +32,12 @@ from tests.forge.world import (
 pytestmark = pytest.mark.usefixtures("place")
 
 
+@pytest.fixture
+def memory(place):
+    with closing(Memory()) as outcome:
+        yield outcome
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -46,14 +53,13 @@ def test_an_impossible_date_is_reported_in_one_clear_line(capsys, command):
     assert "'2024-02-30' is not a day of the calendar; write it as 2024-06-28" in reply
 
 
-def test_the_commands_import_a_book_and_approve_or_reject_expressions(capsys, tmp_path):
+def test_the_commands_import_a_book_and_approve_or_reject_expressions(memory, capsys, tmp_path):
     def import_book(loss):
         (tmp_path / "positions.csv").write_text(f"expression,notional,rates,loss\nE-009,40,4,\nE-010,-10,-1,{loss}\n")
         code, out, _ = run_forge(capsys, "portfolio", "import", "positions.csv")
         assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
 
     import_book("10")
-    memory = Memory()
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     fs = turn(memory)
     for name in ("one", "two"):
@@ -86,11 +92,9 @@ def test_the_commands_import_a_book_and_approve_or_reject_expressions(capsys, tm
     assert run_forge(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
     assert run_forge(capsys, "views", "confidence>=0.7")[1] == ""
     assert "reason: too crowded" in turn(memory).read_file("/memory/counterfactuals/CF-001.md")
-    memory.close()
 
 
-def test_a_large_trade_needs_two_named_users_to_approve_the_same_text(capsys, tmp_path):
-    memory = Memory()
+def test_a_large_trade_needs_two_named_users_to_approve_the_same_text(memory, capsys, tmp_path):
     (tmp_path / ".pitlake/forge.toml").write_text('[approvers]\nusers = ["anna", "ben"]\nsecond_above = 8.0\n')
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
@@ -125,27 +129,23 @@ def test_a_large_trade_needs_two_named_users_to_approve_the_same_text(capsys, tm
     sha256["E-001"] = waiting.sha256
     assert [approve("E-001", by)[0] for by in ("anna", "ben")] == [0, 0]
     assert len(held_in(turn(memory).remembered)) == 2
-    memory.close()
 
 
 @pytest.mark.parametrize(
     ("text", "reply"), [("a,b\n1,2\n", "no column expression"), ("expression,notional\nE-1,much\n", "line 2: notional")]
 )
-def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tmp_path, text, reply):
+def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(memory, capsys, tmp_path, text, reply):
     (tmp_path / "positions.csv").write_text(text)
     code, out, err = run_forge(capsys, "portfolio", "import", "positions.csv")
     assert (code, out, reply in err) == (2, "", True)
-    memory = Memory()
     assert memory.journal.rows() == []
-    memory.close()
 
 
-def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys, monkeypatch):
+def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(memory, capsys, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
 
-    memory = Memory()
     lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
     wrote(turn(memory), "/memory/pk/new.md", lesson, "lesson")
     code, _, err = run_forge(capsys, "approve", "PK-001")
@@ -158,7 +158,6 @@ def test_an_approval_without_a_hash_shows_the_text_and_asks_for_its_hash(capsys,
     assert run_forge(capsys, "approve", "PK-001")[0] == 0
     assert waiting_lessons(memory) == []
     assert run_forge(capsys, "approve", "PK-001")[0] == 2
-    memory.close()
 
 
 def held(memory):
@@ -167,8 +166,7 @@ def held(memory):
     activated(memory)
 
 
-def test_the_pm_adjusts_and_closes_a_held_position(capsys):
-    memory = Memory()
+def test_the_pm_adjusts_and_closes_a_held_position(memory, capsys):
     held(memory)
     capsys.readouterr()
     assert run_forge(capsys, "adjust", "E-001", "--stop", "33", "--expires", "2199-01-02") == (
@@ -181,7 +179,6 @@ def test_the_pm_adjusts_and_closes_a_held_position(capsys):
     assert (code, out.startswith("E-001 closes at the end of ")) == (0, True)
     expression = parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md"))
     assert (expression.status, expression.stop, expression.exit_reason) == ("active", "33", "thesis broken")
-    memory.close()
 
 
 @pytest.mark.parametrize(
@@ -200,20 +197,17 @@ def test_the_pm_adjusts_and_closes_a_held_position(capsys):
         (("adjust", "--expires", "1900-01-01"), "expires: 1900-01-01 is over"),
     ],
 )
-def test_an_invalid_adjustment_or_close_is_refused_and_the_position_is_unchanged(capsys, arguments, problem):
-    memory = Memory()
+def test_an_invalid_adjustment_or_close_is_refused_and_the_position_is_unchanged(memory, capsys, arguments, problem):
     held(memory)
     before = memory.journal.head()
     capsys.readouterr()
     code, out, err = run_forge(capsys, arguments[0], "E-001", *arguments[1:])
     assert (code, out, problem in err) == (2, "", True), err
     assert memory.journal.head() == before
-    memory.close()
 
 
 @pytest.mark.parametrize("reason", ["bell\x07", "half \udcff", "x" * 3_000])
-def test_a_reason_that_cannot_be_stored_is_refused(capsys, reason):
-    memory = Memory()
+def test_a_reason_that_cannot_be_stored_is_refused(memory, capsys, reason):
     wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
     wrote(turn(memory), "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "draft")
     lesson = ProcessKnowledge(id="new", skill=("rv-analysis",), category="process", weight=0.9, claim="Wait a day.")
@@ -227,19 +221,16 @@ def test_a_reason_that_cannot_be_stored_is_refused(capsys, reason):
     assert run_forge(capsys, "reject", "PK-001", "--reason", "too vague")[0] == 0
     code, _, err = run_forge(capsys, "reject", "PK-001", "--reason", "again")
     assert (code, "id: PK-001 does not wait for approval" in err) == (2, True)
-    memory.close()
 
 
-def test_constraints_only_tighten_the_settings(capsys):
+def test_constraints_only_tighten_the_settings(memory, capsys):
     assert run_forge(capsys, "constrain", "--max-gross", "150")[:2] == (0, "max_gross 150\n")
     assert run_forge(capsys, "constrain", "--max-single-risk", "1")[0] == 0
     code, _, err = run_forge(capsys, "constrain", "--max-gross", "500")
     assert (code, "--max-gross: 500 is not between 0 and the settings' 200" in err) == (2, True)
     assert run_forge(capsys, "constrain")[0] == 2
-    memory = Memory()
     limits = parse(KINDS["constraints"], turn(memory).read_file("/portfolio/constraints.md"))
     assert (limits.max_gross, limits.max_single_risk) == (150.0, 1.0)
-    memory.close()
 
 
 def test_every_memory_is_listed_and_can_be_chosen(capsys, tmp_path):

@@ -143,14 +143,11 @@ def test_a_call_within_prose_is_not_executed_and_the_model_is_asked_once_to_clar
 @pytest.mark.parametrize(
     ("written", "calls"),
     [
-        ("read(b'x')", []),
-        ("read({1, 2})", []),
-        ("read({[]: 1})", []),
-        ("read('/a', path='/b')", []),
+        ("read(b'x')", []), ("read({1, 2})", []), ("read({[]: 1})", []), ("read('/a', path='/b')", []),
         ("read('/a', 'full', 'x', 1)", [("read", {"path": "/a", "depth": "full", "query": "x", "argument 3": 1})]),
         ('[{"name": "read", "arguments": {}}, {"name": "buy", "arguments": {}}]', [("read", {}), ("buy", {})]),
     ],
-)
+)  # fmt: skip
 def test_parsing_calls_written_as_text_loses_no_call_or_argument(written, calls):
     tools = {"read": ReadTool(cast("ForgeFS", None))}
     assert [(each.name, each.arguments) for each in interpret_calls(said(written), tools, []).calls] == calls

@@ -98,13 +98,10 @@ def test_an_expression_page_compares_the_expression_with_each_limit(desk):
     page = client.get("/desk/e/E-001").text
     remaining = re.findall(r'<th scope="row">(max [a-z ]+)</th>.*?<span class="tag \w+">(.*?)</span>', page)
     assert remaining == [
-        ("max single risk", "a number is missing"),
-        ("max gross exposure", "over"),
-        ("max duration contribution", "only claimed"),
-        ("max factor concentration", "only claimed"),
-        ("max single name", "over"),
-        ("max net exposure", "over"),
-    ]
+        ("max single risk", "a number is missing"), ("max gross exposure", "over"),
+        ("max duration contribution", "only claimed"), ("max factor concentration", "only claimed"),
+        ("max single name", "over"), ("max net exposure", "over"),
+    ]  # fmt: skip
 
 
 def test_a_decision_page_shows_its_records_and_replays_by_post_with_the_token(desk):

@@ -31,10 +31,9 @@ from pitlake.errors import BadInput
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
-from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+from tests.forge.world import BOOK, FAST, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
 from tests.tally import Tally
 
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 BASE = replace(BOOK, gross=70.0, net=0.0, duration=0.0, factor_exposures={"rates": 0.0})
 PATHS, STEPS, MOST = 100, 12, 4
 STATUSES = ("draft", "proposed", "proposed", "proposed", "active", "review_required", "rejected", "closed", "applied")

@@ -50,10 +50,9 @@ from tests.forge.limits import (
     YIELDS,
     market,
 )
-from tests.forge.world import BOOK, NEW_VIEW, reviewed, wrote
+from tests.forge.world import BOOK, FAST, NEW_VIEW, reviewed, wrote
 from tests.tally import Tally
 
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 NAV, A_BATCH, BOOKS = 10_000_000.0, 20, 10
 RULES = {
     "max_single_risk": "max_single_risk", "max_gross_exposure": "max_gross",

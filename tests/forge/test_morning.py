@@ -195,13 +195,8 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     assert (first["nav"], first["alerts"]) == (document["nav"], document["alerts"])
     assert content.count("QBG: no bar on") == 1
     order = [
-        "Net asset value",
-        "P&amp;L by View",
-        "Positions",
-        "Risk",
-        "What needs you",
-        "Since the last session",
+        "Net asset value", "P&amp;L by View", "Positions", "Risk", "What needs you", "Since the last session",
         "Views</h2>",
-    ]
+    ]  # fmt: skip
     assert [content.index(head) for head in order] == sorted(content.index(head) for head in order)
     assert "Hash <code>" not in content

@@ -27,15 +27,10 @@ def filled(memory, tmp_path, day, price, *quantities):
 @pytest.mark.parametrize(
     ("quantities", "rest"),
     [
-        ((40,), 8.0),
-        ((40, 60), 5.0),
-        ((40, -10), 8.0),
-        ((40, -10, 100), 3.0),
-        ((199,), 0.05),
-        ((199.5,), 0.0),
+        ((40,), 8.0), ((40, 60), 5.0), ((40, -10), 8.0), ((40, -10, 100), 3.0), ((199,), 0.05), ((199.5,), 0.0),
         ((250,), 0.0),
     ],
-)
+)  # fmt: skip
 def test_the_unfilled_rest_of_an_approval_counts_in_the_book(memory, lake, tmp_path, quantities, rest):
     approved_expression(memory, lake, target="110", stop="90")
     now = at(memory, lake, DAYS[3])

@@ -71,10 +71,6 @@ def replayed(agent, mode="strict"):
     return again
 
 
-def all_of(agent):
-    return proposals(whole_memory(agent.memory, agent.memory.journal.clock.now()))
-
-
 def ours():
     return SkillLoader().sha256()
 
@@ -184,7 +180,7 @@ def test_m1_a_broken_answer_is_a_recorded_failure_and_changes_nothing(agent, ser
     assert (outcome.status, outcome.sha256, outcome.body) == ("failed", "", "")
     assert why in outcome.why
     assert (ours(), agent.skills.exists(), pending(agent.memory)) == (before, False, [])
-    assert all_of(agent) == [outcome]
+    assert proposals(whole_memory(agent.memory, agent.memory.journal.clock.now())) == [outcome]
     assert replayed(agent).answer == f"SEP-001 {SKILL}: no change was written: {outcome.why}"
     with pytest.raises(BadInput, match="SEP-001 is failed, not pending"):
         approve(agent.memory, outcome.id, outcome.sha256, "pm", agent.skills, "anyway")
@@ -225,7 +221,7 @@ def test_m1_a_failed_model_request_is_one_clear_error_and_the_next_run_resumes(a
         run(agent)
     (name,) = agent.tape.decisions()
     assert "gave no answer" in agent.tape.failure(name)
-    assert all_of(agent) == []
+    assert proposals(whole_memory(agent.memory, agent.memory.journal.clock.now())) == []
     server.script = [DONE]
     assert run(agent)[0].status == "pending"
     assert (agent.tape.decisions(), agent.tape.failure(name)) == ([name], None)

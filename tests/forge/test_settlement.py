@@ -162,11 +162,8 @@ def test_o2_a_late_publication_settles_a_view_as_of_its_first_public_instant(mem
     (outcome,) = settled(memory, late, 2014, 7, 1)
     public = datetime(2014, 6, 10, 8, 30, tzinfo=NEW_YORK)
     assert (outcome.status, outcome.value, outcome.asked_as_of, outcome.public_at) == (
-        "came_true",
-        "17000.0",
-        public,
-        public,
-    )
+        "came_true", "17000.0", public, public,
+    )  # fmt: skip
     (again,) = settled(memory, late, 2014, 7, 2)
     assert (again.restates, again.status, again.value) == (outcome.id, "failed", "18000.0")
 
@@ -188,14 +185,10 @@ def test_o2_a_late_backfill_settles_a_view_as_of_its_settlement_day(memory, tmp_
 @pytest.mark.parametrize(
     ("cut_offs", "exposure"),
     [
-        (["2014-05-01"], "clean"),
-        (["2014-05-02"], "partial"),
-        (["2014-05-30"], "partial"),
-        (["2014-05-31"], "exposed"),
-        (["2013-01-01", None], "exposed"),
-        ([], "exposed"),
+        (["2014-05-01"], "clean"), (["2014-05-02"], "partial"), (["2014-05-30"], "partial"),
+        (["2014-05-31"], "exposed"), (["2013-01-01", None], "exposed"), ([], "exposed"),
     ],
-)
+)  # fmt: skip
 def test_o2_a_settlement_states_whether_the_model_may_have_seen_the_answer(memory, lake, cut_offs, exposure):
     view(memory)
     memory.journal.clock.move(END)

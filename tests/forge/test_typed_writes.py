@@ -35,21 +35,17 @@ def tools(memory):
     return {tool.spec.name: tool for tool in typed_writes(turn(memory))}
 
 
-def write(memory, name, fields):
-    return asyncio.run(tools(memory)[name].execute("1", **fields))
-
-
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_each_typed_tool_accepts_its_example_and_writes_the_same_record(memory, kind):
     desk(memory)
-    (name, tool), = [(name, tool) for name, tool in tools(memory).items() if tool.spec.description.split()[2] ==
-                     f"{KINDS[kind].folder}."]  # fmt: skip
+    folder = f"{KINDS[kind].folder}."
+    (tool,) = [tool for tool in tools(memory).values() if tool.spec.description.split()[2] == folder]
     whole = json.dumps(
         vars(EXAMPLES[kind]), default=lambda part: vars(part) if hasattr(part, "__dict__") else str(part)
     )
     fields = filled(tool.spec.schema, json.loads(whole))
     jsonschema.Draft202012Validator(tool.spec.schema).validate(fields)
-    path = write(memory, name, fields).removeprefix("Written: ")
+    path = asyncio.run(tool.execute("1", **fields)).removeprefix("Written: ")
     record = parse(KINDS[kind], turn(memory).read_file(path))
     assert content_hash(replace(record, id="new")) == content_hash(EXAMPLES[kind])
 
@@ -69,7 +65,8 @@ def filled(schema, value):
 
 def test_a_typed_write_changes_a_record_by_id_and_reports_faults_like_write(memory):
     desk(memory)
-    assert write(memory, "write_view", VIEW | {"id": "V-001", "confidence": 0.7}) == "Written: /memory/views/V-001.md"
+    answer = asyncio.run(tools(memory)["write_view"].execute("1", **VIEW | {"id": "V-001", "confidence": 0.7}))
+    assert answer == "Written: /memory/views/V-001.md"
     answer = asyncio.run(tools(memory)["write_view"].execute("2", **VIEW | {"confidence": 1.4}))
     assert answer.startswith("Not written. line 1: confidence: 1.4 is not from 0 to 1; write for example confidence: ")
     assert "'id'" not in answer

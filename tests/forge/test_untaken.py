@@ -173,11 +173,8 @@ def test_o2_an_untraded_view_is_followed_by_its_settlement_query(memory, lake):
     assert track_untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
     (outcome,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
     assert (outcome.decision_type, outcome.view, outcome.expression, gaps) == (
-        "view_without_expression",
-        "V-002",
-        "",
-        [],
-    )
+        "view_without_expression", "V-002", "", [],
+    )  # fmt: skip
     assert [(mark.day.day, mark.value) for mark in outcome.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
     (done,), _ = track_untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
     assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, outcome.marks)
