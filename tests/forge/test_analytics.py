@@ -65,15 +65,13 @@ def test_k2_a_par_bond_and_a_zero_coupon_bond_match_their_closed_forms():
     assert zero.dv01 == pytest.approx(zero.modified * zero.price / 10_000)
 
 
-POINTS = [(0.5, 0.052), (1, 0.0495), (2, 0.045), (5, 0.041), (10, 0.0405), (30, 0.042)]
-
-
 def test_k2_a_curves_discount_factors_agree_with_quantlib():
+    points = [(0.5, 0.052), (1, 0.0495), (2, 0.045), (5, 0.041), (10, 0.0405), (30, 0.042)]
     count = ql.Thirty360(ql.Thirty360.BondBasis)
     start = ql.Date(15, 1, 2024)
-    dates = [start, *(start + ql.Period(round(12 * years), ql.Months) for years, _ in POINTS)]
-    theirs = ql.ZeroCurve(dates, [POINTS[0][1], *(rate for _, rate in POINTS)], count)
-    ours = Curve.of(POINTS)
+    dates = [start, *(start + ql.Period(round(12 * years), ql.Months) for years, _ in points)]
+    theirs = ql.ZeroCurve(dates, [points[0][1], *(rate for _, rate in points)], count)
+    ours = Curve.of(points)
     for years in (0.25, 0.5, 0.75, 1, 1.5, 3, 7.5, 10, 20, 30):
         date = start + ql.Period(round(12 * years), ql.Months)
         assert ours.discount(years) == pytest.approx(theirs.discount(date), rel=1e-12)

@@ -23,7 +23,6 @@ from tests.forge.world import NEW_VIEW, wrote
 from tests.loopback import Answer, Loopback
 
 __all__ = ["lake", "memory"]
-SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 @pytest.fixture
@@ -89,6 +88,7 @@ def test_a_desk_says_that_trading_is_halted(tmp_path, monkeypatch, capsys):
 
 
 def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memory, lake, tmp_path):
+    sheet = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     open_account(memory, SETTINGS.capital, 0.0)
     file, now = tmp_path / "desk.xlsx", at(memory, lake, DAYS[3])
     import_fills(memory, HEADER + line(DAYS[1], quantity=10))
@@ -100,10 +100,10 @@ def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memor
         assert b"<f>" not in b"".join(book.read(name) for name in book.namelist())
         shared = ["".join(node.itertext()) for node in ET.fromstring(book.read("xl/sharedStrings.xml"))]
         rows = [
-            list(row.iter(f"{SHEET}c"))
-            for row in ET.fromstring(book.read("xl/worksheets/sheet1.xml")).iter(f"{SHEET}row")
+            list(row.iter(f"{sheet}c"))
+            for row in ET.fromstring(book.read("xl/worksheets/sheet1.xml")).iter(f"{sheet}row")
         ]
-    values = [[(cell.get("t"), cell.findtext(f"{SHEET}v")) for cell in row] for row in rows]
+    values = [[(cell.get("t"), cell.findtext(f"{sheet}v")) for cell in row] for row in rows]
     head, (ticker, *numbers) = (
         [shared[int(text)] if kind == "s" else float(text) for kind, text in row if text is not None] for row in values
     )

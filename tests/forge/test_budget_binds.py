@@ -17,16 +17,16 @@ from forge.walk.run import Ground, run_all
 from pitlake.clock import instant, micros
 from tests.forge.walks import DAYS, SINCE, scripted, world
 
-DONE = Answer("done", (), "stop", "s", 10, 10)
 DAY = {"budgets": {"day": {"calls": 3}}}
 
 
 def test_a_days_budget_counts_every_question_of_that_day_at_any_as_of(tmp_path):
+    done = Answer("done", (), "stop", "s", 10, 10)
     ends, question = [], 0
     for day in range(1, 6):
         at = f"2014-05-{day:02d}T12:00:00Z"
         memory = Memory(tmp_path / "forge", clock=Simulated(f"at-{micros(instant(at))}", at))
-        model = Scripted([DONE])
+        model = Scripted([done])
         tape = Tape(tmp_path / "tape.sqlite")
         agent = Agent(memory, tape, lambda role, model=model: model, tmp_path / "none", from_mapping(DAY))
         decided = asyncio.run(agent.ask("What of growth?", at))

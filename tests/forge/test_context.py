@@ -20,7 +20,6 @@ T = "2014-05-29T12:29:59Z"
 CLOCK = "context", T
 LONG = "x" * 30_000
 ROWS = tuple({"available_at": T, "available_at_source": "record", "value": n, "text": "y" * 900} for n in range(40))
-FETCHED = FetchResult(source="economic", label="economic latest", rows=ROWS, gaps=(), receipts=())
 
 
 def narrow(limit):
@@ -76,7 +75,8 @@ def test_provider_errors_for_too_long_requests_are_recognized(reason, too_long):
 
 
 def test_a_fetched_file_is_excerpted_at_header_and_summary_depth_but_whole_in_full():
-    full = FETCHED.format_full()
+    fetched = FetchResult(source="economic", label="economic latest", rows=ROWS, gaps=(), receipts=())
+    full = fetched.format_full()
     assert len(full) > 30_000
     assert len(json.loads(full)["data"]) == 40
     for depth in ("header", "summary"):

@@ -86,27 +86,25 @@ def test_m1_more_lessons_for_a_claim_make_no_second_proposal_until_a_rejection(m
     assert (anew.id, anew.links) == ("SEP-002", (*outcome.links, "PK-006"))
 
 
-PARAPHRASES = (
-    CLAIM,
-    "Look at how a figure was revised before you use its level.",
-    "Check revisions first, then the level of the figure.",
-    "Before the level of a series, ask what its revision was.",
-    "Revisions should be checked before the level is read.",
-    "The level of a figure means little until its revision was asked for.",
-)
-OTHERS = (
-    "Stops were set too close in illiquid names.",
-    "Do not size trades by conviction alone.",
-    "Check the spread before the news.",
-    "Earnings calls move options before the open.",
-    "Always fetch the yield curve when rates move.",
-)
-
-
 def test_m1_paraphrased_lessons_form_a_single_claim_and_unrelated_lessons_form_none(memory):
-    for day, claim in zip((0, 1, 7, 8, 14, 15), PARAPHRASES, strict=True):
+    others = (
+        "Stops were set too close in illiquid names.",
+        "Do not size trades by conviction alone.",
+        "Check the spread before the news.",
+        "Earnings calls move options before the open.",
+        "Always fetch the yield curve when rates move.",
+    )
+    paraphrases = (
+        CLAIM,
+        "Look at how a figure was revised before you use its level.",
+        "Check revisions first, then the level of the figure.",
+        "Before the level of a series, ask what its revision was.",
+        "Revisions should be checked before the level is read.",
+        "The level of a figure means little until its revision was asked for.",
+    )
+    for day, claim in zip((0, 1, 7, 8, 14, 15), paraphrases, strict=True):
         learnt(memory, (day,), claim=claim)
-    for day, claim in zip(DAYS, OTHERS, strict=True):
+    for day, claim in zip(DAYS, others, strict=True):
         learnt(memory, (15 + day,), claim=claim)
     assert claim_texts(memory) == [("view-validation", tuple(f"PK-{number:03d}" for number in range(1, 7)))]
     learnt(memory, (30,), claim="Ask for a revision before any level.", stance="opposes")

@@ -10,13 +10,12 @@ from forge.agent.tasks.spec import Task, TaskResult, load_result
 from pitlake.errors import BadInput
 from tests.forge.graphs import Jumping, graphs
 
-SAMPLE = 150
-
 
 def test_random_task_graphs_lose_no_task_and_end():
-    tasks, wrong = graphs(SAMPLE, seed=1)
+    sample = 150
+    tasks, wrong = graphs(sample, seed=1)
     assert wrong == []
-    assert tasks > 5 * SAMPLE
+    assert tasks > 5 * sample
 
 
 class NoCallback(Executor):

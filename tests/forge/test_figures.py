@@ -12,7 +12,6 @@ from tests.forge.world import turn
 
 ROW = {"value": 17149.6, "share": 0.2512, "period": "2014Q1", "new": True, "evidence": "alfred:GDP:2014-05-29"}
 ANSWER = json.dumps({"label": "GDP", "data": [{"value": 1.0}, ROW], "receipts": [{"answer": "9b1c7e02" * 8}]})
-FORGED = json.dumps({"label": "GDP", "data": [{"value": 99999.5}], "receipts": [{"answer": "f" * 64}]})
 
 
 def figures_by_source(fs, text, *sections):
@@ -49,7 +48,8 @@ def test_o1_names_and_confidences_are_not_figures_and_only_capital_sections_coun
 
 @pytest.mark.parametrize("name", ["ctx_002", "ctx_001", "ctx_999999999", "ctx_x", "ctx_x/y"])
 def test_o1_an_agent_cannot_prove_a_figure_by_a_file_of_its_own(fs, name):
-    answer = WriteTool(fs).execute(f"/session/context/{name}.md", FORGED, call_id="forged")
+    forged = json.dumps({"label": "GDP", "data": [{"value": 99999.5}], "receipts": [{"answer": "f" * 64}]})
+    answer = WriteTool(fs).execute(f"/session/context/{name}.md", forged, call_id="forged")
     assert answer.startswith("Not written. path: ")
     assert figures_by_source(fs, "It is 99999.5.") == {"99999.5": ""}
     assert WriteTool(fs).execute("/session/context/gaps.md", "none", call_id="gaps").startswith("Written: ")

@@ -14,17 +14,6 @@ IDS = frozenset((
 """Tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, what follows from a write, the
 audit trail, the names, who may do what, the layers, skills, sub-agents, their checks and outputs, what activates,
 how skills change."""
-HOMES = {
-    "forge.fs.entries": "DirEntry",
-    "forge.memory.guardrails": "Violation Guardrails",
-    "forge.providers.base": "FetchResult",
-    "forge.records": "parse render",
-    "forge.agent.session": "SessionContext",
-    "forge.core.tape": "Tape Lane",
-    "forge.agent.tools.text": "section",
-}
-LASTING = ("records", "memory", "fs", "core", "tracking/receipts.py")
-PASSING = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|tools)\b")
 
 
 def borne(source: str) -> set[str]:
@@ -76,22 +65,33 @@ def test_an_id_that_is_only_mentioned_does_not_count_as_covered(source):
 
 
 def test_n1_each_name_of_the_design_is_defined_only_in_its_home_module():
-    for home, names in HOMES.items():
+    homes = {
+        "forge.fs.entries": "DirEntry",
+        "forge.memory.guardrails": "Violation Guardrails",
+        "forge.providers.base": "FetchResult",
+        "forge.records": "parse render",
+        "forge.agent.session": "SessionContext",
+        "forge.core.tape": "Tape Lane",
+        "forge.agent.tools.text": "section",
+    }
+    for home, names in homes.items():
         for name in names.split():
             assert getattr(import_module(home), name).__module__.startswith(home), f"{home}.{name}"
-    pattern = re.compile(rf"^(?:class|def) ({'|'.join(' '.join(HOMES.values()).split())})\b", re.MULTILINE)
+    pattern = re.compile(rf"^(?:class|def) ({'|'.join(' '.join(homes.values()).split())})\b", re.MULTILINE)
     root = Path(__file__).parents[2] / "forge"
     defined = sorted(name for place in root.rglob("*.py") for name in pattern.findall(place.read_text("utf-8")))
-    assert defined == sorted(" ".join(HOMES.values()).split())
+    assert defined == sorted(" ".join(homes.values()).split())
 
 
 def test_l1_lasting_modules_do_not_import_modules_that_depend_on_the_model():
+    passing = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|tools)\b")
+    lasting = ("records", "memory", "fs", "core", "tracking/receipts.py")
     root = Path(__file__).parents[2] / "forge"
-    places = [place for name in LASTING for place in ([root / name] if "." in name else (root / name).rglob("*.py"))]
+    places = [place for name in lasting for place in ([root / name] if "." in name else (root / name).rglob("*.py"))]
     assert len(places) > 15
     wrong = {
         place.name: result
         for place in places
-        if (result := re.findall(rf"^\s*(?:from|import) {PASSING.pattern}", place.read_text("utf-8"), re.MULTILINE))
+        if (result := re.findall(rf"^\s*(?:from|import) {passing.pattern}", place.read_text("utf-8"), re.MULTILINE))
     }
     assert wrong == {}

@@ -23,16 +23,6 @@ from tests.doors.conftest import AS_OF, build_twins
 from tests.forge.world import NEW_VIEW, say
 
 NEWS = ("fetch", {"source": "news", "params": {"ticker": "QBG"}})
-SCRIPT = [
-    say("", NEWS, ("fetch", {"source": "market", "params": {"op": "price", "ticker": "QBG"}})),
-    say("", ("read", {"path": "/session/context/ctx_001.md", "depth": "full"})),
-    say(
-        "",
-        ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}),
-        ("search", {"scope": "/memory/", "query": "growth"}),
-    ),
-    say("Nothing new."),
-]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +40,17 @@ def requests_and_answers(root, folder, **scripts):
 
 
 def test_a_turn_sees_nothing_of_later_rows(twins, tmp_path):
-    ends, goes_on = (requests_and_answers(root, tmp_path / root.name, agent=SCRIPT) for root in twins)
+    script = [
+        say("", NEWS, ("fetch", {"source": "market", "params": {"op": "price", "ticker": "QBG"}})),
+        say("", ("read", {"path": "/session/context/ctx_001.md", "depth": "full"})),
+        say(
+            "",
+            ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}),
+            ("search", {"scope": "/memory/", "query": "growth"}),
+        ),
+        say("Nothing new."),
+    ]
+    ends, goes_on = (requests_and_answers(root, tmp_path / root.name, agent=script) for root in twins)
     assert ends == goes_on
     full = next(step.answer for step in ends if "receipts" in step.answer)
     assert len(json.JSONDecoder().raw_decode(full, full.index("{"))[0]["data"]) == 10

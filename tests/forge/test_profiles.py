@@ -19,7 +19,6 @@ from pitlake.errors import BadInput
 from tests.forge.test_openai import called, chunks
 from tests.forge.world import NEW_VIEW, turn
 
-SMALL = from_mapping({"model": {"profile": "small"}})
 WRITE = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
 QUESTION, T = "What of growth?", "2014-05-08T20:00:00Z"
 
@@ -40,7 +39,8 @@ def size(request):
 
 
 def test_a_small_profile_has_a_short_prompt_three_tools_and_one_skill(memory, tmp_path):
-    outcome, again, (first, _), is_written = decided(memory, tmp_path, SMALL)
+    small = from_mapping({"model": {"profile": "small"}})
+    outcome, again, (first, _), is_written = decided(memory, tmp_path, small)
     assert is_written
     assert outcome == again
     assert [tool.name for tool in first.tools] == ["read", "write", "fetch"]

@@ -13,7 +13,6 @@ from tests.forge.test_anthropic import events, text, use
 from tests.forge.world import NEW_VIEW
 
 T = ("2014-05-29T12:00:00Z", "2014-05-29T12:20:00Z", "2014-05-29T12:40:00Z")
-MARK = {"type": "ephemeral", "ttl": "5m"}
 
 
 def ask_thrice(server, tmp_path):
@@ -56,11 +55,12 @@ def test_the_cacheable_prefix_is_identical_in_every_request_of_a_session(server,
 
 
 def test_breakpoints_follow_the_tools_the_stable_prompt_and_the_newest_message(server, tmp_path):
+    mark = {"type": "ephemeral", "ttl": "5m"}
     _, question = ask_thrice(server, tmp_path)
     for request in question:
-        assert [tool.get("cache_control") for tool in request["tools"]] == [None] * 7 + [MARK]
-        assert [block.get("cache_control") for block in request["system"]] == [MARK, None]
-        assert request["cache_control"] == MARK
+        assert [tool.get("cache_control") for tool in request["tools"]] == [None] * 7 + [mark]
+        assert [block.get("cache_control") for block in request["system"]] == [mark, None]
+        assert request["cache_control"] == mark
         assert request["system"][1]["text"].lstrip().startswith("PROCESS KNOWLEDGE")
         assert "2014" not in request["system"][0]["text"].split("A View, for write")[0]
     for first, second in zip(question[::2], question[1::2], strict=True):

@@ -33,9 +33,6 @@ from tests.forge.test_untaken import DAYS, HELD, START, at, memory, standing
 __all__ = ["memory"]
 
 CAPITAL = 100_000.0
-SETTINGS = config.AccountSettings(
-    capital=CAPITAL, contracts={"future:CL": config.Contract(multiplier=10.0, margin=60.0)}
-)
 EURO, OIL, RATE = "fx:EURUSD", "future:CL:2024-12", "curve:USD:10Y"
 EUROS = (1.10, 1.11, 1.12, 1.13, 1.09, 1.08)
 OILS = (80.0, 81.0, 82.0, 83.0, 84.0, 85.0)
@@ -101,10 +98,13 @@ def test_the_bars_of_a_day_are_its_quotes_as_of_the_instant(lake):
 def test_fills_stops_and_pnl_are_computed_from_quotes(
     memory, lake, instrument, direction, stop, entry, leave, closed_on
 ):
+    settings = config.AccountSettings(
+        capital=CAPITAL, contracts={"future:CL": config.Contract(multiplier=10.0, margin=60.0)}
+    )
     expires = DAYS[5] if not stop else None
     approved_expression(memory, lake, instrument=instrument, direction=direction, stop=stop, target="", expires=expires)
     now = at(memory, lake, DAYS[5])
-    assert advance_account(memory, now, SETTINGS) == []
+    assert advance_account(memory, now, settings) == []
     (outcome,), gaps = close_exits(memory, now)
     bought, sold = fills(whole_memory(memory, now.as_of))
     side, multiplier = 1 if direction == "long" else -1, 10.0 if instrument == OIL else None

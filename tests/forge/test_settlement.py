@@ -32,7 +32,6 @@ SETTLEMENTS = 25
 
 STATED, SERIES = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), ("GDP", "CPI", "PCE")
 CLOCK = "settling", STATED
-ASKED = {"query": "macro_series", "params": {"series": "GDP", "limit": 1}, "rule": "value > 1"}
 NEWEST = {"query": "macro_series", "rule": "value < 17120", "by": date(2014, 5, 31)}
 END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
 
@@ -89,9 +88,10 @@ def test_o2_a_restated_figure_is_a_second_settlement_beside_the_first(memory, la
 
 
 def test_a_settled_view_expires_with_its_verdict_and_leaves_the_prompt(memory, lake):
+    asked = {"query": "macro_series", "params": {"series": "GDP", "limit": 1}, "rule": "value > 1"}
     view(memory)
     moved = view(memory, rule="value > 17120")
-    later = replace(newest(memory, moved), settles=Settles(**{**ASKED, "by": date(2014, 9, 30)}))
+    later = replace(newest(memory, moved), settles=Settles(**{**asked, "by": date(2014, 9, 30)}))
     wrote(standing(memory), moved, later, "moved")
     assert "VIEWS: 2 active" in system_prompt(standing(memory), 1, None)
     assert [outcome.view for outcome in settled(memory, lake, 2014, 6, 2)] == ["V-001", "V-002"]

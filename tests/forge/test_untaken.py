@@ -30,8 +30,6 @@ HELD = Expression(
 )  # fmt: skip
 ASKED = Settles(query="entity_latest_price", params={"ticker": "QBG"}, rule="close > 100", by=date(2024, 12, 1))
 
-SHORT = Counterfactuals(default_tracking_days=11)
-
 
 def bar(day, price, **more):
     reply = {"entity_kind": "company", "entity_id": "1", "symbol": "QBG", "date": day, "volume": 1.0}
@@ -169,14 +167,15 @@ def test_o2_a_rejected_trade_is_followed_like_a_position(memory, lake):
 
 
 def test_o2_an_untraded_view_is_followed_by_its_settlement_query(memory, lake):
+    short = Counterfactuals(default_tracking_days=11)
     wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
     assert track_untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
-    (outcome,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
+    (outcome,), gaps = track_untaken(memory, at(memory, lake, date(2024, 3, 19)), short)
     assert (outcome.decision_type, outcome.view, outcome.expression, gaps) == (
         "view_without_expression", "V-002", "", [],
     )  # fmt: skip
     assert [(mark.day.day, mark.value) for mark in outcome.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
-    (done,), _ = track_untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
+    (done,), _ = track_untaken(memory, at(memory, lake, date(2024, 3, 27)), short)
     assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, outcome.marks)
 
 

@@ -41,8 +41,6 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_evolution import CLAIM, LESSON
 from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
-OF_TRAINING = re.compile(r" [^.]*training data[^.]*\. Use nothing you remember from after this instant\.")
-
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
@@ -229,6 +227,7 @@ def test_a_walk_resumes_only_with_its_original_parameters(walked):
 
 
 def test_a_masked_walk_shows_shifted_years_but_queries_the_lake_at_real_dates(walked, tmp_path):
+    of_training = re.compile(r" [^.]*training data[^.]*\. Use nothing you remember from after this instant\.")
     ground = walked[0]
     masked = replace(DAYS, name="masked", masked=True, until=SINCE)
     read = []
@@ -247,8 +246,8 @@ def test_a_masked_walk_shows_shifted_years_but_queries_the_lake_at_real_dates(wa
         json.dumps(transcript(place)["D-morning_review-20140507T110000Z"])
         for place in (tmp_path / "masked", ground.place(DAYS))
     )
-    assert OF_TRAINING.search(steps)
-    assert masked_steps == OF_TRAINING.sub("", steps)
+    assert of_training.search(steps)
+    assert masked_steps == of_training.sub("", steps)
 
 
 def test_the_backtest_command_reports_progress_and_writes_the_page(lake, tmp_path, monkeypatch):

@@ -24,28 +24,7 @@ from forge.records import KINDS, Portfolio
 from tests.forge.graphs import Jumping
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, turn, wrote
 
-WORDS = dict(
-    part.split("\n", 1)
-    for part in (Path(__file__).parent / "words.txt").read_text("utf-8").removeprefix("=== ").split("\n=== ")
-)
 LOADER = SkillLoader()
-SAID = {
-    "T1 tool": read.SPEC.description,
-    "T2 tool": search.SPEC.description,
-    "T3 tool": FetchTool(lambda call_id, text: "", {"economic": None}).spec.description,
-    "T4 tool": dispatch.SPEC.description,
-    "T5 tool": collect.SPEC.description,
-    "T6 tool": review.SPEC.description,
-    "T7 tool": WriteTool.TOOL_DEF["description"],
-    "T8 tool": compact.SPEC.description,
-    "A2 system prompt": FIXED,
-    "T6 prompt": review.REVIEW_PROMPT,
-    "X2 standard prompt": validation.STANDARD_VALIDATION_PROMPT,
-    "X2 contrastive prompt": validation.CONTRASTIVE_VALIDATION_PROMPT,
-    "T8 prompt": compact.PROMPT,
-    "K3 skill": LOADER.load("view-validation").prompt,
-    "K4 skill": LOADER.load("portfolio-synthesis").prompt,
-}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +35,28 @@ SAID = {
     ],
 )  # fmt: skip
 def test_what_a_model_reads_is_word_for_word_as_designed(name):
-    assert SAID[name].strip() == WORDS[name].strip()
+    said = {
+        "T1 tool": read.SPEC.description,
+        "T2 tool": search.SPEC.description,
+        "T3 tool": FetchTool(lambda call_id, text: "", {"economic": None}).spec.description,
+        "T4 tool": dispatch.SPEC.description,
+        "T5 tool": collect.SPEC.description,
+        "T6 tool": review.SPEC.description,
+        "T7 tool": WriteTool.TOOL_DEF["description"],
+        "T8 tool": compact.SPEC.description,
+        "A2 system prompt": FIXED,
+        "T6 prompt": review.REVIEW_PROMPT,
+        "X2 standard prompt": validation.STANDARD_VALIDATION_PROMPT,
+        "X2 contrastive prompt": validation.CONTRASTIVE_VALIDATION_PROMPT,
+        "T8 prompt": compact.PROMPT,
+        "K3 skill": LOADER.load("view-validation").prompt,
+        "K4 skill": LOADER.load("portfolio-synthesis").prompt,
+    }
+    words = dict(
+        part.split("\n", 1)
+        for part in (Path(__file__).parent / "words.txt").read_text("utf-8").removeprefix("=== ").split("\n=== ")
+    )
+    assert said[name].strip() == words[name].strip()
 
 
 @pytest.mark.parametrize(
