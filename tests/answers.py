@@ -26,6 +26,11 @@ FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
 JSON = {"content-type": "application/json"}
 
 
+def at(text: str) -> datetime:
+    """An instant of UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
 def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capture:
     """An answer as the client captures it."""
     return Capture(
@@ -60,6 +65,16 @@ def poll_without_rows(
         for ticker in tickers:
             stage.cover(ticker)
         lake.publish(stage, at)
+
+
+def yahoo_events(*rows: list, columns=("startdatetime", "epsestimate", "epsactual", "epssurprisepct")) -> dict:
+    """Yahoo's answer about earnings."""
+    documents = [{"columns": [{"id": name} for name in columns], "rows": list(rows)}]
+    return {"finance": {"result": [{"documents": documents}], "error": None}}
+
+
+def yahoo_ratings(*history: dict) -> dict:
+    return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": list(history)}}], "error": None}}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from email.utils import format_datetime
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 
 from assets.external import all_feeds
@@ -19,7 +20,7 @@ from pitlake.errors import AnswerRefused
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore, Request
-from resources.http.provider import OK, Provider
+from resources.http.provider import OK
 from tests.answers import captured, poll_without_splits
 
 Record = dict[str, Any]
@@ -118,26 +119,17 @@ class FeedKind:
         scope = replace(scope, tickers=tuple(tickers)) if scope.tickers else scope
         if not lake.polls("polygon_splits"):
             poll_without_splits(lake, *tickers, at=at)
-        client = _Answering(feed.provider, CaptureStore.of(lake.root), lambda request: self.page(records, request), at)
+        store = CaptureStore.of(lake.root)
+
+        def fetch(request: Request) -> Capture:
+            capture = store.put(captured(feed.provider, request, self.page(records, request), fetched_at=at))
+            verdict = feed.provider.judge(capture)
+            if verdict != OK:
+                raise AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+            return capture
+
+        client = SimpleNamespace(store=store, fetch=fetch, mode="live")
         return run_feed(feed, scope, client, lake, run_id=f"r{at:%d}", observed_at=at)
-
-
-@dataclass
-class _Answering:
-    """A client of a provider in this process, whose answers are captured at an instant."""
-
-    provider: Provider
-    store: CaptureStore
-    page: Callable[[Request], bytes]
-    at: datetime
-    mode: str = "live"
-
-    def fetch(self, request: Request) -> Capture:
-        capture = self.store.put(captured(self.provider, request, self.page(request), fetched_at=self.at))
-        verdict = self.provider.judge(capture)
-        if verdict != OK:
-            raise AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
-        return capture
 
 
 FEED_KINDS = (

@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import neo4j
 import pytest
@@ -27,20 +27,6 @@ RECORDS = (
 )
 
 
-class Programmes:
-    """A graph that answers the page's two queries."""
-
-    def __init__(self, extractor):
-        self.window, self.sweep = extractor.windows[0], extractor.sweeps[0]
-
-    def stream(self, cypher, params, *, fetch_size):
-        dated = [record for record in RECORDS if record["announced"][0].isdigit()]
-        if cypher == self.window:
-            yield [record for record in dated if params["lo"] <= record["announced"] < params["hi"]]
-        if cypher == self.sweep:
-            yield [record for record in RECORDS if record not in dated]
-
-
 @pytest.fixture
 def extractor(monkeypatch):
     """The page's modules, imported as though they were in their places."""
@@ -55,7 +41,17 @@ def extractor(monkeypatch):
 def test_the_documented_dataset_works_from_the_graph_to_an_answer(extractor, tmp_path):
     lake = Lake(tmp_path / "lake")
     days = between("2024-02-13", "2024-02-16")
-    published = run_partitions(extractor, days, Programmes(extractor), lake, run_id="one", observed_at=OBSERVED)
+
+    def stream(cypher, params, *, fetch_size):
+        dated = [record for record in RECORDS if record["announced"][0].isdigit()]
+        if cypher == extractor.windows[0]:
+            yield [record for record in dated if params["lo"] <= record["announced"] < params["hi"]]
+        if cypher == extractor.sweeps[0]:
+            yield [record for record in RECORDS if record not in dated]
+
+    published = run_partitions(
+        extractor, days, SimpleNamespace(stream=stream), lake, run_id="one", observed_at=OBSERVED
+    )
     assert (published.total.extracted, published.total.published, published.total.gaps) == (4, 2, 2)
     catalogue = Catalogue({"buybacks": extractor.dataset})
     as_of = "2024-02-14T21:00:00Z"

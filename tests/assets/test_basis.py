@@ -13,38 +13,27 @@ from pitlake.questions.sql_files import sql_file
 
 GOES_ON = sql_file("macros", "goes_on").read_text(encoding="utf-8")
 
-DAYS = [
-    date(2024, 6, 3) + timedelta(days=day)
-    for day in range(16)
-    if (date(2024, 6, 3) + timedelta(days=day)).weekday() < 5
-]
+DAYS = [day for number in range(16) if (day := date(2024, 6, 3) + timedelta(days=number)).weekday() < 5]
 MOVES = (0.01, -0.02, 0.03, -0.01, 0.0, 0.02, -0.03, 0.015, 0.01, -0.005, 0.02, -0.01)
 RATIOS = (3.0, 2.0, 0.25)
-
-
-def path(splits):
-    """The open and close as traded, by day, which the oracle knows and a reader of the graph does not."""
-    result, price = {}, 300.0
-    for day, move in zip(DAYS, MOVES, strict=True):
-        opening = price / prod(split.ratio for split in splits if split.first == day) * (1 + move / 2)
-        price = opening * (1 + move)
-        result[day] = opening, price
-    return result
+SUBSETS = [
+    [Split(DAYS[place], DAYS[place], ratio) for place, ratio in zip(places, RATIOS, strict=False)]
+    for count in range(4)
+    for places in combinations(range(1, len(DAYS)), count)
+]
 
 
 def stored(splits, loaded):
-    """Return the bars as a loader stores them: divided by every split executed between the bar and its load."""
-    bars = []
-    for day, (opening, close) in path(splits).items():
+    """Return the bars as a loader stores them, and by what it divided the traded prices, which no reader of the graph
+    knows: every split executed between the bar and its load.
+    """
+    bars, price = [], 300.0
+    for day, move in zip(DAYS, MOVES, strict=True):
+        opening = price / prod(split.ratio for split in splits if split.first == day) * (1 + move / 2)
+        price = opening * (1 + move)
         divided = prod(split.ratio for split in splits if day < split.first <= loaded[day])
-        bars.append((Bar(day, opening / divided, close / divided), divided))
+        bars.append((Bar(day, opening / divided, price / divided), divided))
     return [bar for bar, _ in bars], {bar.day: divided for bar, divided in bars}
-
-
-def subsets():
-    for count in range(4):
-        for places in combinations(range(1, len(DAYS)), count):
-            yield [Split(DAYS[place], DAYS[place], ratio) for place, ratio in zip(places, RATIOS, strict=False)]
 
 
 def judged(splits, loaded):
@@ -57,14 +46,14 @@ def judged(splits, loaded):
 
 
 def test_bars_loaded_all_at_once_are_converted_back_to_traded_prices():
-    shares = [judged(splits, {day: max(day, load) for day in DAYS}) for splits in subsets() for load in DAYS]
+    shares = [judged(splits, {day: max(day, load) for day in DAYS}) for splits in SUBSETS for load in DAYS]
     assert len(shares) == 232 * 12
     assert min(shares) == 1.0
 
 
 def test_bars_of_a_stretch_loaded_late_are_converted_back_to_traded_prices():
     shares = []
-    for number, splits in enumerate(subsets()):
+    for number, splits in enumerate(SUBSETS):
         for first, last in list(combinations(range(len(DAYS)), 2))[number % 5 :: 5]:
             late = dict.fromkeys(DAYS[first:last], DAYS[-1])
             shares.append(judged(splits, {day: late.get(day, day) for day in DAYS}))

@@ -21,20 +21,9 @@ from tests.assets.test_drops import pdf
 
 SIZE = 200_000
 PUMPS = [
-    "<div>",
-    "<p>",
-    "<b>",
-    "<table>",
-    "<a><div>",
-    "<meta ",
-    "<time ",
-    "<think ",
-    '"datePublished" ',
-    "&amp",
-    "<!--",
-    "<a b=",
-    "</div",
-]
+    "<div>", "<p>", "<b>", "<table>", "<a><div>", "<meta ", "<time ", "<think ", '"datePublished" ', "&amp", "<!--",
+    "<a b=", "</div",
+]  # fmt: skip
 
 
 def capture(body, headers=HTML):

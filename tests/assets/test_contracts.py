@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from assets.graph import all_extractors, texts
+from assets.graph import all_extractors, calendar, companies, dividends, news, prices, reports, texts, transcripts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
@@ -104,16 +104,16 @@ def test_the_contest_reason_of_a_dataset_is_among_its_gap_reasons(name):
     assert contest is None or contest.reason in all_extractors()[name].gap_types
 
 
-def parsers():
-    from assets.graph import calendar, companies, dividends, news, prices, reports, transcripts
-
-    modules = (calendar, companies, dividends, news, prices, reports, transcripts)
-    result = {module.DATASET.name: module.PARSERS for module in modules} | {"xbrl_facts": FACT_PARSERS}
-    return [(name, column, parser) for name, columns in result.items() for column, parser in columns.items()]
+PARSERS = {
+    module.DATASET.name: module.PARSERS
+    for module in (calendar, companies, dividends, news, prices, reports, transcripts)
+} | {"xbrl_facts": FACT_PARSERS}
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "parser"), parsers(), ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "column", "parser"),
+    [(name, column, parser) for name, columns in PARSERS.items() for column, parser in columns.items()],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_every_field_that_can_be_unreadable_has_a_gap_reason(name, column, parser):
     located = {("news", "created"), ("news", "updated"), ("reports", "created"), ("calendar", "date")}

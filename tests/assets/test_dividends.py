@@ -118,11 +118,6 @@ def test_loading_day_by_day_gives_the_same_lake_as_loading_all_days_at_once(tmp_
     assert len(stored(whole, "dividends")) == len([each for each in declared if each[1].weekday() < 5])
 
 
-def rows_at(lake, dataset, as_of):
-    with connect(as_of=as_of, lake=lake, datasets=[dataset]) as session:
-        return session.sql(f"SELECT ticker, cik FROM {dataset}").rows()
-
-
 @pytest.mark.parametrize("dataset", [dividends, splits])
 def test_a_record_under_a_former_and_a_current_ticker_is_stored_once(lake, dataset):
     nodes = [("SQ", EXECUTED), ("XYZ", EXECUTED)]
@@ -139,8 +134,9 @@ def test_a_ticker_change_in_the_graph_is_a_revision_of_earlier_records(lake, dat
     run_partitions(dataset.EXTRACTOR, DAYS, upstream, lake, run_id="early", observed_at=early)
     upstream.dividends, upstream.splits = [("XYZ", EXECUTED)], [("XYZ", EXECUTED)]
     run_partitions(dataset.EXTRACTOR, DAYS, upstream, lake, run_id="later", observed_at=OBSERVED)
-    assert rows_at(lake, name, early) == [("SQ", CIK)]
-    assert rows_at(lake, name, later) == [("XYZ", CIK)]
+    for as_of, ticker in ((early, "SQ"), (later, "XYZ")):
+        with connect(as_of=as_of, lake=lake, datasets=[name]) as session:
+            assert session.sql(f"SELECT ticker, cik FROM {name}").rows() == [(ticker, CIK)]
 
 
 @pytest.mark.parametrize(

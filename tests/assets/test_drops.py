@@ -4,6 +4,7 @@ completely or not at all.
 
 import os
 from datetime import datetime, timedelta, timezone
+from io import BytesIO
 
 import pytest
 from pypdf import PdfWriter
@@ -158,8 +159,6 @@ def pdf(text, title=None, password=None):
         writer.add_metadata({"/Title": title, "/CreationDate": "D:20010203040506Z"})
     if password:
         writer.encrypt(password, algorithm="RC4-128")
-    from io import BytesIO
-
     target = BytesIO()
     writer.write(target)
     return target.getvalue()

@@ -21,42 +21,32 @@ SUMMERS = (("2024-03-10T07", "2024-11-03T06"), ("2025-03-09T07", "2025-11-02T06"
 CUT_OFFS = {"8-K": "17:30", "4": "22:00", "SC 13D/A": "13D"}
 DATED_CUT_OFFS = {"17:30": "17:33:00", "22:00": "22:30:00"}
 FILED = (None, -1, 0, 1, 5)
-
-
-def summer(utc):
-    return any(first <= utc.isoformat()[:13] < last for first, last in SUMMERS)
+at = datetime.fromisoformat
 
 
 def wall(utc):
-    return utc - timedelta(hours=4 if summer(utc) else 5)
-
-
-def morning(day):
-    for hours in (4, 5):
-        utc = datetime.combine(day, time(7, 30)) + timedelta(hours=hours)
-        if wall(utc) == datetime.combine(day, time(7, 30)):
-            return utc
-    raise AssertionError(day)
-
-
-def open_on(day):
-    return day.isoweekday() <= 5 and day.isoformat() not in SHUT
+    summer = any(first <= utc.isoformat()[:13] < last for first, last in SUMMERS)
+    return utc - timedelta(hours=4 if summer else 5)
 
 
 def oracle(utc, local, form, filed):
     cut_off, today = CUT_OFFS[form], local.date()
     if cut_off == "13D":
         cut_off = "22:00" if today.isoformat() >= "2024-02-05" else "17:30"
-    works, display = open_on(today), today
+    is_open = lambda day: day.isoweekday() <= 5 and day.isoformat() not in SHUT  # noqa: E731
+    works, display = is_open(today), today
     if filed is not None:
         cut_off, works = DATED_CUT_OFFS[cut_off], works or filed >= today
     if not works or local.strftime("%H:%M:%S") > f"{cut_off}:00"[:8]:
         display += DAY
-        while not open_on(display):
+        while not is_open(display):
             display += DAY
     if filed is not None and filed > today:
         display = filed if filed.isoformat() in ORDERED else max(display, filed)
-    return utc if display == today else morning(display)
+    if display == today:
+        return utc
+    morning = datetime.combine(display, time(7, 30))
+    return next(moment for hours in (4, 5) if wall(moment := morning + timedelta(hours=hours)) == morning)
 
 
 def test_releases_match_the_oracle_at_every_half_hour_of_two_years():
@@ -74,10 +64,6 @@ def test_releases_match_the_oracle_at_every_half_hour_of_two_years():
             assert rule == ("form_and_clock" if filed is None or moved_back else "filing_date")
             moved += at > accepted
     assert moved > 10_000
-
-
-def at(text):
-    return datetime.fromisoformat(text)
 
 
 @pytest.mark.parametrize(
@@ -122,21 +108,8 @@ UNTIL_TEN = [
     "N-14MEF", "N-2MEF", "S-11MEF", "S-1MEF", "S-3MEF", "S-4MEF", "S-BMEF", "SB-2MEF", "POS 462B",
 ]  # fmt: skip
 NOT_UNTIL_TEN = [
-    "8-K",
-    "10-K",
-    "6-K",
-    "425",
-    "13F-HR",
-    "SC 13E3",
-    "SC TO-I",
-    "SC 14D9",
-    "40-F",
-    "S-1",
-    "POS AM",
-    "N-3",
-    "",
-    None,
-]
+    "8-K", "10-K", "6-K", "425", "13F-HR", "SC 13E3", "SC TO-I", "SC 14D9", "40-F", "S-1", "POS AM", "N-3", "", None,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("form", UNTIL_TEN)

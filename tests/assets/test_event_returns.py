@@ -21,14 +21,11 @@ def test_each_return_is_a_record_of_its_own():
     assert [(piece["horizon"], piece["benchmark"]) for piece in pieces()] == [("session", "macro"), ("daily", "stock")]
 
 
-def with_splits(*splits):
-    """The extractor where the company's shares were split: (day, ratio)."""
-    return extractor({("Company", "0000320193"): EntitySplits("AAPL", merged(splits))})
-
-
 def reason_of(run, percent, *splits, **changes):
+    """Return why a return is a gap where the company's shares were split: (day, ratio)."""
     piece = pieces(edge={"daily_stock": percent}, **changes)[0]
-    return getattr(with_splits(*splits).normalise(piece, run), "reason", None)
+    split = extractor({("Company", "0000320193"): EntitySplits("AAPL", merged(splits))})
+    return getattr(split.normalise(piece, run), "reason", None)
 
 
 @pytest.mark.parametrize("percent", [-67.56, -50.0, 100.0, 1900.0, -100.0])

@@ -6,6 +6,7 @@ after the first alone, for everything the first has seen.
 """
 
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import neo4j
 import pytest
@@ -27,24 +28,18 @@ ALL_DAYS = between("2024-04-28", "2024-09-30")
 DATED_BY = ("latest", "declaration_date", "execution_date", "conference_datetime", "created", "date")
 
 
-class Source:
-    """A graph that answers one window query, by comparing texts as a graph does, and nothing to any other."""
+def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
+    """A run of the real extractor over these days, on a graph that holds these records and answers one window query."""
+    extractor = all_extractors()[name]
 
-    def __init__(self, window, records):
-        self.window, self.records = window, records
-
-    def stream(self, cypher, params, *, fetch_size):
-        if cypher == self.window:
-            moments = [next(record[name] for name in DATED_BY if name in record) for record in self.records]
-            pairs = zip(moments, self.records, strict=True)
+    def stream(cypher, params, *, fetch_size):
+        if cypher == extractor.windows[window]:
+            moments = [next(record[name] for name in DATED_BY if name in record) for record in records]
+            pairs = zip(moments, records, strict=True)
             result = [neo4j.Record(record) for moment, record in pairs if params["lo"] <= moment < params["hi"]]
             yield from [result] * bool(result)
 
-
-def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
-    """A run of the real extractor over these days, as if the graph held these records."""
-    extractor = all_extractors()[name]
-    source = Source(extractor.windows[window], records)
+    source = SimpleNamespace(stream=stream)
     return run_partitions(extractor, days, source, lake, run_id=f"run-{clock.micros(at)}", observed_at=at)
 
 
@@ -165,10 +160,6 @@ def call(start):
     return spoken(conference_datetime=start, **reply)
 
 
-def open_until(close):
-    return day(date="2024-05-01", market_close=close)
-
-
 REGULAR, EARLY = "2024-05-01 16:00:00-0400", "2024-05-01 13:00:00-0400"
 
 
@@ -179,8 +170,8 @@ REGULAR, EARLY = "2024-05-01 16:00:00-0400", "2024-05-01 13:00:00-0400"
         ("prices", bar(), bar(close=200.0)),
         ("prices", bar(close_at=None), bar()),
         ("prices", bar(), bar(volume="many")),
-        ("calendar", open_until(REGULAR), open_until(EARLY)),
-        ("calendar", open_until(None), open_until(EARLY)),
+        ("calendar", day(date="2024-05-01", market_close=REGULAR), day(date="2024-05-01", market_close=EARLY)),
+        ("calendar", day(date="2024-05-01", market_close=None), day(date="2024-05-01", market_close=EARLY)),
         ("dividends", dividend(cash_amount="0"), dividend()),
         ("dividends", dividend(date_nodes=[]), dividend()),
         ("dividends", dividend(), dividend(pay_date="soon")),
@@ -199,14 +190,10 @@ def embedded(**changes):
     return text(kind="news", vector=[1.0, 0.0]) | text(**changes) | changes
 
 
-def in_one_run(lake, record, at):
-    look(lake, "news", record, at=at)
-    look(lake, "embeddings", record, at=at)
-
-
 def test_a_vector_is_available_no_earlier_than_its_text(lake):
     look(lake, "news", text(title="As it was"), at=MAY)
-    in_one_run(lake, embedded(title="As it is"), SEPTEMBER)
+    for name in ("news", "embeddings"):
+        look(lake, name, embedded(title="As it is"), at=SEPTEMBER)
     assert rows_as_of(lake, "embeddings", "FROM embeddings") == []
     assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]
 
@@ -216,12 +203,14 @@ def test_a_vector_is_a_gap_until_its_text_is_in_the_lake(lake):
     look(lake, "embeddings", embedded(title="As it is"), at=SEPTEMBER)
     assert rows_as_of(lake, "embeddings", "FROM embeddings", SEPTEMBER) == []
     assert [gap[1] for gap in all_of(lake, "embeddings", SEPTEMBER)[1]] == ["its text is not in the lake yet"]
-    in_one_run(lake, embedded(title="As it is"), OCTOBER)
+    for name in ("news", "embeddings"):
+        look(lake, name, embedded(title="As it is"), at=OCTOBER)
     assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings", OCTOBER) == [(OCTOBER,)]
 
 
 def test_a_vector_of_an_unchanged_text_is_dated_like_the_text(lake):
-    in_one_run(lake, embedded(), MAY)
+    look(lake, "news", embedded(), at=MAY)
+    look(lake, "embeddings", embedded(), at=MAY)
     first_of_may = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
     assert rows_as_of(lake, "embeddings", "SELECT available_at FROM embeddings") == [(first_of_may,)]
 

@@ -32,7 +32,8 @@ TRUTHS = [
 ] + [datetime(2024, 7, 18, 20, tzinfo=NEW_YORK), datetime(2024, 1, 18, 19, tzinfo=NEW_YORK)]
 
 
-def answer(truths, clocks, items):
+def looked(lake, truths, clocks, at, items="2.02,9.01"):
+    """Run the feed when EDGAR serves submissions with times by the clocks it uses then, and no headers."""
     columns = {name: [None] * len(truths) for name in COLUMNS}
     columns["accessionNumber"] = [f"0009800021-24-{number:06d}" for number in range(len(truths))]
     columns["acceptanceDateTime"] = [
@@ -44,29 +45,11 @@ def answer(truths, clocks, items):
         (truth + timedelta(days=1 if (truth.hour, truth.minute) >= (17, 30) else 0)).date().isoformat()
         for truth in truths
     ]
-    return json.dumps({"cik": CIK, "tickers": ["QBG"], "filings": {"recent": columns, "files": []}}).encode()
-
-
-class Served:
-    """EDGAR at one instant: submissions with times by the clocks it uses then, and no headers."""
-
-    def __init__(self, truths, clocks, at, items="2.02,9.01"):
-        self.body, self.at = answer(truths, clocks, items), at
-
-    def put(self, store):
-        store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), self.body, fetched_at=self.at))
-
-
-def looked(lake, truths, clocks, at, items="2.02,9.01"):
+    body = json.dumps({"cik": CIK, "tickers": ["QBG"], "filings": {"recent": columns, "files": []}}).encode()
     store = CaptureStore.of(lake.location)
-    Served(truths, clocks, at, items).put(store)
+    store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), body, fetched_at=at))
     with HttpClient(PROVIDER, store, "replay", until=at) as client:
         return run_feed(FEED, Scope(ciks=(CIK,)), client, lake, run_id=f"look-{at:%m}", observed_at=at)
-
-
-def newest(lake):
-    with connect(lake=lake, open_mode=True, datasets=["sec_filings"]) as session:
-        return session.sql("FROM sec_filings ORDER BY accession_no").arrow().to_pylist()
 
 
 ORDERS = {
@@ -97,7 +80,8 @@ def test_a_revised_filing_takes_the_acceptance_time_proven_meanwhile(tmp_path, c
     lake = Lake(tmp_path / "lake")
     for clock, at in zip(clocks[:2], (LOOK, LATER_LOOK), strict=True):
         looked(lake, TRUTHS, [clock] * len(TRUTHS), at, items="8.01" if at == LATER_LOOK else "2.02,9.01")
-    rows = newest(lake)
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"]) as session:
+        rows = session.sql("FROM sec_filings ORDER BY accession_no").arrow().to_pylist()
     assert [row["accepted_at"] for row in rows] == TRUTHS
     assert {row["available_at"] for row in rows} == {LATER_LOOK}
     assert not {row["acceptance_rule"] for row in rows} & {"later_reading", "date_only"}
@@ -125,8 +109,10 @@ def test_an_acceptance_that_truly_changes_is_a_revision(tmp_path):
     truth = datetime(2024, 7, 17, 16, 5, tzinfo=NEW_YORK)
     looked(lake, [truth], [NEW_YORK_TEXT], LOOK)
     looked(lake, [truth + timedelta(hours=1)], [NEW_YORK_TEXT], LATER_LOOK)
-    (row,) = newest(lake)
-    assert (row["acceptance_rule"], row["acceptance_raw"]) == ("later_reading", "2024-07-17T17:05:00.000Z")
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"]) as session:
+        assert session.sql("SELECT acceptance_rule, acceptance_raw FROM sec_filings").rows() == [
+            ("later_reading", "2024-07-17T17:05:00.000Z")
+        ]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pitlake import connect
 from pitlake.contract import SEEN_LATER
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
-from tests.answers import captured, poll_without_splits
+from tests.answers import captured, poll_without_splits, yahoo_events, yahoo_ratings
 
 FIRST = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
 WEEK = timedelta(days=7)
@@ -76,14 +76,10 @@ def splits(*ratios, **more):
     return {"status": "OK", "results": [split | {"split_to": to} for to in ratios]}
 
 
-def events(*rows):
-    columns = [{"id": name} for name in ("startdatetime", "epsestimate", "epsactual", "epssurprisepct")]
-    return {"finance": {"result": [{"documents": [{"columns": columns, "rows": list(rows)}]}], "error": None}}
-
-
 def ratings(*days):
-    history = [{"epochGradeDate": at, "firm": firm, "toGrade": grade, "action": "up"} for at, firm, grade in days]
-    return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}
+    return yahoo_ratings(
+        *({"epochGradeDate": at, "firm": firm, "toGrade": grade, "action": "up"} for at, firm, grade in days)
+    )
 
 
 class Accepted:
@@ -227,13 +223,13 @@ def test_an_upcoming_split_is_excluded_as_not_public_yet(world):
 def test_an_event_moved_to_another_day_supersedes_the_first_statement(world):
     spring, summer = ["2024-05-02T20:30:00Z", 1.5, 1.53, 2.0], ["2024-08-01T20:30:00Z", 1.3, 1.4, 7.0]
     apple = world("yahoo_earnings", tickers=("QACB",))
-    apple.hears(events(summer, spring), at=FIRST)
-    apple.hears(events(summer, ["2024-05-01T20:30:00Z", *spring[1:]]), at=LATER)
+    apple.hears(yahoo_events(summer, spring), at=FIRST)
+    apple.hears(yahoo_events(summer, ["2024-05-01T20:30:00Z", *spring[1:]]), at=LATER)
     august = date(2024, 8, 1)
     assert [apple.as_of(at, "event_date") for at in (BETWEEN, LATER)] == [
         [date(2024, 5, 2), august], [date(2024, 5, 1), august],
     ]  # fmt: skip
-    assert apple.hears(events(summer, spring), at=FIRST).outcome.total.published == 0
+    assert apple.hears(yahoo_events(summer, spring), at=FIRST).outcome.total.published == 0
 
 
 def test_an_older_panel_fetched_later_does_not_replace_the_newer_vintage(world):

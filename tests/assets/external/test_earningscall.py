@@ -13,20 +13,12 @@ from assets.external import feed
 from assets.extraction import RunFacts
 from assets.feeds.feed import Scope
 from pitlake.clock import NEW_YORK
-from pitlake.errors import AnswerRefused, BadInput
-from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+from pitlake.errors import BadInput
+from tests.answers import FETCHED, Played, gaps, happened, rows
+from tests.assets.external.test_feeds import CALL, START, STATED, answering, listed, quarters
 
 TRANSCRIPTS, SLIDES = feed("call_transcripts"), feed("call_slides")
 EVENTS, CALENDAR = feed("call_events"), feed("call_calendar")
-STATED, START = "2024-02-01T14:00:00.000-08:00", datetime(2024, 2, 1, 22, tzinfo=timezone.utc)
-
-
-def quarters(*spelled: str, **options: str) -> Scope:
-    return Scope(tickers=("NASDAQ:QACB",), options={"quarters": ",".join(spelled), **options})
-
-
-def played(feed, scope):
-    return happened(feed, scope, Played(feed.provider).fetch)
 
 
 def test_the_publication_lag_can_be_set_between_180_and_1440_minutes():
@@ -84,29 +76,11 @@ def test_a_file_with_an_unreadable_modification_time_counts_from_its_fetch(feed,
 
 
 def test_speakers_are_named_and_blank_turns_left_out():
-    [row] = played(TRANSCRIPTS, quarters("2024Q1"))
+    [row] = rows(happened(TRANSCRIPTS, quarters("2024Q1"), Played(TRANSCRIPTS.provider).fetch))
     turns = json.loads(row.values["turns"])
     assert [(turn["name"], turn["title"]) for turn in turns] == [("An Operator", None), ("A. Chief", "CFO")]
     assert row.values["text"] == "Welcome to a call that we made up.\n\nThank you. These figures are our own."
     assert row.values["file_modified"] == datetime(2024, 10, 6, 5, 12, 4, tzinfo=timezone.utc)
-
-
-def one_listed(start, year=2024, quarter=1):
-    return {"year": year, "quarter": quarter, "conference_date": start}
-
-
-def answering(event, listing=None):
-    """A provider of slides and of a transcript with this event, whose list states a start or whole entries."""
-
-    def fetch(request):
-        body = json.dumps({"event": event, "text": "Words."}).encode()
-        if request.path == "events":
-            if listing is None:
-                raise AnswerRefused("upstream_error", "HTTP 500", "x")
-            body = json.dumps({"events": listing if isinstance(listing, list) else [one_listed(listing)]}).encode()
-        return captured(TRANSCRIPTS.provider, request, b"%PDF-1.4" if request.path == "slides" else body)
-
-    return fetch
 
 
 def transcript(event, listing=None, releases=None, **options):
@@ -119,32 +93,20 @@ def transcript(event, listing=None, releases=None, **options):
 def test_the_later_start_of_a_call_listed_twice_counts(spelled):
     starts = "2024-02-08T09:00:00-05:00", "2024-02-01T09:00:00-05:00"
     for listing in (starts, starts[::-1]):
-        entries = [one_listed(start, *spelled) for start in listing]
-        [row] = transcript({}, [*entries, one_listed("2024-05-01T09:00:00-04:00", 2024, 2)])
+        entries = [listed(start, *spelled) for start in listing]
+        [row] = transcript({}, [*entries, listed("2024-05-01T09:00:00-04:00", 2024, 2)])
         assert row.available_at == datetime(2024, 2, 9, 14, tzinfo=timezone.utc)
         assert (row.values["stated_start"], row.values["listed_start"]) == (starts[0], row.values["call_start"])
-    outcomes = transcript({}, [one_listed(starts[0], *spelled), one_listed("soon", *spelled)])
+    outcomes = transcript({}, [listed(starts[0], *spelled), listed("soon", *spelled)])
     assert gaps(outcomes) == [("unverifiable", "call_start is unreadable")]
 
 
 def test_slides_have_their_hash_and_size_and_wait_a_day_like_transcripts():
-    [row] = played(SLIDES, quarters("2024Q1"))
-    body = Played(SLIDES.provider).capture(SLIDES_ASKED).body
+    played = Played(SLIDES.provider)
+    [row] = rows(happened(SLIDES, quarters("2024Q1"), played.fetch))
+    body = played.capture(played.asked[0]).body
     assert (row.values["sha256"], row.values["size"]) == (sha256(body).hexdigest(), len(body))
     assert row.available_at == datetime(2024, 2, 2, 22, tzinfo=timezone.utc)
-
-
-def slides_asked():
-    requests = []
-    [unit] = SLIDES.units(quarters("2024Q1"))
-    next(iter(SLIDES.collect(unit, lambda request: requests.append(request) or Played(SLIDES.provider).fetch(request))))
-    return requests[0]
-
-
-SLIDES_ASKED = slides_asked()
-
-
-CALL = {"exchange": "NYSE", "symbol": "QAU", "year": 2024, "quarter": 1, "conference_date": "2024-02-01T14:00:00-05:00"}
 
 
 @pytest.mark.parametrize(

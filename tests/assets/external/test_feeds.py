@@ -8,12 +8,9 @@ import pytest
 from assets.external import feed
 from assets.feeds.feed import Scope
 from pitlake.errors import AnswerRefused
-from tests.answers import FETCHED, Played, captured, gaps, happened, rows
-
-
-def at(text):
-    return datetime.fromisoformat(f"{text}+00:00")
-
+from tests.answers import FETCHED, Played, at, captured, gaps, happened, rows
+from tests.assets.external.test_benzinga import item
+from tests.assets.external.test_perplexity import ASK, SEARCH, result
 
 STATED, START, HOUR = "2024-02-01T14:00:00.000-08:00", datetime(2024, 2, 1, 22, tzinfo=timezone.utc), timedelta(hours=1)
 TEXTS, SLIDES = "call_transcripts", "call_slides"
@@ -56,15 +53,6 @@ def page(head="", headers=None):
     return lambda ask: captured(feed("web_pages").provider, ask, source, headers=headers)
 
 
-def result(day="2024-02-01", **more):
-    return {"url": "https://example.com/a", "title": "T", "snippet": "S", "date": day, **more}
-
-
-def item(**changes):
-    stamp = "Thu, 01 Feb 2024 16:31:02 -0400"
-    return [{"id": 1, "title": "Title", "body": "", "created": stamp, "updated": stamp, "stocks": []} | changes]
-
-
 def panel(*lines, **facts):
     body = "\n".join(("sasdate,RPI,INDPRO", *lines, "")).encode()
     return lambda ask: captured(feed("macro_panels").provider, ask, body, **facts)
@@ -73,7 +61,6 @@ def panel(*lines, **facts):
 Q1, LAG = quarters("2024Q1"), "publication_lag_minutes"
 RELEASE = Scope(queries=("https://www.prnewswire.com/releases/x",))
 PUBLISHED = '<meta property="article:published_time" content="2024-02-01T21:30:00Z">'
-SEARCH, ASK = Scope(queries=("phones results",)), Scope(queries=("what did phones earn?",), options={"op": "reason"})
 NEWS, JANUARY, DAY_2 = Scope(date_from=date(2024, 2, 1)), Scope(series=("2024-01",)), Scope(date_from=date(2024, 1, 2))
 CALL = {"exchange": "NYSE", "symbol": "QAU", "year": 2024, "quarter": 1, "conference_date": "2024-02-01T14:00:00-05:00"}
 MIDNIGHTS = ("2022-01-19T00:00:00.000-08:00", "2022-01-19T05:00:00Z", "2022-01-19T00:00:00+00:00")
@@ -217,7 +204,7 @@ CASES = {
          {"id": "41000002", "available_at": at("2024-02-12T15:15:30")},
          {"id": "41000003", "ticker": None, "tickers": []},
          {"id": "41000004"}], [CREATED, NO_ITEM]),
-    **{f"an article that is none: {change}": ("benzinga_news", NEWS, item(**change), [], [gap]) for change, gap in (
+    **{f"an article that is none: {change}": ("benzinga_news", NEWS, [item(**change)], [], [gap]) for change, gap in (
         ({"id": None}, NO_ITEM), ({"created": "2024-02-01"}, CREATED),
         ({"created": "Thu, 01 Feb 2024 16:31:02"}, CREATED),
         ({"created": "Thu, 01 Jan 1970 00:00:00 +0000"}, CREATED), ({"created": "0001-01-01T00:00:00Z"}, CREATED),

@@ -1,6 +1,7 @@
 """Macroeconomic vintages: when each became public, what was withdrawn, and what a request can't prove."""
 
 import json
+from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
@@ -105,17 +106,8 @@ def observed(start: str, end: str, *observations: dict):
 
 
 def parsed(*captures):
-    return happened_in("X", *captures)
-
-
-def happened_in(series: str, *captures):
     served = iter(captures)
-    only = type(FEED)(**{**vars_of(FEED), "collect": lambda _unit, _fetch: served})
-    return happened(only, Scope(series=(series,)), None)
-
-
-def vars_of(row):
-    return {name: getattr(row, name) for name in row.__dataclass_fields__}
+    return happened(replace(FEED, collect=lambda _unit, _fetch: served), Scope(series=("X",)), None)
 
 
 ROW = {"realtime_start": "2015-01-05", "realtime_end": "9999-12-31", "date": "2014-10-01", "value": "1"}
@@ -248,11 +240,6 @@ def test_a_panel_is_dated_by_its_file_and_blank_cells_are_skipped():
     ]
 
 
-def panel_of(*spelled):
-    body = "sasdate,RPI,INDPRO\nTransform:,5,5\n" + "".join(f'"{month}",1,2\n' for month in spelled)
-    return happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body.encode()))
-
-
 SPELLINGS = (
     "{month}/1/{year}", "{month:02}/01/{year}", "01/{month:02}/{year}", "1.{month}.{year}", "{month:02}/28/{year}",
     "{year}-{month:02}-01", "{year}-{month:02}", "{year}-{month:02}-28", "{year}/{month}/1", "{year}{month:02}",
@@ -265,14 +252,15 @@ SPELLINGS = (
 def test_months_of_a_panel_are_read_in_every_spelling(spelling):
     months = [date(year, month, 1) for year in (1959, 2023) for month in range(1, 13)]
     spelled = [spelling.format(year=day.year, month=day.month, name=f"{day:%b}") for day in months]
-    outcomes = panel_of(*spelled)
+    body = "sasdate,RPI,INDPRO\nTransform:,5,5\n" + "".join(f'"{month}",1,2\n' for month in spelled)
+    outcomes = happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body.encode()))
     assert gaps(outcomes) == []
     assert [row.values["observation_date"] for row in rows(outcomes)] == [day for day in months for _ in "xy"]
 
 
 def test_an_observation_of_an_old_vintage_is_dated_by_that_vintage():
     old = ROW | {"realtime_start": "1947-01-20"}
-    [row] = happened_in("X", observed("1776-07-04", "9999-12-31", old))
+    [row] = parsed(observed("1776-07-04", "9999-12-31", old))
     assert row.available_at == datetime(1947, 1, 21, 5, tzinfo=timezone.utc)
 
 

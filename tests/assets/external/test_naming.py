@@ -13,17 +13,6 @@ NAMING = first_dated(("ticker",), "day", moved_at_most=timedelta(days=10), step=
 NOON = instant("2024-06-01T16:00:00Z")
 
 
-def names_of(days, *first_days):
-    """Return the names of records of these days in March, where the lake has some of (first stated, day)."""
-    outcomes = [(Row({"ticker": "QBG", "day": date(2024, 3, day)}, NOON, f"{day}"), None) for day in days]
-    statements = [
-        {"ticker": "QBG", "first_stated": date(2024, 3, first), "day": date(2024, 3, day)} for first, day in first_days
-    ]
-    run = SimpleNamespace(statements=lambda *_: statements)
-    results = name_rows(NAMING, SimpleNamespace(entity="ticker"), outcomes, run)
-    return [outcome.values["first_stated"].day for outcome, _ in results]
-
-
 @pytest.mark.parametrize(
     ("days", "statements", "names"),
     [
@@ -38,4 +27,9 @@ def names_of(days, *first_days):
     ],
 )
 def test_a_record_takes_the_name_of_the_nearest_statement_within_ten_days(days, statements, names):
-    assert names_of(days, *statements) == names
+    outcomes = [(Row({"ticker": "QBG", "day": date(2024, 3, day)}, NOON, f"{day}"), None) for day in days]
+    in_lake = [{"ticker": "QBG", "first_stated": date(2024, 3, first), "day": date(2024, 3, day)}
+               for first, day in statements]  # fmt: skip
+    run = SimpleNamespace(statements=lambda *_: in_lake)
+    results = name_rows(NAMING, SimpleNamespace(entity="ticker"), outcomes, run)
+    assert [outcome.values["first_stated"].day for outcome, _ in results] == names

@@ -14,7 +14,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
-from tests.answers import captured, poll_without_splits
+from tests.answers import captured, poll_without_splits, yahoo_events, yahoo_ratings
 
 MARCH, JUNE = (datetime(2024, month, 1, 15, tzinfo=timezone.utc) for month in (3, 6))
 MAY = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -206,51 +206,21 @@ def test_a_page_left_uncaptured_by_a_killed_run_is_a_gap(tmp_path):
 
 
 def splits(*days):
-    return {"status": "OK", "results": [
-        {"id": f"P{number}", "ticker": "AAA", "execution_date": day, "split_from": 1, "split_to": 4}
-        for number, day in enumerate(days)
-    ]}  # fmt: skip
+    return of_all(*({"id": f"P{number}", "ticker": "AAA", "execution_date": day, "split_from": 1, "split_to": 4}
+                    for number, day in enumerate(days)))  # fmt: skip
 
 
-def dividends(*days):
-    return {"status": "OK", "results": [
-        {"ticker": "AAA", "cash_amount": 0.5, "declaration_date": day, "ex_dividend_date": day, "dividend_type": "CD"}
-        for day in days
-    ]}  # fmt: skip
+PRICE = dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), "10.0") | {"5. volume": "9"}
 
 
 def bars(*days, series="Time Series (Daily)"):
-    price = dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), "10.0") | {"5. volume": "9"}
-    return {"Meta Data": {"2. Symbol": "AAA", "5. Time Zone": "US/Eastern"}, series: dict.fromkeys(days, price)}
-
-
-def weeks(*days):
-    return bars(*(FRIDAYS[day] for day in days), series="Weekly Time Series")
+    return {"Meta Data": {"2. Symbol": "AAA", "5. Time Zone": "US/Eastern"}, series: dict.fromkeys(days, PRICE)}
 
 
 def minutes(*days):
-    price = dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), "10.0") | {"5. volume": "9"}
-    series = {f"{day} 10:00:00": price for day in days}
+    series = {f"{day} 10:00:00": PRICE for day in days}
     about = {"2. Symbol": "AAA", "4. Interval": "5min", "6. Time Zone": "US/Eastern"}
     return {"Meta Data": about, "Time Series (5min)": series}
-
-
-def events(*days):
-    columns = [{"id": name} for name in ("startdatetime", "epsestimate", "epsactual", "epssurprisepct")]
-    rows = [[f"{day}T20:30:00Z", 1.5, 1.53, 2.0] for day in days]
-    return {"finance": {"result": [{"documents": [{"columns": columns, "rows": rows}]}], "error": None}}
-
-
-def ratings(*days):
-    history = [
-        {
-            "epochGradeDate": int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp()),
-            "firm": "F",
-            "toGrade": "Buy",
-        }
-        for day in days
-    ]
-    return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}
 
 
 def articles(*days):
@@ -274,18 +244,22 @@ WHOLE = {
     "polygon_splits": (AAA, splits),
     "polygon_splits in days": (AAA | {"date_from": date(2024, 2, 1)}, splits),
     "polygon_splits of every ticker": ({"date_from": date(2024, 2, 1)}, splits),
-    "polygon_dividends": (AAA, dividends),
+    "polygon_dividends": (AAA, lambda *days: of_all(*(
+        {"ticker": "AAA", "cash_amount": 0.5, "declaration_date": day, "ex_dividend_date": day, "dividend_type": "CD"}
+        for day in days))),
     "av_earnings": (AAA, lambda *days: earnings(*(quarter("1", day, day) for day in days))),
     "av_daily_bars": (AAA, bars),
-    "av_period_bars": (AAA, weeks),
+    "av_period_bars": (AAA, lambda *days: bars(*(FRIDAYS[day] for day in days), series="Weekly Time Series")),
     "av_intraday_bars": (AAA, minutes),
     "av_intraday_bars of months": (AAA | {"date_from": date(2024, 2, 1), "date_to": date(2024, 2, 28)}, minutes),
-    "yahoo_earnings": (AAA, events),
-    "yahoo_upgrades": (AAA, ratings),
+    "yahoo_earnings": (AAA, lambda *days: yahoo_events(*([f"{day}T20:30:00Z", 1.5, 1.53, 2.0] for day in days))),
+    "yahoo_upgrades": (AAA, lambda *days: yahoo_ratings(*(
+        {"epochGradeDate": int(datetime.fromisoformat(f"{day}T12:00Z").timestamp()), "firm": "F", "toGrade": "Buy"}
+        for day in days))),
     "benzinga_news": ({"date_from": date(2024, 2, 26)}, articles),
     "benzinga_news since": ({"updated_since": datetime(2024, 2, 1, tzinfo=timezone.utc)}, articles),
     "macro_observations": ({"series": ("GDP",)}, observations),
-}
+}  # fmt: skip
 FOUND = "SELECT available_at, available_at_basis FROM {}"
 NO_DATA = "SELECT available_at FROM gaps WHERE gap_type = 'no_data'"
 

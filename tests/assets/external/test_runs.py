@@ -46,17 +46,12 @@ def locate(record, run):
     return dated(evidence, clock.instant(record["at"])) if record["at"] else Place(evidence, reason=UNDATED.reason)
 
 
-def pages(unit, fetch):
-    for page in (1, 2):
-        yield fetch(Request(f"/{unit.name}", {"page": page}))
-
-
 FEED = Feed(
     dataset=replace(NOTES, partitioned=False, group="external", source_tag="provider_metadata"),
     provider=TOY,
     example=Scope(),
     units=lambda scope: [Unit(name, scope) for name in scope.tickers],
-    collect=pages,
+    collect=lambda unit, fetch: (fetch(Request(f"/{unit.name}", {"page": page})) for page in (1, 2)),
     records=records,
     locate=locate,
     values=lambda record: {"id": record["id"], "said": record["said"]},

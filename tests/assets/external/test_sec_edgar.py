@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timezone
+from datetime import date, datetime
 
 import pytest
 
@@ -21,15 +21,11 @@ from pitlake.errors import BadInput, Unreadable
 from resources.http.capture import Request
 from resources.http.providers.sec_edgar import PROVIDER, judge
 from tests import answers
-from tests.answers import FOLDER, Played, captured, gaps, rows
+from tests.answers import FOLDER, Played, at, captured, gaps, rows
 from tests.every import every
 
 CIK, EIGHT_K, TEN_K, AMENDED = "0009800021", "0009800021-24-000010", "0009800021-24-000011", "0009800021-24-000021"
 COMPANY = Scope(ciks=("9800021",))
-
-
-def at(text):
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
 
 
 @dataclass

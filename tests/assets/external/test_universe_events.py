@@ -3,7 +3,7 @@
 import json
 import time
 from dataclasses import replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, timedelta
 from functools import partial
 
 import pytest
@@ -13,16 +13,12 @@ from assets.external.sec_edgar.universe_events import FEED, event_of
 from assets.feeds.feed import Scope
 from pitlake.errors import BadInput
 from resources.http.providers.sec_edgar import PROVIDER
-from tests.answers import Played, captured, gaps, happened, rows
+from tests.answers import Played, at, captured, gaps, happened, rows
 
 SPRING = Scope(date_from=date(2024, 4, 1), date_to=date(2024, 6, 30), options={"index": "quarter"})
 COMPANY = Scope(ciks=("9800021",))
 WRENFIELD = "0009900701"
 RULE = "-" * 141
-
-
-def at(text):
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
 
 
 def index(*lines):
@@ -80,10 +76,6 @@ def of_company(body):
 
 def former(name, start, end):
     return {"name": name, "from": f"{start}T05:00:00.000Z", "to": f"{end}T05:00:00.000Z"}
-
-
-def misnamed(names):
-    return json.dumps(json.loads(submissions(["8-A12B"])) | {"formerNames": names})
 
 
 EXCHANGE_S = "0000876661-24-900001"
@@ -153,7 +145,8 @@ CASES = {
         former=[former("BETA CO", "2024-01-05", "2024-02-01"), former("ALPHA CO", "2001-01-01", "2024-01-10")])),
         None, UNDATED),
     **{f"former names of another shape cost no filing: {names}": (
-        partial(of_company, misnamed(names)), [{"event": "listed"}], UNREADABLE, 1)
+        partial(of_company, json.dumps(json.loads(submissions(["8-A12B"])) | {"formerNames": names})),
+        [{"event": "listed"}], UNREADABLE, 1)
         for names in ([{"name": "A"}], ["A"], [{"name": "A", "from": None, "to": 5}], {"name": "A"}, 7)},
 }  # fmt: skip
 """By name: what is asked, the rows in order, a gap that is among them, and how many there are."""

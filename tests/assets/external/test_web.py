@@ -2,7 +2,7 @@
 proposes.
 """
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -29,11 +29,6 @@ def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, feed=PAGES):
     """Return the outcome of a page with this head and body."""
     source = f"<html><head><title>T</title>{head}</head><body>{body}</body></html>".encode()
     return happened(feed, Scope(queries=(URL,)), lambda ask: captured(feed.provider, ask, source, headers=headers))
-
-
-def only(outcomes):
-    [row] = rows(outcomes)
-    return row
 
 
 def test_the_allow_list_and_the_provider_name_the_same_hosts():
@@ -150,9 +145,8 @@ def test_no_spelling_of_an_instant_is_read_too_early(naive, zone, spelling, fold
 def test_a_page_is_never_dated_before_its_latest_claim_in_any_order(days, shuffler):
     tags = [f'<meta property="article:published_time" content="{day}">' for day in days]
     shuffler.shuffle(tags)
-    assert only(page("".join(tags))).values["dated_at"] >= datetime(
-        max(days).year, max(days).month, max(days).day, 23, 59, 59, tzinfo=NEW_YORK
-    )
+    [row] = rows(page("".join(tags)))
+    assert row.values["dated_at"] >= datetime.combine(max(days), time(23, 59, 59), NEW_YORK)
 
 
 def test_a_page_is_requested_at_its_host_with_a_normalised_query():

@@ -15,11 +15,8 @@ from tests.answers import captured
 
 FETCHED = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
-
-
-def no_split(_ticker, _after, _until):
-    """The splits of a lake whose polls prove that there was none."""
-    return 1.0
+NO_SPLIT = lambda _ticker, _after, _until: 1.0  # noqa: E731
+"""The splits of a lake whose polls prove that there was none."""
 
 
 class Answers:
@@ -49,7 +46,7 @@ class Answers:
         return [outcome for outcome, _ in self.dated(*bodies, **how)]
 
     def dated(
-        self, *bodies, observed_at=OBSERVED, releases=None, splits=no_split, **how
+        self, *bodies, observed_at=OBSERVED, releases=None, splits=NO_SPLIT, **how
     ) -> list[tuple[Row | Gap, date]]:
         fetch = self.captures(*bodies, **how)
         run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)

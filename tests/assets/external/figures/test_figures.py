@@ -1,15 +1,12 @@
 """The feeds of figures turn an answer into rows with their dates, and gaps with their reasons."""
 
-from datetime import date, datetime
+from datetime import date
 
 import pytest
 
 from assets.extraction import Gap, Row
 from pitlake.errors import BadInput
-
-
-def at(text):
-    return datetime.fromisoformat(f"{text}+00:00")
+from tests.answers import at, yahoo_events, yahoo_ratings
 
 
 def dividend(**changes):
@@ -28,16 +25,6 @@ def quarters(*changes):
     return {"quarterlyEarnings": [quarter | each for each in changes], "annualEarnings": []}
 
 
-def events(*rows, columns=("startdatetime", "epsestimate", "epsactual", "epssurprisepct")):
-    documents = [{"columns": [{"id": name} for name in columns], "rows": list(rows)}]
-    return {"finance": {"result": [{"documents": documents}], "error": None}}
-
-
-def rating(**changes):
-    history = [{"epochGradeDate": 1720008011, "firm": "Harbor Lane", "toGrade": "Buy", "action": "up"} | changes]
-    return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}
-
-
 HEAD, CALENDAR = "timestamp,open,high,low,close,volume\n", (
     "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
 )  # fmt: skip
@@ -47,6 +34,7 @@ SPRING = {"date_from": date(2024, 5, 1), "date_to": date(2024, 6, 1)}
 JULY_8, DAY = f"{HEAD}2024-07-08,1,1,1,1,1", {"Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
 UNFINISHED, UNREADABLE, TWICE = "bar was unfinished when fetched", "the answer is unreadable", "stated twice"
 OTHER, NO_DAY = "record is about another ticker", "event date is missing or unreadable"
+RATING = {"epochGradeDate": 1720008011, "firm": "Harbor Lane", "toGrade": "Buy", "action": "up"}
 SPLIT = {"ticker": "QBRY", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10}
 SPECIFIC, FIRST_IN = (
     {"open": 63.9, "high": 64.1, "low": 63.2, "close": 63.3, "volume": 11208700},
@@ -170,13 +158,13 @@ CASES = {
         ["not public yet", "no reported figure"]),
     **{f"an event that cannot be read: {name}": ("yahoo_earnings", QACB, (answer,), {}, None, [reason])
        for name, answer, reason in (
-        *((f"{text}", events([text, 1, 1, 1]), NO_DAY)
+        *((f"{text}", yahoo_events([text, 1, 1, 1]), NO_DAY)
           for text in ("2024-07-18 22:00:S", None, "1970-01-01T00:00:00Z", "0001-01-01")),
-        ("a figure", events([FIRST_IN, 1, "1.4x", 1]), "reported_eps is unreadable"),
-        ("twice", events([FIRST_IN, 1, 1, 1], ["2024-07-25T21:00:00Z", 1, 2, 1]), TWICE),
-        ("short", events([FIRST_IN, 1, 1]), UNREADABLE),
-        ("columns", events([FIRST_IN, 1], columns=("startdatetime", "eps")), UNREADABLE),
-        ("another company", events([FIRST_IN, 1, 1, "PEP"],
+        ("a figure", yahoo_events([FIRST_IN, 1, "1.4x", 1]), "reported_eps is unreadable"),
+        ("twice", yahoo_events([FIRST_IN, 1, 1, 1], ["2024-07-25T21:00:00Z", 1, 2, 1]), TWICE),
+        ("short", yahoo_events([FIRST_IN, 1, 1]), UNREADABLE),
+        ("columns", yahoo_events([FIRST_IN, 1], columns=("startdatetime", "eps")), UNREADABLE),
+        ("another company", yahoo_events([FIRST_IN, 1, 1, "PEP"],
                                    columns=("startdatetime", "epsestimate", "epsactual", "ticker")), OTHER))},
     "ratings leave their own day out": (
         "yahoo_upgrades", QACB, (), {},
@@ -184,7 +172,8 @@ CASES = {
              "current_price_target": 250.0},
          1: {"available_at": at("2024-07-04T04:00")}, 2: {"current_price_target": None}}),
     **{f"a rating that cannot be read: {changes}": (
-        "yahoo_upgrades", QACB, (rating(**changes),), {"observed_at": at("2025-12-31T20:00")}, None, [reason])
+        "yahoo_upgrades", QACB, (yahoo_ratings(RATING | changes),), {"observed_at": at("2025-12-31T20:00")}, None,
+        [reason])
         for changes, reason in (
         *(({"epochGradeDate": when}, "grade date is missing or unreadable")
           for when in (None, 1, 10**20, "2024-07-03")),

@@ -10,19 +10,9 @@ from assets.feeds import dating
 from pipelines.fetch import asking, operations
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
+from tests.assets.external.figures.test_figures import dividend
 
 UTC = timezone.utc
-
-
-def dividend(**changes):
-    return {
-        "ticker": "QAU", "cash_amount": 0.5, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
-        "dividend_type": "CD", "frequency": 4,
-    } | changes  # fmt: skip
-
-
-def unproven(_ticker, _after, _until):
-    return None
 
 
 @pytest.mark.parametrize(
@@ -33,10 +23,11 @@ def test_a_dividend_amount_stated_as_paid_keeps_its_date_despite_later_splits(an
     newer = dividend(distribution_type=kind, split_adjusted_cash_amount=0.125, historical_adjustment_factor=0.98)
     del newer["dividend_type"]
     feed = answers("polygon_dividends", tickers=("QAU",), options={"version": "v1"})
-    [row] = feed.rows({"results": [newer]}, splits=unproven)
+    unproven = {"splits": lambda _ticker, _after, _until: None}
+    [row] = feed.rows({"results": [newer]}, **unproven)
     assert row.available_at == datetime(2024, 5, 3, 4, tzinfo=UTC)
     assert (row.values["cash_amount"], row.values["dividend_type"]) == (0.5, expected)
-    [older] = answers("polygon_dividends", tickers=("QAU",)).rows({"results": [dividend()]}, splits=unproven)
+    [older] = answers("polygon_dividends", tickers=("QAU",)).rows({"results": [dividend()]}, **unproven)
     assert older.available_at > row.available_at
 
 

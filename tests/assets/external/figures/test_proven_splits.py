@@ -9,6 +9,7 @@ from pitlake import connect
 from pitlake.errors import LakeError
 from pitlake.lake.publishing import publish
 from tests import kit
+from tests.answers import yahoo_events
 from tests.assets.external.test_replays import Archive
 
 REPORTED, SPLIT = "2020-07-30", "2020-08-31"
@@ -24,9 +25,7 @@ FIGURES = {
     "polygon_dividends": {"results": [
         {"ticker": "AAA", "cash_amount": 0.205, "declaration_date": REPORTED, "dividend_type": "CD",
          "ex_dividend_date": "2020-08-07", "frequency": 4}]},
-    "yahoo_earnings": {"finance": {"result": [{"documents": [{
-        "columns": [{"id": name} for name in ("startdatetime", "epsestimate", "epsactual", "epssurprisepct")],
-        "rows": [["2020-07-30T20:30:00.000Z", 0.5, 0.645, 29.0]]}]}], "error": None}},
+    "yahoo_earnings": yahoo_events(["2020-07-30T20:30:00.000Z", 0.5, 0.645, 29.0]),
 }  # fmt: skip
 
 
@@ -175,11 +174,10 @@ def test_filings_that_state_another_ratio_or_day_make_a_split_uncertain(made, ra
     assert LakeSplits(made.lake)("AAA", date(2020, 7, 30), date(2021, 7, 1)) == shares
 
 
-def died(*_):
-    raise OSError("died")
-
-
 def test_a_poll_by_an_unpublished_run_proves_nothing(made, monkeypatch):
+    def died(*_):
+        raise OSError("died")
+
     with monkeypatch.context() as patch:
         patch.setattr(publish.Publisher, "_publish_once", died)
         with pytest.raises(LakeError, match="died"):
