@@ -59,6 +59,13 @@ def pytest_unconfigure():
     gc.unfreeze()
 
 
+@pytest.fixture
+def lake(tmp_path):
+    from pitlake.lake import Lake
+
+    return Lake(tmp_path / "lake")
+
+
 @pytest.fixture(scope="session")
 def market_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The lake of `tests.doors.conftest.build`, one for a whole run. Tests that publish or vacuum copy it."""

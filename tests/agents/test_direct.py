@@ -59,13 +59,6 @@ def found(project):
     return [f"{each.rule} {each.path}: {each.message}" for each in linter.lint(project)]
 
 
-def plant(project, name, old, new):
-    page = project / ".claude" / name
-    text = page.read_text()
-    assert old in text
-    page.write_text(text.replace(old, new, 1))
-
-
 def test_the_linter_accepts_the_direct_wirings_own_files(project):
     assert found(project) == []
 
@@ -93,7 +86,10 @@ def test_the_linter_accepts_an_agent_as_the_reference_wrote_it(project):
     ],
 )
 def test_a_planted_fault_is_found(project, rule, name, old, new):
-    plant(project, name, old, new)
+    page = project / ".claude" / name
+    text = page.read_text()
+    assert old in text
+    page.write_text(text.replace(old, new, 1))
     assert rule in {each.partition(" ")[0] for each in found(project)}
 
 

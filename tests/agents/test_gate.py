@@ -237,12 +237,13 @@ OLDEST = min(PYTHONS, key=lambda name: int(name.partition(".")[2] or 99))
 @pytest.mark.parametrize("python", sorted({PYTHONS[OLDEST], PYTHONS["this"]}), ids=lambda path: path.rpartition("/")[2])
 @pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
 def test_a_hook_runs_standalone_and_always_exits_with_code_0(env, python, script):
+    hook = pit_gate if script == "pit_gate.py" else mutate.pit_guard
     for text in (json.dumps(call(SOUND, pit=PIT)).encode(), json.dumps(call(LATE, pit=PIT)).encode(), b"", b"{" * 5000):
         done = subprocess.run(
             [python, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, b"")
-        assert json.loads(done.stdout) in ({}, pit_or_guard(script, text, env))
+        assert json.loads(done.stdout) in ({}, hook.decide(text, env))
 
 
 @pytest.mark.sampled(4)
@@ -262,10 +263,6 @@ def test_a_hook_without_any_input_blocks(env, script):
     command = ["sh", "-c", 'exec "$0" -IS "$1" <&-', sys.executable, str(HOOKS / script)]
     done = subprocess.run(command, env=env, capture_output=True, check=False)
     assert (done.returncode, code(json.loads(done.stdout))) == (0, "PIT_PARSE_ERROR")
-
-
-def pit_or_guard(script, text, env):
-    return (pit_gate if script == "pit_gate.py" else mutate.pit_guard).decide(text, env)
 
 
 def test_a_hook_without_the_rules_blocks_everything(tmp_path, env):

@@ -1,9 +1,8 @@
-"""What the tests of extraction share: the facts of a run long after every record, a toy graph, an empty lake."""
+"""What the tests of extraction share: the facts of a run long after every record, a toy graph."""
 
 import pytest
 
 from assets.extraction import RunFacts
-from pitlake.lake.lake import Lake
 from tests.toys import OBSERVED, ToyGraph
 
 
@@ -15,8 +14,3 @@ def run() -> RunFacts:
 @pytest.fixture
 def toy() -> ToyGraph:
     return ToyGraph()
-
-
-@pytest.fixture
-def lake(tmp_path) -> Lake:
-    return Lake(tmp_path / "lake")

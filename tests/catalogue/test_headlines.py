@@ -14,20 +14,6 @@ from pitlake.questions.embedding import MODEL, own
 FIVE = 5
 
 
-def pairs(name):
-    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
-    return [tuple(line.split(" | ")) for line in lines]
-
-
-def ranks(world, result, ask):
-    """Return, for each second headline, the rank of its first one in the results; None if it is not found."""
-    places = []
-    for number, (_, question) in enumerate(result):
-        ids = [row["id"] for row in ask(world, question)]
-        places.append(ids.index(f"bzNews_{number}") if f"bzNews_{number}" in ids else None)
-    return places
-
-
 def meaning(world, text):
     return world.run("vector_news", embedding=own(text), model=MODEL, k=FIVE)
 
@@ -41,7 +27,8 @@ def words(world, text):
     [("headlines.txt", 0.60, 0.85), pytest.param("headlines_disguised.txt", 0.25, 0.50, marks=pytest.mark.long)],
 )
 def test_a_search_by_meaning_finds_the_same_event(world, name, least_first, least_in_five):
-    result = pairs(name)
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    result = [tuple(line.split(" | ")) for line in lines]
     assert len(result) >= 200
     at = {"available_at": "2024-03-01T12:00:00Z"}
     news = [at | {"id": f"bzNews_{number}", "title": first} for number, (first, _) in enumerate(result)]
@@ -49,7 +36,10 @@ def test_a_search_by_meaning_finds_the_same_event(world, name, least_first, leas
     outcome = world(news=news, text_vectors=vectors)
     share = {}
     for how in (meaning, words):
-        places = ranks(outcome, result, how)
+        places = []  # of the first headline of each event among what is found by the second
+        for number, (_, question) in enumerate(result):
+            ids = [row["id"] for row in how(outcome, question)]
+            places.append(ids.index(f"bzNews_{number}") if f"bzNews_{number}" in ids else None)
         share[how] = (places.count(0) / len(places), sum(place is not None for place in places) / len(places))
         print(f"{name} by {how.__name__}: first {share[how][0]:.1%}, among {FIVE} {share[how][1]:.1%}")
     assert share[meaning][0] >= least_first

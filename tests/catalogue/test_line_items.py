@@ -33,7 +33,9 @@ class Companies:
         rows = [row for cik, answer in self.answers.items() for row in stored(cik, answer)]
         schema = pa.schema([dataset.arrow_schema.field(name) for name in columns])
         table = pa.Table.from_pylist([dict.fromkeys(columns) | row for row in rows], schema)
-        self.world.connection.register("made_rows", table.filter(pa.compute.field("available_at") <= instant(as_of)))
+        self.world.connection.register(
+            "made_rows", table.filter(pa.compute.field("available_at") <= datetime.fromisoformat(as_of))
+        )
         self.world.connection.execute(f"INSERT INTO lake.sec_facts ({', '.join(columns)}) FROM made_rows")
 
     def oracle(self, cik):
@@ -55,17 +57,13 @@ class Companies:
         return {(row["ticker"], row["at"], row["field"]): row for row in rows}
 
 
-def instant(text):
-    return datetime.fromisoformat(text)
-
-
 def stored(cik, answer):
     """The rows of `sec_facts` that an answer of companyfacts becomes, each public on the evening of its filing date."""
     for taxonomy, concepts in answer["facts"].items():
         for name, concept in concepts.items():
             for unit, facts in concept["units"].items():
                 for fact in facts:
-                    start, public = fact.get("start") or None, instant(f"{fact['filed']}T22:00:00Z")
+                    start, public = fact.get("start") or None, datetime.fromisoformat(f"{fact['filed']}T22:00:00Z")
                     yield {
                         "cik": cik,
                         "concept": f"{taxonomy}:{name}",

@@ -39,11 +39,6 @@ def article(source, number, hour):
     }  # fmt: skip
 
 
-def article_text(source, number):
-    display = words(source, number)
-    return f"{number}\n{display}" if source == "news" else f"{number}\n {display} "
-
-
 def call(source, number, hour):
     """One call of two texts; the graph's are exchanges, earningscall.biz's are turns or, of odd calls, a whole text."""
     start = (CALL - timedelta(days=90 * number)).isoformat()
@@ -84,7 +79,11 @@ def test_an_article_is_searched_once_in_the_text_of_its_preferred_source(company
         for hour in HOURS:
             answers = World(at(hour), rows).run("news_full_text", ticker=company, query=QUERY)
             public = preferred(ARTICLES, statement, hour)
-            texts = {(source, number): article_text(source, number) for number, source in public.items()}
+            pad = {"news": "", "benzinga_news": " "}
+            texts = {
+                (source, number): f"{number}\n{pad[source]}{words(source, number)}{pad[source]}"
+                for number, source in public.items()
+            }
             display = {(row["source"], int(row["id"].removeprefix("bzNews_"))): row["ft_score"] for row in answers}
             assert display == due(texts, QUERY)
             assert len(answers) == len(display)

@@ -31,10 +31,5 @@ def ticker(cik, tickers, at, source="edgar_tickers"):
 
 
 @pytest.fixture
-def lake(tmp_path) -> Lake:
-    return Lake(tmp_path / "lake")
-
-
-@pytest.fixture
 def put(lake) -> Put:
     return lambda dataset, *rows: put_rows(lake, dataset, *rows)

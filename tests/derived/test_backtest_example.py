@@ -16,13 +16,8 @@ DAYS = [day for day in (date(2024, 1, 2) + timedelta(days=n) for n in range(21))
 
 def bar(ticker, number, close):
     prices = dict.fromkeys(("open", "high", "low", "close"), close)
-    return {
-        "ticker": ticker,
-        "date": DAYS[number],
-        **prices,
-        "volume": 1e6,
-        "available_at": utc(f"{DAYS[number]}T21:00Z"),
-    }
+    dated = {"date": DAYS[number], "available_at": utc(f"{DAYS[number]}T21:00Z")}
+    return {"ticker": ticker, "volume": 1e6} | dated | prices
 
 
 @pytest.fixture

@@ -62,16 +62,6 @@ def test_releases_that_are_not_contiguous_are_a_single_run_that_names_them(insta
     }
 
 
-def materialised(instance, lake, **request):
-    return dg.materialize(
-        bundle_assets(EARNINGS),
-        instance=instance,
-        resources={"lake": LakeResource(root=lake.location)},
-        raise_on_error=False,
-        **request,
-    )
-
-
 @pytest.mark.long
 def test_a_run_that_names_releases_materialises_only_their_partitions(lake, instance, monkeypatch):
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
@@ -91,7 +81,13 @@ def test_partition_keys_of_no_release_fail_before_anything_is_read(earnings_lake
     for module in ("earnings_bundles", "earnings_outcomes"):
         monkeypatch.setattr(f"assets.derived.bundle_assets.{module}.build", None)
     instance.add_dynamic_partitions("earnings_events", ["2024-05-22|QBRY", "QBG|2024-05-14T22:00:00Z"])
-    result = materialised(instance, earnings_lake, tags=tags("2024-05-22|QBRY", "QBG|2024-05-14T22:00:00Z"))
+    result = dg.materialize(
+        bundle_assets(EARNINGS),
+        instance=instance,
+        resources={"lake": LakeResource(root=earnings_lake.location)},
+        raise_on_error=False,
+        tags=tags("2024-05-22|QBRY", "QBG|2024-05-14T22:00:00Z"),
+    )
     message = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
     assert message == {
         "partition: '2024-05-22|QBRY', 'QBG|2024-05-14T22:00:00Z': this lake has no such release; pick others"

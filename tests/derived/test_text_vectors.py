@@ -19,17 +19,6 @@ def article(number, title, at=EARLY, **more):
     return row | {"updated": at, "available_at": at} | more
 
 
-def spoken(text, at=EARLY):
-    reply = json.dumps([{"role": "question", "text": text}, {"role": "answer", "text": "Yes."}])
-    place = {"transcript_id": "QBG_call", "ticker": "QBG", "sequence": 3, "conference_datetime": at}
-    return place | {"exchanges": reply, "available_at": at}
-
-
-def looked(lake, dataset, row, at):
-    """Publish a row as observed at an instant."""
-    publish(lake, dataset, [row | {"evidence": f"{dataset}:{row['id']}"}], "look", observed_at=at)
-
-
 def derive(lake, run="vectors", **more):
     return text_vectors.derive(lake, run_id=run, observed_at=OBSERVED, **more).outcome
 
@@ -44,8 +33,10 @@ DATED = "SELECT kind, id, available_at FROM text_vectors_revisions ORDER BY ALL"
 
 def test_every_revision_of_a_text_has_a_vector_with_the_same_date(lake, put):
     for title, at in (("Oil falls", EARLY), ("Oil rises", LATE)):
-        looked(lake, "news", article(1, title, at), at)
-    put("qa_exchanges", spoken("What about margins?"))
+        publish(lake, "news", [article(1, title, at) | {"evidence": "news:bzNews_1"}], "look", observed_at=at)
+    spoken = json.dumps([{"role": "question", "text": "What about margins?"}, {"role": "answer", "text": "Yes."}])
+    call = {"transcript_id": "QBG_call", "ticker": "QBG", "sequence": 3, "conference_datetime": EARLY}
+    put("qa_exchanges", call | {"exchanges": spoken, "available_at": EARLY})
     put("research_notes", {"note": "a.md", "format": "markdown", "title": "Rates", "text": "low", "available_at": LATE})
     derive(lake)
     assert ask(lake, DATED) == [

@@ -123,6 +123,11 @@ def small(root: Path) -> Lake:
     return lake
 
 
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return small(tmp_path_factory.mktemp("small") / "lake")
+
+
 def build(root: Path) -> Lake:
     """Build the lake, dataset by dataset."""
     lake = small(root)

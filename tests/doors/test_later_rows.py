@@ -44,14 +44,10 @@ def twins(tmp_path_factory):
     return build_twins(tmp_path_factory.mktemp("twins"))
 
 
-def agents(root, *calls):
-    """Return what an agent reads: the whole results of a server that stores receipts."""
-    return [result.model_dump() for result in talk(server(service(root, keep_receipts=True)), *calls)]
-
-
 @pytest.mark.parametrize("calls", [EVERY_TOOL, LISTING, FAILING], ids=["every tool", "listings", "errors"])
 def test_mcp_results_do_not_depend_on_later_rows(twins, calls):
-    ends, goes_on = (agents(root, *calls) for root in twins)
+    results = (talk(server(service(root, keep_receipts=True)), *calls) for root in twins)
+    ends, goes_on = ([result.model_dump() for result in whole] for whole in results)
     for call, item, other in zip(calls, ends, goes_on, strict=True):
         assert item == other, call
 

@@ -14,16 +14,11 @@ from pitlake.mcp.query_service import LIMITS, ServiceQuestion
 from pitlake.serving import kept, turns
 from pitlake.serving.kept import KeptSessions
 from pitlake.session import Viewpoint
-from tests.doors.conftest import AS_OF, news, publish, small
+from tests.doors.conftest import AS_OF, news, publish
 from tests.doors.mcp_client import ALL_NEWS, server, service, talk
 from tests.processes import wait_for_end
 
 COUNT = "SELECT count(*) AS articles FROM news"
-
-
-@pytest.fixture(scope="module")
-def small_lake(tmp_path_factory):
-    return small(tmp_path_factory.mktemp("small") / "lake")
 
 
 @pytest.fixture

@@ -27,15 +27,10 @@ from pitlake.errors import (
 )
 from pitlake.lake import Lake
 from pitlake.session import Limits
-from tests.doors.conftest import AS_OF, news, publish, small
+from tests.doors.conftest import AS_OF, news, publish
 
 SQL = "SELECT id, title FROM news WHERE available_at >= $since::TIMESTAMPTZ ORDER BY id"
 NOW = timedelta(0)
-
-
-@pytest.fixture(scope="module")
-def small_lake(tmp_path_factory):
-    return small(tmp_path_factory.mktemp("small") / "lake")
 
 
 @pytest.fixture
@@ -275,20 +270,15 @@ def test_a_truncated_answer_replays_truncated(lake):
 )
 def test_an_edited_kept_receipt_is_refused_and_stops_a_vacuum(own_lake, damage):
     name = ask(own_lake).keep(own_lake)
-    file = damaged(own_lake, damage)
+    file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))
+    document = json.loads(file.read_text())
+    damage(document)
+    file.write_text(json.dumps(document))
     for reference in (name, str(file)):
         with pytest.raises(ReceiptDamaged, match="changed after it was written"):
             receipts.find(reference, own_lake.root)
     with pytest.raises(ReceiptDamaged, match="changed after it was written"):
         own_lake.vacuum(NOW, grace=NOW, dry_run=False)
-
-
-def damaged(lake, damage):
-    file = next((lake.root / "_lake" / "receipts").glob("*.json"))
-    document = json.loads(file.read_text())
-    damage(document)
-    file.write_text(json.dumps(document))
-    return file
 
 
 @pytest.mark.parametrize(

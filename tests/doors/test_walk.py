@@ -8,14 +8,8 @@ import pitlake
 from pitlake.answers import receipts
 from pitlake.errors import SessionLost
 from pitlake.lake import Lake
-from tests.doors.conftest import small
 
 DAYS = ("2024-02-15T21:00:00Z", "2024-02-15T21:00:00Z", "2024-03-01T21:00:00Z")
-
-
-@pytest.fixture(scope="module")
-def small_lake(tmp_path_factory):
-    return small(tmp_path_factory.mktemp("small") / "lake")
 
 
 def test_a_walk_uses_a_single_session_and_closes_it_at_the_end(small_lake):

@@ -41,14 +41,11 @@ def publish(lake, toys, observed_at, dataset=WIDER, colour=None):
         return lake.publish(stage, observed_at)
 
 
-def session_of(lake, as_of=None, version=None, **options):
-    return open_at(lake.snapshot(version), as_of, open_mode=as_of is None, catalogue=CATALOGUE, **options)
-
-
 def colours(lake, as_of=None, version=None):
     answers = []
     for isolation in ("process", "in_process"):
-        with session_of(lake, as_of, version, isolation=isolation) as session:
+        options = {"open_mode": as_of is None, "catalogue": CATALOGUE, "isolation": isolation}
+        with open_at(lake.snapshot(version), as_of, **options) as session:
             answers.append(session.sql("SELECT key, colour FROM toys ORDER BY key").arrow().to_pylist())
     assert answers[0] == answers[1]
     return answers[0]
@@ -120,7 +117,7 @@ def test_expectations_the_report_and_exports_show_null_in_old_rows(wider, tmp_pa
     measures = measure(wider, WIDER, wider.snapshot(), wider.snapshot(1), seen)
     assert [example.row.get("colour") for example in measures.examples["a check"]] == [None, "red"]
     monkeypatch.setattr("pitlake.datasets.all_datasets", lambda: {"toys": WIDER})
-    with session_of(wider, NOON + 50 * DAY) as session:
+    with open_at(wider.snapshot(), NOON + 50 * DAY, catalogue=CATALOGUE) as session:
         export(session, tmp_path / "copy")
     copied = DeltaTable(str(tmp_path / "copy" / "toys")).to_pyarrow_table().sort_by("key")
     assert copied["colour"].to_pylist() == [None, "red"]
@@ -151,19 +148,15 @@ REFUSED: dict[str, tuple[Dataset, str]] = {
 def test_an_incompatible_contract_change_is_refused_and_the_error_says_what_to_do(lake: Lake, change):
     publish(lake, [A], NOON + DAY, TOY)
     dataset, next_step = REFUSED[change]
+    values = {"text": 1} if dataset.arrow_schema.field("text").type == pa.int64() else {"text": "t"}
+    values |= {"key": "b", "maker": "m", "colour": "red", "available_at": B.available_at}
+    values |= {"available_at_source": "neo4j_created", "evidence": "Toy:b"}
     with lake.stage(dataset, "run") as stage:
-        stage.add(B.day, staged(dataset), extracted=1)
+        stage.add(B.day, pa.Table.from_pylist([values], staged_schema(dataset)), extracted=1)
         with pytest.raises(LakeError, match=next_step):
             lake.publish(stage, NOON + 41 * DAY)
     assert lake.head() == 1
     assert not publish(lake, [A], NOON + 42 * DAY, TOY).changed
-
-
-def staged(dataset):
-    values = {"text": 1} if dataset.arrow_schema.field("text").type == pa.int64() else {"text": "t"}
-    values |= {"key": "b", "maker": "m", "colour": "red", "available_at": B.available_at}
-    values |= {"available_at_source": "neo4j_created", "evidence": "Toy:b"}
-    return pa.Table.from_pylist([values], staged_schema(dataset))
 
 
 def test_an_old_contract_is_refused_once_rows_have_the_added_column(wider):

@@ -19,16 +19,6 @@ DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 KEYS = [f"k{number}" for number in range(12)]
 
 
-def deliveries(rng):
-    """Statements by the instant of their arrival: new records, archives, older vintages, rewrites of one date."""
-    result = {}
-    for number in range(4):
-        came = START + number * 10 * DAY
-        dated = {key: came - rng.choice((0, 0, 1, 5, 15, 40)) * DAY for key in KEYS if rng.random() < 0.6}
-        result[came] = [Toy(key, f"{key} of {number}", at, revised=at) for key, at in dated.items()]
-    return result
-
-
 def expected(result, as_of, known_by):
     """A record counts from its date, a further delivery from its arrival at the earliest; the latest date is current,
     and of two equal dates the later arrival.
@@ -45,7 +35,12 @@ def expected(result, as_of, known_by):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_statement_with_the_latest_date_is_current_in_any_order_of_arrival(tmp_path, seed):
-    lake, result, catalogue = Lake(tmp_path), deliveries(random.Random(seed)), Catalogue({TOY.name: DATED})
+    lake, result, catalogue = Lake(tmp_path), {}, Catalogue({TOY.name: DATED})
+    rng = random.Random(seed)
+    for number in range(4):  # at each arrival: new records, archives, older vintages, rewrites of one date
+        came = START + number * 10 * DAY
+        dated = {key: came - rng.choice((0, 0, 1, 5, 15, 40)) * DAY for key in KEYS if rng.random() < 0.6}
+        result[came] = [Toy(key, f"{key} of {number}", at, revised=at) for key, at in dated.items()]
     for came, toys in result.items():
         with mock.patch("pitlake.clock.now", lambda came=came: came):
             publish(lake, toys, came, dataset=DATED, run=f"r{came:%j}")

@@ -43,14 +43,6 @@ def seen(lake, at):
     return lake
 
 
-def derived(lake):
-    earnings_events.derive(lake, run_id="derived")
-
-
-def extracted(lake):
-    attempt_partitions(NOTES, [], ToyGraph(), lake, run_id="read")
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "work",
@@ -63,8 +55,8 @@ def extracted(lake):
         lambda lake: lake.vacuum(timedelta(0), grace=timedelta(0)),
         lambda lake: lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False),
         lambda lake: lake.now(),
-        extracted,
-        derived,
+        lambda lake: attempt_partitions(NOTES, [], ToyGraph(), lake, run_id="read"),
+        lambda lake: earnings_events.derive(lake, run_id="derived"),
     ],
     ids=[
         "publish", "as observed", "replay", "nothing new", "compact", "dry vacuum", "vacuum", "now", "graph", "derived"

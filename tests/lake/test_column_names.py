@@ -6,7 +6,6 @@ import ast
 import io
 import json
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
@@ -68,11 +67,9 @@ TYPES = {"about": "date", "value": "float", "written_at": "instant"}
 def contract(kind: str, spelled: dict[str, str]) -> Dataset:
     """The dataset of a kind, with these column names. in_key: all columns but the number are its key."""
     columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in words()]
-    key = (
-        [word for word in words() if word not in ("value", "written_at")]
-        if kind == "in_key"
-        else ["about", "position", "order"]
-    )
+    key = ["about", "position", "order"]
+    if kind == "in_key":
+        key = [word for word in words() if word not in ("value", "written_at")]
     return Dataset(
         name=NAME,
         title="Odd names",
@@ -129,18 +126,6 @@ def fill(root: Path, dataset: Dataset, spelled: dict[str, str]) -> Lake:
     return lake
 
 
-@dataclass(frozen=True)
-class Answers:
-    """All answers of the lake's own SQL about a dataset, with the column names of the plain twin."""
-
-    rows: list[dict[str, list[tuple[Any, ...]]]]
-    report: dict[str, Any]
-    changes: list[contents.Change]
-    held: list[contents.Holding]
-    number: tuple[Any, ...] | None
-    exported: list[tuple[str, int]]
-
-
 def ask(session: Session, dataset: Dataset, without: str = "") -> dict[str, list[tuple[Any, ...]]]:
     text = ", ".join(f'"{column.name}"' for column in dataset.columns if column.name != without)
     return {
@@ -155,7 +140,8 @@ def history_of(session: Session, dataset: Dataset, spelled: dict[str, str]) -> t
     return [(revision.value, revision.available_at) for revision in result.revisions], result.neighbours
 
 
-def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.MonkeyPatch) -> Answers:
+def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """All answers of the lake's own SQL about a dataset, with the column names of the plain twin."""
     dataset = contract(kind, spelled)
     patch.setitem(datasets.all_datasets(), NAME, dataset)
     lake = fill(root / "lake", dataset, spelled)
@@ -170,14 +156,14 @@ def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.Monkey
     with handle(catalogue=catalogue, hindsight="omit") as session:
         omitted = ask(session, dataset, without=spelled["ours"] if kind == "in_content" else "")
     with handle(catalogue=catalogue) as session:
-        return Answers(
-            rows=[ask(session, dataset), windowed, omitted],
-            report=report,
-            changes=contents.changes(session, FIRST + DAY),
-            held=contents.holdings(session),
-            number=None if kind == "in_key" else history_of(session, dataset, spelled),
-            exported=[(each.table, each.rows) for each in export(session, str(root / "copy"))],
-        )
+        return {
+            "rows": [ask(session, dataset), windowed, omitted],
+            "report": report,
+            "changes": contents.changes(session, FIRST + DAY),
+            "held": contents.holdings(session),
+            "number": None if kind == "in_key" else history_of(session, dataset, spelled),
+            "exported": [(each.table, each.rows) for each in export(session, str(root / "copy"))],
+        }
 
 
 @pytest.mark.parametrize("kind", ["in_key", "in_content", "history"])
@@ -185,7 +171,7 @@ def test_columns_named_after_sql_words_give_the_same_answers_as_plain_names(kind
     odd = answers(tmp_path / "odd", kind, {word: word for word in words()}, monkeypatch)
     plain = answers(tmp_path / "plain", kind, {word: f"c{n:03}" for n, word in enumerate(words())}, monkeypatch)
     assert odd == plain
-    assert (odd.report["rows"], odd.report["late"]["count"]) == (6, 1)
+    assert (odd["report"]["rows"], odd["report"]["late"]["count"]) == (6, 1)
 
 
 @pytest.mark.parametrize("name", ["row", "rows", "text", "words", "characters"])

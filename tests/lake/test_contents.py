@@ -19,11 +19,8 @@ ROWS = 600_000
 
 def hashes_of(numbers):
     """Hashes in pairs with the same first bits."""
-    return [digest_of(f"pair {number // 2}") + digest_of(f"{number}") for number in numbers]
-
-
-def digest_of(text):
-    return sha256(text.encode()).digest()[:8]
+    texts = ((f"pair {number // 2}", f"{number}") for number in numbers)
+    return [b"".join(sha256(text.encode()).digest()[:8] for text in pair) for pair in texts]
 
 
 def file_of(folder, name, numbers, lo, hi):

@@ -5,6 +5,7 @@ of its world.
 import json
 import re
 from datetime import date, datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import neo4j
 import pytest
@@ -33,16 +34,15 @@ from tests.partitions import run_partitions
 EVENING, MORNING = "2024-05-24T18:00:00-04:00", "2024-05-28T07:30:00-04:00"
 
 
-class Reports:
-    """A graph of one filing, accepted on the evening before a long weekend."""
+def extracted(lake, *days):
+    """Read a graph of one filing, accepted on the evening before a long weekend."""
 
-    def stream(self, _cypher, params, *, fetch_size):
+    def stream(_cypher, params, *, fetch_size):
         if "lo" in params and params["lo"] <= EVENING < params["hi"]:
             yield [neo4j.Record(report(created=EVENING, entities=None, exhibits=None))]
 
-
-def extracted(lake, *days):
-    return run_partitions(all_extractors()["reports"], [*map(date.fromisoformat, days)], Reports(), lake, run_id="r")
+    graph, extractor = SimpleNamespace(stream=stream), all_extractors()["reports"]
+    return run_partitions(extractor, [*map(date.fromisoformat, days)], graph, lake, run_id="r")
 
 
 def seen(lake, as_of):

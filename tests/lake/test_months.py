@@ -18,27 +18,21 @@ DATASET = replace(TOY, partitioned=False)
 START = clock.micros(utc("2000-01-15T00:00:00Z"))
 
 
-def staged_rows(months):
-    """Rows in no order of time."""
+def built(lake, months):
+    """The tables of the months, of rows in no order of time, and the seconds they took."""
     random = np.random.default_rng(0)
-    available = START + random.integers(0, months * MONTH, ROWS)
     columns = {
         "key": pa.array(np.arange(ROWS)).cast(pa.string()),
         "maker": pa.array(np.arange(ROWS) % 7).cast(pa.string()),
         "text": pa.repeat("x" * 200, ROWS),
         "revised": pa.nulls(ROWS, pa.timestamp("us", "UTC")),
-        "available_at": pa.array(available).cast(pa.timestamp("us", "UTC")),
+        "available_at": pa.array(START + random.integers(0, months * MONTH, ROWS)).cast(pa.timestamp("us", "UTC")),
         "available_at_source": pa.repeat("neo4j_created", ROWS),
         "evidence": pa.repeat("Toy", ROWS),
     }
     schema = staged_schema(DATASET)
-    return pa.Table.from_arrays([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
-
-
-def built(lake, months):
-    """The tables of the months, and the seconds they took."""
+    table = pa.Table.from_arrays([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
     with lake.stage(DATASET, f"run-{months}") as stage:
-        table = staged_rows(months)
         for start in range(0, ROWS, 20_000):
             stage.add(None, table.slice(start, 20_000), [], extracted=20_000)
         staged = stage.load()

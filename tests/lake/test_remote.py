@@ -128,16 +128,13 @@ def test_other_engines_read_the_same_rows(url):
     store = RemoteStore(url)
     table = DeltaTable(store.table_uri("tables/toys"), storage_options=store.table_options)
     ours = sorted((row.key, row.text, row.available_at) for row in rows(lake))
-    polars = pl.scan_delta(store.table_uri("tables/toys"), storage_options=store.table_options | credentials())
+    keys = {name.lower(): os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")}
+    polars = pl.scan_delta(store.table_uri("tables/toys"), storage_options=store.table_options | keys)
     assert sorted(polars.select("key", "text", "available_at").collect().rows()) == ours
     context = SessionContext()
     context.register_dataset("toys", table.to_pyarrow_dataset())
     result_rows = context.sql("SELECT key, text, available_at FROM toys").to_arrow_table().to_pylist()
     assert sorted(tuple(row.values()) for row in result_rows) == ours
-
-
-def credentials():
-    return {name.lower(): os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")}
 
 
 def test_an_unreachable_store_raises_a_clear_error_without_secrets(url, monkeypatch):

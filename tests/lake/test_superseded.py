@@ -40,13 +40,6 @@ def table(revisions, toy=TOY):
     )
 
 
-def newest(rows, day, by_text):
-    """Find by brute force, per key, the greatest (day, evidence) up to a day, or the greatest evidence first."""
-    seen = [row for row in rows if row[1] <= day]
-    order = (lambda row: (row[2], row[1])) if by_text else (lambda row: row[1:])
-    return {max((row for row in seen if row[0] == key), key=order) for key, *_ in seen}
-
-
 @given(RUNS, st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_rows_without_a_tombstone_as_of_an_instant_are_the_newest_at_that_instant(tmp_path_factory, runs, by_text):
@@ -63,12 +56,15 @@ def test_rows_without_a_tombstone_as_of_an_instant_are_the_newest_at_that_instan
         files.append(DataFile(str(path), len(fresh), path.stat().st_size, START, START))
         rows += fresh
     late = new_tombstones(toy, table([], toy), TableState(tuple(files)), complete=False).to_pylist()
+    order = (lambda row: (row[2], row[1])) if by_text else (lambda row: row[1:])
     for tombstones in (dead, late):
         assert [row for row in tombstones if row["available_at"] < row["dead_at"]] == []  # none names a later row
         for day in range(-1, 7):
             names = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
             hashes = dict(zip(rows, table(rows, toy)["content_hash"].to_pylist(), strict=True))
-            assert {row for row in rows if row[1] <= day and hashes[row] not in names} == newest(rows, day, by_text)
+            seen = [row for row in rows if row[1] <= day]
+            newest = {max((row for row in seen if row[0] == key), key=order) for key, *_ in seen}
+            assert {row for row in seen if hashes[row] not in names} == newest
 
 
 @given(RUNS, st.booleans(), st.integers(1, 3))

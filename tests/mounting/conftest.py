@@ -1,8 +1,7 @@
-"""A Postgres server, and the location of a lake that does not exist yet."""
+"""A Postgres server."""
 
 import pytest
 
-from pitlake.lake import Lake
 from resources.postgres import postgres, programs
 from tests.shared import postgres_folder
 
@@ -15,8 +14,3 @@ def server():
         return
     with postgres_folder() as place, postgres(place / "data") as running:
         yield running
-
-
-@pytest.fixture
-def lake(tmp_path):
-    return Lake(tmp_path / "lake")

@@ -40,11 +40,6 @@ def gaps(lake):
     return [(reason, locator) for reason, locator in rows(lake, None, "reason, locator", "gaps")]
 
 
-@pytest.fixture
-def lake(tmp_path):
-    return Lake(tmp_path / "lake")
-
-
 def test_mount_and_query_commands_lead_from_a_file_to_an_answer_as_of_an_instant(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     pq.write_table(estimates(), "estimates.parquet")

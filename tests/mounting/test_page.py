@@ -116,11 +116,10 @@ def shown(place, store, database):
     return until
 
 
-def marked(block):
-    return pytest.param(block, marks=needs_postgres if needs_a_server(block) else (), id=str(block))
-
-
-@pytest.mark.parametrize("block", [*map(marked, BLOCKS)])
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(each, marks=needs_postgres if needs_a_server(each) else (), id=str(each)) for each in BLOCKS],
+)
 def test_each_block_of_the_mount_page_runs_and_shows_the_expected_output(block, shown):
     assert block.runs
     text = shown(block.number)

@@ -9,7 +9,6 @@ import pytest
 from assets.factory import graph_asset
 from local_servers.server import GraphServer
 from pipelines.partitions import DAYS
-from pitlake.lake.lake import Lake
 from resources.graph.open import graph_server
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
@@ -23,11 +22,6 @@ from tests.toys import TOY, ToyGraph, ToyResource
 def toy() -> ToyGraph:
     ToyResource.toy = ToyGraph()
     return ToyResource.toy
-
-
-@pytest.fixture
-def lake(tmp_path) -> Lake:
-    return Lake(tmp_path / "lake")
 
 
 @pytest.fixture

@@ -84,14 +84,13 @@ def test_every_check_is_evaluated_and_passes(materialise, toy):
     assert every(each.passed for each in result.values())
 
 
-def naive(record, _run):
-    return Place("toy:bad", datetime(2024, 3, 10, 12), datetime(2024, 3, 10).date())  # noqa: DTZ001
+NAIVE = datetime(2024, 3, 10, 12)  # noqa: DTZ001
 
 
 @pytest.mark.parametrize(
     ("lie", "check", "code"),
     [
-        ({"locate": naive}, "gate", "PIT_MISSING_TZ"),
+        ({"locate": lambda *_: Place("toy:bad", NAIVE, NAIVE.date())}, "gate", "PIT_MISSING_TZ"),
         ({"at": "2024-06-10T12:00:00-04:00"}, "partition_window", "outside"),
     ],
     ids=["naive timestamp", "answer to another question"],

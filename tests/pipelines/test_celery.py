@@ -48,13 +48,6 @@ def running(command, environment, cwd, feed=""):
         process.stdout.read()
 
 
-def say_until(process, words):
-    for line in process.stdout:
-        if words in line:
-            return
-    raise AssertionError(f"it ended before it said {words!r}")
-
-
 @pytest.fixture
 def environment(root, tmp_path):
     """The shipped settings, with SQLite for Postgres and no queue, so that neither a server nor a daemon is needed."""
@@ -77,7 +70,7 @@ def broker(environment, folder):
     port = urllib.parse.urlsplit(environment["CELERY_BROKER_URL"]).port
     settings = f'port {port}\nbind 127.0.0.1\nsave ""\nrequirepass {PASSWORD}\n'
     with running(["redis-server", "-"], environment, folder, settings) as process:
-        say_until(process, "Ready to accept connections")
+        assert any("Ready to accept connections" in line for line in process.stdout)
         yield
 
 

@@ -353,7 +353,12 @@ def test_m1_proposals_follow_a_retrospective_and_a_retry_requests_only_the_rest(
         monkeypatch.setenv(f"FORGE_MODEL_{role}", f"anthropic:claude-{role.lower()}@{url}")
     display = [START]
     with closing(Memory(forge_home.memory, clock=Clock("live", lambda: display[0]))) as memory:
-        learnt(memory, display)
+        for number, day in enumerate(DAYS):  # lessons of three weeks, which the PM approves
+            display[0] = START + timedelta(days=day)
+            wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
+        display[0] += timedelta(days=1)
+        for lesson in waiting_lessons(memory):
+            decide(memory, lesson.record.id, lesson.sha256, "pm")
     config = {"take_turn": {"config": {"as_of": "2024-07-05T21:00:00Z", "occasion": "weekly_retrospective"}}}
     edit = {"file": "SKILL.md", "quote": "", "replacement": f"- {CLAIM}", "why": "PK-001 says so."}
     provider.script = [(200, events(text("Five lessons agree.")), 0), (400, failure("invalid_request_error"), 0)]
@@ -371,16 +376,6 @@ def test_m1_proposals_follow_a_retrospective_and_a_retry_requests_only_the_rest(
         for name in agent.tape.decisions():
             assert asyncio.run(replay(agent, name)).end == "answered"
         assert [name[:2] for name in agent.tape.decisions()] == ["D-", "P-"]
-
-
-def learnt(memory, display):
-    """Lessons of three weeks, which the PM approves. shown: the clock."""
-    for number, day in enumerate(DAYS):
-        display[0] = START + timedelta(days=day)
-        wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
-    display[0] += timedelta(days=1)
-    for lesson in waiting_lessons(memory):
-        decide(memory, lesson.record.id, lesson.sha256, "pm")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import random
 
 import dagster as dg
-import pytest
 
 from assets.external import all_feeds
 from assets.order import dependencies, in_order
@@ -22,14 +21,10 @@ def assert_ordered(names):
         assert not needed(name) & set(names[place:]), name
 
 
-@pytest.fixture
-def keys(monkeypatch):
+def test_a_sync_loads_splits_before_figures_per_share_however_its_steps_are_listed(monkeypatch):
     for step in sources.STEPS:
         for variables in step.provider.secrets.values():
             monkeypatch.setenv(variables[0], "a-key")
-
-
-def test_a_sync_loads_splits_before_figures_per_share_however_its_steps_are_listed(keys, monkeypatch):
     watched = WatchList(companies={"0000000001": ("AAA",)}, series=("GDP",), sources=sources.names())
     loaded = [step.dataset for step in sources.steps(watched)]
     assert loaded.index("polygon_splits") < min(map(loaded.index, ("av_earnings", "polygon_dividends")))

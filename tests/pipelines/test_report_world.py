@@ -15,20 +15,15 @@ DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE::VARCHAR"
 
 
 @pytest.fixture(scope="session")
-def report_numbers(story, tmp_path_factory):
-    at = clock.instant(story.third_began, "at") + timedelta(days=1)
-    return site.numbers(site.read(story.lake, at=at))
-
-
-@pytest.fixture(scope="session")
 def ask(story):
     with connect(None, lake=story.lake, open_mode=True) as session:
         yield lambda query: session.sql(query).rows()
 
 
-def test_every_number_of_the_report_equals_that_of_sql(report_numbers, ask):
+def test_every_number_of_the_report_equals_that_of_sql(story, ask):
+    at = clock.instant(story.third_began, "at") + timedelta(days=1)
     compared = 0
-    for name, facts in report_numbers["datasets"].items():
+    for name, facts in site.numbers(site.read(story.lake, at=at))["datasets"].items():
         rows, keys = f"{name}_revisions", ", ".join(get(name).key)
         assert facts["rows"] == ask(f"SELECT count(*) FROM {rows}")[0][0], name
         counted = f"SELECT count(*) AS n FROM {rows} GROUP BY {keys}"

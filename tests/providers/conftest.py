@@ -87,11 +87,6 @@ def run_once(name: str, lake: Lake, run_id: str = "run", mode: str = "live", **s
         return run_feed(feed, question, client, lake, run_id=run_id, releases=Accepted())
 
 
-@pytest.fixture
-def lake(tmp_path) -> Lake:
-    return Lake(tmp_path / "lake")
-
-
 @dataclass
 class Asker:
     """Runs one feed over the network, and records the outcome of every record and the pauses."""

@@ -117,26 +117,21 @@ def test_a_list_with_an_unusable_page_token_does_not_depend_on_later_items(tmp_p
     assert anyio.run(answer, 0) == anyio.run(answer, 1) == anyio.run(answer, 7)
 
 
-def growing(later_count):
-    """A server whose list gains this many later items after each page."""
-    tools, size = MCPServer("list"), 3
-    items = [*HONEST]
-
-    @tools.tool()
-    def by_offset(offset: int = 0) -> dict:
-        page = items[offset : offset + size]
-        items[:0] = [{"id": f"FUTURE {len(items) + n}", "at": "2024-03-01"} for n in range(later_count)]
-        return {"results": page}
-
-    return tools
-
-
 def test_no_answer_depends_on_items_added_while_a_list_is_read(tmp_path):
     head, _, tool = POLICY.partition("[tools.by_offset]")
     policy = parse(f"{head.partition('[')[0]}[tools.by_offset]{tool.partition('[tools.newest]')[0]}")
 
     async def rows(later_count):
-        async with proxied(growing(later_count), policy, tmp_path / f"{later_count}.jsonl") as (client, reader):
+        """The list's rows, of which a server gains this many later ones after each page."""
+        tools, size, items = MCPServer("list"), 3, [*HONEST]
+
+        @tools.tool()
+        def by_offset(offset: int = 0) -> dict:
+            page = items[offset : offset + size]
+            items[:0] = [{"id": f"FUTURE {len(items) + n}", "at": "2024-03-01"} for n in range(later_count)]
+            return {"results": page}
+
+        async with proxied(tools, policy, tmp_path / f"{later_count}.jsonl") as (client, reader):
             return (await ask(client, reader, "by_offset", {})).structured_content["data"]
 
     assert [row["id"] for row in anyio.run(rows, 0)] == [item["id"] for item in HONEST]

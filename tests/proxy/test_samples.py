@@ -33,16 +33,6 @@ DAYS = range(10, 20)
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-def news():
-    tools = MCPServer("news")
-
-    @tools.tool()
-    def search(query: str, until: str = "") -> dict:
-        return {"results": [{"title": f"day {day}", "published": f"2024-02-{day}T10:00:00Z"} for day in DAYS]}
-
-    return tools
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("samples")
@@ -50,10 +40,16 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def proxy(folder):
+    tools = MCPServer("news")
+
+    @tools.tool()
+    def search(query: str, until: str = "") -> dict:
+        return {"results": [{"title": f"day {day}", "published": f"2024-02-{day}T10:00:00Z"} for day in DAYS]}
+
     (folder / "news.toml").write_text(POLICY)
     options = ["--as-of", LATEST, "--as-of-header", HEADER, "--policy", "news.toml", "--tape", "run.jsonl"]
     with (
-        served(news().streamable_http_app(stateless_http=True)) as upstream,
+        served(tools.streamable_http_app(stateless_http=True)) as upstream,
         proxy_process(*options, upstream, folder=folder) as (address, _),
     ):
         yield address

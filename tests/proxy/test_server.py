@@ -1,11 +1,9 @@
 """The proxy over the protocol: what a model sees of a tool, and how a run is recorded and replayed."""
 
 import json
-import os
-import signal
-import subprocess
 
 import anyio
+import psutil
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -333,8 +331,9 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
     async def killed():
         async with proxied(hostile("sec-edgar", 5), "sec-edgar", tape_file) as (client, reader):
             await ask(client, reader, "get_recent_filings", filing)
-            for pid in _children():
-                os.kill(pid, signal.SIGKILL)
+            for child in psutil.Process().children():
+                if "hostile_server" in " ".join(child.cmdline()):
+                    child.kill()
             await anyio.sleep(0.2)
             lost = envelope_of(await ask(client, reader, "get_recent_filings", {"identifier": "B"}))
             await anyio.sleep(0.3)
@@ -343,13 +342,6 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
     lost, after = anyio.run(killed)
     assert [gap["type"] for gap in lost["gaps"]] == ["no_data"]
     assert after["data"] != []
-
-
-def _children():
-    listing = subprocess.run(
-        ["pgrep", "-P", str(os.getpid()), "-f", "hostile_server"], capture_output=True, text=True, check=False
-    )
-    return [int(pid) for pid in listing.stdout.split()]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,11 @@ def lake(tmp_path: Path) -> ToyLake:
     return ToyLake(tmp_path / "lake")
 
 
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "boundary"
+
+
 @pytest.fixture(scope="session")
 def cut_cache(tmp_path_factory: pytest.TempPathFactory) -> CutCache:
     return CutCache(tmp_path_factory.mktemp("cuts") / "boundary", few=2)  # so that small lakes are cut both ways

@@ -53,12 +53,6 @@ def looks(rng):
     yield reply, LAST + timedelta(days=1)
 
 
-def moments(rng):
-    some = [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(6)]
-    early = [datetime(2023, month, 20, tzinfo=timezone.utc) for month in (2, 3)]
-    return [*some, *early, *YEAR_ENDS, YEAR_ENDS[1] - US, datetime(2023, 6, 1, 4, tzinfo=timezone.utc), LAST]
-
-
 def opened(lake, as_of, cuts, dataset=TOY, **changes):
     return open_at(lake.snapshot(), as_of, catalogue=Catalogue({"toys": dataset}), cut_cache=cuts, **changes)
 
@@ -78,7 +72,10 @@ def test_a_session_gets_the_same_bytes_from_compacted_and_uncompacted_lakes(tmp_
             compacted.compact(TOY, before=rng.choice((None, None, "2023-05")))
     assert any(file.of_year for file in compacted.snapshot().files("toys"))
     assert rows(compacted) == rows(landed)
-    for as_of in moments(rng):
+    some = [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(6)]
+    early = [datetime(2023, month, 20, tzinfo=timezone.utc) for month in (2, 3)]
+    june = datetime(2023, 6, 1, 4, tzinfo=timezone.utc)
+    for as_of in (*some, *early, *YEAR_ENDS, YEAR_ENDS[1] - US, june, LAST):
         answers = []
         few = rng.choice((FEW, 1, 8))
         for lake in (landed, compacted):

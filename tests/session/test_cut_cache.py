@@ -28,11 +28,6 @@ from tests.session.toylake import CHARTS, T, row
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "cache" / "boundary"
-
-
 def cached_files(home):
     return {path.name: sha256(path.read_bytes()).hexdigest() for path in home.glob("*.parquet")}
 

@@ -49,11 +49,6 @@ def bytes_of_files(session):
 
 
 @pytest.fixture
-def home(tmp_path):
-    return tmp_path / "cache" / "boundary"
-
-
-@pytest.fixture
 def cached_inodes(home):
     """Return the inodes of the cached files, by name."""
     return lambda: {path.name: path.stat().st_ino for path in home.glob("*.parquet")}

@@ -5,7 +5,6 @@ another.
 import pytest
 
 from pitlake import cli
-from pitlake.lake.lake import Lake
 from tests.cli.conftest import Said
 from tests.loopback import Answer, Loopback
 from tests.pipelines.sync.edgar import Company, answers, made
@@ -43,11 +42,6 @@ def edgar(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     yield result
     result.server.close()
-
-
-@pytest.fixture
-def lake(tmp_path) -> Lake:
-    return Lake(tmp_path / "lake")
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ from datetime import datetime, timedelta, timezone
 
 from pitlake.session import connect
 from pitlake.web import questions
+from tests.pipelines.sync.test_panel import BARS, DAYS
 from tests.pipelines.sync.test_prices import HEAD
 
 CIK, CONCEPT = "0000001000", "us-gaap:Concept0"
 INSTANTS = tuple(datetime(2016, 6, 11, 12, tzinfo=timezone.utc) + timedelta(days=100 * n) for n in range(7))
-DAYS = ("2016-06-09", "2016-06-10", "2016-09-30", "2017-03-01", "2017-08-01")
-BARS = "".join(f"TKA,{day},{100 + n},{100 + n},{100 + n},{100 + n},1000\n" for n, day in enumerate(DAYS))
 
 
 def public_facts(company, at):
