@@ -37,7 +37,8 @@ NEO4J = "mcp__neo4j-cypher__read_neo4j_cypher"
 def message(rng: random.Random) -> tuple[str, bytes]:
     """Return a long and odd call of one of the guard's tools, and its kind."""
     size = int(MOST ** rng.uniform(0.5, 1.0))
-    text = _text(rng, size)
+    text = "".join(rng.choices(PIECES, k=rng.choice((1, 1, 2, 3))))
+    text = (text * (size // len(text.encode("utf-8", "surrogatepass")) + 1))[:size]
     kind, inputs = rng.choice(list(_calls(rng, text)))
     if kind == "nested":
         return kind, b'{"tool_name": "Read", "tool_input": ' + rng.choice((b"[", b'{"a":')) * (size // 5)
@@ -45,12 +46,6 @@ def message(rng: random.Random) -> tuple[str, bytes]:
     if rng.random() < 0.1:
         reply["cwd"] = "/" + text[:size]
     return kind, json.dumps(reply).encode()
-
-
-def _text(rng: random.Random, size: int) -> str:
-    pieces = rng.choices(PIECES, k=rng.choice((1, 1, 2, 3)))
-    text = "".join(pieces)
-    return (text * (size // len(text.encode("utf-8", "surrogatepass")) + 1))[:size]
 
 
 def _calls(rng: random.Random, text: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from pitlake.contract import Column, Dataset
+from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
@@ -60,18 +60,16 @@ def build(root: Path) -> Lake:
 
 
 def publish(lake: Lake, dataset: Dataset) -> None:
-    """One run's publish of one dataset: rows and gaps on both sides of T."""
+    """One run's publish of one dataset: rows and gaps on both sides of T. Its values have no limits: impossible ones
+    make the marked rows recognisable.
+    """
+    limits: dict[str, Any] = {"values": (), "pattern": "", "minimum": None, "maximum": None, "strict": False}
+    columns = tuple(replace(column, **limits) for column in dataset.columns)
     gaps = (
         StagedGap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
         StagedGap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", T + timedelta(days=3)),
     )
-    kit.publish(lake, unlimited(dataset), rows(dataset), f"run-{dataset.name}", gaps)
-
-
-def unlimited(dataset: Dataset) -> Dataset:
-    """Return the dataset without limits on its values: impossible values make the marked rows recognisable."""
-    limits: dict[str, Any] = {"values": (), "pattern": "", "minimum": None, "maximum": None, "strict": False}
-    return replace(dataset, rules=(), columns=tuple(replace(column, **limits) for column in dataset.columns))
+    kit.publish(lake, replace(dataset, rules=(), columns=columns), rows(dataset), f"run-{dataset.name}", gaps)
 
 
 def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
@@ -89,25 +87,16 @@ def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) ->
     }
     outcome |= {"available_at": at, "available_at_source": dataset.source_tag}
     outcome |= {name: ticker for name in ("ticker", "symbol") if name in outcome}
-    outcome |= {
-        column.name: _own(column.type, number + 20 * (ticker == "QBG"), at, mark)
+    own = {*dataset.identity, *dataset.key} - {"ticker", "symbol"}
+    outcome |= {  # a value no other row of the ticker has, so that every row is a record of its own
+        column.name: _OWN[column.type](number + 20 * (ticker == "QBG") + 50 * bool(mark), at, mark)
         for column in dataset.columns
-        if _names(dataset, column)
+        if column.name in own and column.type in _OWN
     }
     outcome |= {"evidence": f"neo4j:Thing:{dataset.name}-{ticker}-{number}-{mark or 'past'}"}
+    outcome |= _told(dataset, ticker, number, mark)
     remaining = {field.name for field in staged_schema(dataset)}
-    return {
-        name: value for name, value in (outcome | _told(dataset, ticker, number, mark)).items() if name in remaining
-    }
-
-
-def _names(dataset: Dataset, column: Column) -> bool:
-    return column.name in {*dataset.identity, *dataset.key} - {"ticker", "symbol"} and column.type in _OWN
-
-
-def _own(kind: str, number: int, at: datetime, mark: str) -> Any:
-    """A value no other row of the ticker has, so that every row is a record of its own."""
-    return _OWN[kind](number + 50 * bool(mark), at, mark)
+    return {name: value for name, value in outcome.items() if name in remaining}
 
 
 def _told(dataset: Dataset, ticker: str, number: int, mark: str) -> dict[str, Any]:

@@ -96,10 +96,6 @@ def levels(lake, day):
     return answers(lake, day)[0]
 
 
-def adjusted(lake, day):
-    return answers(lake, day)[1]
-
-
 QBRY = (date(2024, 6, 3), date(2024, 6, 6))
 KINDS = [
     (Upstream(s0610=10.0).late(*QBRY), "a stretch loaded late"),
@@ -225,7 +221,7 @@ def test_bars_and_outcomes_across_an_unrecorded_split_are_unproven(lake):
     upstream = Upstream(s0610=3.0)
     upstream.recorded = {}
     upstream.extract(lake)
-    rows = adjusted(lake, DAYS[-1])
+    rows = answers(lake, DAYS[-1])[1]
     assert {row["basis"] for row in rows if row["date"] < date(2024, 6, 10)} == {"unproven"}
     assert every((row["close"] is None) == (row["basis"] == "unproven") for row in rows)
     event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "QBRY", "0000000002-24-000001")

@@ -35,16 +35,8 @@ class App:
         self.reached, self.goes_on = 0, threading.Event()
 
     def application(self):
-        return OwnSite(
-            Starlette(
-                routes=[
-                    Route("/quick", self.quick, methods=["GET", "POST"]),
-                    Route("/read", self.read, methods=["POST"]),
-                    Route("/held", self.held),
-                    Route("/large", self.large),
-                ]
-            )
-        )
+        plain = [Route("/held", self.held), Route("/large", self.large), Route("/read", self.read, methods=["POST"])]
+        return OwnSite(Starlette(routes=[Route("/quick", self.quick, methods=["GET", "POST"]), *plain]))
 
     def quick(self, _):
         self.reached += 1

@@ -63,7 +63,9 @@ def in_iceberg(frame, folder, _):
 
 
 def in_postgres(frame, _, running):
-    execute(running, EMPTIED, f'CREATE TABLE "own" ({columns(frame.schema)})')
+    columns = ", ".join(f'"{field.name}" {POSTGRES[field.type]}' for field in frame.schema)
+    execute(running, EMPTIED, f'CREATE TABLE "own" ({columns})')
+    adapted = lambda value: json.dumps(value) if isinstance(value, dict) else value  # noqa: E731
     rows = [tuple(map(adapted, row.values())) for row in frame.to_pylist()]
     with closing(psycopg2.connect(url(running))) as database, database, database.cursor() as cursor:
         execute_values(cursor, 'INSERT INTO "own" VALUES %s', rows)
@@ -71,14 +73,6 @@ def in_postgres(frame, _, running):
 
 
 ORIGINS = (in_parquet, in_duckdb, in_delta, in_iceberg, in_postgres)
-
-
-def columns(schema):
-    return ", ".join(f'"{field.name}" {POSTGRES[field.type]}' for field in schema)
-
-
-def adapted(value):
-    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def execute(running, *statements, database=DATABASE, alone=False):

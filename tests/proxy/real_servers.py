@@ -76,15 +76,9 @@ def yahoo():
             pass
 
         def get_news(self, count):
-            return [
-                {
-                    "title": title,
-                    "link": f"https://example.org/{title}",
-                    "publisher": "P",
-                    "providerPublishTime": moment,
-                }
-                for title, moment in (("FUTURE", 1708034400), ("Calm", 1707924600))
-            ]
+            listing = (("FUTURE", 1708034400), ("Calm", 1707924600))
+            return [{"title": title, "link": f"https://example.org/{title}", "publisher": "P",
+                     "providerPublishTime": moment} for title, moment in listing]  # fmt: skip
 
         def get_splits(self):
             days = pd.to_datetime(["2020-08-31", "2024-06-10"]).tz_localize("America/New_York")

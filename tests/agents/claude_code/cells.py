@@ -75,17 +75,10 @@ def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn
     """
     pit = f" --pit {PITS[variant]}" if variant in PITS else ""
     fan_out: list[Call] = [
-        (
-            "Agent",
-            {
-                "description": agent,
-                "subagent_type": agent,
-                "prompt": f"{_mark(agent)}{pit}",
-                "run_in_background": background,
-            },
-        )
+        ("Agent", {"description": agent, "subagent_type": agent, "prompt": f"{_mark(agent)}{pit}",
+                   "run_in_background": background})
         for agent in agents
-    ]
+    ]  # fmt: skip
     question = {"sql": "SELECT id, title, available_at, available_at_source FROM news ORDER BY id"}
     ask: Call = ("mcp__pitlake__query", question | ({"pit": PITS[variant]} if variant in PITS else {}))
     waits: list[Turn] = [("TaskList", {})] * 3 if background else []
