@@ -60,13 +60,9 @@ def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
             shim.chmod(0o755)
     remaining = {name: value for name, value in os.environ.items() if not name.startswith("PITLAKE_")}
     return {
-        **remaining,
-        "PATH": f"{home / 'bin'}{os.pathsep}{remaining.get('PATH', '')}",
-        "CLAUDE_PROJECT_DIR": str(ROOT),
-        "PITLAKE_LAKE": str(lake),
-        "PITLAKE_HOOK_LOG": str(home / "hooks.jsonl"),
-        **more,
-    }
+        **remaining, "PATH": f"{home / 'bin'}{os.pathsep}{remaining.get('PATH', '')}", "CLAUDE_PROJECT_DIR": str(ROOT),
+        "PITLAKE_LAKE": str(lake), "PITLAKE_HOOK_LOG": str(home / "hooks.jsonl"), **more,
+    }  # fmt: skip
 
 
 @contextmanager

@@ -23,17 +23,8 @@ TOOLS = ("mcp__pitlake__query", "mcp__pitlake__run_query", "mcp__perplexity__per
          "mcp__neo4j-cypher__read_neo4j_cypher")  # fmt: skip
 CURSOR = b64encode(json.dumps([100, "0" * 32, "f" * 64, "a" * 64], separators=(",", ":")).encode()).decode()
 _KNOWN = (
-    "type",
-    "text",
-    "stdout",
-    "stderr",
-    "interrupted",
-    "isImage",
-    "result",
-    "content",
-    "structuredContent",
-    "isError",
-)
+    "type", "text", "stdout", "stderr", "interrupted", "isImage", "result", "content", "structuredContent", "isError",
+)  # fmt: skip
 _FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo"
 _NOISE = ('"', "{", "}", "[", "]", ",", ":", "\\", "null", "NaN", "1e999", '"data":[]', '"data"', "\x00", "\ud800", "é",
           '"available_at":"2024-05-29T17:00:00-04:00"', '{"a":', "[" * 400,

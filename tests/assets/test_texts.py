@@ -14,18 +14,9 @@ from pitlake.errors import Unreadable
 
 ABSENT = [None, "", "  ", "null", "NULL", "NaN", "nan", float("nan")]
 PARSERS = [
-    texts.number,
-    texts.plain_number,
-    texts.whole,
-    texts.flag,
-    texts.instant,
-    texts.day,
-    texts.canonical_json,
-    texts.strings,
-    texts.labels,
-    texts.first_number,
-    texts.cik,
-]
+    texts.number, texts.plain_number, texts.whole, texts.flag, texts.instant, texts.day, texts.canonical_json,
+    texts.strings, texts.labels, texts.first_number, texts.cik,
+]  # fmt: skip
 instants = st.integers(0, 2**31).map(lambda seconds: datetime.fromtimestamp(seconds, timezone.utc))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

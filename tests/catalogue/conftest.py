@@ -15,15 +15,9 @@ from pitlake.session.sql import statements
 from pitlake.tombstones import newest_first
 
 MISSING = {
-    "string": "",
-    "json": "[]",
-    "int": 0,
-    "float": 0.0,
-    "bool": False,
-    "date": "2024-01-02",
-    "vector": [1.0],
+    "string": "", "json": "[]", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0],
     "strings": [],
-}
+}  # fmt: skip
 
 
 class World:

@@ -23,19 +23,11 @@ def at(hours):
 def fact(hours, quarter, value, ticker="QBG", concept="a:One", months=3, accession="acc"):
     end = date(2023, 3, 31) + timedelta(days=91 * quarter)
     return {
-        "accession_no": accession,
-        "form_type": "10-Q",
-        "cik": ticker,
-        "ticker": ticker,
-        "concept": concept,
-        "unit": "USD",
-        "period_type": "duration",
-        "period_start": (end - timedelta(days=int(months * 30.4375) - 1)).isoformat(),
-        "period_end": end.isoformat(),
-        "value_number": float(value),
-        "is_numeric": True,
-        "available_at": at(hours),
-    }
+        "accession_no": accession, "form_type": "10-Q", "cik": ticker, "ticker": ticker, "concept": concept,
+        "unit": "USD", "period_type": "duration",
+        "period_start": (end - timedelta(days=int(months * 30.4375) - 1)).isoformat(), "period_end": end.isoformat(),
+        "value_number": float(value), "is_numeric": True, "available_at": at(hours),
+    }  # fmt: skip
 
 
 def bar(hours, day, close, symbol="QBG", entity="1"):

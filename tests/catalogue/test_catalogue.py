@@ -12,21 +12,11 @@ HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id |
 NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"}
 
 VALUES = {
-    "ticker": "qbg",
-    "start_date": "2024-01-01",
-    "query": "revenue guidance",
-    "channel": "Earnings",
-    "concept_qname": "us-gaap:Revenues",
-    "member_qnames": "a:OneMember,a:OtherMember",
-    "pairs": [("QBG", "2024-05-01T00:00:00Z")],
-    "concepts": ["us-gaap:Revenues"],
-    "embedding": [0.1, 0.2],
-    "series": "GDP",
-    "period": "2014-01-01",
-    "day": "2014-05-29",
-    "kind": "curve",
-    "instrument": "USD",
-}
+    "ticker": "qbg", "start_date": "2024-01-01", "query": "revenue guidance", "channel": "Earnings",
+    "concept_qname": "us-gaap:Revenues", "member_qnames": "a:OneMember,a:OtherMember",
+    "pairs": [("QBG", "2024-05-01T00:00:00Z")], "concepts": ["us-gaap:Revenues"], "embedding": [0.1, 0.2],
+    "series": "GDP", "period": "2014-01-01", "day": "2014-05-29", "kind": "curve", "instrument": "USD",
+}  # fmt: skip
 
 
 def some_values(query):

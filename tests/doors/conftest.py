@@ -26,16 +26,11 @@ def news() -> Iterator[dict[str, Any]]:
         at = START + timedelta(days=number)
         ticker = ("QBG", "QZP")[number % 2]
         yield {
-            "id": f"bzNews_{number}",
-            "ticker": ticker,
-            "tickers": [ticker],
+            "id": f"bzNews_{number}", "ticker": ticker, "tickers": [ticker],
             "title": HEADLINES[number % len(HEADLINES)],
-            "body": f"Text {number} about {HEADLINES[number % len(HEADLINES)]}.",
-            "channels": ["Earnings", "News"],
-            "created": at,
-            "available_at": at,
-            "evidence": f"neo4j:News:bzNews_{number}",
-        }
+            "body": f"Text {number} about {HEADLINES[number % len(HEADLINES)]}.", "channels": ["Earnings", "News"],
+            "created": at, "available_at": at, "evidence": f"neo4j:News:bzNews_{number}",
+        }  # fmt: skip
 
 
 def embeddings() -> Iterator[dict[str, Any]]:

@@ -16,21 +16,11 @@ from tests.every import every
 
 PAIRS = '[{"ticker": "QBG", "at": "2024-03-01T00:00:00Z"}]'
 VALUES = {
-    "ticker": "QBG",
-    "start_date": "2024-01-01",
-    "query": "oil",
-    "channel": "Earnings",
-    "concept_qname": "us-gaap:Revenues",
-    "member_qnames": "a:OneMember",
-    "pairs": PAIRS,
-    "concepts": "us-gaap:Revenues",
-    "seed_id": "bzNews_0",
-    "series": "GDP",
-    "day": "2024-03-01",
-    "period": "2024-01-01",
-    "kind": "fx",
+    "ticker": "QBG", "start_date": "2024-01-01", "query": "oil", "channel": "Earnings",
+    "concept_qname": "us-gaap:Revenues", "member_qnames": "a:OneMember", "pairs": PAIRS, "concepts": "us-gaap:Revenues",
+    "seed_id": "bzNews_0", "series": "GDP", "day": "2024-03-01", "period": "2024-01-01", "kind": "fx",
     "instrument": "EURUSD",
-}
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -18,15 +18,9 @@ PAGE = ROOT / "docs/sealed.md"
 SHOWN = {"sh": [["Ada", "13.0"]], "python": [["[(2,)]"], ["[('QBG', 0.41)]"]]}
 ENV = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 HARM = [
-    "FROM read_csv('/etc/passwd')",
-    "FROM glob('/*')",
-    "COPY orders TO 'orders.csv'",
-    "ATTACH 'x.db'",
-    "INSTALL httpfs",
-    "FROM read_csv('http://127.0.0.1:9/x.csv')",
-    "SELECT getenv('HOME')",
-    "FROM nothing",
-]
+    "FROM read_csv('/etc/passwd')", "FROM glob('/*')", "COPY orders TO 'orders.csv'", "ATTACH 'x.db'", "INSTALL httpfs",
+    "FROM read_csv('http://127.0.0.1:9/x.csv')", "SELECT getenv('HOME')", "FROM nothing",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

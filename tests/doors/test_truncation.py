@@ -30,14 +30,9 @@ def revisions():
 
 
 RUNS = (
-    ("news", doors.news),
-    ("news", revisions),
-    ("embeddings", doors.embeddings),
-    ("prices", doors.prices),
-    ("xbrl_facts", doors.facts),
-    ("reports", doors.reports),
-    ("report_sections", doors.sections),
-)
+    ("news", doors.news), ("news", revisions), ("embeddings", doors.embeddings), ("prices", doors.prices),
+    ("xbrl_facts", doors.facts), ("reports", doors.reports), ("report_sections", doors.sections),
+)  # fmt: skip
 
 
 BETWEEN_LOOKS = timedelta(days=20)

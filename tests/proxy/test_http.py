@@ -62,17 +62,8 @@ def place(tmp_path):
 
 def line(address):
     return [
-        "--as-of",
-        AS_OF,
-        "--policy",
-        "web.toml",
-        "--tape",
-        "run.jsonl",
-        "--header",
-        "Authorization",
-        "X_AUTH",
-        address,
-    ]
+        "--as-of", AS_OF, "--policy", "web.toml", "--tape", "run.jsonl", "--header", "Authorization", "X_AUTH", address,
+    ]  # fmt: skip
 
 
 def conversation(address, *queries):

@@ -80,16 +80,10 @@ async def conversation(later_count, tape_file, requests):
 
 
 REQUESTS = [
-    ("by_token", {}),
-    ("by_number", {}),
-    ("by_number", {"limit": 1}),
-    ("by_offset", {}),
-    ("newest", {}),
-    ("newest", {"limit": 5}),
-    ("newest", {"limit": 2}),
-    ("one_item", {"number": "honest 3"}),
+    ("by_token", {}), ("by_number", {}), ("by_number", {"limit": 1}), ("by_offset", {}), ("newest", {}),
+    ("newest", {"limit": 5}), ("newest", {"limit": 2}), ("one_item", {"number": "honest 3"}),
     ("one_item", {"number": "FUTURE 0"}),
-]
+]  # fmt: skip
 
 
 def test_no_answer_depends_on_the_number_of_later_items(tmp_path, monkeypatch):

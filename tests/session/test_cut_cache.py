@@ -51,15 +51,10 @@ def test_a_cut_file_depends_only_on_the_rows_up_to_the_instant(lake, ask_of, tmp
 
 
 CHANGES = [
-    {"table": "sales"},
-    {"form": Form(CHARTS.arrow_schema.remove(0), ("track",))},
-    {"form": Form(CHARTS.arrow_schema, ("position",))},
-    {"since": 1},
-    {"until": 2},
-    {"groups": (1, 2)},
-    {"mapped": True},
-    {"periods": ()},
-]
+    {"table": "sales"}, {"form": Form(CHARTS.arrow_schema.remove(0), ("track",))},
+    {"form": Form(CHARTS.arrow_schema, ("position",))}, {"since": 1}, {"until": 2}, {"groups": (1, 2)},
+    {"mapped": True}, {"periods": ()},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))

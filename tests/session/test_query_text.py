@@ -16,26 +16,11 @@ PARENT_SECONDS = 0.2
 
 SIZE = 120_000
 PUMPS = {
-    "comments": "/* ",
-    "closed comments": "/**/",
-    "quotes": "'",
-    "identifiers": '"a',
-    "dollars": "$a$",
-    "line comments": "--",
-    "system": "system.",
-    "clocks": "system/**/.",
-    "words": "a_of_revisions",
-    "statements": "select 1;",
-    "escapes": "E'\\",
-    "parentheses": "(",
-    "brackets": "[",
-    "braces": "{'a':",
-    "cases": "case when 1 then ",
-    "subqueries": "(select * from ",
-    "sums": "1+",
-    "signs": "- ",
-    "blanks": " \n",
-}
+    "comments": "/* ", "closed comments": "/**/", "quotes": "'", "identifiers": '"a', "dollars": "$a$",
+    "line comments": "--", "system": "system.", "clocks": "system/**/.", "words": "a_of_revisions",
+    "statements": "select 1;", "escapes": "E'\\", "parentheses": "(", "brackets": "[", "braces": "{'a':",
+    "cases": "case when 1 then ", "subqueries": "(select * from ", "sums": "1+", "signs": "- ", "blanks": " \n",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("pump", PUMPS)

@@ -18,13 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 LONG = "repeat('x', 500_000)"
 WAYS = {
-    "bare": "{}",
-    "list": "[{}, NULL]",
-    "struct": "{{'a': {}}}",
-    "map to": "map {{1: {}}}",
-    "map of": "map {{{}: 1}}",
+    "bare": "{}", "list": "[{}, NULL]", "struct": "{{'a': {}}}", "map to": "map {{1: {}}}", "map of": "map {{{}: 1}}",
     "array": "[{0}, {0}]::{1}[2]",
-}
+}  # fmt: skip
 
 
 def moods(session, text=LONG):

@@ -32,31 +32,14 @@ BOTH = ("news", "benzinga_news")
 MANY = 1_000
 ROWS = Caps(rows=MANY, bytes=1 << 20, truncate=False)
 VOCABULARY = (
-    "oil",
-    "gas",
-    "gross",
-    "margin",
-    "Ölpreis",
-    "2024",
-    "rev",
-    "revenue",
-    "ÉTÉ",
-    "cut",
-    "naïve",
-    "a1b2",
-    "QBG",
-)
+    "oil", "gas", "gross", "margin", "Ölpreis", "2024", "rev", "revenue", "ÉTÉ", "cut", "naïve", "a1b2", "QBG",
+)  # fmt: skip
 GLUE = (" ", " ", " ", "-", "; ", "\n", "’", " — ", "_")
 TICKERS = ("QBG", "QZP", "CVX", "")
 QUERIES = (
-    "oil",
-    "margin revenue",
-    "gross AND margin",
-    '"gross margin"',
-    '"gross margin" AND oil',
-    "ölpreis été OR 2024",
+    "oil", "margin revenue", "gross AND margin", '"gross margin"', '"gross margin" AND oil', "ölpreis été OR 2024",
     "nowhere AND oil",
-)
+)  # fmt: skip
 LEFT_OUT = (
     "SELECT count(*)::BIGINT AS blocks FROM promising ANTI JOIN (FROM first UNION ALL FROM rest) USING (file, block)"
 )

@@ -15,43 +15,18 @@ FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py"
 LATER = "2030-01-01T00:00:00Z"
 CODE = (
-    "pipelines/commands/fetch.py",
-    "pipelines/__init__.py",
-    "pipelines/fetch/answering.py",
-    "resources/http/client.py",
-    "sql/views/embeddings.sql",
-    "pitlake/cli/__init__.py",
-    "pitlake/gate/rules.py",
-    "click.py",
-    "json.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "conftest.py",
-    "CLAUDE.md",
-    ".mcp.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/hooks/pit_guard.py",
-    ".claude/skills/news-queries/SKILL.md",
-    ".claude/commands/x.md",
-    ".claude/agents/x.md",
-    ".git/hooks/post-checkout",
-    ".venv/lib/python3.11/site-packages/x.pth",
-    ".env",
-    "Makefile",
-    f"scratch/{SESSION}/sitecustomize.py",
-    f"scratch/{SESSION}/CLAUDE.md",
-    f"scratch/{SESSION}/.claude/skills/x/SKILL.md",
-)
+    "pipelines/commands/fetch.py", "pipelines/__init__.py", "pipelines/fetch/answering.py", "resources/http/client.py",
+    "sql/views/embeddings.sql", "pitlake/cli/__init__.py", "pitlake/gate/rules.py", "click.py", "json.py",
+    "sitecustomize.py", "usercustomize.py", "conftest.py", "CLAUDE.md", ".mcp.json", ".claude/settings.json",
+    ".claude/settings.local.json", ".claude/hooks/pit_guard.py", ".claude/skills/news-queries/SKILL.md",
+    ".claude/commands/x.md", ".claude/agents/x.md", ".git/hooks/post-checkout",
+    ".venv/lib/python3.11/site-packages/x.pth", ".env", "Makefile", f"scratch/{SESSION}/sitecustomize.py",
+    f"scratch/{SESSION}/CLAUDE.md", f"scratch/{SESSION}/.claude/skills/x/SKILL.md",
+)  # fmt: skip
 HOME_CODE = (
-    ".bashrc",
-    ".profile",
-    ".zshrc",
-    ".gitconfig",
-    ".claude/settings.json",
-    ".claude.json",
+    ".bashrc", ".profile", ".zshrc", ".gitconfig", ".claude/settings.json", ".claude.json",
     ".local/lib/python3.11/site-packages/usercustomize.py",
-)
+)  # fmt: skip
 FORGED = {"data": [{"available_at": "1999-01-01T00:00:00Z", "available_at_source": "edgar_accepted"}], "gaps": []}
 
 

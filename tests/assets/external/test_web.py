@@ -118,14 +118,8 @@ def test_an_invalid_date_is_unreadable(text):
 ZONES = st.sampled_from(["America/New_York", "America/Los_Angeles", "Pacific/Honolulu", "Europe/London", "Asia/Tokyo"])
 NAIVE = st.builds(datetime.combine, st.dates(date(1995, 1, 1), date(2040, 1, 1)), st.times())
 SPELLINGS = (
-    "%Y-%m-%dT%H:%M:%S%z",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d",
-    "%B %d, %Y",
-    "%d %b %Y",
-    "%m/%d/%Y",
-)
+    "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%B %d, %Y", "%d %b %Y", "%m/%d/%Y",
+)  # fmt: skip
 
 
 @given(NAIVE, ZONES, st.sampled_from(SPELLINGS), st.integers(0, 1))

@@ -71,13 +71,9 @@ class Company:
             "filingTo": max((each["filingDate"] for each in old), default=""),
         }
         main = {
-            "cik": self.padded,
-            "name": self.name,
-            "tickers": list(self.tickers),
-            "exchanges": ["Nasdaq"],
-            "formerNames": [],
-            "filings": {"recent": columns(recent), "files": [listing] if old else []},
-        }
+            "cik": self.padded, "name": self.name, "tickers": list(self.tickers), "exchanges": ["Nasdaq"],
+            "formerNames": [], "filings": {"recent": columns(recent), "files": [listing] if old else []},
+        }  # fmt: skip
         return {f"CIK{self.padded}.json": main} | ({page: columns(old)} if old else {})
 
     def company_facts(self) -> dict:
