@@ -1,1 +1,1 @@
-"""Tests of Forge, and the campaigns on its memory."""
+"""Tests and campaigns of Forge."""

@@ -1,4 +1,4 @@
-"""Random securities and a slow ledger of an account on them, which share no code with Forge."""
+"""Random securities and a slow ledger of an account that holds them. Both share no code with Forge."""
 
 import random
 from collections import defaultdict
@@ -23,7 +23,7 @@ def evening(day, hour=20):
 
 @dataclass
 class Security:
-    """The history of a security: bars as traded, and, by effective day, the events that affect a holder."""
+    """The history of a security: bars as traded, and splits and dividends by effective session."""
 
     bars: dict = field(default_factory=dict)
     splits: dict = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Security:
 
 
 def security(ticker):
-    """A random security, with the lake's rows that state it."""
+    """Return a random security and the lake rows that describe it."""
     rng, outcome, level = random.Random(f"books/{ticker}"), Security(), random.Random(ticker).uniform(20, 300)
     dark = {day for start in rng.sample(range(len(SESSIONS)), 3) for day in SESSIONS[start : start + rng.randint(1, 4)]}
     if rng.random() < 0.2:
@@ -48,7 +48,7 @@ def security(ticker):
             reply = {"split_id": f"{ticker}{day}", "ticker": ticker, "execution_date": day, "split_from": 1.0}
             facts["splits"].append(reply | {"split_to": ratio, "available_at": end_of_new_york_day(FIRST)})
         if rng.random() < 0.04 and counts and day - paid > timedelta(days=6):
-            paid = day  # The lake takes two payments within a week for one.
+            paid = day  # The lake may count two payments within a week as one.
             currency, amount = rng.choice(("USD", "USD", "CAD")), round(level * 0.01, 3)
             if currency == "USD":
                 outcome.dividends[counts] = outcome.dividends.get(counts, 0.0) + amount
@@ -74,7 +74,7 @@ def security(ticker):
 
 
 def market(root):
-    """A lake of these securities, and their histories."""
+    """Return a lake of random securities, and their histories."""
     outcome, facts = {}, defaultdict(list)
     for ticker in TICKERS:
         outcome[ticker], rows = security(ticker)
@@ -87,7 +87,7 @@ def market(root):
 
 
 class Trade:
-    """An Expression as the PM gave it: terms by the day from which they count, and how it ended."""
+    """An Expression as the PM approved it: its terms by effective day, its status and its result."""
 
     def __init__(self, name, ticker, side, notional, approved, terms):
         self.name, self.ticker, self.side, self.notional, self.approved = name, ticker, side, notional, approved
@@ -101,7 +101,7 @@ class Trade:
         self.terms.append((day + timedelta(days=later), {**self.newest, **changed}))
 
     def course(self, world, today):
-        """Follow the position bar by bar to an evening: its entry, exit, and sessions without a usable bar."""
+        """Return the entry, the exit, all sessions without a usable bar, and the sessions since the last usable bar."""
         item, levels = world[self.ticker], dict(self.terms[0][1])
         rest, entry, shares, last, dark, dim = list(self.terms[1:]), None, 1.0, None, [], []
         for day in SESSIONS:
@@ -132,7 +132,7 @@ class Trade:
         return entry, None, dark, dim
 
     def leave(self, levels, prices, day):
-        """Return why and at which price it is closed in a bar: the open first, then the worse side, then the better."""
+        """Return why and at what price a bar closes the position: open first, then worse side, then better side."""
         first, high, low, last = prices
         worse, better = (low, high) if self.side > 0 else (high, low)
         stop, target, until = levels["stop"], levels["target"], levels["until"]
@@ -149,7 +149,7 @@ class Trade:
 
 
 class Books:
-    """The slow ledger: computed anew every evening, from the first day on."""
+    """A slow ledger that is recomputed from the first day every evening."""
 
     def __init__(self, world):
         self.world, self.fills, self.cash, self.rates, self.trades = world, [], [], [], []
@@ -164,7 +164,7 @@ class Books:
         return [each for each in self.fills if not each["void"] and trade in (None, each["trade"])]
 
     def replayed(self, until, fills, *, alone=False):
-        """Return cash and value at the end of a day. alone: the result of these fills, without the account's money."""
+        """Return the value and the shares at the end of a day. alone: only the P&L of `fills`, without other cash."""
         cash = 0.0 if alone else CAPITAL
         content, prices = defaultdict(float), {}
         ordered = sorted(fills, key=lambda each: (each["at"], each["id"]))
@@ -185,7 +185,7 @@ class Books:
         return cash + sum(shares * prices[ticker] for ticker, shares in content.items()), content
 
     def execute(self, today):
-        """Return what code buys and sells for approved Expressions by this evening."""
+        """Book the fills of approved Expressions that code executes by this evening."""
         due = []
         for trade in self.trades:
             entry, leave, _, _ = trade.course(self.world, today)
@@ -215,7 +215,7 @@ class Books:
                 self.booked("code", trade.ticker, quantity, price, at.astimezone(NEW_YORK), fees, trade.name)
 
     def close(self, today):
-        """Return the Expressions that end by this evening, with reason and result."""
+        """Close the Expressions that end by this evening; return their reasons and results."""
         ended = {}
         for trade in self.trades:
             if trade.status != "active":

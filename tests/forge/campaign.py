@@ -1,6 +1,6 @@
-"""The campaigns of memory. truth: the same (path, T) from the lake, the journal, both, and a journal cut at T. kills: a
-writer killed with -9 at random steps and started again. races: two sessions on one View. fuzz: hostile arguments to
-`write`. As a program it is the writer of a folder's memory, which prints a line a step.
+"""Campaigns on memory. truth: each (path, T) reads the same from the lake, the journal, both, and a journal cut at T.
+kills: a writer is killed at random steps and restarted. races: two sessions write one View. fuzz: `write` receives
+hostile arguments. Run as a program, this module writes the memory of a folder and prints a line after each step.
 """
 
 import random
@@ -23,13 +23,13 @@ from pitlake.clock import from_micros
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, cut, desk, history, now, shown, turn, wrote
 from tests.tally import Tally
 
-PAIRS, KILLS, RACES, CALLS = 2_000, 10, 100, 1_000  # of a share
+PAIRS, KILLS, RACES, CALLS = 2_000, 10, 100, 1_000  # per share
 WRITES = 300
 STEPS = 12
 
 
 def compared(scratch: Path, pairs: int, seed: int = 0) -> list[str]:
-    """Compare at least `pairs` (path, T); return the differences. Deterministic in `seed`."""
+    """Compare at least `pairs` pairs of a path and T; return the differences. Deterministic in `seed`."""
     rng, done, wrong = random.Random(f"truth/{seed}"), 0, []
     part, stamps = history(scratch / "part", WRITES, seed)
     unflushed = Memory(scratch / "nowhere", scratch / "part" / "journal.sqlite", part.journal.clock)
@@ -52,7 +52,7 @@ def compared(scratch: Path, pairs: int, seed: int = 0) -> list[str]:
 
 
 def steps(root: Path) -> Iterator[None]:
-    """One desk's work, each call with an id that is always the same: views, expressions, closes and flushes."""
+    """Yield after each step of a desk's work: views, expressions, closes, flushes. Runs use the same call ids."""
     memory = Memory(root / "forge")
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     yield
@@ -81,7 +81,7 @@ def steps(root: Path) -> Iterator[None]:
 
 
 def killed(root: Path, kills: int, seed: int = 0) -> list[str]:
-    """Run the desk's work, killing it `kills` times, and judge what is left."""
+    """Kill the desk's work `kills` times, then let it end; return the faults in its memory."""
     rng = random.Random(f"kills/{seed}")
     for _ in range(kills):
         child = _child(root)
@@ -114,7 +114,7 @@ def _child(root: Path) -> "subprocess.Popen[str]":
 
 
 def raced(root: Path, races: int) -> list[str]:
-    """Let two sessions write one View at once, each based on what it read; return what went wrong."""
+    """Let two sessions read one View and write it at once; return what went wrong."""
     memories = [Memory(root / "forge"), Memory(root / "forge")]
     wrote(turn(memories[0], "first"), "/memory/views/new.md", NEW_VIEW, "view")
     wrong = []
@@ -146,7 +146,7 @@ def raced(root: Path, races: int) -> list[str]:
 
 
 def fuzzed(root: Path, count: int, seed: int = 0) -> list[str]:
-    """Pass hostile arguments to `write`: each is answered in words, and no file is outside the writable folders."""
+    """Pass hostile arguments to `write`; return unexpected answers, and paths outside the writable folders."""
     rng, memory = random.Random(f"fuzz/{seed}"), Memory(root / "forge")
     tool, wrong = WriteTool(desk(memory)), []
     files = {path for path in root.rglob("*") if path.is_file()}
@@ -159,7 +159,7 @@ def fuzzed(root: Path, count: int, seed: int = 0) -> list[str]:
         content = _hostile_content(rng)
         try:
             answer = tool.execute(path, content, call_id=f"{number}")
-        except Exception as problem:  # noqa: BLE001 - this is what is looked for
+        except Exception as problem:  # noqa: BLE001 - any exception is a failure
             answer = problem
         if not isinstance(answer, str) or not answer.startswith(("Written: ", "Not written. ", "GUARDRAIL VIOLATIONS")):
             wrong.append(f"{path!r}, {str(content)[:80]!r}: {answer!r}")
@@ -194,7 +194,7 @@ def _hostile_content(rng: random.Random) -> Any:
 
 
 def truth(seed: int, folder: Path) -> Tally:
-    """Compare memory as of random instants."""
+    """Compare memory as of random instants with a memory that ends there."""
     return Tally(PAIRS, failures=compared(folder, PAIRS, seed))
 
 

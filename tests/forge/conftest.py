@@ -10,7 +10,7 @@ from tests.messages_api import messages_api
 
 @pytest.fixture
 def memory(request, tmp_path):
-    """A memory by the simulated clock that the test's module names in CLOCK, or else by the real one."""
+    """A memory with the simulated clock of the module's CLOCK, or else with the real clock."""
     clock = getattr(request.module, "CLOCK", None)
     with closing(Memory(tmp_path / "forge", clock=clock and Simulated(*clock))) as outcome:
         yield outcome
@@ -18,7 +18,7 @@ def memory(request, tmp_path):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """The working folder, without a setting in the environment."""
+    """The working folder, with no settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in ("ANTHROPIC_API_KEY", "FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
@@ -27,7 +27,7 @@ def place(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True, scope="session")
 def no_model_is_asked():
-    """Only the loopback server of the tests is called; see `test_anthropic`."""
+    """A guard against requests to real models. The tests' loopback server is allowed; see `test_anthropic`."""
     models.ALLOW_MODEL_REQUESTS = False
 
 

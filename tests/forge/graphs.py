@@ -1,6 +1,6 @@
-"""Random graphs of tasks that fail, hang, are cancelled and retried: `python -m tests.forge.graphs --n 10000`.
+"""Random graphs of tasks that fail, hang or are cancelled, and are retried: `python -m tests.forge.graphs --n 10000`.
 
-Time is virtual: the loop's clock jumps to the next event, so that hanging tasks cost nothing.
+Time is virtual: the loop's clock jumps to the next event, so that hanging tasks take no time.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from tests.tally import Tally
 
 GRAPHS, SECONDS = 250, 20.0
 LONGEST = 100_000.0
-"""Virtual seconds after which a graph that has not ended is stuck."""
+"""The virtual seconds after which an unfinished graph is stuck."""
 NO_SKILL = "rv-analysis"
 
 
 class Jumping(asyncio.SelectorEventLoop):
-    """A loop that never waits: if nothing is ready, its clock jumps to the next event."""
+    """An event loop that never waits. If nothing is ready, its clock jumps to the next event."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Jumping(asyncio.SelectorEventLoop):
 
 @dataclass
 class Trial:
-    """One graph. fates: the outcome of each task that starts; done: the text that each one returned, by id."""
+    """One random graph. By task id, `fates` holds numbers that decide outcomes, and `done` the returned summaries."""
 
     rng: random.Random
     made: type[Executor] = Executor
@@ -88,7 +88,7 @@ class Trial:
         return len(executor.tasks)
 
     def retry(self, executor: Executor) -> None:
-        """Retry a failed task, sometimes dependent on another one: a cycle if that one depends on it."""
+        """Retry a failed task. Sometimes the retry depends on another task, which can form a cycle."""
         bad = [name for name, each in executor.results.items() if each.status != "ok" and executor.newest(name) == name]
         if not bad:
             return
@@ -130,7 +130,7 @@ class Trial:
 
 
 def graphs(count: int, seed: int = 0, outcome: type[Executor] = Executor) -> tuple[int, list[str]]:
-    """Run this many graphs; return the number of their tasks, and what went wrong."""
+    """Run `count` graphs; return the number of their tasks, and what went wrong."""
     tasks, wrong = 0, []
     for number in range(count):
         trial = Trial(random.Random(f"graphs/{seed}/{number}"), outcome)

@@ -1,7 +1,7 @@
-"""Decisions that are killed with -9 at random steps and continued: `python -m tests.forge.killed --kills 100`.
+"""Decisions that are killed with SIGKILL at random steps and resumed: `python -m tests.forge.killed --kills 100`.
 
-A decision writes eight observations over the real files, journal and tape, reading each back. Wherever it was
-killed, it must end with the transcript of an undisturbed decision, and with each observation once.
+A decision writes eight observations to real files, journal and tape, and reads each back. Wherever it was killed, it
+must end with the transcript of an undisturbed decision, and with each observation once.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _context.set_forkserver_preload(["forge.agent.tools.toolset", "forge.model.scrip
 
 
 class Dice:
-    """Kills its process with a given probability, at every place that calls it."""
+    """Dice that kill their process with a given probability at every roll."""
 
     def __init__(self, seed: int, chance: float) -> None:
         self._random, self._chance = random.Random(seed), chance
@@ -47,7 +47,7 @@ class Dice:
 
 
 class Mortal(Tape):
-    """A tape whose process may be killed around every step: a step is stored a moment later, or never."""
+    """A tape whose process may be killed just before or after any step is stored."""
 
     def __init__(self, place: Path, dice: Dice) -> None:
         super().__init__(place)
@@ -60,7 +60,7 @@ class Mortal(Tape):
 
 
 def brain(request: Request) -> Answer:
-    """Write and read back eight times; then answer with what was read."""
+    """Write eight observations and read each back, then answer."""
     turn = sum(isinstance(each, Answer) for each in request.messages)
     path = f"/memory/observations/O-{turn // 2 + 1:03d}.md"
     if turn == 2 * WRITES:
@@ -73,7 +73,7 @@ def brain(request: Request) -> Answer:
 
 
 def decide(root: str, seed: int, chance: float, journal: str | None = None) -> None:
-    """The decision, from its beginning or from where its tape ends."""
+    """Run the decision, or resume it where its tape ends."""
     dice = Dice(seed, chance)
     memory, tape = Memory(Path(root) / "forge", journal), Mortal(Path(root) / "tape.sqlite", dice)
     existing = memory.hydrate(T, session="s")
@@ -91,7 +91,7 @@ def decide(root: str, seed: int, chance: float, journal: str | None = None) -> N
 
 
 def outcome(root: Path, journal: str | None = None) -> dict[str, Any]:
-    """Return what a decision left: its tape, what it wrote, and what is wrong with its journal."""
+    """Return a decision's steps, results and writes, and the faults of its journal."""
     memory = Memory(root / "forge", journal)
     rows = memory.journal.rows()
     left = {
@@ -109,7 +109,7 @@ def _undated(text: str) -> str:
 
 
 def killed(root: Path, seed: int, chance: float, journal: str | None = None) -> int:
-    """Continue a decision until it ends; return how often it was killed."""
+    """Restart a decision until it ends; return how often it was killed."""
     root.mkdir(parents=True, exist_ok=True)
     for times in range(1000):
         process = _context.Process(target=decide, args=(str(root), seed * 1000 + times, chance, journal))
@@ -122,7 +122,7 @@ def killed(root: Path, seed: int, chance: float, journal: str | None = None) -> 
 
 
 def share(seed: int, folder: Path) -> Tally:
-    """Kill some decisions until each has ended, and compare them with one that nothing killed."""
+    """Kill and restart decisions until they end, and compare them with an undisturbed decision."""
     killed(folder / "whole", 0, 0.0)
     due, tally = outcome(folder / "whole"), Tally()
     for number in range(seed * DECISIONS + 1, (seed + 1) * DECISIONS + 1):

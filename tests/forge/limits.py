@@ -1,4 +1,4 @@
-"""The market of random Expressions: stocks, an index fund, a fund of bonds and quotes over 61 sessions."""
+"""The market for random Expressions: stocks, an index fund, a bond fund and quotes over 61 sessions."""
 
 from datetime import datetime
 
@@ -17,11 +17,11 @@ STOCKS, YOUNG, FUND, UNKNOWN = ("AAA", "BBB", "CCC"), "NEW", "TLT", "TY"
 EURO, OIL, GAS, RATE, YEARS = "fx:EURUSD", "future:CL:2024-12", "future:NG:2024-12", "curve:USD:10Y", 10
 QUOTED = {EURO: "EURUSD", OIL: "CL", GAS: "NG", RATE: "rates"}
 MULTIPLIER, MARGIN = 1000.0, 40_000.0
-"""The contract of oil; of gas the account has none."""
+"""The multiplier and margin of the oil contract. The account has no gas contract."""
 
 
 def walk(seed, start, sigma=0.02):
-    """Opens and closes of 61 days; an open is away from the close before it."""
+    """Return the opens and closes of 61 days. Each open differs from the previous close."""
     rng = np.random.default_rng(seed)
     closes = np.round(start * np.cumprod(1 + rng.normal(0, sigma, 61)), 4)
     opens = np.round(np.concatenate([[start], closes[:-1]]) * (1 + rng.normal(0, sigma / 2, 61)), 4)
@@ -37,7 +37,7 @@ VOLUMES = {"AAA": 3e5, "BBB": 2e4, "CCC": 1e6, "SPY": 1e7, YOUNG: 1e5, FUND: 1e6
 
 
 def market(root):
-    """A lake with companies, an index fund, a fund of bonds, quotes, and a bar after the instant."""
+    """Return the root of a lake with companies, an index fund, a bond fund, quotes, and a bar after NOW."""
     lake = Lake(root)
     rows, own = [], []
     for name, volume in VOLUMES.items():

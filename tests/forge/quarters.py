@@ -1,6 +1,6 @@
-"""A quarter decided again by Dagster, in a process that is killed twice: `python -m tests.forge.quarters`.
+"""A quarter's backtest by Dagster, in a process that is killed twice: `python -m tests.forge.quarters`.
 
-Its result must equal that of an undisturbed run, step by step.
+Each of its steps must equal that of an undisturbed run.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ALL = ("morning", "eod", "weekly")
 
 
 class ScriptedForge(ForgeResource):
-    """A desk whose models are scripts; kills: before which of their answers the process dies, each once."""
+    """A desk with scripted models. Its process dies once before each answer whose number is in `kills`."""
 
     kills: list[int] = Field(default=[])
 
@@ -36,7 +36,7 @@ class ScriptedForge(ForgeResource):
 
 
 def decided(home, lake, triggers, kills=()):
-    """Materialise the quarter, or continue it."""
+    """Materialise the quarter, or resume it."""
     return dg.materialize(
         [forge_backtest],
         partition_key=QUARTER,
@@ -46,14 +46,14 @@ def decided(home, lake, triggers, kills=()):
 
 
 def killed(home, lake, triggers, kills):
-    """Do that in processes that die, and once more to the end; return how each ended."""
+    """Materialise the quarter in processes that die, then in one that ends; return their exit codes."""
     command = [sys.executable, "-m", "tests.forge.quarters", "--home", home, "--lake", lake]
     command += ["--triggers", *triggers, "--kills", *kills]
     return [subprocess.run(list(map(str, command)), check=False).returncode for _ in range(len(kills) + 1)]
 
 
 def steps(home, triggers):
-    """Return every request and answer in it, by decision."""
+    """Return every request and answer of the quarter, by decision."""
     return transcript(Path(f"{home}-walks") / f"{QUARTER}-{'-'.join(triggers)}")
 
 

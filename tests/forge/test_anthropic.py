@@ -15,7 +15,7 @@ from pitlake.errors import BadInput
 
 
 def events(*blocks, stop="end_turn", whole=True, used=None):
-    """The server-sent events of one answer. used: the tokens of the request."""
+    """Return the server-sent events of one answer. used: the token counts of the request."""
     usage = (used or {"input_tokens": 12}) | {"output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x-1", "content": [], "usage": usage}
     reply = [{"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}]

@@ -1,6 +1,4 @@
-"""Approvals: on every path an Expression becomes active only with R1's three conditions, and no tool of a model leads
-there.
-"""
+"""Approvals: an Expression becomes active only under R1's three conditions, and never through a model's tools."""
 
 import tempfile
 from dataclasses import replace
@@ -38,7 +36,7 @@ def test_requiring_two_approvers_needs_the_names_of_two_people(users):
 
 
 class Door(RuleBasedStateMachine):
-    """Everything that an agent, a reviewer and a PM can do to one Expression, with a model of the expected state."""
+    """All actions of an agent, a reviewer and a PM on one Expression, with a model of the expected state."""
 
     def __init__(self):
         super().__init__()

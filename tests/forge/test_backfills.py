@@ -1,4 +1,4 @@
-"""Decisions that are replayed after the market lake was filled further, and after one of its rows was altered."""
+"""Replays of decisions after backfills of the market lake, and after one of its rows was altered."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ def test_a_live_tools_replay_names_the_step_that_read_an_altered_market_row(desk
 @pytest.mark.parametrize("mode", ["strict", "live-tools"])
 def test_a_replay_checks_the_receipts_lake_answers_against_the_sessions_files(desk, mode):
     assert len(desk.decided.receipt.tools) == 2
-    with sqlite3.connect(desk.root / "tape.sqlite") as tape:  # as anyone with access to the machine can change it
+    with sqlite3.connect(desk.root / "tape.sqlite") as tape:  # anyone with access to the machine can do this
         tape.execute("DROP TRIGGER receipts_UPDATE")
         document = json.loads(tape.execute("SELECT receipt FROM receipts").fetchone()[0])
         document["tools"][1]["answer"] = "0" * 64

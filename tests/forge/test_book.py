@@ -1,4 +1,4 @@
-"""The book counts what the PM approved: guardrails, the desk and the prompt see the same sums, live as in a walk."""
+"""The book counts what the PM approved. Guardrails, desk and prompt see the same sums, live and in walks."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -45,7 +45,7 @@ LONGS = [replace(LONG, instrument=f"T{number}") for number in range(7)]
 
 
 def propose(memory, *expressions):
-    """Write each Expression while nothing is approved yet, so that each alone is within the limits."""
+    """Write the Expressions before any is approved, so that each alone is within the limits."""
     fs = turn(memory)
     return [wrote(fs, "/memory/expressions/new.md", each, f"e{number}") for number, each in enumerate(expressions)]
 
@@ -63,7 +63,7 @@ def test_seven_approvals_together_never_exceed_the_limits(memory):
 def test_an_approval_is_checked_against_the_book_at_todays_prices(memory):
     propose(memory, *LONGS[:1])
     reviewed(memory, pending(memory, Guardrails())[0].expression)
-    risen = Guardrails(value=lambda: replace(EMPTY, gross=150.0))  # 50 at its last settlement
+    risen = Guardrails(value=lambda: replace(EMPTY, gross=150.0))  # was 50 at the last settlement
     (waiting,) = pending(memory, risen)
     assert (waiting.book[0].before, waiting.book[0].after) == (150.0, 210.0)
     with pytest.raises(BadInput, match="max_gross_exposure: 210"):
@@ -104,7 +104,7 @@ AT = "/memory/expressions/E-001.md"
 
 @pytest.fixture
 def memory_with_position(memory):
-    """Return the approved Expression of a memory, as it is now."""
+    """The approved Expression of a memory, in its current version."""
     propose(memory, replace(LONG, instrument="QBG", target="40", stop="30"))
     activated(memory)
     return expression_of(memory, "E-001")

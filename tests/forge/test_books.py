@@ -1,9 +1,9 @@
-"""Quarters of random accounts on bars with holes, against a slow ledger that shares no code with Forge.
+"""Quarters of random accounts on bars with holes, compared with a slow ledger that shares no code with Forge.
 
-Halts, delistings, splits in holes, jumps that nothing proves, dividends in other currencies, stops moved and positions
-closed by the PM, fills that are partial, closing, late or void, deposits, fees and changed settings. On every evening
-the net asset value, and the status and result of every position; no position is unfollowed without an alert.
-`python -m tests.forge.test_books 300 0` plays this many quarters, from this seed on.
+They contain halts, delistings, splits in holes, unproven jumps, dividends in other currencies, moved stops, positions
+closed by the PM, partial, closing, late and void fills, deposits, fees and changed settings. Both ledgers must agree
+every evening on net asset value and on each position's status and result. Unfollowed positions must have an alert.
+`python -m tests.forge.test_books 300 0` plays 300 quarters, starting with seed 0.
 """
 
 import random
@@ -45,7 +45,7 @@ TOLERANCE, QUARTERS = 1e-6, 10
 
 
 class Player:
-    """A random PM, who does the same to Forge and to the slow ledger."""
+    """A random PM, who takes the same actions in Forge and in the slow ledger."""
 
     def __init__(self, memory, lake, world, seed):
         self.rng, self.memory, self.lake, self.world = random.Random(f"books/{seed}"), memory, lake, world
@@ -192,7 +192,7 @@ class Player:
 
 
 def answers(lake):
-    """The lake's answers of every evening: asked as of its end and cut at the evening, which a sample proves equal."""
+    """Return functions that query the lake once and cut its bars at any evening. Queries check a random sample."""
     bars, rows = trades.traded_bars, alerts.adjusted_bars
     end = At(as_of=evening(DAYS[-1]), lake=lake.root, version=lake.head())
     whole, of_all = (lru_cache(maxsize=None)(lambda ticker, ask=ask: ask(ticker, FIRST, end)) for ask in (bars, rows))
@@ -223,7 +223,7 @@ def answers(lake):
 
 
 def campaign(count, first=0):
-    """Play this many quarters; return the differences and what happened in them."""
+    """Play `count` quarters; return the differences and how often each event happened."""
     wrong, seen = [], Counter()
     with tempfile.TemporaryDirectory(dir=FAST) as folder:
         lake, world = market(Path(folder) / "lake")

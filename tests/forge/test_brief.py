@@ -1,4 +1,4 @@
-"""The first page of the day is sent to the channels in FORGE_NOTIFY, its tables exported as a workbook."""
+"""The first page of the day is sent to the channels in FORGE_NOTIFY, and its tables are exported as a workbook."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def hook():
 
 @pytest.fixture
 def due(lake, tmp_path, monkeypatch):
-    """A live memory whose View is due, which is an alert."""
+    """A live memory with a due View, which raises an alert."""
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
     (tmp_path / "forge.toml").write_text("[alerts]\nview_due_days = 9999\n")
@@ -107,4 +107,4 @@ def test_a_workbook_has_every_table_with_numbers_as_numbers_and_no_formula(memor
     head, (ticker, *numbers) = (
         [shared[int(text)] if kind == "s" else float(text) for kind, text in row if text is not None] for row in values
     )
-    assert (head[0], ticker, numbers[0]) == ("instrument", "QBG", 20.0)  # 10 shares before a split in two
+    assert (head[0], ticker, numbers[0]) == ("instrument", "QBG", 20.0)  # 10 shares before a two-for-one split

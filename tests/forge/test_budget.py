@@ -1,4 +1,4 @@
-"""Budgets of a run and of a day: reported when reached, on the tape and in the session, and the same in a replay."""
+"""Budgets per run and per day: reported when reached, recorded on tape and in the session, and equal in replays."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""Budgets over independent decisions: questions as of an instant, parallel processes, the runs of a backtest."""
+"""Budgets across independent decisions: questions as of an instant, parallel processes, and runs of a backtest."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""Samples of the long campaigns: truth of memory, kills, races."""
+"""Short samples of the memory campaigns: truth, kills and races."""
 
 from tests.forge.campaign import compared, killed, raced
 

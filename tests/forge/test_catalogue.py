@@ -1,4 +1,4 @@
-"""A lake with other datasets than this installation's is queried and replayed with its own catalogue."""
+"""A lake with foreign datasets is queried and replayed with its own catalogue."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`pitlake forge …`: commands that need no model run without one, and each interface shows the right memory."""
+"""`pitlake forge …`: commands that need no model run without a model, and each interface shows the right memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The PM's commands: import a book, list what waits, approve and reject."""
+"""The PM's commands: import a book, list pending Expressions, approve and reject."""
 
 import io
 import json

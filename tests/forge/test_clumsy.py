@@ -1,4 +1,4 @@
-"""A clumsy model in 43 modes: what it means is done, or it learns why not. Nothing crashes or fails silently."""
+"""A clumsy model in 43 modes: each call succeeds or returns the reason. Nothing crashes or fails silently."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a request holds stays within the model's window: shortened when too long, short excerpts, earlier turns."""
+"""Requests that fit the model's window: shortened conversations, short excerpts, and a budget for earlier turns."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ ROWS = tuple({"available_at": T, "available_at_source": "record", "value": n, "t
 
 
 def narrow(limit):
-    """A model that takes requests up to a limit, reads two long files, and answers with what it still sees."""
+    """Return a script that refuses requests above a limit, writes and reads long files, and then answers."""
 
     def answer(request):
         size = len(json.dumps(request.canonical()["messages"]))

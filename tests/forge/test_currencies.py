@@ -39,7 +39,7 @@ CONTRACTS = {
 }
 SETTINGS = config.AccountSettings(capital=CAPITAL, contracts=CONTRACTS)
 EUROS = {0: 1.10, 1: 1.11, 2: 1.12, 4: 1.09, 5: 1.08}
-"""DEXUSEU by session. The fourth has no rate, and each is published on the day after."""
+"""DEXUSEU by session. The fourth session has no rate. Each rate is published on the next day."""
 HEADER = "ticker,quantity,price,filled_at,fees,expression,currency\n"
 
 
@@ -50,7 +50,7 @@ def observed(series, day, value):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Six sessions of a future in EUR and one in USD, and FRED's rates of EUR and JPY."""
+    """A lake with six sessions of a future in EUR and a future in USD, and FRED's rates of EUR and JPY."""
     lake = Lake(tmp_path_factory.mktemp("currencies") / "lake")
     quotes = []
     for number, day in enumerate(DAYS[:6]):
@@ -256,7 +256,7 @@ def test_an_impossible_contract_in_the_settings_is_refused_by_name(settings, pro
 
 @pytest.fixture
 def opened(lake, place, monkeypatch):
-    """A desk of now whose settings name the contracts, with two fills."""
+    """A file with two fills, on a live desk whose settings define the contracts."""
     monkeypatch.setenv("PITLAKE_LAKE", str(lake.root))
     (place / ".pitlake").mkdir()
     contracts = "".join(

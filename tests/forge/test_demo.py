@@ -1,4 +1,4 @@
-"""The scripted story: each act is in memory and on the tape, it takes less than a minute, and can't be faked."""
+"""The scripted demo: each act is in memory and on tape, it takes less than a minute, and it cannot be faked."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The desk's pages: each is as of an instant, only POST replays a decision, and every text is escaped."""
+"""The desk's pages: each page is as of an instant, only POST replays a decision, and all text is escaped."""
 
 import asyncio
 import json
@@ -30,12 +30,12 @@ UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
-    """A client, the instants of its memory's writes, and a decision; places are named by the environment."""
+    """A client, the instants of its memory's writes, and a decision. Its folders come from the environment."""
     home = tmp_path_factory.mktemp("desk")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("FORGE_LAKE", str(home / "forge"))
         patched.setenv("PITLAKE_LAKE", str(home / "lake"))
-        own = home / "skills/retrospective"  # the PM's own skill, in place of Forge's
+        own = home / "skills/retrospective"  # the PM's own skill replaces Forge's skill
         own.mkdir(parents=True)
         (own / "SKILL.md").write_text("---\nname: retrospective\ndescription: Look back.\n---\n\nLook back.\n")
         patched.setenv("FORGE_SKILLS", str(own.parent))
@@ -199,7 +199,7 @@ def test_the_desk_shows_another_memory_read_only(desk, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["forge", "forge-simulated-days"])
 def test_a_decision_page_shows_the_book_before_and_after_its_proposal(tmp_path, monkeypatch, name):
-    """A simulated book may be written at the very instant of the question, a microsecond before it is read."""
+    """A simulated book may be written at the instant of the question, a microsecond before it is read."""
     at = "2014-05-29T12:30:00Z" if name != "forge" else None
     memory = Memory(tmp_path / "forge", clock=Simulated("days", at) if at else None)
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / name))

@@ -1,4 +1,4 @@
-"""What the PM decides on the pages: exactly what was shown, by POST with the token; and hostile text in every field."""
+"""The PM's decisions on the pages: only on what was shown, by POST with the token. Every text field is hostile."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A desk whose every free text is hostile; E-001 is reviewed, E-002 is not. Tests take a copy."""
+    """A desk with hostile text in every free field. E-001 is reviewed, E-002 is not. Tests copy the desk."""
     home = tmp_path_factory.mktemp("made")
     memory = Memory(home / "forge")
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
@@ -77,7 +77,7 @@ def read(memory, name):
 
 @pytest.fixture
 def desk(made, tmp_path, monkeypatch):
-    """A client of a copy of it, and its memory."""
+    """A client of a copy of the desk, and its memory."""
     home = shutil.copytree(made, tmp_path / "home")
     monkeypatch.setenv("FORGE_LAKE", str(home / "forge"))
     monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))

@@ -1,4 +1,4 @@
-"""Skills on the desk: those in force on a day, and a change of one applied there as on the command line."""
+"""Skills on the desk: the skills in force on a day, and a change that is applied as on the command line."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ SKILL = "view-validation"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A memory of lessons that agree, and the proposal they lead to. Tests take a copy."""
+    """A memory with lessons that agree, and the proposal that results. Tests copy the memory."""
     home = tmp_path_factory.mktemp("made")
     display = [START]
     memory = Memory(home / "forge", clock=Clock("live", lambda: display[0]))
@@ -40,7 +40,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def desk(made, tmp_path, monkeypatch):
-    """A client of a copy of it, its memory, and the PM's folder of skills, which is not there yet."""
+    """A client of a copy of the desk, its memory, and the PM's skills folder, which does not exist yet."""
     home = shutil.copytree(made, tmp_path / "home")
     monkeypatch.setenv("FORGE_LAKE", str(home / "forge"))
     memory = Memory()
@@ -54,7 +54,7 @@ def hash_of(client):
 
 
 def in_force(client, as_of=""):
-    """Whose the skill is by the page, the beginning of its hash, and what changed it."""
+    """Return the skill's owner on the page, the start of its hash, and whether SEP-001 changed it."""
     page = client.get(f"/desk/skills?as_of={iso(as_of)}" if as_of else "/desk/skills").text
     row = re.search(rf'<th scope="row"[^>]*>{SKILL}</th>.*?</tr>', page)[0]
     whose, start = re.search(r'plain">([^<]+)<', row)[1], re.search(r"<code>(\w+)</code>", row)[1]

@@ -1,4 +1,4 @@
-"""Search of memory by meaning: T2's score against T, vectors made once, and nothing that was written later."""
+"""Semantic search of memory: T2's score at T, cached vectors, and no text written after T."""
 
 from contextlib import closing
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""How skills change: lessons that agree, a test that a harmful change fails, the PM's approval, a rollback. Ids: M1."""
+"""Changes of skills: agreeing lessons, a trial that harmful changes fail, the PM's approval, and rollbacks. Ids: M1."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ def learnt(memory, days=DAYS, **changed):
 
 
 def write_daily(memory, display):
-    """Write a lesson on each of DAYS, and move the clock that `shown` holds to the day after them."""
+    """Write a lesson on each of DAYS, then set the clock in `display` to the next day."""
     for number, day in enumerate(DAYS):
         display[0] = START + timedelta(days=day)
         wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
@@ -56,7 +56,7 @@ def no_model(role):
 
 
 def proposed(memory, own):
-    """Return the proposals that are new without a model."""
+    """Make proposals without a model; return the new ones."""
     agent = Agent(memory, Tape(memory.lake.root.parent / "tape.sqlite"), no_model, skills=own)
     return asyncio.run(propose(agent))
 
@@ -221,7 +221,7 @@ def test_m1_a_patch_that_breaks_the_rules_changes_nothing(tmp_path, file, text, 
 
 
 def promoted(rng, without, changed):
-    """Return whether a change passes that makes this share of 40 to 200 decisions right instead of that share."""
+    """Return whether a change passes its trial on 40 to 200 decisions. without, changed: the shares that are right."""
     kinds = ("macro_regime", "thematic", "event_driven")
     count = rng.randint(40, 200)
     return trial(Pair(rng.choice(kinds), rng.random() < without, rng.random() < changed) for _ in range(count)).passed

@@ -1,4 +1,4 @@
-"""The executor over random graphs, and executors that lose work, which the campaign must catch. Ids: T4, T5, X1, X3."""
+"""The executor on random graphs. The campaign must catch executors that lose work. Ids: T4, T5, X1, X3."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ def test_random_task_graphs_lose_no_task_and_end():
 
 
 class NoCallback(Executor):
-    """A task that is cancelled before its first step stays queued forever."""
+    """A mutant that leaves a task queued if it is cancelled before its first step."""
 
     def _end(self, task, result):
         if result.status != "cancelled" or task.id in self._running:
@@ -27,7 +27,7 @@ class NoCallback(Executor):
 
 
 class Forgets(Executor):
-    """A failure removes its task from the ledger."""
+    """A mutant that removes failed tasks from the ledger."""
 
     def _end(self, task, result):
         super()._end(task, result)
@@ -39,7 +39,7 @@ class Forgets(Executor):
 MUTANTS = {
     "NoCallback": NoCallback,
     "NoRequeue": type("NoRequeue", (Executor,), {"_requeue_skipped": lambda self, retry: None}),
-    # Dependent tasks keep the attempt that they first saw.
+    # Dependent tasks keep the result of the first attempt.
     "FirstTry": type("FirstTry", (Executor,), {"_is_outdated": lambda self, used: False}),
     "Circles": type("Circles", (Executor,), {"_dependencies": lambda self, name: set()}),
     "Forgets": Forgets,

@@ -1,4 +1,4 @@
-"""Figures in decisions about capital: each resolves to a row of a source, with its receipt, or is unproven."""
+"""Figures in decisions about capital: each resolves to a source row and its receipt, or is unproven."""
 
 import json
 
@@ -20,7 +20,7 @@ def figures_by_source(fs, text, *sections):
 
 @pytest.fixture
 def fs(memory):
-    """A turn that fetched one answer."""
+    """The files of a turn that fetched one answer."""
     outcome = turn(memory)
     Shelf(outcome.remembered).keep(outcome, "fetched", ANSWER)
     return outcome

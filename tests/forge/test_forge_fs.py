@@ -1,4 +1,4 @@
-"""ForgeFS: paths, listings, the archive, and what one turn sees."""
+"""ForgeFS: paths, listings, the archive, and the view of a turn."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Forks: one input of a decision is another, the rest from its tape, and each step that differs is named. Ids: A1."""
+"""Forks: a decision is repeated from its tape with one changed input, and each differing step is named. Ids: A1."""
 
 import asyncio
 import shutil
@@ -33,7 +33,7 @@ JUDGED = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rul
 
 
 def brain(request):
-    """Fetch a figure, write what it implies, and answer with it."""
+    """Fetch a figure, write a View based on it, and answer."""
     results = [each for each in request.messages if not isinstance(each, str | Answer)]
     if not results:
         return Answer(
@@ -120,7 +120,7 @@ def test_a1_a_fork_changes_exactly_one_input(change):
 
 
 def trial_of(agent, *lessons):
-    """The test of a change that makes the agent doubt."""
+    """Run the trial of a skill change that makes the agent doubt growth."""
     place = OURS / "view-validation"
     text = (place / "SKILL.md").read_text().replace("description: ", "description: Doubt growth. ", 1)
     sha256 = patched_hash(place, "SKILL.md", text)

@@ -1,4 +1,4 @@
-"""Losses that halt the account, and what counts again after its release."""
+"""Losses that halt the account, and how losses are counted after its release."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""Random paths over agent, reviewer, PM, code, time and the kill switch: only the PM and code change what is held.
+"""Random paths of agent, reviewer, PM, code, time and kill switch: only the PM and code change held positions.
 
-`make campaign NAME=paths N=10000` walks this many paths. Exits are those of an oracle that knows the prices.
+`make campaign NAME=paths N=10000` walks 10,000 paths. Exits must equal those of an oracle that knows the prices.
 """
 
 import random
@@ -41,7 +41,7 @@ GOOD = ("approve", "approve_with_notes")
 FIRST = date(2014, 5, 1)
 DAYS = [day for number in range(40) if session(day := FIRST + timedelta(days=number))]
 CLOSES = dict(zip(DAYS, (100, 102, 97, 104, 99, 93, 108, 101, 95, 106, 98, 91, 110, 100) * 2, strict=False))
-"""What every price of a day is, so that an exit is at exactly one price."""
+"""The only price of each day, so that an exit has exactly one possible price."""
 
 
 def at_hour(day, hour):
@@ -49,7 +49,7 @@ def at_hour(day, hour):
 
 
 class Room:
-    """One path: a memory, and the expected positions by id, with terms, limits, kill switch and day."""
+    """One path: a memory, and its expected positions by id, terms, limit, kill switch and day."""
 
     def __init__(self, memory, lake, seed):
         self.memory, self.lake, self.rng, self.calls = memory, lake, random.Random(f"held/{seed}"), 0
@@ -63,7 +63,7 @@ class Room:
         return f"c{self.calls}"
 
     def now(self):
-        """The next second, as of which every earlier write is visible."""
+        """Move the clock by a second, so that every earlier write is visible, and return the instant."""
         clock = self.memory.journal.clock
         clock.move(clock.now() + timedelta(seconds=1))
         return clock.now()
@@ -81,7 +81,7 @@ class Room:
         return bool(self.halts) and self.halts[-1][1] is None
 
     def one(self, *statuses):
-        """Return an Expression, with one of these statuses if there is one."""
+        """Return a random Expression with one of these statuses, or any Expression if there is none."""
         fitting = [name for name in sorted(self.texts) if self.texts[name].status in statuses]
         return self.texts[self.rng.choice(fitting or sorted(self.texts))]
 
@@ -184,7 +184,7 @@ class Room:
         return set()
 
     def day_ends(self):
-        """Days pass, and code follows what is held."""
+        """Let up to two days pass; check what code closes and return the ids."""
         self.morning_comes()
         self.day += self.rng.choice((0, 0, 1, 2))
         evening = at_hour(DAYS[self.day], 21)
@@ -203,7 +203,7 @@ class Room:
         return set(due)
 
     def exit_of(self, name):
-        """Return why a position is closed by now, with its P&L, from prices and dated approvals; or None."""
+        """Return the reason and P&L of a position's exit by now, from prices and dated approvals, or None."""
         since, first = self.terms[name][0]
         halted = lambda moment: any(here <= moment and (there is None or moment < there) for here, there in self.halts)  # noqa: E731
         days = [day for day in DAYS[: self.day + 1] if session(day).open >= since]
@@ -231,7 +231,7 @@ class Room:
         return set()
 
     def gross(self):
-        """Return the expected gross exposure, from the current texts."""
+        """Return the expected gross exposure from the current Expressions."""
         return BASE.gross + sum(abs(self.texts[name].notional) for name in self.held)
 
     def step(self):
@@ -262,9 +262,9 @@ class Room:
 
 
 def walked(count, first=0):
-    """Walk paths; return what happened in them."""
+    """Walk `count` paths; return how often each event happened."""
     seen = Counter()
-    # The lake's answers are the same on every path, so each is asked for once.
+    # The lake's answers are the same on every path, so each query runs only once.
     bars = mock.patch.object(trades, "traded_bars", lru_cache(maxsize=None)(trades.traded_bars))
     with tempfile.TemporaryDirectory(dir=FAST) as name, bars:
         root = Path(name)
@@ -282,7 +282,7 @@ def walked(count, first=0):
             fs = turn(memory)
             wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
             traded = replace(NEW_EXPRESSION, status="proposed", stop="94", instrument="QBG")
-            for number, (notional, target) in enumerate(((60.0, "107"), (90.0, "103")), start=1):  # beyond the limit
+            for number, (notional, target) in enumerate(((60.0, "107"), (90.0, "103")), start=1):  # sum over the limit
                 proposal = replace(traded, notional=notional, target=target)
                 wrote(fs, "/memory/expressions/new.md", proposal, f"e{number}")
                 reviewed(memory, replace(proposal, id=f"E-{number:03d}"))

@@ -1,4 +1,4 @@
-"""The help pages: every kind of record and every source as of the instant, as writes and fetches take them."""
+"""Help pages on record kinds and on sources as of an instant. Writes and fetches accept what the pages show."""
 
 import asyncio
 import json

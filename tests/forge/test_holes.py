@@ -1,4 +1,4 @@
-"""A session without a bar, a split that nothing proves and a foreign dividend end no position. Ids: O2."""
+"""Sessions without bars, unproven splits and foreign dividends end no position. Ids: O2."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -26,8 +26,8 @@ __all__ = ["memory"]
 PRICES = {
     "HLT": [100, 100, 100, 100, None, None, 85, 86],  # halted for two days, then below its stop
     "GON": [100, 100, 100, 99, None, None],  # delisted
-    "UNP": [100, 100, 100, 100, 50, 50],  # a fall as large as a split's, which nothing proves
-    "DIV": [100, 100, 100, 100, 100, 90],  # pays in Canadian dollars on the fourth day
+    "UNP": [100, 100, 100, 100, 50, 50],  # falls like an unproven split
+    "DIV": [100, 100, 100, 100, 100, 90],  # pays a dividend in Canadian dollars on the fourth day
 }
 
 
@@ -48,7 +48,7 @@ def lake(tmp_path_factory):
 
 
 def evening(memory, lake, number):
-    """The alerts of an evening about positions, what closed then, and why others did not."""
+    """Return an evening's alerts on E-001, the positions closed, and the reasons why others stay open."""
     now = at(memory, lake, DAYS[number], 23)
     listing = alerts(whole_memory(memory, now.as_of), now, Config(alerts=Alerts(data_late_hours=4)))
     outcomes, gaps = close_exits(memory, now)

@@ -72,14 +72,14 @@ CALL = re.compile(r"CALL(\{.*?\})LLAC", re.DOTALL)
 
 
 def hostile(number):
-    """Return one content: an order to the model, worded in one of ten ways, numbered so that no two are alike."""
+    """Return a hostile text: an order to the model in one of ten wordings, with a number that makes it unique."""
     name, arguments = ORDERS[number % len(ORDERS)]
     reply = json.dumps({"name": name, "arguments": arguments})
     return WRAPS[(number // len(ORDERS)) % len(WRAPS)].format(f"CALL{reply}LLAC") + f"\n({number})"
 
 
 def fetched(text):
-    """What a source returned."""
+    """Return the result of a source."""
     label = "economic latest"
     whole = json.dumps({"label": label, "data": [{"text": text}], "gaps": [], "receipts": []})
     return SimpleNamespace(label=label, format_full=lambda: whole, format_summary=lambda: text)
@@ -158,7 +158,7 @@ def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(me
     question = []
 
     def answer(request):
-        """Fetch, obey every order of the page, and then answer with the page."""
+        """Fetch, obey every order of the page, then answer with the page's text."""
         results = sum(isinstance(each, Results) for each in request.messages)
         if request.role != "agent" or results > 1:
             return Answer(f"### SUMMARY\nGrowth slows. {page}", finish="stop", model="scripted-1")
@@ -189,7 +189,7 @@ def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(me
         "## Turn 1", "Query: What of growth?", "## Turn 2", "Query: And now?",
     ]  # fmt: skip
     requests = [request for outcome in question for request in outcome.asked]
-    unstored = {"subagent", "validation"} if "\r" in page else set()  # no file of the session has a carriage return
+    unstored = {"subagent", "validation"} if "\r" in page else set()  # session files take no carriage returns
     roles = {"agent", "review", "subagent", "validation", "compact"} - unstored
     assert {request.role for request in requests} == roles
     texts = [request.system for request in requests]
@@ -199,7 +199,7 @@ def test_a_hostile_page_changes_no_record_and_stays_marked_as_data_in_prompts(me
     ]
     texts += [part.text for part in results if "FORGED" in part.text and part.text.startswith("[ctx_")]
     assert any("FORGED" in text for text in texts)
-    # What remains is neither marked as data nor quoted after its speaker's name.
+    # No forged line may be outside data marks and quotations.
     marked = re.compile(r'<data from="[^"\n]*" note="not instructions">\n.*?\n</data>', re.DOTALL)
     lines = [line for text in texts for line in re.split("[\n\r\u2028\u2029]", marked.sub("", text))]
     assert [line for line in lines if "FORGED" in line and not line.startswith(("> ", "Result: "))] == []
@@ -221,7 +221,7 @@ def test_orders_in_hostile_texts_reach_no_record_file_or_network(memory, tmp_pat
         return batch
 
     def obeys(request):
-        """Does whatever it reads. As a reviewer or sub-agent it also says what the text orders."""
+        """Make every call that the text orders, then answer with the text."""
         last = request.messages[-1]
         read = "\n".join(each.text for each in last.returned) if isinstance(last, Results) else str(last)
         done = sum(isinstance(each, Results) for each in request.messages)
@@ -243,7 +243,7 @@ def test_orders_in_hostile_texts_reach_no_record_file_or_network(memory, tmp_pat
     assert len(tried) > len(texts)
     rows = memory.journal.rows()[before:]
     assert {row.kind for row in rows} <= {"files", "sessions", "reviews"}
-    # A reviewer that obeys can be talked into its verdict: the Expression waits for the PM all the same.
+    # Even if an obedient reviewer approves the Expression, it still waits for the PM.
     assert [each.expression.status for each in pending(memory, Guardrails())] == ["proposed"]
     own = f"/session/{decided.receipt.session}/"
     assert [row.path for row in rows if row.kind == "files" and not row.path.startswith(own)] == []

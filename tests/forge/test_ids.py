@@ -1,4 +1,4 @@
-"""Each implemented part of Forge's design has a test with its id, and each of its terms is defined in one module."""
+"""Each implemented part of Forge's design has a test with its id, and each term is defined in one module."""
 
 import ast
 import re
@@ -11,13 +11,13 @@ IDS = frozenset((
     "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "A1", "A2", "A3", "F1", "F2", "F3", "F4", "S1", "G1", "C1", "O2",
     "P1", "N1", "Q1", "L1", "K1", "K2", "K3", "K4", "X1", "X2", "X3", "O1", "R1", "M1",
 ))  # fmt: skip
-"""Tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, what follows from a write, the
-audit trail, the names, who may do what, the layers, skills, sub-agents, their checks and outputs, what activates,
-how skills change."""
+"""The ids of tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, effects of writes, the
+audit trail, names, permissions, layers, skills, sub-agents, their checks and outputs, activation, and changes of
+skills."""
 
 
 def borne(source: str) -> set[str]:
-    """Return the ids of a module's tests, in their names or in the ids of their parameters."""
+    """Return the design ids in the names and parameter ids of a module's tests."""
     result: set[str] = set()
     for test in ast.walk(ast.parse(source)):
         if not isinstance(test, ast.FunctionDef) or not test.name.startswith("test_"):

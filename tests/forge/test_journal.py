@@ -1,4 +1,4 @@
-"""The journal: append-only, one rising clock, one chain, each call once; and every fault in it is found."""
+"""The journal: append-only, with one rising clock and one hash chain. Each call is stored once, each fault detected."""
 
 import random
 import sqlite3
@@ -28,7 +28,7 @@ def fill(memory, count=6, text="text"):
 
 
 def raw(memory):
-    """The journal's file as seen by anyone with access to the machine, without its triggers."""
+    """Open the journal's database without its triggers, as anyone with access to the machine can."""
     db = sqlite3.connect(memory.journal.database.place, isolation_level=None)
     for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='trigger'").fetchall():
         db.execute(f"DROP TRIGGER {name}")
@@ -183,7 +183,7 @@ def test_tampering_with_the_journal_is_detected_and_other_rows_are_unharmed(memo
 
 
 def test_the_database_refuses_a_second_effect_of_one_cause(memory):
-    fill(memory)  # without a cause: any number of them
+    fill(memory)  # any number of rows may have no cause
     new = {"seq": "seq + {0}", "call_id": "'effect-{0}'", "cause": "'X-001:closed'"}
     columns = (*COLUMNS, "number")
     copy = f"INSERT INTO forge_journal ({', '.join(columns)}) SELECT " + ", ".join(

@@ -1,6 +1,4 @@
-"""The judging of forecasts: scenarios, confidence, repeated and trivial questions, compared with independent
-computations.
-"""
+"""Judging forecasts: scenarios, confidence, repeated and trivial questions, against independent computations."""
 
 import math
 import random
@@ -68,7 +66,7 @@ def written(memory, view, author="code"):
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory):
-    """A series that is published monthly: below 100 for the months of 2013 with an odd number, then 105 in May 2014."""
+    """A lake with a monthly series: 90 in odd months and 104 in even months, then 105 in May 2014."""
     lake = Lake(tmp_path_factory.mktemp("judging") / "lake")
     months = [(2013, month) for month in range(4, 13)] + [(2014, month) for month in range(1, 5)]
     rows = [gdp(f"{year}-{month:02d}-15", 90.0 if month % 2 else 104.0) for year, month in months]
@@ -77,7 +75,7 @@ def history(tmp_path_factory):
 
 
 def test_settled_scenarios_and_base_rates_agree_with_a_direct_computation(memory, history):
-    """70 random Views: which scenario came, its scores, the base rate of twelve month ends, the measured category."""
+    """70 random Views: true scenarios, scores, base rates from twelve month ends, and the category's calibration."""
     chance = random.Random(42)
     views = []
     for _ in range(70):
@@ -92,10 +90,10 @@ def test_settled_scenarios_and_base_rates_agree_with_a_direct_computation(memory
         written(memory, view)
     memory.journal.clock.move(END)
     result = {settlement.view: settlement for settlement in settle(memory, asking(history), nobody)}
-    writes = [row for row in memory.journal.rows() if "/views/" in row.path]  # The last one of a View is its verdict.
+    writes = [row for row in memory.journal.rows() if "/views/" in row.path]  # A View's last write is its verdict.
     found_at = {row.path[-8:-3]: from_micros(row.written_at) for row in reversed(writes)}
     known_at = gdp("2014-05-20", 105.0)["available_at"]
-    ends = [90.0 if month % 2 else 104.0 for month in (*range(5, 13), *range(1, 5))]  # known at each month's end
+    ends = [90.0 if month % 2 else 104.0 for month in (*range(5, 13), *range(1, 5))]  # the newest value at month ends
     errors, base_errors, briers, logs, leads, questions = [], [], [], [], [], set()
     for number, (view, low, high) in enumerate(views, start=1):
         judged = result[f"V-{number:03d}"]
@@ -113,7 +111,7 @@ def test_settled_scenarios_and_base_rates_agree_with_a_direct_computation(memory
         base_errors.append((base - happened) ** 2)
         briers.append(brier)
         logs.append(-math.log(min(max(shares[came], 1e-6), 1 - 1e-6)))
-        if (view.confidence > 0.5) == happened:  # the answer of the 20th of May, and the Views of the 2nd
+        if (view.confidence > 0.5) == happened:  # the answer is of 20 May, the Views are of 2 May
             leads.append((known_at - found_at[f"V-{number:03d}"]).total_seconds() / 86_400)
     (mark,) = calibrate(memory, END)
     assert (mark.forecasts, mark.repeats) == (len(questions), 70 - len(questions))
@@ -159,7 +157,7 @@ def test_the_same_question_of_many_views_counts_once_by_its_first_forecast(secon
 
 @pytest.mark.parametrize(("seed", "view_count"), [(0, 8), (1, 40), (2, 40)])
 def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, history, seed, view_count):
-    """Random Views with several texts: the confidence crosses 0.5, the status and the question change."""
+    """Random Views with several versions: the confidence crosses 0.5, and the status and question change."""
     chance = random.Random(f"lead/{seed}")
     questions = [
         view_with((0.2, 0.5, 0.3), "value < 110", 0.7, by=DUE),
@@ -187,7 +185,7 @@ def test_lead_time_is_how_long_a_right_view_was_held_before_its_answer(memory, h
     memory.journal.clock.move(END)
     outcome = settle(memory, asking(history), nobody)
     due = {}
-    for judged in outcome:  # Go back from the answer to the View's last text that was not right.
+    for judged in outcome:  # Go back from the answer to the View's last version that was not right.
         came_true, due[judged.id] = judged.rule == "value < 110", None
         for at, view in reversed([text for text in texts[judged.view] if text[0] < public]):
             is_right = view.confidence != 0.5 and (view.confidence > 0.5) == came_true

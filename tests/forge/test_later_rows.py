@@ -1,4 +1,4 @@
-"""A model reads the same on two market lakes that differ only after its instant, even if their files are damaged."""
+"""A model reads the same from two market lakes that differ only after its instant, even with damaged files."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def twins(tmp_path_factory):
 
 
 def requests_and_answers(root, folder, **scripts):
-    """Return everything that each role's model read in a turn on this lake: the requests and answers on its tape."""
+    """Return the tape of a turn on this lake, with each role's requests and answers."""
     models = {role: Scripted(script, role) for role, script in scripts.items()}
     tape = Tape(folder / "tape")
     with closing(Memory(folder, clock=Simulated("test", AS_OF))) as memory:
@@ -69,7 +69,7 @@ CREW = {
 
 
 def broken(root, place, when):
-    """A copy of a lake without some of its news files."""
+    """Return a copy of a lake without the news files that match `when`, and these files."""
     copy = shutil.copytree(root, place)
     files = [each for each in Lake(copy).snapshot().tables["news"].files if when(each)]
     for file in files:

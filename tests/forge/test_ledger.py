@@ -1,8 +1,8 @@
-"""The ledger, compared with one in decimals that sums cash flows instead of tracking positions.
+"""The ledger, compared with a decimal ledger that sums cash flows instead of tracking positions.
 
-Portfolios hold shares and futures, in USD and in currencies whose rates have holes.
+Portfolios hold shares and futures, in USD and in currencies whose rates have gaps.
 
-`python -m tests.forge.test_ledger 500` compares this many portfolios.
+`python -m tests.forge.test_ledger 500` compares 500 portfolios.
 """
 
 import random
@@ -110,7 +110,7 @@ def test_a_missing_price_is_reported_and_the_last_price_counts():
 
 
 def test_pnl_since_a_day_excludes_deposits_and_withdrawals():
-    """A gain of 100 on 101,000 after the deposit, and a loss of 200 on 99,100 after the withdrawal."""
+    """The account gains 100 on 101,000 after the deposit, and loses 200 on 99,100 after the withdrawal."""
     flows = [
         Cash(id=f"C-00{number}", entry=entry, amount=amount, booked_on=SESSIONS[number])
         for number, entry, amount in ((3, "deposit", 1000.0), (4, "withdrawal", 2000.0))
@@ -177,7 +177,7 @@ def test_a_position_keeps_its_multiplier_until_it_is_closed():
 
 
 def portfolio(seed):
-    """A random portfolio: its fills, prices by ticker, last day and rate, and what is in it."""
+    """Return a random portfolio's fills, prices by ticker, last day, interest rate, terms, and feature counts."""
     rng, seen = random.Random(f"ledger/{seed}"), Counter()
     fills, prices = [], {}
     for ticker in rng.sample(("AAA", "BBB", "CCC", "EURO", "YEN", QOIL, QIDX), rng.randint(1, 4)):
@@ -209,7 +209,7 @@ def portfolio(seed):
             multiplier = contract.multiplier if contract else None
             fills.append(replace(traded_at, currency=currency, multiplier=multiplier))
     rng.shuffle(fills)
-    rates = {"EUR": {}, "JPY": {}}  # with holes; they begin before the first session
+    rates = {"EUR": {}, "JPY": {}}  # with gaps, starting before the first session
     for name, start in (("EUR", 1.1), ("JPY", 0.007)):
         level = start
         for number in range(-9, len(DAYS)):
@@ -230,7 +230,7 @@ def day_of(item):
 
 
 def grown(prices, after, until):
-    """How many shares one share has become since the evening of a day."""
+    """Return how many shares one share has become since the evening of the day `after`."""
     ratio = Decimal(1)
     for day, factor in prices.splits.items():
         if after < day <= until:
@@ -239,7 +239,7 @@ def grown(prices, after, until):
 
 
 def shares(fills, prices, until, before=None):
-    """Return the quantity of these fills on a day; before: count only those of earlier days."""
+    """Return the quantity of these fills at `until`. If `before` is given, only earlier fills count."""
     return sum(
         exact(each.quantity) * grown(prices, day_of(each), until)
         for each in fills
@@ -248,12 +248,12 @@ def shares(fills, prices, until, before=None):
 
 
 def usd(rates, currency, day):
-    """USD per unit of a currency: the last rate up to a day."""
+    """Return the last rate up to a day, in USD per unit of the currency."""
     return exact(rates[currency][max(each for each in rates[currency] if each <= day)]) if currency else Decimal(1)
 
 
 def last_price(fills, prices, day):
-    """The last close up to a day, or the price of the last fill, with its day."""
+    """Return the last close up to a day, or else the price of the last fill, with its day."""
     closed_on = max((each for each in prices.closes if each <= day), default=None)
     if closed_on is not None:
         return exact(prices.closes[closed_on]), closed_on
@@ -262,13 +262,13 @@ def last_price(fills, prices, day):
 
 
 def worth(fills, prices, day):
-    """The value of a position on a day, in its currency: its last price over the splits since."""
+    """Return the value of a position on a day in its currency, at its last price adjusted for later splits."""
     price, since = last_price(fills, prices, day)
     return shares(fills, prices, day) * price / grown(prices, since, day)
 
 
 def variation(fills, prices, day, rates):
-    """Return what a future paid up to a day: each evening the move since the last evening, or since a new fill."""
+    """Return what a future paid up to a day. Each evening it pays the move since the last evening or a new fill."""
     total = before = Decimal(0)
     today = min(day_of(each) for each in fills)
     while today <= day:
@@ -283,7 +283,7 @@ def variation(fills, prices, day, rates):
 
 
 def realised(fills, prices, until, rates):
-    """Closed P&L on average cost in USD, with all prices and quantities brought to the last day's shares."""
+    """Return the closed P&L in USD at average cost, with prices and quantities in shares of the last day."""
     quantity = cost = closed = Decimal(0)
     for item in sorted(fills, key=lambda each: (each.filled_at, each.id)):
         if day_of(item) > until:
@@ -303,7 +303,7 @@ def realised(fills, prices, until, rates):
 
 
 def oracle(fills, prices, until, rate, rates, borrow, capital=100_000):
-    """NAV by evening, closed P&L, dividends, interest, fees of borrowed shares, by sums over the fills up to a day."""
+    """Return NAV by evening, closed P&L, dividends, interest and borrow fees, as sums over the fills up to a day."""
     keys = {(each.instrument, each.expression) for each in fills}
     groups = {key: [each for each in fills if (each.instrument, each.expression) == key] for key in keys}
     interest, lent, curve = Decimal(0), Decimal(0), {}
@@ -375,7 +375,7 @@ def differences(seed):
 
 
 def margin_of(group, prices, until, rates, contracts):
-    """The initial margin of a position: that of the newest contract up to a day, else of the first one."""
+    """Return a position's initial margin under the newest contract up to a day, or else the first contract."""
     dated = [each for each in contracts if group[0].instrument.startswith(f"{each.ticker}:")]
     if not dated:
         return Decimal(0)
@@ -385,7 +385,7 @@ def margin_of(group, prices, until, rates, contracts):
 
 
 def unrated(fills, prices, until, rates):
-    """By currency, the sessions in whose evening a position was held and no rate was public."""
+    """Return, by currency, the sessions that ended with an open position and without a public rate."""
     first, days = min(map(day_of, fills)), {}
     for currency in rates:
         keys = {(each.instrument, each.expression) for each in fills if each.currency == currency}

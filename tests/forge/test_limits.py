@@ -1,7 +1,7 @@
-"""Random Expressions and books against limits: what is approved is within each of them by figures computed here.
+"""Random Expressions and books against limits: approved Expressions keep every limit by figures computed here.
 
-`python -m tests.forge.test_limits --n 20000 --seed 0` tries this many. Nothing here uses the product's code of a
-figure.
+`python -m tests.forge.test_limits --n 20000 --seed 0` tries 20,000 Expressions. The figures here are computed without
+the product's code.
 """
 
 import random
@@ -91,7 +91,7 @@ def number_in(text):
 
 
 def lost(name, size, stop):
-    """Return what a linear leg loses: at its stop after the quarter's worst gap, or all of it."""
+    """Return a linear leg's loss at its stop after the worst gap. Without a stop, return its size if long, else inf."""
     spot, side = SPOTS[name], 1 if size > 0 else -1
     if stop is None:
         return abs(size) if side > 0 else inf
@@ -101,7 +101,7 @@ def lost(name, size, stop):
 
 
 def lost_in_options(legs):
-    """Return the loss of one underlying's legs at the worst price at expiry, tried at every strike and far beyond."""
+    """Return the loss of one underlying's legs at the worst price at expiry: zero, a strike, or far beyond."""
     spot = SPOTS[legs[0].instrument]
 
     def gained(at):
@@ -119,7 +119,7 @@ def lost_in_options(legs):
 
 
 def computed(trade):
-    """What can be computed of a trade: loss, names, duration, factors and days of volume; None where nothing can be."""
+    """Return a trade's loss, names, duration, factors and days of volume, or None if they cannot be computed."""
     side = {"long": 1, "short": -1}.get(trade.direction)
     if trade.notional is None:
         return None
@@ -151,7 +151,7 @@ def computed(trade):
 
 
 def margin_of(trade):
-    """The initial margin of a trade's futures, not a number without their contract."""
+    """Return the initial margin of a trade's futures, or NaN without their contract."""
     if trade.notional is None:
         return 0.0
     legs = trade.legs if trade.direction not in ("long", "short") else ()
@@ -163,7 +163,7 @@ def margin_of(trade):
 
 
 def stated(trade):
-    """Return what a trade claims, in the same form."""
+    """Return a trade's claimed figures, in the form of `computed`."""
     names = Counter()
     for leg in trade.legs:
         names[leg.instrument] += leg.notional * (-1 if leg.kind == "put" else 1)
@@ -185,7 +185,7 @@ def bigger(*numbers):
 
 
 def totals(positions):
-    """Return the sums over positions, each a trade, of what counts: the larger of claim and computation."""
+    """Return the sums over positions, each a trade, of the larger of the claimed and computed figures."""
     sums = {"gross": 0.0, "net": 0.0, "loss": 0.0, "margin": 0.0, "names": Counter(), "factors": Counter()}
     for trade in positions:
         reply, result = stated(trade), computed(trade) or {"names": None, "loss": None, "factors": {}}
@@ -205,7 +205,7 @@ def totals(positions):
 
 
 def figures(trade, positions, extra):
-    """Return each rule's figure with the trade in a book: the claimed one, the computed one, and which exist."""
+    """Return each rule's claimed and computed figures with the trade in the book, or None for a missing figure."""
     rest, reply, result = totals(positions), stated(trade), computed(trade)
     empty = dict.fromkeys(("loss", "names", "duration", "factors", "days", "margin"))
     result = (result or empty) | {"margin": margin_of(trade)}
@@ -239,7 +239,7 @@ def figures(trade, positions, extra):
 
 
 def broken(trade, positions, extra, limits):
-    """The rules that a trade breaks, those that rest on a claim, and whether a figure is too near to its limit."""
+    """Return the rules that a trade breaks, the rules that rest on claims, and whether a figure is near its limit."""
     over, claims, near = set(), set(), False
     for rule, pair in figures(trade, positions, extra).items():
         existing, limit = [each for each in pair if each is not None], limits[RULES[rule]]
@@ -255,7 +255,7 @@ def broken(trade, positions, extra, limits):
 
 
 class Desk:
-    """One batch: a memory whose PM approves what may be approved, and the expected book."""
+    """One batch: a memory whose PM approves all permitted Expressions, and the expected book."""
 
     def __init__(self, memory, limits, seed, settings=None):
         self.memory, self.guard, self.rng, self.calls = memory, limits, random.Random(f"limits/{seed}"), 0
@@ -273,7 +273,7 @@ class Desk:
         return f"c{self.calls}"
 
     def pm_states_the_book(self):
-        """Positions of the PM's own, with totals a little above their sum."""
+        """State a book of the PM's own positions, whose gross exposure may exceed their sum."""
         names = self.rng.sample([*WORLD, UNKNOWN], self.rng.choice((0, 1, 1, 2, 3)))
         sizes = [self.rng.choice((-1, *[1] * 7)) * self.rng.uniform(1, 40) for _ in names]
         claims = [self.rng.choice(({}, {}, {"equity": self.rng.uniform(-5, 30)})) for _ in names]
@@ -305,7 +305,7 @@ class Desk:
         self.settings = vars(Limits()) | {name: limit}
 
     def pm_closes(self):
-        """Positions leave the book at the end of a session; here the PM only marks them, so they still count."""
+        """Mark a position to be closed. It still counts, because it leaves the book at the end of a session."""
         if self.held:
             name = self.rng.choice(sorted(self.held))
             change_held(self.memory, name, "pm", self.guard, {"exit_reason": "done"})
@@ -344,7 +344,7 @@ class Desk:
         )  # fmt: skip
 
     def tries(self):
-        """The agent writes an Expression, a reviewer passes it, the PM approves it, with or without confirming."""
+        """Let the agent write an Expression, a reviewer pass it, and the PM approve it with or without confirming."""
         trade = self.drawn()
         positions = [*self.own, *self.held.values()]
         over, claims, near = broken(trade, positions, self.extra, self.settings)
@@ -369,7 +369,7 @@ class Desk:
         except BadInput as problem:
             refused = problem
         if refused:
-            assert claims and not confirmed, f"{refused}: {trade}"  # noqa: PT018 - one question
+            assert claims and not confirmed, f"{refused}: {trade}"  # noqa: PT018 - one condition
             self.seen["unconfirmed"] += 1
             return
         self.seen["approved above a limit"] += bool(over)
@@ -381,7 +381,7 @@ class Desk:
 
 
 def tried(count, seed=0):
-    """Try this many Expressions, twenty in each book; return their outcomes."""
+    """Try `count` Expressions, twenty in each book; return the counts of their outcomes."""
     seen = Counter()
     with tempfile.TemporaryDirectory(dir=FAST) as place:
         root = Path(place)

@@ -1,4 +1,4 @@
-"""The lineage of a decision: edges from evidence to its writes and their consequences."""
+"""The lineage of a decision: edges from evidence to writes and their consequences."""
 
 import asyncio
 from dataclasses import replace
@@ -23,7 +23,7 @@ ASKED = {"source": "economic", "params": {"op": "vintages", "series": "GDP", "pe
 
 @pytest.fixture
 def decided(memory, tmp_path):
-    """A decision that read rows and wrote a View, from which a later session drafted an Expression."""
+    """A decision that read rows and wrote a View. A later session drafted an Expression from the View."""
     lake = Lake(tmp_path / "market")
     vintages = (gdp(f"2014-05-{number:02}", float(number)) | {"evidence": f"alfred:{number}"} for number in range(1, 8))
     put_rows(lake, "macro_observations", *vintages)

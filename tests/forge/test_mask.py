@@ -1,4 +1,4 @@
-"""The masked arm: what a model reads and says goes through one mask, one to one. Ids: L1."""
+"""The masked arm: all text that a model reads or writes passes through a one-to-one mask. Ids: L1."""
 
 import asyncio
 

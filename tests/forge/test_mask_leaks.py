@@ -1,4 +1,4 @@
-"""No real name, ticker, id or date in what a masked model read: whole transcripts, by a scanner of the lake's names.
+"""Transcripts of masked models contain no real name, ticker, id or date, by a scan for the lake's names.
 
 The campaign walks through a month over 30 generated companies; `make forge` runs it.
 """
@@ -39,11 +39,11 @@ DATES = re.compile(
 )
 
 OWN_WORDS = {"CTX"}
-"""Words of every prompt: files of fetched data are named ctx_001. A company of that ticker would seem to leak."""
+"""Words of every prompt. Fetched files are named ctx_001, so a company with this ticker would seem to leak."""
 
 
 def generated(count, seed):
-    """Companies with made-up names in the forms of real ones, tickers of one to five characters, and former names."""
+    """Return companies with invented names in realistic forms, tickers of one to six characters, and former names."""
     rng = random.Random(f"masked/{seed}")
     syllables = [first + vowel + last for first in "BDFGKLMNPRSTVZ" for vowel in "aeiou" for last in ("x", "rn", "lk")]
     outcome = {}
@@ -62,7 +62,7 @@ def generated(count, seed):
 
 
 def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
-    """The walk's lake, with companies whose names, ids, addresses and years are in the titles of its news."""
+    """Return the walk's lake, with news titles that contain the names, ids, addresses and years of companies."""
     world(root, until=until)
     lake = Lake(root, allow_drift="invented companies")
     now = datetime(SINCE.year, SINCE.month, SINCE.day, tzinfo=timezone.utc)
@@ -96,7 +96,7 @@ def named_world(root, companies=COMPANIES, until=UNTIL, days=1):
 
 
 def leaks(lake, text):
-    """Return the lake's names, ids and years that occur in a text. Nothing here is shared with the mask."""
+    """Return the lake's names, ids and years that occur in a text. Only `companies_of` is shared with the mask."""
     result = []
     for company in companies_of(lake):
         names = [name for name in company.names if len(name) >= 4]
@@ -109,7 +109,7 @@ def leaks(lake, text):
 
 
 class Reading:
-    """A model that reads the newest news in full, of a company or of all, and what it read."""
+    """A model that reads the newest news of one or all companies in full, and records its requests in `texts`."""
 
     id = "scripted:1"
 
@@ -140,7 +140,7 @@ def test_a_masked_model_reads_no_name_id_or_date_of_the_lake_in_any_spelling(tmp
 
 
 def walked(root, count, days, seed):
-    """Walk masked over generated companies. Return them, how many requests were read in which, and what leaked."""
+    """Walk masked over generated companies. Return them, the real names on the tape, the requests, and the leaks."""
     companies, until = generated(count, seed), SINCE + timedelta(days=days)
     lake = named_world(root / "lake", companies, until, days)
     ground, texts = Ground(root / "walks", lake, scripted), []
@@ -158,7 +158,7 @@ def test_no_generated_company_is_named_in_a_masked_walk(tmp_path):
 
 
 def share(seed, folder):
-    """Walk masked through a month over thirty companies. What was to be read must have been read."""
+    """Walk masked through a month over thirty companies. The tape must contain every company."""
     companies, real, texts, leaked = walked(folder, 30, 30, seed)
     assert {cik for cik, *_ in companies} <= real
     return Tally(len(texts), failures=[f"{result} in a masked request: {text[:160]}" for result, text in leaked])

@@ -1,4 +1,4 @@
-"""Answers of a clumsy model that could be read in a wrong sense are read with a note, or refused; never silently."""
+"""Ambiguous answers of a clumsy model are accepted with a note or refused, never accepted silently."""
 
 import json
 

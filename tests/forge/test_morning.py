@@ -33,7 +33,7 @@ CAPITAL = 1_000_000.0
 RATES, EQUITIES = "rates +100 bp", "equities −10 %"
 SETTINGS = Config(account=AccountSettings(capital=CAPITAL, benchmark="SPY"))
 APRIL = next(number for number, day in enumerate(DAYS) if day.month == 5) - 1
-"""The number of the last session of April."""
+"""The index of the last session of April."""
 
 
 def fill_line(number, ticker, quantity, price, expression=""):
@@ -44,7 +44,7 @@ def fill_line(number, ticker, quantity, price, expression=""):
 
 @pytest.fixture(scope="module")
 def memory(market, tmp_path_factory):
-    """2,000 shares of E-001 since the 11th session, 100 shares of SPY sold short without an Expression, a deposit."""
+    """A memory with 2,000 shares of E-001, 100 shares of SPY sold short without an Expression, and a deposit."""
     outcome = Memory(tmp_path_factory.mktemp("morning") / "forge", clock=Simulated("morning", START))
     open_account(outcome, CAPITAL, 0.0)
     wrote(standing(outcome), "/memory/views/new.md", NEW_VIEW, "view")
@@ -68,7 +68,7 @@ def of(memory, market, settings=SETTINGS):
 
 
 def pnl(since):
-    """The P&L in USD since a session, by what was held: QBG's and SPY's fees count in their first sessions."""
+    """Return the P&L of QBG and SPY in USD since a session. Each fee counts in the first session of its position."""
     own = 2000 * (OWN[59] - OWN[max(since, 10)]) - (2 if since < 10 else 0)
     return own, -100 * (INDEX[59] - INDEX[max(since, 40)]) - (2 if since < 40 else 0)
 
@@ -87,7 +87,7 @@ def test_period_pnl_excludes_deposits_and_is_compared_with_the_benchmark(first):
     assert month.benchmark == pytest.approx((INDEX[59] / INDEX[APRIL] - 1) * 100)
     assert year.benchmark == pytest.approx((INDEX[59] / INDEX[0] - 1) * 100)
     assert [each.compared_since for each in first.periods] == [DAYS[58], date(2024, 4, 30), DAYS[0]]
-    assert year.benchmark_text("SPY").endswith(f"% since {DAYS[0]}")  # the lake has no bar of the year before
+    assert year.benchmark_text("SPY").endswith(f"% since {DAYS[0]}")  # the lake has no bar of the previous year
     assert "since" not in month.benchmark_text("SPY")
 
 
@@ -109,7 +109,7 @@ def test_pnl_is_split_by_view_and_expression_with_fees_as_the_remainder(memory, 
     assert with_fee.results[-1].expression == "fees and interest"
     assert with_fee.results[-1].amounts == (pytest.approx(-120.0),) * 3
     exposures = sum(abs(line.exposure) for line in with_fee.positions)
-    assert with_fee.risk.gross == pytest.approx(exposures / with_fee.account.account.nav * 100)  # not the stored book's
+    assert with_fee.risk.gross == pytest.approx(exposures / with_fee.account.account.nav * 100)  # not the stored book
     parts = [row.amounts[0] for row in with_fee.results if row.expression]
     assert sum(parts) == pytest.approx(with_fee.periods[0].usd)
 
@@ -136,7 +136,7 @@ def test_book_risk_and_scenario_losses_agree_with_numpy(first):
     assert risk.factors["equity"] == pytest.approx(own * beta + index)
     assert risk.beta == pytest.approx((own * beta + index) / 100)
     assert risk.volatility == pytest.approx(np.std(own * mine + index * theirs, ddof=1) * np.sqrt(252))
-    assert risk.loss_at_stops is None  # of SPY sold short without a stop
+    assert risk.loss_at_stops is None  # SPY is sold short without a stop
     assert [(each.name, each.percent) for each in first.scenarios] == [
         (RATES, 0.0), (EQUITIES, pytest.approx(-0.1 * (own * beta + index))), ("QBG −20 %", pytest.approx(-0.2 * own)),
     ]  # fmt: skip
@@ -177,7 +177,7 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     (tmp_path / "fills.csv").write_text(text)
     assert cli.invoke(["forge", "fills", "import", str(tmp_path / "fills.csv")]) == 0
     notes = capsys.readouterr().err
-    assert notes == "NEW: the lake has no price of it; valued at its last fill\n"  # the desk names sessions without one
+    assert notes == "NEW: the lake has no price of it; valued at its last fill\n"  # the desk names such sessions
     assert cli.invoke(["forge", "desk"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("net asset value")

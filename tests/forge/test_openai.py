@@ -11,7 +11,7 @@ from forge.model.routing import Routing
 
 
 def chunks(*deltas, finish="stop", used=None):
-    """The server-sent events of one answer. used: the tokens of the request."""
+    """Return the server-sent events of one answer. used: the token counts of the request."""
     base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "local-1"}
     choices = [{"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})

@@ -1,4 +1,4 @@
-"""Positions of the PM's own: a loss that nothing bounds, and fills of a proposal that is not approved yet."""
+"""The PM's own positions: unbounded losses, and fills of a proposal before its approval."""
 
 import pytest
 
@@ -25,7 +25,7 @@ RISKY = Limits(max_factor_conc=100.0, max_days_of_volume=1e9, max_single_risk=10
 
 
 def own_fills(memory, lake, tmp_path, day, *lines):
-    """Import fills and value the book in the evening of their day."""
+    """Import fills and value the book on the evening of their day."""
     now = at(memory, lake, day)
     imported(memory, tmp_path, "".join(lines))
     advance_account(memory, now, SETTINGS)

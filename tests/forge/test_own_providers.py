@@ -1,4 +1,4 @@
-"""Providers of other packages: found by entry point or named in the settings, gated, and refused in clear words."""
+"""Providers from other packages: found by entry point or named in settings, gated, and refused with clear errors."""
 
 import asyncio
 import sys
@@ -66,7 +66,7 @@ headlines = QueryProvider("headlines", "Headlines of a company.", {{"latest": "n
 
 @pytest.fixture(autouse=True)
 def package(tmp_path, monkeypatch):
-    """A package of another party on the path. Returns a function that installs its entry points."""
+    """A function that installs the entry points of a third-party package, which is on the import path."""
     folder = tmp_path / "site"
     (folder / "desk_tools").mkdir(parents=True)
     (folder / "desk_tools/__init__.py").write_text(PACKAGE)
@@ -90,7 +90,7 @@ def package(tmp_path, monkeypatch):
 
 @pytest.fixture(params=["entry point", "settings"])
 def config(request, package):
-    """The settings of a desk that has the provider, by one way or the other."""
+    """The settings of a desk whose provider is named in the settings or found by entry point."""
     if request.param == "settings":
         return from_mapping({"providers": {"desk_prices": "desk_tools:DeskPrices"}})
     package("desk_prices = desk_tools:DeskPrices")
@@ -98,7 +98,7 @@ def config(request, package):
 
 
 def fetched(memory, tmp_path, config, params):
-    """Return the answer to the agent, and the decision as recorded and replayed."""
+    """Return the agent's first request, and the results of its fetch and read."""
     fetch = Call("fetch", {"source": "desk_prices", "params": params}, "id1")
     read = Call("read", {"path": "/help/desk_prices.md"}, "id2")
     model = Scripted([Answer("", (fetch, read), "tools", "s", 1, 1), Answer("It is 101.5.", (), "stop", "s", 1, 1)])

@@ -1,7 +1,7 @@
-"""docs/forge: the records, settings and skills on its pages are valid, and the commands of a day with Forge run
+"""The pages in docs/forge: the records, settings and skills are valid, and the commands of a day with Forge run
 unchanged.
 
-The other code of these pages is run with that of all pages. The day's models are a server on loopback.
+The tests of all pages run the other code on these pages. The day's models are a server on loopback.
 """
 
 import json
@@ -52,7 +52,7 @@ def called(name, number=0, **arguments):
 
 
 def test_the_day_in_the_docs_runs_as_written(server, place, monkeypatch, capsys):
-    """Every role's model is on the loopback: it writes a View and two Expressions, has one reviewed, and answers."""
+    """A loopback server plays every role: it writes a View and two Expressions, has one reviewed, and answers."""
     trade, path = replace(NEW_EXPRESSION, status="proposed"), "/memory/expressions/new.md"
     proposals = [render(trade), render(replace(trade, body="another"))]
     script = [

@@ -1,4 +1,4 @@
-"""Exports: CSV, an order ticket with the broker's fills against it, and a bundle that proves itself."""
+"""Exports: CSV tables, an order ticket that is compared with the broker's fills, and a self-verifying bundle."""
 
 import asyncio
 import csv
@@ -37,7 +37,7 @@ __all__ = ["lake", "memory"]
 
 @pytest.fixture
 def ordered(memory, lake, tmp_path):
-    """An approved Expression for 10 % of 100,000 USD, as of the second day, and its ticket."""
+    """The ticket of an Expression for 10 % of 100,000 USD, approved on the second day."""
     open_account(memory, SETTINGS.capital, 0.0)
     approved_expression(memory, lake)
     now = at(memory, lake, DAYS[1])
@@ -152,7 +152,7 @@ def test_tables_are_csv_and_no_text_is_a_formula(memory, lake):
 
 @pytest.fixture
 def bundled(tmp_path, monkeypatch):
-    """A decision that wrote a View, its approved Expression with a fill; the bundle of it, as JSON."""
+    """The bundle of a decision that wrote a View, with an approved Expression and its fill, as parsed JSON."""
     monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
     memory = Memory()
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
@@ -171,7 +171,7 @@ def bundled(tmp_path, monkeypatch):
 
 
 def signed(bundle, rows):
-    """The bundle with other rows, as a forger who recomputes the hashes would write it."""
+    """Return the bundle with other rows and recomputed hashes, as a forger would write it."""
     body = bundle["bundle"] | {"rows": rows}
     return json.dumps({"bundle": body, "sha256": digest(canonical(body))})
 
@@ -179,12 +179,12 @@ def signed(bundle, rows):
 def test_a_bundle_states_who_approved_what_and_verifies_without_lake_and_memory(bundled, tmp_path, monkeypatch, capsys):
     file = tmp_path / "bundle.json"
     file.write_text(json.dumps(bundled))
-    with closing(Memory()) as memory:  # A change of the held trade needs no other review.
+    with closing(Memory()) as memory:  # Changing a held trade needs no new review.
         change_held(memory, "E-001", "anna", Guardrails(), {"target": "200"})
         changed = papers.bundle(desk(), memory, bundled["bundle"]["decision"])
         assert papers.verify(changed)[1] == []
     with monkeypatch.context() as patch:
-        patch.setattr(papers, "TERMS", {"stop": ""})  # Everything else needs one.
+        patch.setattr(papers, "TERMS", {"stop": ""})  # Any other change needs a review.
         (fault,) = papers.verify(changed)[1]
         assert "approves a text of /memory/expressions/E-001.md" in fault
     monkeypatch.setenv("FORGE_LAKE", "/nowhere/else")
@@ -224,7 +224,7 @@ def test_a_bundle_with_values_of_another_type_is_refused_or_has_faults(bundled, 
 
 
 def problems(text):
-    """The faults of a bundle, or the field that is refused."""
+    """Return the faults of a bundle, or the refused field."""
     try:
         return papers.verify(text)[1]
     except BadInput as problem:

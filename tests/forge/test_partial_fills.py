@@ -1,4 +1,4 @@
-"""Fills of a part of what was approved or held: the rest counts in the limits, and is followed to its end."""
+"""Partial fills of approvals and positions: the rest counts toward the limits and is followed to its end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Exits by bars, against a slow oracle in fractions that walks every price a bar allows. Ids: O2."""
+"""Exits computed from bars, against a slow oracle in fractions that checks each price of a bar. Ids: O2."""
 
 import random
 from collections import Counter
@@ -15,7 +15,7 @@ FOREVER = date(2199, 12, 31)
 
 
 def bars(*reply, first=DAY):
-    """Bars of consecutive days: open, high, low, close, and by name split and dividend; and these by day."""
+    """Return bars of consecutive days, with splits and dividends by day. reply: open, high, low, close, events."""
     days = [first + timedelta(days=number) for number in range(len(reply))]
     events = {day: each[4] if each[4:] else {} for day, each in zip(days, reply, strict=True)}
     splits, dividends = (
@@ -97,7 +97,7 @@ def test_o2_without_bars_only_a_trade_closed_by_the_pm_ends():
 
 
 def oracle(trade, existing, prices, days):
-    """Compute with fractions: prices in the last evening's shares are compared with the original levels."""
+    """Return entry, exit reason and return, in fractions. Split-adjusted prices are compared with original levels."""
     scale, content, paid, first, left, outcome = Fraction(1), Fraction(1), Fraction(0), None, None, Fraction(0)
     for day in days:
         bar = existing.get(day)
@@ -131,7 +131,7 @@ def oracle(trade, existing, prices, days):
 
 
 def random_world(rng):
-    """A random walk with overnight gaps, splits, dividends and an occasional missing bar."""
+    """Return a trade on a random walk with overnight gaps, splits, dividends and an occasional missing bar."""
     price, existing, splits, dividends = rng.uniform(20, 200), {}, {}, {}
     days = [DAY + timedelta(days=number) for number in range(rng.randint(1, 40))]
     level = price

@@ -1,4 +1,4 @@
-"""Where a desk's files are, for every interface: settings with limits and models, and a PM's own skills."""
+"""A desk's files, which apply to every interface: settings with limits and models, and a PM's own skills."""
 
 import asyncio
 import json

@@ -35,7 +35,7 @@ def lake(tmp_path_factory):
 
 
 def decided(server, tmp_path, lake, *answers):
-    """What a turn with these answers wrote, and what its model was sent."""
+    """Return the decision of a turn with these answers, its View or None, and the requests to its model."""
     server.script = [(200, chunks({"content": json.dumps(each)}), 0) for each in answers]
     memory = Memory(tmp_path / "forge")
     place = f"openai:small@http://127.0.0.1:{server.server_address[1]}/v1"
@@ -49,7 +49,7 @@ def decided(server, tmp_path, lake, *answers):
 
 
 def forms(asked):
-    """The schema that a server enforces in each request, by the name of the call."""
+    """Return the name of each request's enforced call, with the schema of its arguments."""
     properties = [each["response_format"]["json_schema"]["schema"]["properties"] for each in asked]
     return [(each["name"]["const"], each["arguments"]) for each in properties]
 

@@ -1,4 +1,4 @@
-"""The journal in the Postgres of `make serve`: a decision that is killed, a server that is killed, nothing lost."""
+"""The journal in the Postgres of `make serve`: killing a decision or the server loses nothing."""
 
 import os
 import signal
@@ -57,7 +57,7 @@ def test_killing_a_decision_or_the_server_loses_and_duplicates_nothing(data, tmp
         server = int((data / "postmaster.pid").read_text().split()[0])
         os.killpg(server, signal.SIGKILL)
         memory.close()
-    time.sleep(0.5)  # until what is left of the killed server is gone
+    time.sleep(0.5)  # until the killed server's other processes have ended
     with postgres(data) as running:
         memory = Memory(tmp_path / "mortal" / "forge", url(running))
         assert memory.journal.head() == (last.seq, last.chain)

@@ -1,4 +1,4 @@
-"""The profile of a small local model, and the control arm: the same question to a model that ended before T."""
+"""The profile of a small local model, and the control arm: the same question to a model trained before T."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ QUESTION, T = "What of growth?", "2014-05-08T20:00:00Z"
 
 
 def decided(memory, tmp_path, config):
-    """A decision that writes a View, and what its model was asked."""
+    """Return a decision, its replay, its model's requests, and whether its View was written."""
     script = [Answer("", (Call("write", WRITE, "1"),), "tools", "m", 1, 1), Answer("It slows.", (), "stop", "m", 1, 1)]
     model = Scripted(script)
     agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, None, config)

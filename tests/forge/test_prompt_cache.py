@@ -1,4 +1,4 @@
-"""What a provider's prompt cache can reuse: the marked prefix of real requests is the same in all of a session."""
+"""Provider prompt caching: the marked prefix is the same in all real requests of a session."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ T = ("2014-05-29T12:00:00Z", "2014-05-29T12:20:00Z", "2014-05-29T12:40:00Z")
 
 
 def ask_thrice(server, tmp_path):
-    """Ask three questions of one session. In each turn the model writes a View, then answers."""
+    """Ask three questions in one session; return the tape and the requests. Each turn writes a View, then answers."""
 
     def answer(request):
         if isinstance(request["messages"][-1]["content"], list) and len(request["messages"]) > 1:
@@ -38,7 +38,7 @@ def ask_thrice(server, tmp_path):
 
 
 def marked_prefix(request):
-    """The bytes up to the breakpoint in the system prompt: the tools come first, as a provider reads them."""
+    """Return the bytes up to the breakpoint in the system prompt. The tools come first, as providers read them."""
     (last,) = (place for place, block in enumerate(request["system"]) if "cache_control" in block)
     return json.dumps([request["tools"], request["system"][: last + 1]]).encode()
 

@@ -1,4 +1,4 @@
-"""Changes of skills that a model writes: the real Anthropic client, a server on loopback, replay, and what goes wrong.
+"""Skill changes written by a model: the real Anthropic client, a server on loopback, replays and failures.
 
 Ids: M1.
 """
@@ -39,7 +39,7 @@ DONE = (200, events(text("Proposed.")), 0)
 
 
 def edited(**changes):
-    """An answer of the server that proposes an edit."""
+    """Return a server response that proposes an edit."""
     return 200, events(use(json.dumps(EDIT | changes), name="propose"), stop="tool_use"), 0
 
 
@@ -64,7 +64,7 @@ def run(agent, name="", **options):
 
 
 def replayed(agent, mode="strict"):
-    """The last run decided again, without a model and without a write."""
+    """Replay the last run without a model, and check that it writes nothing."""
     name, before = agent.tape.decisions()[-1], agent.memory.journal.head()
     again = asyncio.run(replay(replace(agent, models=no_model), name, mode))
     assert agent.memory.journal.head() == before

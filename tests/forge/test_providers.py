@@ -1,4 +1,4 @@
-"""The providers of fetch: as of the instant and no later, gaps that say what is empty, receipts that replay."""
+"""The providers of fetch: data as of the instant, gaps that name empty datasets, and receipts that replay."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Futures, currencies and rates that are followed by the quotes of a desk, and instruments that nothing follows."""
+"""Futures, currencies and rates that a desk's quotes follow, and instruments that cannot be followed."""
 
 import asyncio
 from dataclasses import replace
@@ -51,7 +51,7 @@ def bond(rate, years=10):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Six days of quotes. On the fourth the oil's low is 70."""
+    """A lake with six days of quotes. Oil's low on the fourth day is 70."""
     lake = Lake(tmp_path_factory.mktemp("quotes") / "lake")
     rows = []
     for day, euro, oil, rate in zip(DAYS, EUROS, OILS, RATES, strict=False):
@@ -89,10 +89,10 @@ def test_the_bars_of_a_day_are_its_quotes_as_of_the_instant(lake):
 @pytest.mark.parametrize(
     ("instrument", "direction", "stop", "entry", "leave", "closed_on"),
     [
-        (EURO, "long", "1.10", 1.12, 1.09, DAYS[4]),  # below its stop at the only quote of the day
+        (EURO, "long", "1.10", 1.12, 1.09, DAYS[4]),  # the day's only quote is below its stop
         (OIL, "long", "75", 81.0, 75.0, DAYS[3]),  # at its stop, between open and low
         (RATE, "long", "66", bond(4.10), bond(4.40), DAYS[4]),
-        (RATE, "short", "", bond(4.10), bond(4.30), DAYS[5]),  # by its last day
+        (RATE, "short", "", bond(4.10), bond(4.30), DAYS[5]),  # on its last day
     ],
 )
 def test_fills_stops_and_pnl_are_computed_from_quotes(
@@ -146,7 +146,7 @@ def test_risk_and_alerts_read_quotes(memory, lake):
 
 
 def test_a_rate_has_its_zero_coupon_bonds_duration_and_counts_as_rates_exposure(lake):
-    """The modified duration of ten years at 4.40 %, sold for a fifth of the capital."""
+    """A fifth of the capital is sold at the modified duration of ten years at 4.40 %."""
     sold = replace(HELD, instrument=RATE, direction="short", stop="", target="", notional=20.0)
     exposure = Market(view_at(lake, DAYS[4])).compute(sold, None)
     assert (exposure.duration, exposure.factors) == (pytest.approx(-0.2 * 10 / 1.044), {"rates": -20.0})
@@ -182,7 +182,7 @@ def test_an_expression_on_an_instrument_without_usable_prices_is_refused(memory,
 
 
 def test_a_later_quote_does_not_make_an_instrument_followable(memory, lake):
-    """Nothing is quoted before the first close; then nothing can be followed, and no instrument is refused."""
+    """Before the first close there are no quotes, so nothing can be followed and no instrument is refused."""
     before = At(as_of=START, lake=lake.root)
     assert Followable(before).fault("TY") is None
     assert Followable(before).describe() == "no instrument: the lake has no price of the last 30 days"

@@ -1,4 +1,4 @@
-"""Records: one text each, the same when read and written; faults are reported with their lines."""
+"""Records: each round-trips through its text, and faults are reported with their lines."""
 
 import string
 from dataclasses import MISSING, fields
@@ -69,7 +69,7 @@ def records(draw, kind):
             id=name or ("constraints" if kind.name == "constraints" else "macro"), body=draw(BODIES), **reply
         )
     except ValueError:
-        assume(False)  # an active View without what it needs
+        assume(False)  # such as an active View without its required fields
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -1,4 +1,4 @@
-"""The page that compares what was taken with what was not."""
+"""The page that compares taken with untaken trades."""
 
 import re
 

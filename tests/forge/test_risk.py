@@ -1,4 +1,4 @@
-"""Pre-trade risk from bars, against NumPy; the larger of a claim and of what code computes counts."""
+"""Pre-trade risk from bars, against NumPy. The larger of the claimed and computed figures counts."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -37,7 +37,7 @@ OWN, INDEX = closes(1, 100.0), closes(2, 400.0)
 
 @pytest.fixture(scope="module")
 def market(tmp_path_factory):
-    """A company, an index fund and one bar after the instant that is asked as of."""
+    """A lake with a company and an index fund, as of an instant before their last bars."""
     lake = Lake(tmp_path_factory.mktemp("risk") / "lake")
     rows = [bar(day, float(price), volume=1000.0) for day, price in zip(DAYS, OWN, strict=False)]
     rows += [
@@ -91,7 +91,7 @@ def test_a_figure_that_bars_cannot_give_is_reported_as_a_gap(market, memory):
 
 
 def test_book_returns_are_weighted_over_the_days_common_to_all_positions():
-    """60 of the first, 20 of the second sold; the third is left out, and the fourth has no bar."""
+    """60 of QAU are held and 20 of QBG sold short. QCU is left out, and QDE has no bar."""
     prices = {"QAU": (100.0, 110.0, 99.0, 99.0), "QBG": (50.0, 49.0, None, 49.0), "QCU": (10.0, 20.0, 30.0, 40.0)}
     rows = {
         ticker: [{"date": day, "close": price} for day, price in zip(DAYS, closes, strict=False) if price]

@@ -1,4 +1,4 @@
-"""Scores of forecasts: closed forms, identities, and how often chance and a biased forecaster are told apart."""
+"""Scores of forecasts: closed forms, identities, and how often biased forecasters are detected."""
 
 import math
 from math import log
@@ -42,7 +42,7 @@ def test_o2_invalid_forecasts_are_refused(reply):
 
 
 def alarms(bias, forecasters=200, count=500):
-    """Return the share of forecasters, each with this many forecasts, that are judged worse than chance allows."""
+    """Return the share of forecasters with `count` forecasts each that are judged worse than chance allows."""
     chance, result = np.random.default_rng(7), 0
     for _ in range(forecasters):
         true = chance.uniform(0.1, 0.9, count)
@@ -52,7 +52,7 @@ def alarms(bias, forecasters=200, count=500):
 
 
 def test_o2_calibrated_forecasters_are_rarely_flagged_and_biased_forecasters_mostly():
-    """4,000 of either came to 4.7 and 97.8 %; of 200, 5 % become more than 9.6 % once in a thousand times."""
+    """With 4,000 of each, 4.7 and 97.8 % are flagged. With 200, a rate of 5 % exceeds 9.6 % once in 1,000 runs."""
     assert alarms(0.0) <= 0.096
     assert alarms(0.10) >= 0.93
 

@@ -1,6 +1,6 @@
-"""Settling against an independent computation: every View that is due, once, by what was public when its day was over.
+"""Settlement against an independent computation: each due View once, by what was public at the end of its day.
 
-`python -m tests.forge.test_settlement 500` settles this many.
+`python -m tests.forge.test_settlement 500` settles 500 questions.
 """
 
 import random
@@ -121,7 +121,7 @@ def test_o2_a_question_shared_by_many_views_is_queried_once(memory, lake, monkey
         view(memory, rule=f"value > {bound}")
     assert len(settled(memory, lake, 2014, 6, 2)) == 3
     assert len(settled(memory, lake, 2014, 7, 1)) == 3
-    days = [(2014, 6), (2014, 5), (2014, 4), (2014, 7)]  # the base rate's ends of April and March beside the day itself
+    days = [(2014, 6), (2014, 5), (2014, 4), (2014, 7)]  # the base rate also queries the ends of April and March
     assert question == [("macro_series", datetime(year, month, 1, tzinfo=NEW_YORK)) for year, month in days]
 
 
@@ -246,7 +246,7 @@ def test_o2_the_prompt_warns_of_what_chance_does_not_explain(memory):
 
 
 def world(root, count, seed):
-    """Return a lake of three series with vintages, a separate list of their published rows, and random questions."""
+    """Return a lake with vintages of three series, a separate list of their published rows, and random questions."""
     rng = random.Random(f"settlement/{seed}")
     lake, public = Lake(root / "lake"), []
     for series in SERIES:
@@ -267,7 +267,7 @@ def world(root, count, seed):
 
 
 def expected(public, question):
-    """The oracle: by hand, from the rows that were published."""
+    """Return the expected value and status, computed from the published rows, or None."""
     due = datetime.combine(question["by"] + timedelta(days=1), datetime.min.time(), NEW_YORK)
     rows = sorted(
         (row for row in public if row["series_id"] == question["params"]["series"]), key=lambda row: row["available_at"]
@@ -283,7 +283,7 @@ def expected(public, question):
 
 
 def campaign(count, seed=0):
-    """Return how many settlements agree with the oracle, and those that do not."""
+    """Settle `count` questions; return the counts by status, and the settlements that differ from the oracle."""
     with tempfile.TemporaryDirectory(prefix="settlement-") as folder:
         lake, public, question = world(Path(folder), count, seed)
         memory, wrong = Memory(Path(folder) / "forge", clock=Simulated("oracle", STATED)), []

@@ -1,4 +1,4 @@
-"""Memory and decisions over MCP: what the settings name and nothing else, as of an instant, to read."""
+"""Memory and decisions over MCP: only what the settings name, as of an instant, and read-only."""
 
 import asyncio
 from contextlib import closing
@@ -25,7 +25,7 @@ WRITE = Call("write", {"path": "/memory/views/new.md", "content": render(replace
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A desk with an earlier View, an instant, and a decision and a View after it."""
+    """A desk with a View, a later instant, and a decision after that instant that wrote a View."""
     root = tmp_path_factory.mktemp("shared")
     own = found(root / "forge")
     with closing(own.memory()) as memory:

@@ -1,4 +1,4 @@
-"""Ten skills: valid by the standard, overridden by a PM's own; their scripts against closed forms. Ids: K1, K2, O1."""
+"""Ten skills: valid by the standard, overridden by a PM's own. Their scripts match closed forms. Ids: K1, K2, O1."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Views and Expressions of a model that reads no help page: what has one meaning is read, the rest is refused."""
+"""Views and Expressions of a model that reads no help page: values with one meaning are read, others refused."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture
 def write(memory, lake):
-    """Writes a text, or fields by the typed tool, as a new record: the tool's answer, and the record or None."""
+    """A function that writes a new record from text or typed fields, and returns the answer and the record or None."""
     now = at(memory, lake, DAYS[4])
     files = ForgeFS(memory, standing(memory).remembered, followed=Followable(now).fault)
 

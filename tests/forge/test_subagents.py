@@ -1,4 +1,4 @@
-"""Sub-agents in a turn: from dispatch to the ledger, resumed, replayed. Ids: T4, T5, T6, X1, X2."""
+"""Sub-agents in a turn, from dispatch to the ledger, with resumption and replay. Ids: T4, T5, T6, X1, X2."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ Wait for it.
 
 
 class Desk:
-    """An agent whose models are scripts. said: a role's answers, as a list to use up or a function to call."""
+    """An agent with scripted models. Each role has a list of answers or a function."""
 
     def __init__(self, memory, root):
         self.memory, self.root, self.asked = memory, root, []
@@ -89,7 +89,7 @@ def dispatch(name, skill="rv-analysis", **more):
 
 
 def analyst(request):
-    """Reads once, then answers; the analyst of `bad` never gives a SUMMARY."""
+    """Read once, then answer. The task `bad` is answered without a SUMMARY."""
     if "look at bad" in request.messages[0]:
         return say("no sections here")
     if len(request.messages) == 1:

@@ -1,4 +1,4 @@
-"""The tape: once, in its order, for good; what differs is named."""
+"""The tape: each step is recorded once, in order and permanently, and differences are named."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""The terms of a position that the PM books: the fee of borrowed shares, and the largest expected loss."""
+"""Terms of a position that the PM books: the borrow fee, and the stated loss of a short position."""
 
 import pytest
 

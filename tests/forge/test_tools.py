@@ -1,6 +1,6 @@
-"""The eight tools: schemas as the design gives them, and an answer to whatever they are called with.
+"""The eight tools: schemas as in the design, and an answer to every call, however hostile.
 
-`python -m tests.forge.test_tools 10000` calls each tool this often.
+`python -m tests.forge.test_tools 10000` calls each tool 10,000 times.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ def tools(memory):
 
 
 def toolset(memory, model=None, source=economic):
-    """The eight tools over a tape of their own, the turn's files and its conversation."""
+    """Return the eight tools over a separate tape, the turn's files and its conversation."""
     fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
     talk, asks, shelf = Conversation("You are Forge.", []), {"economic": source}, Shelf(fs.remembered)
     tape = Tape(Path(f"{memory.lake.root}-tape.sqlite"))
@@ -230,7 +230,7 @@ def test_an_unexpected_exception_is_reported_only_by_its_type(memory):
 
 
 def fuzzed(memory, name, calls, seed):
-    """Call one tool with hostile arguments, including names of its schema; return how often, and what went wrong."""
+    """Call one tool with hostile arguments; return failed calls, writes outside the folders, and memory faults."""
     dice, (tools, _, _) = random.Random(f"{name} {seed}"), toolset(memory)
     existing, wrong = sorted(SCHEMAS[name][0]), []
     for number in range(calls):
@@ -246,7 +246,7 @@ def fuzzed(memory, name, calls, seed):
             text.encode()
             if not isinstance(text, str) or len(text) > MOST_CHARACTERS + 100:
                 wrong.append((arguments, f"{len(text)} characters"))
-        except Exception as problem:  # noqa: BLE001 - which is what is looked for
+        except Exception as problem:  # noqa: BLE001 - any exception is a failure
             wrong.append((arguments, repr(problem)[:200]))
     outside = [row.path for row in memory.journal.rows() if not row.path.startswith(("/memory/", "/session/"))]
     return wrong, outside, memory.audit()

@@ -1,6 +1,6 @@
-"""Every answer belongs to its question: after failed, killed and concurrent turns, and in the same session.
+"""Every answer belongs to its question, even after failed, killed and concurrent turns and in the same session.
 
-The campaign asks from concurrent processes, kills half of these, and resumes what they left; `make forge` runs it.
+The campaign asks from concurrent processes, kills half of them, and resumes their decisions. `make forge` runs it.
 """
 
 import asyncio
@@ -97,7 +97,7 @@ for question in sys.argv[2:]:
 
 
 def crowd(folder, processes, questions, seed):
-    """Ask from many processes at once and kill half of them; return the lines they printed and how many died."""
+    """Ask from many processes at once and kill half of them; return their printed lines and how many were killed."""
     rng = random.Random(f"crowd/{seed}")
     command = [sys.executable, "-c", ASKING, str(folder)]
     asked = [[f"p{process} q{number}" for number in range(questions)] for process in range(processes)]
@@ -122,7 +122,7 @@ def answered_for_another(lines):
 
 
 def resumed(folder):
-    """Resume what was killed before its receipt; return each question with its answer."""
+    """Resume the decisions without a receipt; return each question with its answer."""
     with closing(Memory(folder / "forge", clock=Simulated("turns", T))) as memory:
         again = agent(memory, folder)
         names = [name for name in again.tape.decisions() if again.tape.receipt(name) is None]
@@ -144,7 +144,7 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
 
 
 def share(seed, folder):
-    """Let concurrent processes ask, kill half of them, and resume what they left."""
+    """Let concurrent processes ask, kill half of them, and resume their decisions."""
     (lines, killed), left = crowd(folder, processes=8, questions=12, seed=seed), resumed(folder)
     questions = len(Tape(folder / "tape.sqlite").decisions())
     counts = Counter({"processes killed": killed, "resumed": len(left)})

@@ -1,4 +1,4 @@
-"""Typed writes: the records' schemas as tools that a provider enforces, through the same reader as `write`."""
+"""Typed writes: tools with record schemas that a provider enforces, read by the same reader as `write`."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def test_each_typed_tool_accepts_its_example_and_writes_the_same_record(memory, 
 
 
 def filled(schema, value):
-    """The arguments that a provider's grammar gives for a record: every property, in the schema's own form."""
+    """Return a record's arguments as a provider's grammar gives them: every property, in the form of the schema."""
     if "anyOf" in schema and {"type": "null"} in schema["anyOf"]:
         return None if value is None else filled(schema["anyOf"][0], value)
     if schema.get("type") == "array" and isinstance(value, dict):

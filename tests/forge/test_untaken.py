@@ -1,4 +1,4 @@
-"""Exits of held positions and paths of trades not taken, computed from a lake of bars. Ids: O2."""
+"""Exits of held positions and paths of untaken trades, computed from a lake of bars. Ids: O2."""
 
 import random
 from dataclasses import replace
@@ -38,7 +38,7 @@ def bar(day, price, **more):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """100 until a two for one split on the third day, then 50; 54 up to 56 from the sixth on; a dividend between."""
+    """A lake with a two-for-one split on the third day, a dividend on the fourth, and highs of 56 from the sixth."""
     outcome = Lake(tmp_path_factory.mktemp("bars") / "lake")
     prices = [100.0, 101.0, 50.0, 50.5, 51.0, 54.0] + [54.0] * (len(DAYS) - 6)
     rows = [bar(day, price, **({"high": 56.0} if price == 54 else {})) for day, price in zip(DAYS, prices, strict=True)]
@@ -77,7 +77,7 @@ def proposed(memory, **changed):
 
 
 def held(memory, **changed):
-    """An Expression that was approved on the first morning."""
+    """Propose and approve an Expression; return its id."""
     name = proposed(memory, **changed)
     activated(memory, name)
     return name
@@ -114,7 +114,7 @@ def test_o2_a_position_that_bars_cannot_follow_is_a_gap_with_a_reason(memory, la
 
 
 def adjust(memory, name, **changed):
-    """Have a change of a held Expression proposed, reviewed and approved."""
+    """Propose, review and approve a change of a held Expression."""
     text = standing(memory).read_file(f"/memory/expressions/{name}.md")
     change = replace(parse(KINDS["expressions"], text), id="new", adjusts=name, status="proposed", **changed)
     path = wrote(standing(memory), "/memory/expressions/new.md", change, f"a{memory.journal.head()[0]}")
@@ -122,7 +122,7 @@ def adjust(memory, name, **changed):
 
 
 def test_a_raised_stop_applies_only_from_the_next_open(memory, lake):
-    """Bars stand at 50 to 51 after the split: a stop of 50.8, set on the eve of the close at 51, was not touched."""
+    """The stop of 50.8 is set on the evening after the close at 50.5. All later bars are above the stop."""
     name = held(memory)
     at(memory, lake, DAYS[3])
     adjust(memory, name, stop="50.8", target="")

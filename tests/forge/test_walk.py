@@ -1,4 +1,4 @@
-"""Walk-forward: when it decides; nothing later reaches it; a killed run equals an undisturbed one. Ids: L1."""
+"""Walk-forward runs decide on schedule, see nothing later, and survive kills without differences. Ids: L1."""
 
 import json
 import pickle
@@ -49,7 +49,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def walked(lake, tmp_path_factory):
-    """An undisturbed run: its surroundings, its result and its progress messages."""
+    """An undisturbed run: its ground, its result and its progress messages."""
     ground, reply = Ground(tmp_path_factory.mktemp("undisturbed"), lake, scripted), []
     return ground, run(DAYS, ground, reply.append), reply
 
@@ -131,7 +131,7 @@ def test_the_page_shows_the_account_the_benchmark_and_each_decision_with_its_rep
 
 
 def test_equity_and_benchmark_agree_with_raw_closes_and_cash_flows(tmp_path):
-    """SPY splits two for one on the second day; the close before the run is the base."""
+    """SPY splits two for one on the second day. The benchmark starts at the close before the run."""
     first, second, third = (date(2014, 5, day) for day in (7, 8, 9))
     index = {date(2014, 5, 5): 150.0, date(2014, 5, 6): 180.0, first: 184.0, second: 91.0, third: 93.6}
     lake = world(tmp_path / "lake", index=index)
@@ -148,7 +148,7 @@ def test_equity_and_benchmark_agree_with_raw_closes_and_cash_flows(tmp_path):
     start = date(2014, 4, 27)
     closes = {day: 100.0 + (day - start).days % 7 for day in (first, second, third)}
     navs = []
-    for day, close in closes.items():  # The account is open from the first day on.
+    for day, close in closes.items():  # The account opens on the first day.
         traded = [fill for fill in booked if new_york_day(fill.filled_at) <= day]
         navs.append(100_000 + sum(fill.quantity * (close - fill.price) - fill.fees for fill in traded))
     assert figures["Net asset value"] == f"{navs[-1]:,.2f} USD, {(navs[-1] / 100_000 - 1) * 100:+.3f} % of the capital"
@@ -172,7 +172,7 @@ def test_the_canary_campaign_has_the_requested_number_of_decisions(expected):
 
 
 def test_lakes_that_differ_only_after_each_instant_give_one_transcript(walked, tmp_path):
-    """Every decision queries its own lake, which ends at its instant except for rows of another future."""
+    """Each decision queries a separate lake that ends at its instant, except for rows of a different future."""
 
     class Stopped(Exception):
         pass
@@ -292,7 +292,7 @@ def test_the_desk_shows_the_decisions_of_a_backtest(walked, lake):
 
 
 def test_m1_a_walks_retrospective_leads_to_proposals_that_a_failure_only_delays(lake, tmp_path):
-    """The model's retrospective writes two lessons, and it proposes what they say unless it is down."""
+    """The model writes two lessons in its retrospective, then proposes what they say unless the model is down."""
     weeks = Walk(name="weeks", since=date(2014, 5, 2), until=date(2014, 5, 31), triggers=("weekly",))
     model, skills = SimpleNamespace(down=False, asked=0), SkillLoader().sha256()
 

@@ -1,6 +1,6 @@
-"""A conversation longer than the model's window, against both real clients: shortened at the share, and answered right.
+"""A conversation longer than the model's window, with both real clients: compacted at the share, answered correctly.
 
-The server counts tokens as a provider does, refuses what exceeds its window, and gives an answer that needs every file.
+The server counts tokens like a provider and refuses requests above its window. Its answer needs every file.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ RIGHT = f"the sum is {sum(HEADS)}, and the last line of note 3 says {TAIL}"
 
 
 class Anthropic:
-    """Writes and reads the notes one by one, adds up what it saw, and reads what was shortened again if it must."""
+    """A model that writes and reads notes one by one, rereads a shortened note if needed, and adds up the figures."""
 
     name = "anthropic:claude-x"
 
@@ -130,7 +130,7 @@ class Desk:
 
 @pytest.fixture(scope="module", params=[Anthropic, OpenAI])
 def asked(request, tmp_path_factory):
-    """A desk after the long conversation, and what was decided."""
+    """A desk after the long conversation, and the decision."""
     with messages_api() as server:
         desk = Desk(tmp_path_factory.mktemp("asked"), server, request.param)
         with closing(desk.memory):

@@ -1,4 +1,4 @@
-"""The texts that models read and other code relies on, word for word: `words.txt` has them as in the design."""
+"""Wording for models and other code, which must equal the design's wording in `words.txt`."""
 
 import asyncio
 from dataclasses import fields, replace
@@ -170,7 +170,7 @@ def test_x3_a_failed_call_is_retried_up_to_the_configured_limit():
     assert vars(ExecutorSettings()) == {"task_seconds": 300.0, "call_seconds": 120.0, "retries": 2}
 
     class Flaky:
-        """A model that hangs, then fails, then answers; how often it was asked."""
+        """A model that hangs, then fails, then answers, and counts its requests."""
 
         id, asked = "flaky", 0
 

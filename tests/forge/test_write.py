@@ -1,4 +1,4 @@
-"""Tool write, its effects and the guardrails."""
+"""The write tool, its effects and the guardrails."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
 """Walk-forward runs by a scripted model, on a lake full of canaries: `python -m tests.forge.walks --decisions 1000`.
 
-The title of every article states the instant at which it became public. No decision may have read an article that is
-later than its T.
+Each article's title is a canary: it states the instant at which the article became public. No decision may read an
+article later than its T.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from tests.forge.world import NEW_VIEW
 SINCE, UNTIL = date(2014, 5, 7), date(2014, 5, 9)
 DAYS = Walk(name="days", since=SINCE, until=UNTIL)
 KILLS = (6, 17)
-"""Before which of a killed run's answers its process dies."""
+"""The numbers of the answers before which a killed run's process dies."""
 CANARY = re.compile(r"canary(\d+)")
 TRADE = Expression(
     id="new", view_id="V-001", category="macro_regime", instrument="QBG", status="proposed", direction="long",
@@ -41,10 +41,10 @@ TRADE = Expression(
 
 
 def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
-    """A lake with three articles a day, one of them at the very microsecond after a trigger, vintages and bars.
+    """Return the root of a lake with vintages, bars and three articles a day, one a microsecond after a trigger.
 
     index: closes of SPY by day.
-    cut: nothing that became public after this instant is in it, but other rows are.
+    cut: the instant after which the lake has a different article instead of the usual rows.
     """
     lake, rows = Lake(root), {"news": [], "macro_observations": [], "prices": [], "companies": []}
     for number in range((until - since).days + 40):
@@ -74,7 +74,7 @@ def world(root, since=SINCE, until=UNTIL, cut=None, index=None):
 
 
 def brain(request):
-    """The scripted agent: reads, forecasts, proposes a trade in the evening, and reviews it."""
+    """Answer as the scripted agent: read, forecast, propose a trade in the evening, and review it."""
     reply = [each for each in request.messages if not isinstance(each, str)]
     if request.role == "review":
         return Answer("VERDICT: approve")
@@ -111,7 +111,7 @@ def _evening(_occasion):
 
 
 class Deadly:
-    """A role's model whose process is killed with `kill -9` before the answers of these numbers, once before each."""
+    """A role's model whose process is killed once before each answer whose number is in `kills`."""
 
     def __init__(self, root, kills):
         self._root, self._kills, self.id = Path(root), kills, "scripted:1"
@@ -130,7 +130,7 @@ def scripted(role):
 
 
 def transcript(place):
-    """Return every request and answer of a run, by decision, and what was settled between decisions."""
+    """Return a run's requests and answers by decision, and the receipts of the work between decisions."""
     tape = Tape(Path(place) / "tape.sqlite")
     return {
         each: tape.receipt(each) if each.startswith(WORK) else [tuple(step) for step in tape.steps(each)]
@@ -150,7 +150,7 @@ def canaries(place):
 
 
 def of_canaries(expected):
-    """A walk of at least this many decisions: eleven a week, fewer with holidays."""
+    """Return a walk of at least this many decisions. A week has eleven, or fewer with holidays."""
     return Walk(name="canaries", since=UNTIL - timedelta(days=expected * 2 // 3 + 14), until=UNTIL)
 
 

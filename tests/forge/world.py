@@ -1,4 +1,4 @@
-"""A small desk for the tests of memory: records of every kind, turns, and journals cut at an instant."""
+"""A small desk for tests of memory: records of every kind, turns, and journals cut at an instant."""
 
 import os
 import random
@@ -19,7 +19,7 @@ from forge.records import KINDS, Expression, Portfolio, Review, Scenario, Settle
 from pitlake import cli
 
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where a synced write takes no time: durability is tried elsewhere."""
+"""A folder where synced writes are fast. Other tests check durability."""
 T0 = datetime(2014, 5, 1, 12, tzinfo=timezone.utc)
 NEW_VIEW = View(
     id="new", scope="us_growth", category="macro_regime", confidence=0.6, status="active", horizon="3m",
@@ -39,7 +39,7 @@ def now():
 
 
 def turn(memory, session="s", at=None, actor="agent", **question):
-    """The files of a turn that is pinned to now, or to `at`."""
+    """Return the files of a turn that is pinned to now or to `at`."""
     return ForgeFS(memory, memory.hydrate(at or memory.journal.clock.now(), session=session, **question), actor=actor)
 
 
@@ -63,7 +63,7 @@ def reviewed(memory, expression, verdict="approve"):
 
 
 def activated(memory, name="E-001"):
-    """An Expression that waits, reviewed and approved."""
+    """Review and approve a waiting Expression."""
     fs = turn(memory, at=memory.read_instant(memory.journal.clock.now()))
     expression = parse(KINDS["expressions"], fs.read_file(f"/memory/expressions/{name}.md"))
     reviewed(memory, expression)
@@ -71,7 +71,7 @@ def activated(memory, name="E-001"):
 
 
 def desk_with_proposal(memory, **changed):
-    """A book, a View and an Expression in it that waits for approval."""
+    """Write a book, a View and an Expression that waits for approval."""
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     fs = turn(memory, "first", memory.read_instant(memory.journal.clock.now()))
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
@@ -79,14 +79,14 @@ def desk_with_proposal(memory, **changed):
 
 
 def desk(memory):
-    """A book, a View and an active Expression in it."""
+    """Write a book, a View and an active Expression; return the files of a turn."""
     desk_with_proposal(memory)
     activated(memory)
     return turn(memory)
 
 
 def history(root, writes, seed=0):
-    """A simulated memory with many writes on few paths, flushed now and then; and the writes' instants."""
+    """Return a simulated memory with many writes on few paths and occasional flushes, and the writes' instants."""
     rng = random.Random(f"history/{seed}")
     clock = Simulated("truth", T0)
     memory = Memory(root / "lake", root / "journal.sqlite", clock)
@@ -103,7 +103,7 @@ def history(root, writes, seed=0):
 
 
 def cut(memory, root, until):
-    """A memory whose journal ends at an instant (microseconds) and that never had a lake."""
+    """Return a memory without a lake whose journal ends at `until`, in microseconds."""
     root.mkdir()
     whole, place = Path(memory.journal.database.place), root / "journal.sqlite"
     Database(f"sqlite:///{place}").close()
@@ -116,12 +116,12 @@ def cut(memory, root, until):
 
 
 def shown(remembered):
-    """Return the memory's content: the newest text and its number, and every earlier one, by path."""
+    """Return every version's number and content, by path."""
     return {path: [(row.seq, row.content) for row in remembered.all(path)] for path in remembered.paths()}
 
 
 def say(text, *calls):
-    """The answer of a scripted model."""
+    """Return the answer of a scripted model."""
     outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
     return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 
