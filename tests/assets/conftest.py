@@ -1,4 +1,4 @@
-"""What the tests of extraction share: the facts of a run long after every record, a toy graph."""
+"""Fixtures shared by the extraction tests: the facts of a run long after every record, and a toy graph."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Drifts: sources that change their form between two runs, and ordinary days, on the graphs of `poisoned` and on feeds.
+"""Simulated drifts: sources that change their form between two runs, and ordinary days, for graphs and for feeds.
 
-Each drift must be noticed on its first run: refused, or published with a warning. An ordinary day must not be refused.
+The first run after a drift must be refused or published with a warning. An ordinary day must not be refused.
 `make drifts` is the campaign; a sample of it is in the suite.
 """
 
@@ -30,7 +30,7 @@ NEXT = date(2024, 5, 9)
 SOURCES: tuple[Kind | FeedKind, ...] = (*KINDS, *FEED_KINDS)
 BARS = {"prices", "av_daily_bars"}
 SHARED = 20
-"""How many drifts of a kind begin with the same lake."""
+"""The number of drifts per kind that start from the same lake."""
 NUMBERS = {
     "prices": ("open", "high", "low", "close", "vwap"), "av_daily_bars": ("open", "high", "low", "close"),
     "dividends": ("cash_amount",), "polygon_dividends": ("cash_amount",), "xbrl_facts": ("value",),
@@ -41,11 +41,11 @@ DATES = (
 )  # fmt: skip
 IDS = ("id", "node", "accession_no", "entity_id", "timestamp")
 UNREAD = {"stamp", "xbrl_status", "date_nodes", "label", HIDDEN}
-"""Properties whose loss changes no row, or whose values are not properties."""
+"""Properties that no row depends on, and entries of a record that are not properties of its node."""
 
 
 def record_of(kind: Kind | FeedKind, number: int, rng: random.Random, day: date | None = None) -> Record:
-    """A record of a company, with values that vary as a source's do."""
+    """Return a record of a random company, with values that vary as they do in a real source."""
     if isinstance(kind, FeedKind):
         return kind.make(number, rng)
     record = kind.make(number, day or rng.choice(DAYS))
@@ -65,7 +65,7 @@ def record_of(kind: Kind | FeedKind, number: int, rng: random.Random, day: date 
 
 @cache
 def source(name: str, seed: int, count: int) -> tuple[Record, ...]:
-    """The records of a source of one kind before it drifts."""
+    """Return the records of a source before it drifts."""
     kind, rng = next(kind for kind in SOURCES if kind.name == name), random.Random(seed)
     return tuple(record_of(kind, number, rng) for number in range(count))
 
@@ -82,7 +82,7 @@ def run(
 
 
 def scaled(value: Any, factor: float) -> Any:
-    """A number with another unit, spelled as it was."""
+    """Return a number in another unit, in its original format."""
     if isinstance(value, str):
         number = float(value.replace(",", "")) * factor
         return f"{number:,.0f}" if "," in value else f"{number:.6g}"
@@ -90,7 +90,7 @@ def scaled(value: Any, factor: float) -> Any:
 
 
 def moved(value: Any) -> Any:
-    """A date a day later, in the same spelling."""
+    """Return a date moved by one day, in its original format."""
     if isinstance(value, list):
         return [moved(part) for part in value]
     if isinstance(value, str) and value[:4].isdigit():
@@ -99,7 +99,7 @@ def moved(value: Any) -> Any:
 
 
 def drifts(kind: Kind | FeedKind, records: list[Record], rng: random.Random) -> dict[str, Callable[[], list[Record]]]:
-    """The ways in which a source can change its form. Each makes new records."""
+    """Return the drifts that are possible for a source, by name. Each function returns the records after the drift."""
     properties = [
         name for name, value in records[0].items() if name not in UNREAD and value not in (None, "", [], "[]")
     ]
@@ -126,7 +126,7 @@ def drifts(kind: Kind | FeedKind, records: list[Record], rng: random.Random) -> 
 
 
 def lake_of(kind: Kind | FeedKind, seed: int, count: int, folder: Path) -> tuple[Path, list[Record]]:
-    """The root of a lake that has read a source, and the source's records."""
+    """Return the root of a lake that has read a source, and the source's records."""
     records = list(source(kind.name, seed, count))
     root = folder / f"{kind.name}-{seed}-{count}"
     if not root.exists():
@@ -135,7 +135,7 @@ def lake_of(kind: Kind | FeedKind, seed: int, count: int, folder: Path) -> tuple
 
 
 def ended(lake: Lake, kind: Kind | FeedKind, seed: int, count: int, where: str = "") -> str:
-    """Run the source on the day after the drift. Returns the digest of what the lake has then."""
+    """Read the repaired source on the day after the drift, and return a digest of the lake's rows and gaps."""
     rng = random.Random(seed)
     new = (record_of(kind, 10**6 + number, rng, NEXT) for number in range(5))
     outcome = run(lake, kind, [*source(kind.name, seed, count), *new], OBSERVED + timedelta(days=2)).outcome
@@ -146,7 +146,7 @@ def ended(lake: Lake, kind: Kind | FeedKind, seed: int, count: int, where: str =
 
 @cache
 def calm(name: str, seed: int, count: int, folder: Path) -> str:
-    """The digest of a lake whose source never drifted."""
+    """Return the digest of a lake whose source never drifted."""
     kind = next(kind for kind in SOURCES if kind.name == name)
     root, copy = lake_of(kind, seed, count, folder)[0], folder / f"calm-{name}-{seed}-{count}"
     shutil.copytree(root, copy)
@@ -154,7 +154,7 @@ def calm(name: str, seed: int, count: int, folder: Path) -> str:
 
 
 def noticed(report: RunReport) -> str:
-    """How a run was noticed: refused or warned by a check; or blank."""
+    """Return which check refused the run or warned about it, or an empty string."""
     if isinstance(report.outcome, CheckFailed):
         return f"refused by {report.outcome.check}"
     failing = [check.name for check in report.checks if not check.passed and check.name not in {"freshness", "edited"}]
@@ -162,8 +162,8 @@ def noticed(report: RunReport) -> str:
 
 
 def drift(seed: int, folder: Path, count: int) -> tuple[str, str]:
-    """Run one drift. Returns its name and how it was noticed. Raises AssertionError if it was not, although it changed
-    the lake, or if the run after the repair does not give the lake of an undisturbed source.
+    """Run one drift, and return its name and how it was noticed. Raises AssertionError if a drift that changes the lake
+    goes unnoticed, or if the lake after the repair differs from that of an undisturbed source.
     """
     rng = random.Random(seed)
     kind, variant = SOURCES[seed % len(SOURCES)], seed // (SHARED * len(SOURCES))
@@ -184,7 +184,7 @@ def drift(seed: int, folder: Path, count: int) -> tuple[str, str]:
 
 
 def ordinary(seed: int, folder: Path, count: int) -> str:
-    """Run one ordinary day: growth, edits, corrections, a deletion, a split. Returns why it was refused, or blank."""
+    """Run a day of new, edited and deleted records and splits. Return why it was refused, or an empty string."""
     rng = random.Random(seed)
     kind, variant = SOURCES[seed % len(SOURCES)], seed // (SHARED * len(SOURCES))
     base, records = lake_of(kind, variant, count, folder)
@@ -206,7 +206,7 @@ def ordinary(seed: int, folder: Path, count: int) -> str:
 
 
 def share(seed: int, folder: Path, records: int = 1000, part: int = 100) -> Tally:
-    """Run some drifts, and as many ordinary days."""
+    """Run `part` drifts and `part` ordinary days."""
     tally = Tally(part)
     for number in range(seed * part, (seed + 1) * part):
         try:
@@ -219,5 +219,5 @@ def share(seed: int, folder: Path, records: int = 1000, part: int = 100) -> Tall
 
 
 def large(seed: int, folder: Path) -> Tally:
-    """Run some drifts of large sources."""
+    """Run drifts and ordinary days of large sources."""
     return share(seed, folder, 20_000, 50)

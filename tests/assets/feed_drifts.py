@@ -1,4 +1,4 @@
-"""Feeds whose answers drift: outside providers with records that vary as a source's do."""
+"""Feeds whose responses drift: simulated external providers whose records vary realistically."""
 
 import csv
 import json
@@ -27,12 +27,12 @@ Record = dict[str, Any]
 COMPANIES = [f"T{number}" for number in range(12)]
 START = date(2024, 1, 2)
 GROWN = 10**6
-"""The first number of the records that a source has later."""
+"""The first number of the records that are added later."""
 LAST = {"date_from": date(2024, 1, 20), "date_to": date(2024, 2, 9)}
 OF_TWELVE = 1800
-"""How many records the first twelve companies have. A larger source has more companies."""
+"""The number of records of the first twelve companies. A larger source has more companies."""
 HIDDEN = "_asked"
-"""The property that selects a record's answer, which no drift changes."""
+"""The property by which requests select records. No drift changes it."""
 
 
 def article(number: int, rng: random.Random) -> Record:
@@ -47,7 +47,7 @@ def article(number: int, rng: random.Random) -> Record:
 
 
 def company(number: int) -> tuple[str, int]:
-    """The ticker of a record, and which of its records it is."""
+    """Return the ticker of a record, and the record's position among those of the ticker."""
     block, number = divmod(number % GROWN, OF_TWELVE)
     return f"T{12 * block + number % 12}", number // 12
 
@@ -81,7 +81,7 @@ def shown(records: list[Record]) -> list[Record]:
 
 
 def as_lines(records: list[Record]) -> bytes:
-    """Bars as CSV, without a column that no record has."""
+    """Return bars as CSV, without columns that no record has."""
     records = shown(records)
     names = [
         name for name in ("timestamp", "open", "high", "low", "close", "volume") if any(name in r for r in records)
@@ -95,8 +95,8 @@ def as_lines(records: list[Record]) -> bytes:
 
 @dataclass(frozen=True)
 class FeedKind:
-    """A feed: its records, the scope that asks for all of them, an answer's text, and whether an answer's page has a
-    record.
+    """A feed, a factory of its records, a scope that requests all of them, the writer of a response's body, the request
+    parameter that selects records, and the values of an edited record.
     """
 
     name: str
@@ -113,7 +113,7 @@ class FeedKind:
         return self.body(chosen[number * size : (number + 1) * size])
 
     def run(self, lake: Lake, records: list[Record], at: datetime) -> RunReport:
-        """Run the feed on a provider that has these records."""
+        """Run the feed on a provider that serves these records."""
         feed, scope = all_feeds()[self.name], self.scope
         tickers = dict.fromkeys((*COMPANIES, *(record[HIDDEN] for record in records if scope.tickers)))
         scope = replace(scope, tickers=tuple(tickers)) if scope.tickers else scope

@@ -1,4 +1,4 @@
-"""Poisoned graphs: random graphs with a few bad records of every kind, each run judged against what was planted.
+"""Random graphs that contain a few bad records of various kinds. Each run is compared with the planted records.
 
 `make poisoned` is the campaign; a sample of it is in the suite.
 """
@@ -28,7 +28,7 @@ GRAPHS = 40
 Record = dict[str, Any]
 DAYS = [date(2024, 5, day) for day in (1, 2, 3)]
 SECRET = "daily_stock"
-# Each is written with a number, so that two of them are no two contents of one record.
+# Each has a number, so that two records never share an id with different content.
 HIDDEN = [
     '{"daily_stock": %d}',
     '[{"a": {"Session_Macro": %d}}]',
@@ -71,8 +71,8 @@ def splits(number: int, day: date) -> Record:
 
 @dataclass(frozen=True)
 class Kind:
-    """A dataset whose graph is poisoned: its good records, the property that dates them, where texts and numbers stand,
-    which values are impossible, and which columns tell two contents apart.
+    """A dataset whose graph is poisoned: a factory of good records, the property that dates them, its text properties,
+    impossible values, and values that change a record's content.
     """
 
     name: str
@@ -103,7 +103,7 @@ KINDS = (
 
 
 class PoisonedGraph:
-    """Answers an extractor's windows by comparing texts, as a graph does."""
+    """A graph that answers an extractor's window queries by comparing strings, as a real graph does."""
 
     def __init__(self, extractor: Extractor, dated: str, records: list[Record], *, obeys: bool = True) -> None:
         self._extractor, self._dated, self._records, self._obeys = extractor, dated, records, obeys
@@ -124,7 +124,7 @@ class PoisonedGraph:
 
 
 def spoilt(kind: Kind, record: Record, rng: random.Random) -> tuple[str, list[Record]]:
-    """A kind of fault, and the records that have it."""
+    """Return a random kind of fault, and the records that have it."""
     ways: list[tuple[str, Callable[[], list[Record]]]] = [
         ("unreadable date", lambda: [record | {"created": "soon", "close_at": "soon", "date_nodes": []}]),
         ("odd shape", lambda: [record | dict.fromkeys(("tickers", "filers", "concepts", "date_nodes", "label"), 7)]),
@@ -144,17 +144,17 @@ def spoilt(kind: Kind, record: Record, rng: random.Random) -> tuple[str, list[Re
 
 
 def run(lake: Lake, kind: Kind, records: list[Record], **options: Any) -> Any:
-    """One run over the graph, its record of the outcome."""
+    """Run the extractor on a graph of these records, and return the report."""
     extractor = replace(all_extractors()[kind.name], prepared=None)
     graph = PoisonedGraph(extractor, kind.dated, records, **options)
-    days = [*DAYS, DAYS[-1] + timedelta(days=1)]  # a dividend counts from the end of its day on
+    days = [*DAYS, DAYS[-1] + timedelta(days=1)]  # a dividend is available only from the end of its day
     return attempt_partitions(extractor, days, graph, lake, run_id="r", observed_at=OBSERVED)
 
 
 def poisoned_graph(seed: int, folder: Path) -> tuple[str, int, Counter[str]]:
-    """Run one random graph; returns its dataset, how many good records were published, and what was planted.
+    """Run one random graph, and return its dataset, the number of good records and the planted faults.
 
-    Raises AssertionError where a good record is missing, a bad one visible, or a record lost.
+    Raises AssertionError if a good record is missing, a bad record is visible, or a record is lost.
     """
     rng, planted = random.Random(seed), Counter[str]()
     kind, lake = rng.choice(KINDS), Lake(folder / str(seed))
@@ -181,24 +181,24 @@ def poisoned_graph(seed: int, folder: Path) -> tuple[str, int, Counter[str]]:
 
 
 def systemic_fault(seed: int, folder: Path) -> None:
-    """Run one graph with a fault of the run as a whole. Raises AssertionError if anything is published."""
+    """Run one graph with a fault that affects the whole run. Raises AssertionError if anything is published."""
     rng = random.Random(seed)
     kind, lake = rng.choice(KINDS), Lake(folder / f"systemic-{seed}")
     lake.start()
     good = [kind.make(number, rng.choice(DAYS)) for number in range(rng.randint(1, 40))]
-    if seed % 2:  # too many refused
+    if seed % 2:  # too many refused records
         other = kind if kind.other else KINDS[0]
         good = [other.make(number, rng.choice(DAYS)) for number in range(20)]
         records = [*good, *(record | dict(other.other) for record in good)]
         outcome = run(lake, other, records).outcome
-    else:  # an answer to another question
+    else:  # a response that ignores the window
         outcome = run(lake, kind, [*good, kind.make(999, DAYS[0] + timedelta(days=200))], obeys=False).outcome
     assert isinstance(outcome, CheckFailed), f"seed {seed}: {kind.name} was published"
     assert lake.head() == 0
 
 
 def share(seed: int, folder: Path) -> Tally:
-    """Run some random graphs, and two with a fault of the run as a whole."""
+    """Run `GRAPHS` random graphs, and two with a fault that affects the whole run."""
     tally = Tally(GRAPHS)
     for number in range(seed * GRAPHS, (seed + 1) * GRAPHS):
         name, good, planted = poisoned_graph(number, folder)

@@ -1,4 +1,4 @@
-"""Records of the graph as the extractors' queries return them: one of each kind, and each with changes."""
+"""Graph records as the extractors' queries return them: one of each kind, optionally with changed properties."""
 
 from functools import partial
 from typing import Any
@@ -102,7 +102,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 
 
 def record(name: str, **changes: Any) -> dict[str, Any]:
-    """Return a record of a kind; of articles with the greater text of their two times, as the query returns it."""
+    """Return a record of a kind. Articles also get `latest`, the greater of their two time strings, as in the query."""
     result = RECORDS[name] | changes
     if "updated" in result:
         texts = [text for text in (result["created"], result["updated"]) if isinstance(text, str)]

@@ -1,4 +1,4 @@
-"""docs/adding-a-dataset.md: the dataset it adds works from the graph to an answer."""
+"""The dataset that docs/adding-a-dataset.md adds works from the graph to an answer."""
 
 import re
 import sys
@@ -29,7 +29,7 @@ RECORDS = (
 
 @pytest.fixture
 def extractor(monkeypatch):
-    """The page's modules, imported as though they were in their places."""
+    """The extractor defined on the page, whose modules are imported under their documented names."""
     for path, code in CODE:
         name = path.replace("/", ".")
         module = ModuleType(name)

@@ -1,4 +1,4 @@
-"""Bars are converted back to traded prices: every subset of three splits and every load, against a known path."""
+"""Bars are converted back to traded prices, compared with a known price path for every subset of three splits."""
 
 from datetime import date, timedelta
 from itertools import combinations
@@ -24,8 +24,8 @@ SUBSETS = [
 
 
 def stored(splits, loaded):
-    """Return the bars as a loader stores them, and by what it divided the traded prices, which no reader of the graph
-    knows: every split executed between the bar and its load.
+    """Return the bars as a loader stores them, and the factor by which it divided each day's traded prices: the product
+    of the splits executed between the bar and its load.
     """
     bars, price = [], 300.0
     for day, move in zip(DAYS, MOVES, strict=True):
@@ -37,7 +37,7 @@ def stored(splits, loaded):
 
 
 def judged(splits, loaded):
-    """The share of bars that are proven; none may be proven wrong."""
+    """Return the share of bars with a proven factor, after checking that no proven factor is wrong."""
     bars, true = stored(splits, loaded)
     result = factors(bars, splits, {})
     wrong = {day: factor for day, factor in result.items() if factor is not None and factor != pytest.approx(true[day])}
@@ -92,7 +92,7 @@ def test_the_split_ratio_between_two_days_counts_only_splits_after_the_first_day
 @pytest.mark.parametrize(
     ("close", "opening", "shares", "volumes", "expected"),
     [
-        (20.97, 10.57, 1.0, (None, None), False),  # a 2:1 split that nobody recorded, drifting up overnight
+        (20.97, 10.57, 1.0, (None, None), False),  # an unrecorded 2:1 split, with a small rise overnight
         (20.97, 10.57, 1.0, (1e6, 2.1e6), False),
         (20.97, 10.57, 1.0, (1e6, 2e7), True),  # the same fall on news
         (20.97, 10.57, 1.0, (1e6, 0), False),
@@ -100,11 +100,11 @@ def test_the_split_ratio_between_two_days_counts_only_splits_after_the_first_day
         (101.25, 50.50, 1.0, (4476700, 8750000), False),  # AAPL on 2000-06-21, without its split
         (30.0, 20.5, 1.0, (1e6, 1.6e6), False),  # 3:2
         (20.0, 30.2, 1.0, (1e6, 7e5), False),  # 2:3
-        (1.0, 9.8, 1.0, (1e6, 9e5), False),  # 1:10, of which nine times the money was traded
+        (1.0, 9.8, 1.0, (1e6, 9e5), False),  # 1:10, with nine times the traded value
         (1.0, 2.1, 1.0, (1e6, 4e6), True),
-        (100.0, 34.0, 1.0, (1e6, 1e8), False),  # no volume explains a fall like that of 3:1
+        (100.0, 34.0, 1.0, (1e6, 1e8), False),  # no volume explains a fall as large as a 3:1 split
         (40.0, 13.0, 3.0, (1e6, 3e6), True),
-        (40.0, 26.0, 2.0, (1e6, 8e6), True),  # a split on record, and bad news the same night
+        (40.0, 26.0, 2.0, (1e6, 8e6), True),  # a recorded split, and bad news the same night
     ] + [(close, opening, shares, (None, None), expected) for close, opening, shares, expected in (
         (100.0, 99.0, 1.0, True), (100.0, 33.0, 3.0, True), (100.0, 33.0, 1.0, False), (100.0, 99.0, 3.0, False),
      (100.0, 67.0, 1.5, True), (100.0, 99.0, 1.5, False), (100.0, 96.0, 1.047, True), (100.0, 2000.0, 0.05, True))],
@@ -131,7 +131,7 @@ def test_a_split_recorded_on_the_wrong_day_leaves_earlier_bars_unproven():
 
 @pytest.mark.parametrize(("move", "factor"), [(0.0, 1.0), (0.22, 1.0), (-0.22, 1.0), (0.24, None), (-0.24, None)])
 def test_a_factor_is_proven_only_if_every_other_reading_needs_twice_the_move(move, factor):
-    """The readings of a 2:1 split are 0.693 apart, of which a third is 0.231."""
+    """The two readings of a 2:1 split differ by 0.693 in log price. A third of that is 0.231."""
     bars = [Bar(DAYS[0], 100.0, 100.0), Bar(DAYS[1], 50.0 * exp(move), 50.0)]
     assert factors(bars, [Split(DAYS[1], DAYS[1], 2.0)], {}) == {DAYS[0]: factor, DAYS[1]: 1.0}
 
@@ -155,7 +155,7 @@ def test_before_a_split_of_unknown_ratio_only_bars_already_seen_are_proven():
     ("opening", "near", "volumes", "expected"),
     [
         (50.0, 2.0, (1e6, 1.1e6), True),
-        (200.0, 2.0, (1e6, 1.1e6), True),  # of the older basis
+        (200.0, 2.0, (1e6, 1.1e6), True),  # on the basis before the split
         (50.0, 2.0, (1e6, 2e7), False),  # a fall on news
         (99.0, 2.0, (1e6, 1.1e6), False),
         (50.0, 20.0, (1e6, 1.1e6), False),

@@ -1,4 +1,4 @@
-"""Pages and PDFs are read in a separate process with a time limit; a file that exceeds it becomes a gap."""
+"""Pages and PDFs are read in a separate process with a time limit. A file that exceeds the limit becomes a gap."""
 
 import time
 from io import BytesIO
@@ -31,7 +31,7 @@ def capture(body, headers=HTML):
 
 
 def shared_stream(pages, lines):
-    """A PDF whose pages all show one long stream."""
+    """Return a PDF whose pages share one long content stream."""
     reader, writer = PdfReader(BytesIO(pdf("x) Tj " + "(word) Tj " * lines + "(y"))), PdfWriter()
     for _ in range(pages):
         writer.add_page(reader.pages[0])
@@ -44,7 +44,7 @@ def shared_stream(pages, lines):
 @pytest.fixture
 def in_a_second(monkeypatch):
     monkeypatch.setattr(bounded, "SECONDS", 1.0)
-    bounded.bounded(len, b"")  # the process that others are forked from is there
+    bounded.bounded(len, b"")  # starts the process from which others are forked
 
 
 @pytest.mark.sampled(5)
@@ -77,7 +77,7 @@ def test_a_pdf_whose_pages_share_a_huge_stream_is_unreadable_within_the_limit(in
     start = time.monotonic()
     assert of_pdf(capture(body)) == {"problem": research_notes.UNREADABLE.reason}
     assert time.monotonic() - start < 10
-    monkeypatch.undo()  # a busy machine may take a second for a small one
+    monkeypatch.undo()  # on a busy machine even a small PDF may take a second
     assert of_pdf(capture(shared_stream(3, 3)))["pages"] == 3
 
 

@@ -1,4 +1,4 @@
-"""The exchange's calendar: the plan of a day knows no closing before it is over."""
+"""The exchange's calendar: no row reveals an unscheduled closing before that closing has ended."""
 
 from datetime import date, datetime, timedelta, timezone
 
@@ -30,7 +30,7 @@ CLOSINGS = {
 
 
 def told_of(first, following, run):
-    """Every statement of a day, by when it was public: which trading day it names next."""
+    """Return the rows of a day, one for each next trading day that was expected over time."""
     open_then = date.fromisoformat(first).weekday() < 5 and first not in ("2012-10-29", "2025-01-09")
     record = day(
         date=first,

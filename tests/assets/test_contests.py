@@ -1,4 +1,4 @@
-"""Contests: one winner per group, repeats distinguished from losers, nulls equal, and no dependence on order."""
+"""Contests: one winner per group, repeats distinct from losers, nulls treated as equal, and independence of order."""
 
 from itertools import permutations
 

@@ -25,7 +25,7 @@ def test_every_dataset_of_the_graph_has_an_extractor():
 
 
 def stored(connection, dataset, rows=()):
-    """The rows of a lake, as `<dataset>_revisions` shows them."""
+    """Store rows, and create the view `<dataset>_revisions` over them."""
     table = pa.Table.from_pylist(list(rows), dataset.arrow_schema)
     connection.register("given", table)
     connection.execute(f"CREATE SCHEMA {STORED}; CREATE TABLE {STORED}.{dataset.name} AS FROM given")
@@ -52,7 +52,7 @@ def test_a_view_shows_the_newest_revision_of_each_key(name):
 
 
 def test_a_view_shows_only_the_newest_row_of_each_key():
-    """Of every order of what tells revisions apart; the oracle is Python's."""
+    """Covers every order of the columns that rank revisions. The expected rows are sorted in Python."""
     names = ("key", "place", "tie", "said")
     columns = tuple(Column(name=name, type="string", meaning="A.", required=True) for name in names)
     dataset = Dataset(

@@ -1,4 +1,4 @@
-"""Dividends of the graph and later splits: in no order of loading is a restated amount dated too early."""
+"""Dividends and later splits in the graph: no loading order dates a restated amount too early."""
 
 from datetime import date, datetime, timedelta, timezone
 from itertools import permutations
@@ -21,7 +21,7 @@ PAID = f"{CIK}_2024-02-20_Regular"
 
 
 class Upstream:
-    """A graph of dividends and splits, each with a ticker, a day and the companies it is linked to."""
+    """A graph of dividends and splits, each with a ticker, a day and linked companies."""
 
     def __init__(self, dividend_nodes, split_nodes):
         self.dividends, self.splits = dividend_nodes, split_nodes

@@ -1,4 +1,4 @@
-"""A source that changes its form is noticed on the first run: nothing is published, and the run leaves no trace."""
+"""The first run after a source changes its form is refused: nothing is published, and the run leaves no trace."""
 
 import json
 import random
@@ -23,7 +23,7 @@ NEWS, _, _, BARS = KINDS[:4]
 
 
 def source(kind, count=100):
-    """Records of a kind, spread over the days."""
+    """Return records of a kind, spread over the days."""
     return [kind.make(number, DAYS[number % len(DAYS)]) for number in range(count)]
 
 

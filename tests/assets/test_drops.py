@@ -1,5 +1,5 @@
-"""Dropped files: dated by their receipt, whatever dates they contain; corrected when received again; published
-completely or not at all.
+"""Dropped files are dated by their receipt, whatever dates they contain. They can be corrected by a later file, and are
+published completely or not at all.
 """
 
 import os
@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
-    """A lake and a folder that files are dropped into at instants of the test's choice."""
+    """A lake and a folder into which a test drops files at chosen instants."""
     return Desk(tmp_path, monkeypatch)
 
 
@@ -43,7 +43,7 @@ class Desk:
         os.utime(path, (seconds, seconds))
 
     def run(self, dataset, at):
-        """Receive and publish at an instant."""
+        """Receive and publish the dropped files at an instant."""
         feed, self.runs = all_drops()[dataset], self.runs + 1
         for place in (clock, pitlake.clock):
             self._monkeypatch.setattr(place, "now", lambda: at)
@@ -144,7 +144,7 @@ def test_a_folder_that_does_not_exist_is_refused(desk):
 
 
 def pdf(text, title=None, password=None):
-    """A PDF of one page that shows a text."""
+    """Return a one-page PDF that shows the text."""
     writer = PdfWriter()
     page = writer.add_blank_page(300, 300)
     font = DictionaryObject({NameObject("/Type"): NameObject("/Font"), NameObject("/Subtype"): NameObject("/Type1")})

@@ -1,4 +1,4 @@
-"""When EDGAR releases a filing: every half hour of two years against an oracle that has its own clock and calendar."""
+"""Release times of EDGAR filings at every half hour of two years, compared with an independent clock and calendar."""
 
 from datetime import date, datetime, time, timedelta, timezone
 from itertools import product

@@ -1,4 +1,4 @@
-"""Returns after events: one record a return, and none that may be a split's."""
+"""Returns after events: one record per return, and a gap for every return that may be caused by a split."""
 
 from datetime import date
 
@@ -22,7 +22,7 @@ def test_each_return_is_a_record_of_its_own():
 
 
 def reason_of(run, percent, *splits, **changes):
-    """Return why a return is a gap where the company's shares were split: (day, ratio)."""
+    """Return the reason of the gap, or None, for a return of a company with these splits, each (day, ratio)."""
     piece = pieces(edge={"daily_stock": percent}, **changes)[0]
     split = extractor({("Company", "0000320193"): EntitySplits("AAPL", merged(splits))})
     return getattr(split.normalise(piece, run), "reason", None)

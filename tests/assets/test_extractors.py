@@ -1,4 +1,4 @@
-"""The extractors turn records of the graph into rows with their dates, or into gaps of the contract."""
+"""Extractors turn graph records into dated rows, or into gaps with reasons from the contract."""
 
 import math
 from dataclasses import replace
@@ -213,7 +213,7 @@ def test_an_unusable_record_becomes_a_gap_with_the_expected_reason(run, name, ch
     assert isinstance(gap, Gap), gap
     due = due if isinstance(due, dict) else {"reason": due}
     assert {what: getattr(gap, what) for what in due} == due
-    if name == "dividends":  # filed under the day it became public, else under its own
+    if name == "dividends":  # its partition is the day it became public, or else its own day
         assert gap.day == date(2024, 5, 2 if gap.available_at else 1)
 
 

@@ -1,8 +1,8 @@
-"""Records that are first seen late are dated by their observation: the graph changes between looks, and the past stays
+"""Records that are first seen late are dated by their observation: the graph changes between polls, and the past stays
 the same.
 
-Looks on 2 May and 1 September with the real extractors, asked as of 1 June. The lake after both must answer as it did
-after the first alone, for everything the first has seen.
+The real extractors poll on 2 May and 1 September. For every record that the first poll saw, the answers as of 1 June
+must be the same after both polls as after the first.
 """
 
 from datetime import datetime, timezone
@@ -29,7 +29,7 @@ DATED_BY = ("latest", "declaration_date", "execution_date", "conference_datetime
 
 
 def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
-    """A run of the real extractor over these days, on a graph that holds these records and answers one window query."""
+    """Run the real extractor for these days on a graph with these records that answers only one window query."""
     extractor = all_extractors()[name]
 
     def stream(cypher, params, *, fetch_size):
@@ -49,7 +49,7 @@ def rows_as_of(lake, name, sql, as_of=JUNE):
 
 
 def all_of(lake, name, as_of):
-    """Rows of every revision and gaps, as an as-of session has them."""
+    """Return all revisions and gaps in a session as of an instant."""
     columns = ", ".join(get(name).agent_columns)
     with connect(as_of, lake=lake, datasets=[name]) as session:
         rows = session.sql(f"SELECT {columns} FROM {name}_revisions ORDER BY ALL").rows()

@@ -1,4 +1,4 @@
-"""A sample of the campaign of poisoned graphs (`make poisoned`), and records of unforeseen shapes."""
+"""A sample of the `make poisoned` campaign, and records of unexpected shapes."""
 
 from dataclasses import replace
 

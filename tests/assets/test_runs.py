@@ -1,4 +1,4 @@
-"""Runs over a toy source: windows, sweeps, conservation, order of partitions, and sources with false counts."""
+"""Runs over a toy source: windows, sweeps, conservation of records, partition order, and sources with wrong counts."""
 
 import errno
 import os
@@ -121,7 +121,7 @@ DAY = between("2024-03-10", "2024-03-10")
 
 
 def lost(publish, lake, **changes):
-    """Return the gaps of one day's run, after checking that the record `good` is published."""
+    """Return the reasons and locators of a run's gaps, after checking that only the record `good` is published."""
     count = publish(DAY, **changes).per_day["2024-03-10"]
     assert count.extracted == count.published + count.unchanged + count.gaps
     assert [row["evidence"] for row in stored(lake)] == ["toy:good"]
@@ -303,7 +303,7 @@ def test_no_store_access_that_can_fail_follows_the_log_entry(lake, toy, monkeypa
 
 
 def test_a_refused_run_is_audited_only_once(lake, toy):
-    """Great Expectations is such an audit, and takes its time."""
+    """Audits can be slow, for example that of Great Expectations."""
     toy.write("a", "2024-03-10T01:30:00-05:00")
     judged = []
 

@@ -1,4 +1,4 @@
-"""What a run can't read in a graph is counted: reversed relations, and nodes that nothing leads to."""
+"""Parts of a graph that a run cannot read are counted: reversed relations, and nodes that no relation leads to."""
 
 from assets.graph import all_extractors
 from assets.runs import attempt_partitions
@@ -11,7 +11,7 @@ DAYS = between("2024-05-01", "2024-05-02")
 
 
 def fill(admin, articles, reversed_links, label="News"):
-    """Articles that influence two companies; the first relations lead the wrong way."""
+    """Write articles that influence two companies; the first `reversed_links` relations point the wrong way."""
     admin.write("UNWIND ['1', '2'] AS c CREATE (:Company {id: c, cik: c, ticker: 'T' + c})")
     rows = [
         {"id": f"bzNews_{number}", "at": f"2024-05-01T12:{number:02}:00-04:00", "c": "12"[number % 2]}

@@ -1,4 +1,4 @@
-"""The graph's spellings, by properties: values that are parsed, values that count as missing, and no others."""
+"""Property-based tests of how the graph writes values: which are parsed, count as missing, or are refused."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The audit as asset checks: names that Dagster and the kernel agree on, severities, and findings without values."""
+"""The audit as asset checks: names shared by Dagster and the kernel, severities, and findings without values."""
 
 from dataclasses import replace
 from datetime import timedelta

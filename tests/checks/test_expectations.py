@@ -1,4 +1,4 @@
-"""Expectations: generated from every contract, met by clean rows, and each violation is detected."""
+"""Expectations are generated from every contract, pass on clean rows, and detect each violation."""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
@@ -34,7 +34,7 @@ OTHERS = {"string": "other", "int": 6, "float": 6.5, "instant": NOON + timedelta
 
 @cache
 def matching(pattern):
-    """Two texts that match."""
+    """Return two strings that match a pattern."""
     texts = st.from_regex(pattern, fullmatch=True)
     quick = settings(phases=[Phase.generate], database=None, derandomize=True)
     first = hypothesis.find(texts, str.isascii, settings=quick)
@@ -42,7 +42,7 @@ def matching(pattern):
 
 
 def fitting(column, other=False):
-    """A value the contract allows, or another one."""
+    """Return a value that the contract allows, or a second one if `other` is set and there is one."""
     if column.values:
         return column.values[0]
     if column.pattern:
@@ -54,7 +54,7 @@ def fitting(column, other=False):
 
 
 def clean(dataset):
-    """Return two rows that meet the contract: a complete one, and one of another identity with every allowed null."""
+    """Return two rows that meet the contract: a complete row, and a row of another identity with all allowed nulls."""
     full = {column.name: fitting(column) for column in dataset.columns}
     full |= {clock.AVAILABLE_AT: NOON, "available_at_source": dataset.source_tag, "evidence": "toy:1"}
     bare = {name: full[name] if not dataset.arrow_schema.field(name).nullable else None for name in full}
@@ -70,7 +70,7 @@ def with_value(rows, name, value):
 
 
 def broken(rows, rule):
-    """The rows with this one rule broken."""
+    """Return the rows changed so that they break this rule."""
     name = rule.arguments.get("column", "")
     match rule.kind:
         case "ExpectColumnValuesToNotBeNull":
@@ -107,7 +107,7 @@ def test_every_expectation_passes_on_clean_rows_and_fails_on_broken_rows(name):
     assert len({rule.name for rule in listing}) == len(listing)
     for kind in {rule.kind for rule in listing}:
         alike = [rule for rule in listing if rule.kind == kind]
-        if kind == "ExpectColumnPairValuesAToBeGreaterThanB":  # these share columns
+        if kind == "ExpectColumnPairValuesAToBeGreaterThanB":  # such rules share columns, so each is broken separately
             assert [rule.name for rule in alike if rule.name not in validate(broken(rows, rule), [rule])] == []
             continue
         worse = rows

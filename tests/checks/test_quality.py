@@ -1,4 +1,4 @@
-"""The report with the expectations of rows, by a command and as a Dagster asset."""
+"""The report on row expectations, by a command and as a Dagster asset."""
 
 import json
 import re

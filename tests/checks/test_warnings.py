@@ -1,4 +1,4 @@
-"""Warnings: the share of edited articles, and questions that were not answered."""
+"""Warnings: the share of edited articles, and unanswered requests."""
 
 from datetime import date, datetime, timedelta, timezone
 

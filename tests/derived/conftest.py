@@ -1,5 +1,5 @@
-"""Shared by the tests of derived datasets: puts rows of any dataset into a lake, with only the columns that a test
-needs.
+"""Fixtures shared by the tests of derived datasets. `put` publishes rows of any dataset, with only the columns that a
+test states.
 """
 
 from collections.abc import Callable

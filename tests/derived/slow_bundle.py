@@ -1,7 +1,7 @@
-"""A snapshot computed slowly: plain reads of the views in an as-of session, then loops. The oracle of the named query.
+"""A slow reference for the snapshot query: plain reads of the views in an as-of session, then loops.
 
-`python -m tests.derived.slow_bundle LAKE N` compares N events of a lake, row for row, at every anchor and a second
-before the acceptance: what that second changes must be what became public in it.
+`python -m tests.derived.slow_bundle LAKE N` compares N events of a lake row by row, at every anchor and one second
+before the acceptance. That second may change only rows that became public in it, and rows that these replace.
 """
 
 import random
@@ -26,7 +26,7 @@ SECOND = timedelta(seconds=1)
 
 
 def slow(session, ticker):
-    """{(section, name): (value, text, evidence ids, known at)}, by the definition of each section."""
+    """Return {(section, name): (value, text, evidence ids, known at)}, computed from each section's definition."""
 
     def read(view, company=None):
         chosen = f" WHERE {company} = $ticker" if company else ""
@@ -131,7 +131,7 @@ def documents(read, ticker, at, add):
 
 
 def quick(session, ticker):
-    """The same from the named query."""
+    """Return the same mapping from the named query."""
     query = catalogue.get(QUERY)
     rows = session.ask(query, query.bind({"ticker": ticker})).arrow().to_pylist()
     return {
@@ -141,7 +141,7 @@ def quick(session, ticker):
 
 
 def same(ours, theirs):
-    """Whether two snapshots agree, values to a relative 1e-12."""
+    """Return whether two snapshots agree, with values equal within a relative 1e-12."""
     if ours.keys() != theirs.keys():
         return False
     for key, (value, *rest) in ours.items():
@@ -153,16 +153,16 @@ def same(ours, theirs):
 
 
 def both(lake, event, moment):
-    """The snapshot of one instant from the named query, and the slow way."""
+    """Return the snapshots of one instant from the named query and from `slow`."""
     with connect(moment, lake=lake, datasets=[*catalogue.get(QUERY).reads, "names"]) as session:
         return quick(session, event.ticker), slow(session, event.ticker)
 
 
 def across(event, before, after):
-    """What the second that ends with an acceptance changes: the keys, and those that it should not or should have.
+    """Return the keys that changed in the second before an acceptance, and the keys that wrongly did or did not change.
 
-    before, after: snapshots at its start and its end. It may change only what became public in it, and what newer
-    periods replace.
+    before, after: the snapshots at the start and the end of that second. Only rows that became public in it and rows
+    that newer periods replace may change.
     """
     changed = {key for key in before | after if before.get(key) != after.get(key)}
     began = event.event_at - SECOND
@@ -171,7 +171,7 @@ def across(event, before, after):
 
 
 def main(root: str, count: int) -> int:
-    """Compare, and print what differs."""
+    """Compare the snapshots, and print the differences."""
     lake, rows, moved, filed, wrong = Lake(root), 0, 0, 0, 0
     chosen = random.Random(7).sample(existing := events(lake), min(count, len(existing)))
     for event in chosen:

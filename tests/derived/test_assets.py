@@ -1,4 +1,4 @@
-"""The derived datasets' assets: each runs by itself on a lake, with all of its checks, downstream of what it reads."""
+"""Assets of derived datasets: each depends on the datasets it reads, and runs by itself with all of its checks."""
 
 import dagster as dg
 import pytest

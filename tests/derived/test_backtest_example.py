@@ -1,4 +1,4 @@
-"""examples/bt_backtest.py: bt's strategy trades a day after what it reacts to, and no split looks like a rise."""
+"""examples/bt_backtest.py: the strategy trades a day after the move it reacts to, and splits do not look like moves."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Earnings snapshots and outcomes: equal to the slow oracle, frozen, cited by receipts, public at their instant."""
+"""Earnings snapshots and outcomes equal a slow reference, stay the same, cite receipts, and are public on time."""
 
 import shutil
 from dataclasses import replace
@@ -56,7 +56,7 @@ def cited_by_receipts(lake):
 
 
 def publish_late_article(lake):
-    """One that was public before the release in May and is loaded after its snapshot was built."""
+    """Publish an article from before the release in May after the snapshot of that release was built."""
     late = {"id": "bzNews_late", "ticker": "QBG", "tickers": ["QBG"], "title": "Late", "channels": []}
     at = MAY - timedelta(days=1)
     publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
@@ -95,7 +95,7 @@ def test_snapshot_rows_are_public_at_their_instant_and_cite_a_replayable_receipt
         rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
     assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
     assert every(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
-    assert not {row["name"] for row in rows if "QBG" in row["name"]}  # a name is known then: no ticker of later
+    assert not {row["name"] for row in rows if "QBG" in row["name"]}  # names are known then, so no ticker is used
     assert {row["evidence"] for row in rows} <= cited_by_receipts(lake)
     answer = receipts.replay(receipts.find(rows[0]["evidence"].removeprefix("receipt:"), lake.location), lake)
     assert f"receipt:{answer.receipt.result_sha256}" == rows[0]["evidence"]
@@ -337,7 +337,7 @@ def test_an_evening_release_has_its_snapshot_and_outcome_when_edgar_releases_it(
     with connect(lake=lake, open_mode=True) as session:
         rows = session.sql("FROM earnings_snapshots WHERE section = 'filings'").arrow().to_pylist()
     assert [(row["anchor"], row["as_of"], row["available_at"]) for row in rows] == [("at_release", released, released)]
-    holiday = bar(date(2024, 10, 14), 11.0)  # the exchange is open, EDGAR is not
+    holiday = bar(date(2024, 10, 14), 11.0)  # the exchange is open, but EDGAR is closed
     by_day = {each["date"]: each for each in (bar(date(2024, 10, 11), 10.0), holiday)}
     series, market = earnings_outcomes.Series(by_day, []), earnings_outcomes.Series({}, [])
     window = next(earnings_outcomes.windows(event.event_at))

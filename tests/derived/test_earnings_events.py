@@ -1,4 +1,4 @@
-"""Earnings events: the filing is the event, other sources attach later, no answer has later statements."""
+"""Earnings events: the filing is the event, other sources add to it later, and no answer contains later statements."""
 
 from datetime import date, timedelta
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Which releases are built when: by the sensor, by the command, and as one run."""
+"""The selection of releases to build: by the sensor, by the command, and in a single run."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -96,7 +96,7 @@ def test_partition_keys_of_no_release_fail_before_anything_is_read(earnings_lake
 
 @pytest.fixture
 def looked(earnings_lake):
-    """The sensor's answer, on an instance."""
+    """A function that returns the tags of the runs that the sensor requests on an instance."""
 
     def look(instance):
         with dg.build_sensor_context(

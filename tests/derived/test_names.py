@@ -1,4 +1,4 @@
-"""Names: no row shows what a company was called later."""
+"""Company names: no row shows a name before the company had it."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -124,7 +124,7 @@ WITHHELD = [
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("form", "days_later"), WITHHELD)
 def test_a_filing_withheld_or_filed_by_others_does_not_date_a_name(lake, form, days_later):
-    """The first filing under either name was published weeks later by EDGAR, or made by another filer."""
+    """EDGAR published the first filing under either name weeks later, or another filer made it."""
     answer = submissions(former=(("EARLY NAME INC", "2012-05-18", "2021-10-27"),))
     recent = answer["filings"]["recent"]
     for column in COLUMNS:
@@ -140,7 +140,7 @@ def test_a_filing_withheld_or_filed_by_others_does_not_date_a_name(lake, form, d
 
 
 def poll(at, name, former=(), filings=()):
-    """One answer of EDGAR's. former: name, first and last day; filings: day and form."""
+    """Return a response from EDGAR and its time. former: names with first and last days. filings: days and forms."""
     answer = submissions(name, (), former)
     for column in COLUMNS:
         answer["filings"]["recent"][column] = [answer["filings"]["recent"][column][0]] * len(filings)
@@ -185,7 +185,7 @@ LAST = ("2024-06-05T15:00:00Z", "New Inc", FORMER, [*FILED, *SINCE])
 
 
 def keep_filings(lake, polled_at, *answers):
-    """Capture an answer of EDGAR's whose filings have their own numbers and times of acceptance."""
+    """Capture a response from EDGAR in which each filing has its own accession number and acceptance time."""
     answer, at = poll(polled_at, *answers)
     answer["filings"]["recent"] |= {
         "accessionNumber": [f"0000000777-24-{number:06d}" for number in range(len(answers[-1]))],

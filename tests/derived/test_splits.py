@@ -1,4 +1,4 @@
-"""Bars, returns and outcomes across splits, from the graph to the answers: no level reflects a later split."""
+"""Bars, returns and outcomes across splits, from the graph to the answers. No price level reflects a later split."""
 
 from datetime import date, datetime, timedelta, timezone
 from math import prod
@@ -20,7 +20,7 @@ CIK = "0009800019"
 
 
 class Upstream:
-    """A graph of one company, as its loader leaves it: `loaded` says when a bar was read, by default the day after."""
+    """A graph of one company as its loader writes it. loaded: the day on which a bar was read, by default the next."""
 
     def __init__(self, **executed) -> None:
         self.splits = {date.fromisoformat(f"2024-{day[1:3]}-{day[3:]}"): ratio for day, ratio in executed.items()}
@@ -85,7 +85,7 @@ def close_of(day):
 
 
 def answers(lake, day):
-    """As of the close of a day: levels by day, and the bars adjusted."""
+    """Return the closing prices by day and the adjusted bars, as of the close of a day."""
     reads = catalogue.get("bars_adjusted").reads
     with connect(close_of(day), lake=lake, datasets=reads) as session:
         bars = session.run("bars_adjusted", ticker="QBRY").arrow().to_pylist()

@@ -1,4 +1,4 @@
-"""Vectors of texts: one per revision, with its date, computed once, and found by a search by meaning."""
+"""Text vectors: one per revision, with the revision's date, computed only once, and searchable by meaning."""
 
 import json
 

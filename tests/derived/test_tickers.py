@@ -1,4 +1,4 @@
-"""Tickers: a caller's ticker is resolved to the company that had it; the answer says what used hindsight."""
+"""A caller's ticker is resolved to the company that had it, and the answer says if hindsight was used."""
 
 from datetime import date
 
@@ -14,14 +14,14 @@ BEFORE, LATER = utc("2021-06-01T16:00:00-04:00"), utc("2025-06-02T12:00:00+00:00
 @pytest.mark.parametrize(
     ("asked_for", "as_of", "cik", "hindsight"),
     [
-        ("OLD", BEFORE, CIK, False),  # borne then
+        ("OLD", BEFORE, CIK, False),  # the company's ticker at the time
         ("old", BEFORE, CIK, False),
-        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that had another one
+        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that had another ticker then
         ("LATE", LATER, CIK, False),
-        ("OLD", LATER, OTHER, False),  # given to another company since
+        ("OLD", LATER, OTHER, False),  # since reassigned to another company
         ("OLD", None, OTHER, False),
         ("OLDB", BEFORE, CIK, False),  # one CIK, several share classes
-        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # no company had it by then, so the one that has it today
+        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # no company had it yet, so today's company
         ("NOBODY", BEFORE, None, False),
     ],
 )

@@ -1,6 +1,6 @@
-"""`python -m tests.lake.denied LAKE FOLDER`: every interface of a lake is tried while one path after another is denied.
+"""`python -m tests.lake.denied LAKE FOLDER`: try every interface of a lake while one path at a time is denied.
 
-Prints `{place: {door: [class, cause, path, exit code, text] or null}}`. Run it as a user whom permissions bind.
+Prints `{place: {door: [class, cause, path, exit code, text] or null}}`. Run it as a user who cannot bypass permissions.
 """
 
 import json
@@ -26,8 +26,8 @@ WRITERS = ("publish", "compact", "vacuum", "receipt")
 
 
 def places(root: Path) -> dict[str, Path]:
-    """Return one path of every kind in a lake: folders, files with fixed names, and the newest other file of each
-    folder and suffix; compacted files, which have no time, come first.
+    """Return the paths of a lake to deny: all folders, all files without a suffix, and one file per folder and suffix.
+    A compacted file, which has no modification time, is preferred to the newest file.
     """
     result = {".": root}
     for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns or sys.maxsize, reverse=True):
@@ -41,7 +41,7 @@ def places(root: Path) -> dict[str, Path]:
 
 
 def doors(root: Path):
-    """The actions on a lake. Each opens it anew, as a separate process would."""
+    """Yield the actions on a lake, by name. Each action opens the lake anew, as a separate process would."""
     yield "versions", lambda: list(Lake(root).versions())
     yield "conventions", lambda: str((Lake(root).filings_count_from, Lake(root).judged_at(LATER)))
     yield "snapshot", lambda: [state.files for state in Lake(root).snapshot().tables.values()]
@@ -63,19 +63,19 @@ def open_session(root: Path) -> None:
 
 
 def tried(door) -> list | None:
-    """Return what an attempt raised; null if it raised nothing."""
+    """Return a description of the error that an action raised, or None."""
     try:
         reply = door()
     except PitlakeError as error:
         return [type(error).__name__, getattr(error, "cause", ""), str(getattr(error, "path", "")), error.exit_code,
                 str(error)]  # fmt: skip
-    except Exception as error:  # noqa: BLE001  What must not come out of a door is what is looked for.
+    except Exception as error:  # noqa: BLE001  The tests look for errors of other types.
         return [type(error).__name__, "", "", 1, str(error)]
     return ["doctor", "", "", 0, reply.says] if getattr(reply, "passed", True) is False else None
 
 
 def opened(path: Path) -> None:
-    """Restore the permissions, unless the file was rewritten meanwhile."""
+    """Restore the permissions of a path, unless it no longer exists."""
     with suppress(FileNotFoundError):
         path.chmod(0o700)
 

@@ -1,4 +1,4 @@
-"""The slow plain-Python twin of content_hash, written from its description alone."""
+"""A slow reference implementation of content_hash in plain Python, written only from its description."""
 
 import hashlib
 import math

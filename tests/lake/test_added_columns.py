@@ -1,4 +1,4 @@
-"""A column added to a contract whose dataset has rows: old rows have null there, keep their content and their dates."""
+"""A column added to a contract whose dataset has rows: old rows read as null and keep their content and dates."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -53,7 +53,7 @@ def colours(lake, as_of=None, version=None):
 
 @pytest.fixture
 def wider(lake):
-    """A lake with a row of before the column and one of after it."""
+    """A lake with one row from before the column was added and one row from after."""
     publish(lake, [A], NOON + DAY, TOY)
     publish(lake, [B], NOON + 41 * DAY, colour="red")
     return lake

@@ -1,4 +1,4 @@
-"""Statements with dates of their own are delivered in any order, and answers never depend on which came last."""
+"""Statements that state their own dates may arrive in any order, and answers do not depend on the order."""
 
 import random
 from dataclasses import replace
@@ -13,15 +13,15 @@ from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, publish
 
 DATED = replace(TOY, identity=("key", "revised"), thing=("key",), newer_by=("revised",), partitioned=False)
-"""A contract whose `newer_by` says which statement of a key is newer."""
+"""A contract with `newer_by`, the column that decides which statement of a key is newer."""
 START = datetime(2024, 1, 8, 15, tzinfo=timezone.utc)
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 KEYS = [f"k{number}" for number in range(12)]
 
 
 def expected(result, as_of, known_by):
-    """A record counts from its date, a further delivery from its arrival at the earliest; the latest date is current,
-    and of two equal dates the later arrival.
+    """Return the expected text of each key. A key's first record is available at its date, further records no earlier
+    than their arrival. The latest date is current; of equal dates, the later arrival.
     """
     newest, seen = {}, set()
     for came, toys in result.items():
@@ -37,7 +37,7 @@ def expected(result, as_of, known_by):
 def test_the_statement_with_the_latest_date_is_current_in_any_order_of_arrival(tmp_path, seed):
     lake, result, catalogue = Lake(tmp_path), {}, Catalogue({TOY.name: DATED})
     rng = random.Random(seed)
-    for number in range(4):  # at each arrival: new records, archives, older vintages, rewrites of one date
+    for number in range(4):  # each arrival mixes new records, archives, older vintages and rewrites of one date
         came = START + number * 10 * DAY
         dated = {key: came - rng.choice((0, 0, 1, 5, 15, 40)) * DAY for key in KEYS if rng.random() < 0.6}
         result[came] = [Toy(key, f"{key} of {number}", at, revised=at) for key, at in dated.items()]

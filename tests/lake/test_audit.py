@@ -1,4 +1,4 @@
-"""The audit of a run as a whole: each check fails on its fault, names it, and stops the publish."""
+"""The audit of a whole run: each check fails on its fault, names it, and stops the publish unless it is a warning."""
 
 from dataclasses import replace
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""The lake's commits have one order in time: with a clock that went back nothing is published, and an instant
+"""Commits of a lake are ordered in time: nothing is published under a clock that went back, and every instant
 identifies a version.
 """
 
@@ -30,13 +30,13 @@ FACTS = {"operation": "publish", "run_id": "r", "dataset": "toys", "counts": {}}
 
 @pytest.fixture
 def at(monkeypatch) -> Callable[[datetime], None]:
-    """Sets this machine's clock."""
+    """A function that sets the machine's clock."""
     return lambda moment: monkeypatch.setattr("pitlake.clock.now", lambda: moment)
 
 
 @pytest.fixture
 def seen(lake, at):
-    """A lake whose newest commits are of November, with a month that could be compacted."""
+    """A lake whose newest commits are from November, with a month that could be compacted."""
     at(NOVEMBER)
     for number in range(2):
         publish(lake, [PRICE, Toy(f"old {number}", "x", PRICE.available_at)], NOVEMBER)

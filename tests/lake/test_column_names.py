@@ -1,4 +1,4 @@
-"""The lake's own SQL over a dataset whose columns have every name that SQL uses, compared with the same dataset with
+"""The product's SQL on a dataset whose columns have every name used in that SQL, compared with the same dataset under
 plain names.
 """
 
@@ -43,7 +43,7 @@ NAME = "odd_names"
 
 @cache
 def words() -> list[str]:
-    """Return every name in the code's SQL that a column may have, and DuckDB's reserved words."""
+    """Return all names in the product's SQL and all reserved words of DuckDB that a column may have."""
     texts = (path.read_text() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     trees = map(ast.parse, filter(re.compile("SELECT|FROM|JOIN|WHERE|OVER|GROUP|ORDER|QUALIFY").search, texts))
     values = (child for tree in trees for node in ast.walk(tree) if not isinstance(node, ast.Expr)
@@ -55,17 +55,17 @@ def words() -> list[str]:
 
 
 def text_of(node: ast.Constant | ast.JoinedStr) -> str:
-    """Return the text of a literal; of an f-string, the parts between its values."""
+    """Return the text of a literal, or of the constant parts of an f-string."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return " ".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
 
 
 TYPES = {"about": "date", "value": "float", "written_at": "instant"}
-"""Of the columns that are no texts: a number's history needs a day and a number, a revision its date."""
+"""The types of columns that are not strings. A number's history needs a day and a number, a revision needs its date."""
 
 
 def contract(kind: str, spelled: dict[str, str]) -> Dataset:
-    """The dataset of a kind, with these column names. in_key: all columns but the number are its key."""
+    """Return a dataset with these column names. In the kind `in_key`, nearly all columns form the key."""
     columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in words()]
     key = ["about", "position", "order"]
     if kind == "in_key":
@@ -91,7 +91,7 @@ def contract(kind: str, spelled: dict[str, str]) -> Dataset:
 def record(
     number: int, at: datetime, value: float, spelled: dict[str, str], written_at: datetime | None = None
 ) -> dict:
-    """One record; no two of its texts are alike."""
+    """Return a record whose strings are all different."""
     row: dict[str, Any] = {spelled[word]: f"{word} {number}" for word in words()}
     row |= {
         spelled["about"]: date(2024, 1, 1) + number * DAY,
@@ -102,7 +102,7 @@ def record(
 
 
 def fill(root: Path, dataset: Dataset, spelled: dict[str, str]) -> Lake:
-    """A lake of three polls: records and a gap, a change and a late record, no change; an old month is compacted."""
+    """Fill a lake by three polls with new, changed and late records and gaps, and compact its old month."""
     lake = Lake(root)
     recent = SECOND - DAY
     looks = {
@@ -141,7 +141,7 @@ def history_of(session: Session, dataset: Dataset, spelled: dict[str, str]) -> t
 
 
 def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """All answers of the lake's own SQL about a dataset, with the column names of the plain twin."""
+    """Return the results of the product's SQL on a dataset, under the plain column names."""
     dataset = contract(kind, spelled)
     patch.setitem(datasets.all_datasets(), NAME, dataset)
     lake = fill(root / "lake", dataset, spelled)

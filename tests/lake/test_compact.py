@@ -1,4 +1,4 @@
-"""Compaction: fewer files, the same rows and answers, one atomic version, and proof before anything is visible."""
+"""Compaction: fewer files, the same rows and answers, one atomic version, and a proof before anything is visible."""
 
 import shutil
 from datetime import timedelta
@@ -18,7 +18,7 @@ FIRST = utc("2024-01-10T12:00:00-05:00")
 
 @pytest.fixture(scope="module")
 def twelve_weeks(tmp_path_factory):
-    """Three months with one file of rows and one of gaps per week, and with revisions."""
+    """A lake of three months with revisions, and with one file of rows and one of gaps per week."""
     lake = Lake(tmp_path_factory.mktemp("compact") / "lake")
     for week in range(12):
         at = FIRST + timedelta(weeks=week)
@@ -30,7 +30,7 @@ def twelve_weeks(tmp_path_factory):
 
 @pytest.fixture
 def landed(twelve_weeks, tmp_path):
-    """A copy of that lake for one test."""
+    """A copy of the lake `twelve_weeks` for one test."""
     return Lake(shutil.copytree(twelve_weeks, tmp_path / "lake"))
 
 
@@ -52,7 +52,7 @@ def test_compaction_merges_each_month_but_the_newest_into_one_file(landed):
 
 @pytest.mark.parametrize("group_rows", [2, 3, compacted.ROW_GROUP_ROWS])
 def test_merged_files_are_sorted_by_entity_and_instant(landed, monkeypatch, group_rows):
-    """This also holds if their rows are written in several parts."""
+    """The order also holds if the rows are written in several parts."""
     monkeypatch.setattr(compacted, "ROW_GROUP_ROWS", group_rows)
     monkeypatch.setattr(merge, "GROUPS_AT_ONCE", 1)
     landed.compact(TOY)

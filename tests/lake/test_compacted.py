@@ -1,4 +1,4 @@
-"""Reading a part of a Parquet file: the rows between two instants, however the file is encoded."""
+"""Reading the rows between two instants from a Parquet file, for every encoding of the file."""
 
 import random
 from datetime import timedelta

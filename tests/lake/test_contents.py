@@ -1,4 +1,4 @@
-"""Contents are compared by their hashes: what is staged and stored is found, and nothing else is."""
+"""Comparing contents by their hashes finds exactly the staged rows that are already stored."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -18,7 +18,7 @@ ROWS = 600_000
 
 
 def hashes_of(numbers):
-    """Hashes in pairs with the same first bits."""
+    """Return hashes, pairs of which have the same first bits."""
     texts = ((f"pair {number // 2}", f"{number}") for number in numbers)
     return [b"".join(sha256(text.encode()).digest()[:8] for text in pair) for pair in texts]
 

@@ -1,5 +1,5 @@
-"""A lake's fixed settings: the instants from which its filings and bars count, which every receipt states, and the end
-of its world.
+"""A lake's fixed settings: the rules for when filings and bars become available, which every receipt states, and the
+instant at which its data ends.
 """
 
 import json
@@ -35,7 +35,7 @@ EVENING, MORNING = "2024-05-24T18:00:00-04:00", "2024-05-28T07:30:00-04:00"
 
 
 def extracted(lake, *days):
-    """Read a graph of one filing, accepted on the evening before a long weekend."""
+    """Extract from a graph with one filing, which was accepted on the evening before a long weekend."""
 
     def stream(_cypher, params, *, fetch_size):
         if "lo" in params and params["lo"] <= EVENING < params["hi"]:
@@ -86,7 +86,7 @@ AV_HEAD = "timestamp,open,high,low,close,volume\n"
 
 
 def publish_bars(lake, feed, text, fetched_at, **scope):
-    """Publish the bars of one answer or file, and return the earliest instant at which one is available."""
+    """Publish the bars of one response or file, and return the earliest instant at which a bar is available."""
     store = CaptureStore.of(lake.root)
 
     def fetch(request):

@@ -1,4 +1,4 @@
-"""kill -9 at every named step: the version before stays readable, and a re-run ends as if nothing had happened."""
+"""kill -9 at every named step: the previous version stays readable, and a re-run ends as if nothing had happened."""
 
 from datetime import timedelta
 

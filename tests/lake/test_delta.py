@@ -1,4 +1,4 @@
-"""Delta tables: a commit has the expected files or fails; the next one undoes versions that no entry pins."""
+"""Delta tables: a commit has the expected files or fails, and the next one undoes versions that no log entry pins."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_a_file_that_an_unpinned_version_removed_is_brought_back(store, lake):
 
 @pytest.mark.parametrize("harm", [lambda actions: actions[1:], lambda actions: actions[:-1]], ids=["first", "last"])
 def test_a_commit_with_missing_actions_raises_and_never_becomes_visible(store, lake, monkeypatch, harm):
-    DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])  # so that the next commit undoes it
+    DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])  # the next commit undoes it
     swap = DeltaTables._swap
 
     def harmed(self, table, version, actions, note):

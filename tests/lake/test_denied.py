@@ -1,4 +1,4 @@
-"""Every interface reports a denied path as denied, with its name; never as lost, and never with the raw error."""
+"""Every interface reports a denied path by name and as denied, never as lost and never with the raw error."""
 
 import errno
 import json
@@ -20,7 +20,7 @@ from tests.lake.world import TOY, Toy, publish, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 CONVENTIONS = ["_lake/filings_count_from", "_lake/ends_at"]
-# As root, without the capabilities that bypass permissions.
+# Drops root's capabilities that bypass permissions.
 ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
 PLACES = [
     ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/polls", "_lake/polls/toys", "_lake/polls/toys/*.json",
@@ -76,7 +76,7 @@ def test_every_interface_that_needs_an_unreadable_path_names_that_path(attempts,
     assert wrong == {}
     assert "permission" in reply["doctor"][4]
     assert "PLACE" in reply["doctor"][4]
-    assert len(reply) > 1 or place == "_lake/vacuums/*.json"  # whose name says that it is about older versions
+    assert len(reply) > 1 or place == "_lake/vacuums/*.json"  # whose name already says that it describes older versions
     assert not any(word in seen[4] for seen in reply.values() for word in ("restore", "missing", "damaged"))
     if "command" in reply:
         assert reply["command"][3] == 2

@@ -1,4 +1,4 @@
-"""One Parquet file: its order, its bounds, how it is encoded, and texts too long for one Arrow array."""
+"""One Parquet file: its order, bounds and encodings, and strings too long for one Arrow array."""
 
 from datetime import timedelta
 from itertools import pairwise
@@ -74,7 +74,7 @@ def test_short_repeating_columns_get_a_dictionary_and_hashes_are_not_compressed(
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_columns_with_at_most_90_percent_distinct_values_get_a_dictionary(pieces):
     most = int(0.9 * SAMPLE_ROWS)
-    numbers = range(SAMPLE_ROWS)  # so that the sample is every row
+    numbers = range(SAMPLE_ROWS)  # the sample then contains every row
     rows = pa.table(
         {
             "at most": [str(min(number, most - 1)) for number in numbers],
@@ -107,7 +107,7 @@ def test_row_groups_have_32768_rows(written):
 
 
 class Long:
-    """A table of which at most two rows fit one Arrow array of text, a limit that is really 2 GiB."""
+    """A table that simulates Arrow's limit of 2 GiB per string array: at most two rows fit into one array."""
 
     def __init__(self, rows):
         self.rows = rows

@@ -1,6 +1,4 @@
-"""The index of hashes excludes files, but never one with a row that matches a staged row, and is trusted only if
-unchanged.
-"""
+"""The hash index excludes only files without a row that matches a staged row, and is trusted only if unchanged."""
 
 import json
 from dataclasses import replace
@@ -37,7 +35,7 @@ VALUES = {
 
 
 def likely(lake, *keys, kinds=KINDS, of='"key"'):
-    """Return the files that may contain toys with these values in this column, each by the key of its first row."""
+    """Return the first key of each file that may contain toys with these values in column `of`."""
     question = hashes("FROM staged", ["value"], staged=pa.table({"value": pa.array(keys, pa.string())}))["value"]
     files = lake.snapshot().files("toys")
     result = LikelyFiles(lake._store, "toys", files, kinds).like(of, question)
@@ -46,7 +44,7 @@ def likely(lake, *keys, kinds=KINDS, of='"key"'):
 
 @pytest.fixture
 def lake(tmp_path):
-    """One file for each of the toys a, b and c, and the indexes after a second publish."""
+    """A lake with one file for each of the toys a, b and c, and with stored indexes."""
     lake = Lake(tmp_path / "lake")
     for number, name in enumerate("abc"):
         publish(lake, [Toy(name, "text", NOON)], SEEN + timedelta(hours=number))
@@ -59,14 +57,14 @@ def indexes(lake):
 
 
 def indexed(lake):
-    """Return the files that the stored index covers."""
+    """Return the files that the stored indexes cover."""
     reply = [pa.ipc.open_file(path).schema.metadata[b"segment"] for path in indexes(lake)]
     return [name for each in reply for name in json.loads(each)["files"]]
 
 
 @pytest.fixture
 def unread(monkeypatch):
-    """The number of files whose rows were hashed because no index was trusted."""
+    """A function that counts the files whose rows were hashed because no index was trusted."""
     sources = []
     monkeypatch.setattr(hash_index, "hashes", lambda of, kinds: sources.append(of) or hashes(of, kinds))
     return lambda: sum(source.count(".parquet'") for source in sources)
@@ -218,7 +216,7 @@ def test_an_index_in_another_format_is_removed(lake):
     signed_cache.sign(old)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
     assert not old.exists()
-    for _ in range(2):  # The second time there is none.
+    for _ in range(2):  # The second call finds no index.
         hash_index.forget(lake._store)
     assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
 
@@ -247,14 +245,14 @@ def test_searched_positions_equal_those_of_numpy_searchsorted(entries, asked):
 
 
 def of(numbers):
-    """Hashes, whose last 16 bits an index does not tell apart."""
+    """Return numbers as hashes whose last 16 bits, which an index does not store, are zero."""
     return np.array(numbers, np.uint64) << np.uint64(16)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_row_has_one_hash_in_memory_and_in_a_file(tmp_path_factory, data):
-    """For every dataset: the columns that identify its rows, nulls included."""
+    """The columns are those that identify the rows of a random dataset, with nulls."""
     dataset = data.draw(st.sampled_from(list(all_datasets().values())))
     of_columns = (*dataset.identity, *dataset.thing, *dataset.key, *dataset.frozen, *dataset.columns_of_gap_names)
     schema = pa.schema([dataset.arrow_schema.field(name) for name in dict.fromkeys((*of_columns, "evidence"))])

@@ -1,4 +1,4 @@
-"""content_hash: pinned by golden values, equal to a slow twin, injective, and independent of how Arrow cuts rows."""
+"""content_hash matches golden values and a slow reference, is injective, and does not depend on Arrow's chunks."""
 
 import math
 import struct

@@ -1,6 +1,6 @@
-"""The log stays small and every version stays readable: blocks of history, few checkpoints, whatever is done to a lake.
+"""History blocks and few checkpoints keep the log small, and every version stays readable.
 
-Blocks are of 4 commits here and checkpoints of 3, so that short lakes have many.
+A block spans 4 commits here and a checkpoint 3, so that short logs have many of both.
 """
 
 import random
@@ -48,7 +48,7 @@ def day(lake, number):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Copies a lake, which `work` makes at the first request, to a new location."""
+    """A function that copies a lake to a new location. `work` creates the lake on first use."""
     folder = tmp_path_factory.mktemp("made")
 
     def copied(lake, work, *inputs):
@@ -62,7 +62,7 @@ def made(tmp_path_factory):
 
 
 def versions(lake, count):
-    """Publish this many versions, including a compaction."""
+    """Publish `count` days, with a compaction halfway."""
     for number in range(count):
         day(lake, number)
         if number == count // 2:
@@ -87,7 +87,7 @@ def points(lake):
 
 
 def told_by_delta(lake, version):
-    """Return a version's files according to Delta itself."""
+    """Return a version's files as the deltalake library lists them."""
     result = DeltaTable(str(log(lake).parent), version=lake.entry(version).tables["toys"])
     actions = pa.table(result.get_add_actions(flatten=True)).to_pylist()
     names = ("num_records", "size_bytes", "min.available_at", "max.available_at")
@@ -138,7 +138,7 @@ def test_an_old_version_is_read_from_history_blocks_and_not_from_commits(lake, g
 
 def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake, grown):
     grown(30)
-    assert len(points(lake)) <= checkpoints.KEPT + 1  # and the compaction's own
+    assert len(points(lake)) <= checkpoints.KEPT + 1  # plus the checkpoint of the compaction
     assert points(lake)[-1] > lake.entry().tables["toys"] - 3
     reply = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
     assert reply["remove"].null_count == reply.num_rows
@@ -222,7 +222,7 @@ def untended(lake, count):
 
 @pytest.fixture
 def of_before(lake, made):
-    """A lake as it was written before there were blocks: all checkpoints, marks of single versions."""
+    """A lake as it was written before blocks existed, with all of its checkpoints."""
     made(lake, untended, 14)
     assert (len(points(lake)), blocks(lake)) == (5, [])
     return lake
@@ -259,7 +259,7 @@ def test_publishing_to_a_lake_in_the_old_format_writes_missing_history_blocks(of
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 20))])
 def test_after_any_operations_each_version_reads_as_before_or_is_vacuumed(lake, seed):
-    """Publishes, compactions, vacuums, receipts, Delta versions that nobody pinned, in any order."""
+    """Operations in random order: publishes, compactions, vacuums, receipts and unpinned Delta versions."""
     chance, remaining, due = random.Random(seed), {0}, {}
     for number in range(30):
         step = chance.choice(("day", "day", "day", "day", "compact", "vacuum", "receipt", "crashed"))
@@ -286,14 +286,14 @@ def test_after_any_operations_each_version_reads_as_before_or_is_vacuumed(lake, 
 
 
 def crashed(lake):
-    """A Delta version whose writer died before its log entry."""
+    """Commit a Delta version whose writer died before its log entry."""
     existing = lake.snapshot().files("toys")[0]
     orphan = write_file(Store(lake.root), "tables/toys", "2024-03", pq.read_table(existing.path, partitioning=None))
     DeltaTables(Store(lake.root)).commit("toys", TOY.arrow_schema, lake.entry().tables["toys"], [orphan])
 
 
 def publishing(lake):
-    """Publishes that write a block, a checkpoint and remove one."""
+    """Publish versions that write a block and a checkpoint and remove an old checkpoint."""
     for owner, name, value in SMALL:
         setattr(owner, name, value)
     for number in range(20, 32):
@@ -323,7 +323,7 @@ OF_VACUUM = {
 
 
 class Unlinked:
-    """Intercepts a vacuum's removal of each file."""
+    """A replacement for the removal of one file in a vacuum, where a test can kill the process."""
 
     @staticmethod
     def unlink(path):
@@ -345,7 +345,7 @@ def unlinking(lake):
 def test_a_publish_killed_during_log_maintenance_leaves_every_version_readable(lake, grown, step, when):
     grown(9)
     if step[1] == "put":
-        crashed(lake)  # whose removal is a tombstone in the next checkpoint
+        crashed(lake)  # undoing it leaves a tombstone in the next checkpoint
     reply = rows_by_version(lake)
     kill((*step, when), publishing, lake.root)
     assert rows_by_version(Lake(lake.root)).items() >= reply.items()

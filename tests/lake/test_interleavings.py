@@ -1,7 +1,7 @@
-"""The exhaustive small world: two revisions of each of two keys, each available and observed at one of four instants.
+"""An exhaustive test: two revisions of each of two keys, each available and observed at one of four instants.
 
-All 10,000 interleavings live side by side in one lake as pairs of keys. The instants straddle a change to summer time
-and a month's end in New York. The oracle is plain Python; orders of partitions must make no difference at all.
+All 10,000 interleavings share one lake as pairs of keys. The instants span the start of summer time and the end of a
+month in New York. The oracle is plain Python. The order of partitions must make no difference.
 """
 
 import copy
@@ -15,7 +15,7 @@ from pitlake.lake import Lake
 from tests.every import every
 from tests.lake.world import KINDS, Oracle, Toy, answers, by_day, publish, rows, utc
 
-# 02:59:59 and 03:00 of the New York day without 02:xx, the month's last microsecond and its end.
+# The last microsecond of 9 March, 03:00 on the day without 02:xx, the last microsecond of March, and its end.
 INSTANTS = (
     utc("2024-03-09T23:59:59.999999-05:00"),
     utc("2024-03-10T03:00:00-04:00"),
@@ -36,8 +36,8 @@ def lake(tmp_path):
 
 
 def source_at(kind, worlds, observed):
-    """Return what the source shows at an instant: the current record of a key, or every vintage if it keeps its
-    history.
+    """Yield the source's records at an instant: the current record of each key, or every vintage if the source keeps
+    its history.
     """
     for world, lives in enumerate(worlds):
         for key, life in zip("ab", lives, strict=True):
@@ -51,7 +51,7 @@ def source_at(kind, worlds, observed):
 
 
 def observe(lake, oracle, worlds, observed, order):
-    """One observation, publishing its partitions in the given order, or all at once (order None)."""
+    """Publish one observation, with its partitions in the given order, or all at once if `order` is None."""
     toys = list(source_at(oracle.kind, worlds, observed))
     days = sorted(by_day(toys).items())
     runs = [toys] if order is None else [days[place][1] for place in order if place < len(days)]
@@ -62,7 +62,7 @@ def observe(lake, oracle, worlds, observed, order):
 
 
 def live_through(lake, kind, worlds, order):
-    """Four observations, and the oracle's."""
+    """Publish four observations, and return the oracle that received the same observations."""
     oracle = Oracle(kind)
     for observed in range(len(INSTANTS)):
         observe(lake, oracle, worlds, observed, order)
@@ -71,7 +71,7 @@ def live_through(lake, kind, worlds, order):
 
 @pytest.fixture(scope="module", params=LIVED.values())
 def lived(request, tmp_path_factory):
-    """Run every world of a kind at once: return the lake, the oracle, and the rows after each poll."""
+    """The lake with all interleavings of a kind, the oracle, and the rows after each poll."""
     lake, oracle, then = Lake(tmp_path_factory.mktemp(request.param), allow_drift=WHY), Oracle(request.param), []
     for observed in range(len(INSTANTS)):
         observe(lake, oracle, WORLDS, observed, None)
@@ -96,7 +96,7 @@ def test_publishing_all_at_once_ends_with_the_oracles_rows_in_every_world(lived)
 
 
 def nothing_new(lake, kind):
-    """Repeating the last poll changes nothing."""
+    """Check that repeating the last poll changes nothing."""
     version = lake.head()
     again = publish(lake, source_at(kind, WORLDS, 3), INSTANTS[3], dataset=KINDS[kind])
     assert (again.changed, again.total.published, lake.head()) == (False, 0, version)
@@ -104,7 +104,7 @@ def nothing_new(lake, kind):
 
 @pytest.mark.parametrize("looks", [3, pytest.param(4, marks=pytest.mark.long)])
 def test_every_order_of_partitions_gives_the_same_rows(tmp_path, looks):
-    """A poll at several instants has as many partitions; orders with the same beginning share its polls."""
+    """The n-th poll has n partitions. Orders that begin alike share the lakes of their first polls."""
 
     @cache
     def after(order):

@@ -1,4 +1,4 @@
-"""The lake as a state machine against a plain in-memory model: publish, revise, re-run, compact, vacuum, read."""
+"""The lake as a state machine, compared with an in-memory model: publish, revise, re-run, compact, vacuum, read."""
 
 import shutil
 import tempfile
@@ -18,7 +18,7 @@ HOURS = st.integers(0, 24 * 40)
 
 
 class LakeMachine(RuleBasedStateMachine):
-    """`source` is what the source shows now, the oracle what the lake must hold, `shown` what each version showed."""
+    """A lake and its model. `source` has the current records, `oracle` the expected rows, `shown` those per version."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ class LakeMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS, text=st.sampled_from("xyz"), hours=HOURS, history=st.booleans())
     def the_source_tells(self, key, text, hours, history):
-        """A first record, or another text under the same date; in a history, sometimes a further statement."""
+        """Add a first record, or change its text under the same date; in a history, sometimes add a statement."""
         at = self.now - timedelta(hours=hours)
         old = self.source.get((key, ""))
         if self.oracle.kind == "history" and history:

@@ -1,4 +1,4 @@
-"""Polls: every run stores one, even if nothing changed; many are merged; they are read up to an instant."""
+"""Polls: every run stores one, even if nothing changed. Many polls are merged, and they are read up to an instant."""
 
 import random
 from datetime import date, timedelta
@@ -60,7 +60,7 @@ def test_last_returns_the_newest_poll_of_a_day_and_entity_up_to_the_instant(stor
     [((), False), ((True,), True), ((False,), False), ((False, True), True), ((None,), False), ((None, False), False)],
 )
 def test_found_nothing_is_true_once_a_complete_poll_was_empty(store, finds, found_nothing):
-    """finds: per poll, whether it found nothing in the parts seen completely; None if it saw none completely."""
+    """finds: for each poll, whether the completely read parts were empty; None if no part was read completely."""
     for day, is_empty in enumerate(finds):
         coverage = (Coverage(frozenset({"a"})),) if is_empty is not None else ()
         polls.write(store, "toys", poll(day, coverage=coverage, is_empty=is_empty is not False))

@@ -1,4 +1,4 @@
-"""Publishing: what becomes a row, a revision or nothing, when it is available, and what the result reports."""
+"""Publishing: which records become rows or revisions, when they are available, and what the result reports."""
 
 import os
 from dataclasses import replace
@@ -170,7 +170,7 @@ def test_a_correction_equal_to_a_statement_in_content_and_date_is_stored_once(la
 
 
 def test_a_correction_survives_when_only_another_with_its_content_is_overruled(lake):
-    """Both are dated by the observation; a later poll covered only the first one's day, and saw other content."""
+    """Both corrections are dated by their observation. A later poll of only the first one's day saw other content."""
     days = [NOON + timedelta(days=number) for number in range(4)]
     publish(lake, [B, Toy("c", "z", days[3])], days[3], dataset=HISTORY)
     publish(lake, [A, Toy("c", "x", days[1])], days[1], dataset=HISTORY)
@@ -301,7 +301,7 @@ instants = st.integers(0, 5).map(lambda place: NOON + timedelta(days=place))
     st.data(),
 )
 def test_any_sequence_of_runs_ends_with_the_rows_of_the_oracle(tmp_path_factory, monkeypatch, many, kind, runs, data):
-    """many: the number of rows from which a run's contents are compared with those of whole files."""
+    """many: the number of rows from which a run is compared with whole files."""
     monkeypatch.setattr(hash_index, "MANY", many)
     monkeypatch.setattr(diff, "MANY", many)
     lake, oracle = Lake(tmp_path_factory.mktemp("lake")), Oracle(kind)

@@ -1,4 +1,4 @@
-"""Refusal: a row that breaks a rule becomes a gap, whatever rule it is, and its neighbours are published."""
+"""Refusal: a row that breaks any rule becomes a gap, and the other rows are published."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -28,7 +28,7 @@ def judged(lake, toys, *, change=lambda reply: reply, dataset=TOY, day=DAY):
 
 
 def refused_for(lake, toys, **options):
-    """Return the check, the reason and the locators of refused rows, after checking that every good row is left."""
+    """Return the failed check, the reasons and the locators of refused rows, after checking that the others remain."""
     left, lost, checks = judged(lake, toys, **options)
     assert [text for key, text in left if key == "good"] == ["x"]
     assert len(left) + len(lost) == len(toys)
@@ -41,7 +41,7 @@ def refused_for(lake, toys, **options):
 
 
 def with_value(name, place, value):
-    """Puts a value into one row of a column."""
+    """Return a function that sets the value of a column in one row."""
 
     def change(reply):
         values = reply[name].to_pylist()
@@ -181,7 +181,7 @@ QUOTE = replace(
 
 
 def quotes(*changes):
-    """Yield good quotes, each list with one changed."""
+    """Return toys, and a function that makes their quotes: a good one, and one more for each change."""
     good = {"high": 2.0, "low": 1.0, "close": 1.5, "first": DAY, "last": DAY, "said": "{}", "word": "a", "lax": "a"}
     toys = [GOOD, *(Toy(f"q{number}", "y", NOON) for number in range(len(changes)))]
     listing = [row | good | change for row, change in zip(table(toys).to_pylist(), ({}, *changes), strict=True)]

@@ -1,4 +1,4 @@
-"""A lake in an object store, on a real S3 server on the loopback: same answers, no lost commit, an expendable mirror.
+"""A lake in an object store, on a local S3 server: same answers, no lost commit, and a mirror that may be deleted.
 
 `PITLAKE_RACES=100 pytest tests/lake/test_remote.py -k racing` races two writers over 200 publishes.
 """

@@ -1,6 +1,6 @@
-"""Answers replayed from their captures, in any order: no later look changes what an earlier look has shown.
+"""Polls replayed in any order: replaying an older poll changes no answers as of later polls.
 
-Exhaustive: three looks at a key whose text, date and date of change differ in every way, published in every order.
+All combinations are tested: three polls of a key with every text and date of change, published in every order.
 """
 
 from datetime import timedelta
@@ -16,13 +16,13 @@ STEP = timedelta(days=1)
 LOOKS = tuple(utc("2024-03-04T12:00:00-05:00") + place * 2 * STEP for place in range(3))
 MOMENTS = tuple(LOOKS[0] + place * STEP for place in range(-3, 7))
 DATED = LOOKS[0] - 2 * STEP, LOOKS[0] - STEP
-# What a look finds: nothing, or a text that changed before the first look or since the previous look.
+# What a poll finds: nothing, or a text that changed before the first poll or since the previous poll.
 TELLS = (None, *product("xy", (0, 1)))
 STORIES = list(product(TELLS, repeat=3))
 
 
 def statements_of_look(look, kind):
-    """Return every story's toys at one look: at one date, or the last of every date if the source keeps history."""
+    """Yield every story's toys at one poll: the current toy, or one toy per date if the source keeps its history."""
     for number, story in enumerate(STORIES):
         statements = {}
         for place in range(look + 1):

@@ -1,4 +1,4 @@
-"""Retraction: the new version is that of a lake whose run never happened, and older versions keep their bytes."""
+"""Retraction: the new version equals that of a lake without the run, and older versions keep their bytes."""
 
 import random
 import shutil
@@ -41,7 +41,7 @@ def day(number: int) -> datetime:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a history: what it read, and when."""
+    """One run of a history: the toys and gaps it read, and when."""
 
     name: str
     toys: tuple[Toy, ...]
@@ -58,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Shown:
-    """Return everything that a version of a lake shows of the toys."""
+    """All rows, gaps and tombstones of the toys in one version of a lake."""
 
     rows: list
     gaps: list
@@ -77,24 +77,24 @@ class Shown:
 
 @lru_cache(maxsize=2000)
 def lines_of(file: DataFile) -> list[dict]:
-    """The rows of a file. `check` proves that no file has changed since it was read."""
+    """Return the rows of a file. Caching is safe because `History.check` verifies that no file has changed."""
     lines = pq.read_table(file.path, partitioning=None).to_pylist()
     beside = pq.read_table(file.beside.path, partitioning=None).to_pylist() if file.beside else lines
     lines = [line | seen for line, seen in zip(lines, beside, strict=True)]
-    # Gaps of late replays are dated by the wall clock.
+    # Gaps of late replays have wall-clock dates.
     return [line | {"available_at": min(line["available_at"], day(365))} for line in lines]
 
 
 @dataclass
 class Undisturbed:
-    """Lakes in which only some runs of a history happened, each a copy of the one without its last run."""
+    """Lakes with only some runs of a history, each built from a copy of the lake without the last run."""
 
     folder: Path
     dataset: object
     lakes: dict[tuple[Run, ...], tuple[Path, Shown]] = field(default_factory=dict)
 
     def after(self, runs: tuple[Run, ...]) -> Shown:
-        """What the lake of these runs shows."""
+        """Return what a lake shows after these runs."""
         return self._lake(runs)[1]
 
     def _lake(self, runs: tuple[Run, ...]) -> tuple[Path, Shown]:
@@ -112,7 +112,7 @@ class Undisturbed:
 
 @dataclass
 class History:
-    """A lake, its runs and the instants after them, and what each of its versions showed."""
+    """A lake, its runs and the instants after them, and the content of each of its versions."""
 
     lake: Lake
     dataset: object = TOY
@@ -124,11 +124,11 @@ class History:
 
     @property
     def left(self) -> list[Run]:
-        """The runs that were not retracted."""
+        """Return the runs that were not retracted."""
         return [run for run in self.runs if run.name not in self.retracted]
 
     def copy(self, root: Path) -> "History":
-        """The same history in a lake of its own."""
+        """Return the same history in a separate lake."""
         shutil.copytree(self.lake.root, root)
         lists = {name: list(getattr(self, name)) for name in ("runs", "instants", "retracted")}
         return replace(self, lake=Lake(root), shown=dict(self.shown), **lists)
@@ -153,7 +153,7 @@ class History:
         self.shown.setdefault(self.lake.head(), (Shown.of(self.lake), files))
 
     def check(self) -> None:
-        """Compare the lake with others in which the retracted runs never happened."""
+        """Compare the lake with lakes in which the retracted runs never happened."""
         root = self.lake.root
         self.undisturbed = self.undisturbed or Undisturbed(root.with_name(f"{root.name} undisturbed"), self.dataset)
         after = self.undisturbed.after
@@ -238,7 +238,7 @@ def test_retracting_a_mount_requires_a_choice_for_rows_mounted_again_later(lake,
 
 
 def test_repeats_stay_withdrawn_when_another_run_is_retracted(lake):
-    """A row that was in an earlier mount too stays."""
+    """A row stays if it was also in an earlier mount."""
     runs = [mount_toys(lake, texts) for texts in ({"z": "x"}, {"a": "x"}, {"a": "y"}, {"a": "x", "b": "x"})]
     mount_toys(lake, {"a": "x", "b": "x", "c": "x"})
     lake.retract(runs[3], "it was wrong", repeats="withdraw")
@@ -350,7 +350,7 @@ def test_every_history_of_three_runs_reads_as_if_the_retracted_run_never_happene
 
 
 def script(dice: random.Random) -> Iterator[Run]:
-    """The runs of a random history: edits, deletions, gaps and late replays."""
+    """Yield the runs of a random history with edits, deletions, gaps and late replays."""
     source: dict[str, Toy] = {}
     now = NOON
     for number in range(dice.randint(3, 9)):
@@ -369,7 +369,7 @@ def script(dice: random.Random) -> Iterator[Run]:
 
 
 def go_on(history: History, runs: list[Run], dice: random.Random) -> None:
-    """Live the rest of a history: its runs, compactions and retractions, of which the first comes at once."""
+    """Continue a history with its runs, compactions and retractions. The first retraction comes at once."""
     for number, run in enumerate([None, *runs]):
         if run is not None:
             history.add(run)
@@ -382,7 +382,7 @@ def go_on(history: History, runs: list[Run], dice: random.Random) -> None:
 
 
 def wander(folder: Path, seed: int, count: int = BRANCHES) -> int:
-    """Live random histories that share their first runs. Returns how many they were."""
+    """Run random histories that share their first runs, and return their number."""
     dice = random.Random(seed)
     runs = list(script(dice))
     dataset = EVERY_KIND[dice.choice(sorted(EVERY_KIND))]
@@ -411,5 +411,5 @@ def test_random_histories_read_as_if_retracted_runs_never_happened(tmp_path, see
 
 
 def share(seed, folder):
-    """Live some random histories that share their first runs."""
+    """Run one share of the random histories."""
     return Tally(wander(folder, seed))

@@ -1,4 +1,4 @@
-"""Signatures of cached files: a file is used only if it is as it was when signed."""
+"""Signatures of cached files: a file is used only if it is unchanged since it was signed."""
 
 import os
 
@@ -16,7 +16,7 @@ def file(tmp_path):
 
 
 def intact(path):
-    """Ask like another process, which has read no file yet."""
+    """Return whether a file is intact, as checked by a process that has not read it yet."""
     signed_cache._trusted.clear()
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""The stage: what may be staged, what is read back, and what happens to it when its process dies."""
+"""The stage: what can be staged, what is read back, and what happens when its process dies."""
 
 import errno
 import os

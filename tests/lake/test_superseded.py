@@ -22,7 +22,7 @@ RUNS = st.lists(st.lists(REVISIONS, max_size=6, unique=True), max_size=4)
 
 
 def table(revisions, toy=TOY):
-    """Revisions of TOY: a key, a day, and the evidence that orders those of one instant."""
+    """Return revisions of TOY with a key, a day, and the evidence that breaks ties at the same instant."""
     schema = pa.schema([toy.arrow_schema.field(name) for name in facts_of_revision(toy)])
     rows = [
         dict.fromkeys(schema.names)

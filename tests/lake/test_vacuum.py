@@ -1,4 +1,4 @@
-"""Vacuum: files that no kept version needs are removed, others stay, and a vacuumed version says so."""
+"""Vacuum removes files that no kept version needs and no others, and a vacuumed version says that it was vacuumed."""
 
 import json
 import os
@@ -24,7 +24,7 @@ NONE = timedelta(0)
 
 @pytest.fixture
 def compacted(lake):
-    """Versions 1 to 3 have three landing files, version 4 one merged file."""
+    """A lake whose versions 1 to 3 add one file each, and whose version 4 has one merged file."""
     for day in range(3):
         at = NOON + timedelta(days=day)
         publish(lake, [Toy(f"{day}a", "x", at)], at + timedelta(hours=1))
@@ -51,7 +51,7 @@ def test_a_dry_run_is_the_default_and_removes_nothing(compacted):
 def test_vacuum_removes_files_that_only_old_versions_need(compacted):
     before = rows(compacted)
     report = compacted.vacuum(NONE, dry_run=False)
-    assert len(data_files(compacted)) == 2  # the rows, and when they were observed
+    assert len(data_files(compacted)) == 2  # the rows and their observation times
     assert rows(compacted) == before
     assert report.bytes > 0
 
@@ -112,7 +112,7 @@ def test_vacuum_loads_only_the_newest_state_of_each_table(compacted, monkeypatch
 
 def test_a_vacuum_of_a_table_that_lacks_a_commit_removes_nothing(compacted):
     commit = compacted.root / "tables" / "toys" / "_delta_log" / f"{1:020d}.json"
-    DeltaTable(commit.parents[1]).create_checkpoint()  # from which Delta continues, but it says nothing of version 1
+    DeltaTable(commit.parents[1]).create_checkpoint()  # lets Delta skip version 1
     commit.unlink()
     before = data_files(compacted)
     with pytest.raises(LakeFault, match=commit.name):

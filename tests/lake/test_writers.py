@@ -1,4 +1,4 @@
-"""Writers at the same time, as real processes: no commit is lost, no row comes twice, every version is whole."""
+"""Concurrent writers in separate processes: no commit is lost, no row is duplicated, every version is complete."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ def day_of(number):
 
 
 def own_and_common(lake, name):
-    """Publish a row of its own and one that every writer has, a day at a time; return how many were published."""
+    """Publish an own row and a row common to all writers for each day, and return the number of published rows."""
     published = 0
     for number in range(RUNS):
         at = day_of(number)
@@ -81,7 +81,7 @@ def race(lake, *work):
 
 
 def assert_whole(lake, published):
-    """Check that every version has exactly the previous one's rows and those that its own entry says it added."""
+    """Check that every version has as many rows as the previous version plus those that its log entry says it added."""
     assert sum(entry.counts.get("published", 0) for entry in lake.versions()) == published
     counts = [len(rows(lake, version)) for version in range(lake.head() + 1)]
     added = [lake.entry(version).counts.get("published", 0) for version in range(lake.head() + 1)]
@@ -115,7 +115,7 @@ def test_compaction_beside_a_writer_loses_nothing(lake):
 
 
 def overtake(monkeypatch, lake, times, toys):
-    """Before each of the first `times` commits, let another writer publish first, one that never yields."""
+    """Let another writer, which never yields, publish before each of the first `times` commits."""
     monkeypatch.setattr(commit_queue, "PATIENCE_SECONDS", 0)
     monkeypatch.setattr(commit_queue, "PATIENCE_ATTEMPTS", 0)
     commit, left = DeltaTables.commit, [times]
@@ -144,7 +144,7 @@ def test_an_overtaken_writer_does_not_publish_what_the_other_already_did(lake, m
     overtake(monkeypatch, lake, 1, [Toy("mine", "x", NOON)])
     result = publish(lake, [Toy("mine0", "x", NOON)], SEEN)
     assert (result.changed, result.version, len(rows(lake))) == (False, 1, 1)
-    assert not turns(lake)  # it would delay the next writer, since no commit ends it
+    assert not turns(lake)  # a remaining turn would delay the next writer, since no commit ends it
 
 
 def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypatch):
@@ -159,7 +159,7 @@ def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypa
 
 
 def slow_beside_quick(lake, monkeypatch):
-    """Run a slow writer beside a quick one that publishes without pause; return its attempts and all rows."""
+    """Run a slow writer together with a quick one that never pauses, and return the number of the former's attempts."""
     publish(lake, [Toy("first", "x", NOON)], SEEN)
     plan, attempts, done, others = Publisher._plan, [], threading.Event(), []
 
@@ -192,7 +192,7 @@ def test_a_slow_writer_succeeds_beside_a_fast_writer_that_never_pauses(lake, mon
 
 
 def turn_of_a_dead_writer(lake, monkeypatch, seconds):
-    """Leave a turn on top of the newest version, as a killed writer leaves it."""
+    """Leave a turn on top of the newest version, as a killed writer does, and return its file."""
     monkeypatch.setattr(commit_queue, "PATIENCE_SECONDS", seconds)
     WriterTurn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
     [file] = turns(lake)

@@ -1,6 +1,6 @@
-"""A toy world for the lake's tests: a small dataset in three kinds of dating, and a slow plain-Python twin of the lake.
+"""A toy dataset for the lake's tests, in three kinds of dating, and an oracle: a slow, plain-Python model of the lake.
 
-The twin is the oracle: it keeps rows in a list and decides in loops what the lake decides in bulk.
+The oracle keeps rows in lists and decides row by row what the lake decides in bulk.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ KINDS = {"observed": WHEN_OBSERVED, "column": BY_COLUMN, "history": HISTORY}
 
 
 class Toy(NamedTuple):
-    """One source record."""
+    """A record of the source."""
 
     key: str
     text: str | None
@@ -62,7 +62,7 @@ class Toy(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One row of the lake, as the oracle keeps it."""
+    """A row of the lake, as the oracle stores it."""
 
     key: str
     text: str | None
@@ -71,7 +71,7 @@ class Row(NamedTuple):
     observed_at: datetime
 
     def order(self) -> tuple[datetime, bytes]:
-        """Return what orders the revisions of a key: available_at, then content_hash."""
+        """Return the sort key of a key's revisions: available_at, then content_hash."""
         return self.available_at, slow_hash(KINDS_OF_COLUMNS, (self.key, maker(self.key), self.text, self.revised))
 
 
@@ -116,7 +116,7 @@ def publish(
     *,
     complete: bool = False,
 ) -> Published:
-    """One run: every toy staged for its own day, then published. complete: whether it saw the whole source."""
+    """Publish a run that stages every toy for its own day. complete: whether it saw the whole source."""
     gaps, days = dict(gaps or {}), by_day(toys)
     with lake.stage(dataset, run) as stage:
         if complete:
@@ -128,13 +128,13 @@ def publish(
 
 
 def rows(lake: Lake, version: int | None = None, dataset: Dataset = TOY) -> list[Row]:
-    """Every row one version shows, sorted."""
+    """Return the sorted rows of a version."""
     result = [row for file in lake.snapshot(version).files(dataset.name) for row in _read(file)]
     return ordered(Row(*(row[name] for name in Row._fields)) for row in result)
 
 
 def gaps(lake: Lake, version: int | None = None) -> list[dict]:
-    """Every gap one version shows."""
+    """Return the gaps of a version."""
     return [row for file in lake.snapshot(version).files(gap_table_name(TOY.name)) for row in _read(file)]
 
 
@@ -150,7 +150,7 @@ def ordered(result: Iterable[Row]) -> list[Row]:
 
 
 def answers(result: Iterable[Row], as_of: datetime) -> dict[str, Row]:
-    """Per key the newest row with available_at <= as_of."""
+    """Return the newest row of each key with available_at <= as_of."""
     newest: dict[str, Row] = {}
     for row in result:
         if row.available_at <= as_of and (row.key not in newest or newest[row.key].order() < row.order()):
@@ -163,8 +163,8 @@ Told = tuple[datetime, date]
 
 @dataclass
 class Oracle:
-    """The lake, slowly: a list of rows per key, one record at a time. It records every poll with its days, and when a
-    gap of a key was first staged, and for which day.
+    """A slow model of the lake: a list of rows per key, every poll with its days, and the instant and the day of each
+    key's first gap.
     """
 
     kind: str
@@ -179,8 +179,8 @@ class Oracle:
     def publish(
         self, toys: Iterable[Toy], observed_at: datetime, gaps: Mapping[str, date] | None = None
     ) -> tuple[int, int]:
-        """Add a run's records, and its gaps as days by key; return how many rows were published and how many were
-        unchanged.
+        """Add a run's records and gaps, and return the numbers of published and unchanged rows. gaps: the day of each
+        gap, by key.
         """
         toys = list(toys)
         before = {key: list(existing) for key, existing in self.by_key.items()}
@@ -238,7 +238,7 @@ class Oracle:
         return max(dated, toy.available_at) if dated and last < dated <= observed_at else observed_at
 
     def _last_seen(self, toy: Toy, existing: list[Row], observed_at: datetime) -> datetime:
-        """Return the last poll that saw a row of the key, under the day of the stored row or of the new one."""
+        """Return the last poll that saw the key, or that read the day of the stored row or of the new row."""
         seen = [row for row in existing if row.observed_at <= observed_at]
         if not seen:
             return EVER
@@ -250,7 +250,7 @@ class Oracle:
     def _seen_otherwise_since(
         self, toy: Toy, existing: list[Row], available_at: datetime, observed_at: datetime
     ) -> bool:
-        """Return whether the lake has other content of this key at a later poll, before the row is superseded."""
+        """Return whether a later poll saw other content of this key before the row was superseded."""
         dates = {row.available_at for row in existing}
         if self.kind == "history" and available_at == toy.available_at and available_at not in dates:
             return False  # a separate statement
@@ -268,10 +268,10 @@ class Oracle:
         return reply if reply and reply[0] < observed_at else None
 
     def _last_look(self, observed_at: datetime, day: date | None) -> datetime:
-        """Return the last poll of a day, or of any, before an observation."""
+        """Return the last poll before an observation that read this day, or any poll if `day` is None."""
         return max((at for at, days in self.looks if at < observed_at and (day is None or day in days)), default=EVER)
 
 
 def data_files(lake: Lake) -> set[Path]:
-    """Every Parquet file of rows or gaps on disk."""
+    """Return all Parquet files on disk outside of Delta logs."""
     return {path for path in lake.root.rglob("*.parquet") if "_delta_log" not in path.parts}

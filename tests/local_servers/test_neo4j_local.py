@@ -1,4 +1,4 @@
-"""A local Neo4j is started only where it can be, and says what is missing where it cannot."""
+"""A local Neo4j starts only if its requirements are met; otherwise the error names what is missing."""
 
 import subprocess
 
@@ -12,7 +12,7 @@ from tests.graph_servers import rows
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
-    """A PATH of our own, with `java` and `mvn` as scripts that the test writes."""
+    """A function that writes scripts such as `java` and `mvn` to a separate PATH."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
 
     def write(name: str, script: str) -> None:

@@ -1,4 +1,4 @@
-"""A local server runs while any process uses it, is shared by all that name its directory, and keeps its data."""
+"""A local server runs while any process uses it, is shared by all users of its directory, and keeps its data."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def servers_over(root: Path) -> list[psutil.Process]:
 
 
 def hold(root: Path) -> subprocess.Popen:
-    """Another process with the server open; its standard output names the address once it is up."""
+    """Start another process that opens the server and prints the address once it is up."""
     pipe = subprocess.PIPE
     return subprocess.Popen([sys.executable, "-c", HOLDER, str(root)], stdin=pipe, stdout=pipe, text=True)
 
@@ -130,7 +130,7 @@ def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
             (process,) = servers_over(tmp_path)
             supervisor = process.parent()
             process.kill()
-            wait_for_end([process, supervisor])  # until it is gone, others still get the address of the dead server
+            wait_for_end([process, supervisor])  # until then, other processes still get the address of the dead server
             with pytest.raises(GraphUnavailable):
                 rows(graph, "RETURN 1 AS one")
         with embedded_graph(tmp_path) as again:

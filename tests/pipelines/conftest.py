@@ -1,4 +1,4 @@
-"""Shared by the tests of the wiring: Dagster materialises the toy asset into a separate lake."""
+"""Fixtures shared by the pipeline tests: Dagster materialises the toy asset into a separate lake."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def instance():
 
 @pytest.fixture
 def materialise(toy, lake, instance):
-    """Materialise the toy asset for a range of days."""
+    """A function that materialises the toy asset for a range of days."""
 
     def run(first: str, last: str, extractor=TOY, lag: int | None = None) -> dg.ExecuteInProcessResult:
         return dg.materialize(
@@ -70,6 +70,6 @@ def story(request, tmp_path_factory) -> Story:
 
 @pytest.fixture(scope="session")
 def world(story) -> Iterator[GraphServer]:
-    """The server with the story's world in its final state; it runs as long as tests use it."""
+    """The server with the story's world in its final state, for the whole session."""
     with graph_server(story.settings) as server:
         yield server

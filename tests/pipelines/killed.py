@@ -1,6 +1,6 @@
-"""A process that extracts into a lake and kills itself, as kill -9 would, at the n-th call of a named function.
+"""A process that extracts into a lake and sends itself SIGKILL at the n-th call of a named function.
 
-Started by test_kill.py as `python -m tests.pipelines.killed MODULE:FUNCTION CALLS LAKE [KIND ROOT]`.
+test_kill.py starts it as `python -m tests.pipelines.killed MODULE:FUNCTION CALLS LAKE [KIND ROOT]`.
 """
 
 import os
@@ -20,7 +20,7 @@ DAYS = between("2024-03-01", "2024-03-31")
 
 
 def notes(count: int) -> ToyGraph:
-    """This many notes, and one without a date."""
+    """Return a graph of `count` notes and one note without a date."""
     graph = ToyGraph()
     for number in range(count):
         graph.write(f"n{number:03}", f"2024-03-{1 + number % 28:02}T12:00:00-05:00", f'{{"v":{number}}}')
@@ -45,7 +45,7 @@ def kill_at(place: str, calls: int) -> None:
 
 
 def main(place: str, calls: str, lake: str, kind: str = "", root: str = "") -> None:
-    """Extract notes, or a year's prices from the server over that root."""
+    """Extract notes, or a year's prices from the server of this kind and root."""
     if not kind:
         kill_at(place, int(calls))
         run_partitions(TOY, DAYS, notes(100), Lake(lake), run_id="killed", observed_at=OBSERVED)

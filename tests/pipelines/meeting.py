@@ -1,4 +1,4 @@
-"""A Celery app as Dagster makes its own, with a task that waits for the same task on another worker."""
+"""A Celery app made as Dagster makes its app, with a task that waits for the same task on another worker."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ app = make_app()
 
 @app.task(bind=True)
 def meet(self, folder: str, count: int) -> int:
-    """Record in a folder that this worker is here; return how many are, once enough are or the time is over."""
+    """Register this worker in a folder, wait for `count` workers or a timeout, and return how many have registered."""
     (Path(folder) / self.request.hostname).touch()
     end = time.monotonic() + PATIENCE_SECONDS
     while (here := len(list(Path(folder).iterdir()))) < count and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""The data agents' documented calls and every named query, on the sample world: each returns rows."""
+"""Every documented call of the data agents and every named query returns rows on the sample world."""
 
 import shutil
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ BY_DESIGN = {
     "mcp__pitlake__gaps": "there need not be a gap",
     "entity_company": "nothing dates reference data before it was observed",
 }
-"""Documented calls that may find nothing, and why."""
+"""Documented calls that may return nothing, and the reason."""
 UNLIKE_THE_PAGES = {
     "entity_splits": {"ticker": "QBRY"},
     "estimates_latest": {"ticker": "QACB"},
@@ -44,7 +44,7 @@ UNLIKE_THE_PAGES = {
 
 @pytest.fixture(scope="session")
 def filled(story, tmp_path_factory) -> Lake:
-    """The story's lake with the outside sources, the desk's files and the names."""
+    """The story's lake with external sources, dropped files and names."""
     lake = Lake(shutil.copytree(story.lake.root, tmp_path_factory.mktemp("filled") / "lake"))
     outside.unpack(lake)
     store = CaptureStore.of(lake.location)

@@ -1,4 +1,4 @@
-"""Alerts: a real webhook and mail server on the loopback, runs that fail, datasets that become stale."""
+"""Alerts of failed runs and stale datasets, sent to a real webhook and mail server on this machine."""
 
 import errno
 import json
@@ -36,7 +36,7 @@ from tests.providers.server import Loopback, Reply
 
 @pytest.fixture
 def webhook():
-    """Where posts arrive: (url, list of bodies)."""
+    """A webhook: (URL, list of received bodies, server)."""
     arrived = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ def mailbox():
         def __init__(self):
             self.letters = []
 
-        async def handle_DATA(self, _server, _session, envelope):  # noqa: N802 - aiosmtpd calls it so
+        async def handle_DATA(self, _server, _session, envelope):  # noqa: N802 - the name that aiosmtpd calls
             self.letters.append(envelope)
             return "250 OK"
 
@@ -137,7 +137,7 @@ def write():
 
 @pytest.fixture
 def tell(webhook, instance):
-    """Report a run by a sensor, as the daemon does after it ends; `lake` is the lake of its incidents, or a root."""
+    """A function that evaluates a sensor for a finished run, as the daemon does. lake: where incidents are stored."""
 
     def tell(sensor, result, event, lake):
         root = str(getattr(lake, "root", lake))
@@ -179,7 +179,7 @@ def test_a_failed_run_is_alerted_with_its_reason_and_no_private_data(op, says, w
 
 
 def test_a_failed_run_without_a_code_location_is_alerted_by_the_daemons_sensor(webhook, instance, tmp_path):
-    """As `dg launch` leaves it, which runs a job in its own process."""
+    """Covers runs of `dg launch`, which executes a job in its own process."""
     resources = {"notifier": Notifier(channels=webhook[0]), "lake": LakeResource(root=str(tmp_path / "lake"))}
     repository = dg.Definitions(sensors=[tell_of_failures], resources=resources).get_repository_def()
     origin = RegisteredCodeLocationOrigin("pitlake")

@@ -1,4 +1,4 @@
-"""One asset as Dagster runs it: what is materialised and shown, and that a refusal leaves no trace in the lake."""
+"""One asset in Dagster: its materialisations and metadata, and that a refused run leaves no trace in the lake."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""deploy/celery: a run goes by a real broker to a separate worker, which commits; a busy one takes no other."""
+"""deploy/celery: a real broker passes a run to a separate worker, which commits. A busy worker takes no second run."""
 
 import os
 import re
@@ -50,7 +50,7 @@ def running(command, environment, cwd, feed=""):
 
 @pytest.fixture
 def environment(root, tmp_path):
-    """The shipped settings, with SQLite for Postgres and no queue, so that neither a server nor a daemon is needed."""
+    """The shipped settings with SQLite and without a queue, so that neither Postgres nor a daemon is needed."""
     settings = yaml.safe_load((root / "deploy/celery/dagster.yaml").read_text())
     remaining = {name: settings[name] for name in ("telemetry", "nux", "run_launcher")}
     direct = {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"}
@@ -75,7 +75,7 @@ def broker(environment, folder):
 
 
 def worker(root, name, app="dagster_celery.app"):
-    """The command of docs/deployment.md."""
+    """Return the worker command of docs/deployment.md, with another name and app."""
     [line] = re.findall("^celery (.*)$", (root / "docs/deployment.md").read_text(), re.MULTILINE)
     inputs = line.replace('"worker@%h"', name).replace("dagster_celery.app", app)
     return [PROGRAMS / "celery", *inputs.split()]

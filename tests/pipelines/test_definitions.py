@@ -1,4 +1,4 @@
-"""The definitions as a whole: they load, every dataset has its asset, and an asset's texts come from its contract."""
+"""The definitions load, every dataset has an asset, and an asset's metadata comes from its contract."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""`pitlake demo`: a lake of public figures, one question with two answers, and what to type next."""
+"""`pitlake demo`: a lake of public figures, a question with two answers, and suggested commands."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ LOSS = """
     SELECT value_number FROM sec_facts WHERE cik = '0001640147' AND concept = 'us-gaap:ComprehensiveIncomeNetOfTax'
       AND period_start = DATE '2022-02-01' AND period_end = DATE '2023-01-31'
 """
-# As published by bea.gov in 2014, and in two 10-Ks each of NVIDIA and Snowflake.
+# Figures published by bea.gov in 2014, and in two 10-Ks each of NVIDIA and Snowflake.
 PUBLISHED = [
     ("2014-04-30T08:29:59-04:00", QUARTER, []),
     ("2014-04-30T08:30:00-04:00", QUARTER, [(17149.6,)]),

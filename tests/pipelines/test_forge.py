@@ -1,4 +1,4 @@
-"""Forge on its schedules: when it runs, as of when, and that a retried run continues from its tape. Ids: H1."""
+"""Forge's schedules: when it runs, as of which instant, and that a retried run continues from its tape. Ids: H1."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ def definitions():
 
 
 def ticks(schedule):
-    """Every instant of two years that a schedule is evaluated at, as Dagster works them out."""
+    """Yield the instants within two years at which Dagster evaluates a schedule."""
     start = datetime(FIRST.year, 1, 1, tzinfo=NEW_YORK)
     for tick in cron_string_iterator(start.timestamp(), schedule.cron_schedule, schedule.execution_timezone):
         if tick.date() > LAST:
@@ -75,7 +75,7 @@ def ticks(schedule):
 def test_h1_a_review_is_requested_on_every_trading_day_at_its_hour(schedule, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a warning of pandas about the calendar's own code
+        warnings.simplefilter("ignore")  # pandas warns about code of the calendar
         sessions = exchange_calendars.get_calendar("XNYS").sessions_in_range(str(FIRST), str(LAST))
     due = [iso(datetime(day.year, day.month, day.day, *BY_DAY[schedule], tzinfo=NEW_YORK)) for day in sessions]
     result = []
@@ -194,7 +194,7 @@ def test_h1_the_text_of_each_occasion_is_that_of_the_design(forge_home, occasion
 def test_h1_a_new_alert_wakes_the_agent_once_and_is_sent_to_the_named_channels(
     forge_home, market, definitions, monkeypatch, caplog
 ):
-    """The View's question is due within days; a later tick sees the same alert; one that had ended is new again."""
+    """The View is due today. A later tick sees the same alert, and an alert that had ended is new again."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
     monkeypatch.setenv("FORGE_NOTIFY", "log")
     due = Settles(query="macro_series", params={"series": "GDP"}, rule="value > 17000", by=new_york_day(now()))
@@ -348,7 +348,7 @@ def test_m1_proposals_follow_a_retrospective_and_a_retry_requests_only_the_rest(
         monkeypatch.setenv(f"FORGE_MODEL_{role}", f"anthropic:claude-{role.lower()}@{url}")
     display = [START]
     with closing(Memory(forge_home.memory, clock=Clock("live", lambda: display[0]))) as memory:
-        for number, day in enumerate(DAYS):  # lessons of three weeks, which the PM approves
+        for number, day in enumerate(DAYS):  # lessons of three weeks, all approved by the PM
             display[0] = START + timedelta(days=day)
             wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
         display[0] += timedelta(days=1)

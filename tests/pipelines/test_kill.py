@@ -1,4 +1,4 @@
-"""kill -9 at any step of a run: published rows stay readable, nothing incomplete shows, a re-run converges."""
+"""kill -9 at any step of a run: published rows stay readable, nothing incomplete is visible, and a re-run converges."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""OpenLineage's events, as a service on the loopback receives them from openlineage-python."""
+"""OpenLineage events, as a local service receives them from openlineage-python."""
 
 import json
 
@@ -42,7 +42,7 @@ def service(monkeypatch):
 
 
 def sent(service, instance, job, selection=None):
-    """The events of a run whose sensors are evaluated after its end."""
+    """Run a job and its sensors, and return the events that were sent."""
     definitions = dg.Definitions(assets=[articles, summaries, broken], jobs=JOBS, sensors=sensors())
     repository = definitions.get_repository_def()
     run = repository.get_job(job).execute_in_process(instance=instance, raise_on_error=False, asset_selection=selection)

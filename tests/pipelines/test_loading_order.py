@@ -1,4 +1,4 @@
-"""Every runner loads a dataset after those that date or name its records, as the feeds declare it in one place."""
+"""Every runner loads a dataset after the datasets that date or name its records, in the order declared by the feeds."""
 
 import random
 
@@ -12,7 +12,7 @@ from pitlake.lake.storage.watch_list import WatchList
 
 
 def needed(name):
-    """Return every dataset that a dataset needs, directly or by others."""
+    """Return all datasets that a dataset needs, directly or indirectly."""
     return {name for before in dependencies().get(name, ()) for name in (before, *needed(before))}
 
 

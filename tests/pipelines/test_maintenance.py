@@ -1,4 +1,4 @@
-"""Upkeep as job and commands: closed months are merged, nothing is removed unasked, kept receipts replay."""
+"""Upkeep as a job and as commands: closed months are merged, nothing is removed unasked, and kept receipts replay."""
 
 from datetime import timedelta
 
@@ -32,13 +32,13 @@ def upkeep(lake, **vacuum):
 
 
 def files(lake):
-    """Return the number of data files in a lake, of all versions."""
+    """Return the number of data files of all versions of a lake."""
     return sum("_delta_log" not in path.parts for path in lake.root.rglob("*.parquet"))
 
 
 def test_upkeep_compacts_months_and_removes_nothing_in_a_dry_run(lake):
     before = files(lake)
-    assert upkeep(lake, keep_days=0) == before + 2  # the compacted file, and when its rows were observed
+    assert upkeep(lake, keep_days=0) == before + 2  # the compacted file and its observation times
     assert upkeep(lake, keep_days=0, dry_run=False) == 3
     assert sum(file.rows for file in lake.snapshot().files("news")) == 4
 

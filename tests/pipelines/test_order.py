@@ -1,6 +1,6 @@
-"""Partitions are independent: one by one, in a shuffled order, they make the same lake as all at once.
+"""Partitions are independent: run singly in a shuffled order, they give the same lake as all at once.
 
-On a real server, for every dataset, over days with duplicate calls, holidays' neighbours, restated facts and gaps.
+Every dataset runs on a real server, over days with duplicate calls, adjacent holidays, restated facts and gaps.
 """
 
 import random

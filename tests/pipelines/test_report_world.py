@@ -1,4 +1,4 @@
-"""The report of the sample lake against SQL through a session on the same version: every dataset, every number."""
+"""Every number of the sample lake's report equals the result of SQL in a session on the same version."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""When scheduled runs start: by New York's clock and the exchange's calendar."""
+"""Start times of scheduled runs, by New York time and the exchange's calendar."""
 
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -27,7 +27,7 @@ def test_before_the_open_runs_only_on_trading_days(day, runs):
 
 @pytest.fixture
 def watching(tmp_path):
-    """A lake that watches two companies and a series."""
+    """A lake whose watch list has two companies and a series."""
     lake = LakeResource(root=str(tmp_path / "lake"))
     companies = {"0000320193": ("AAPL",), "0009800019": ("QBRY",)}
     lake.open().watch(WatchList(companies=companies, series=("GDP",), since=date(2015, 1, 1)))

@@ -1,4 +1,4 @@
-"""Dagster on a real Postgres of the system's packages, and the whole of `make serve`."""
+"""Dagster on a real Postgres from the system's packages, and all of `make serve`."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def test_serve_starts_and_stops_the_webserver_and_the_daemons(place, tmp_path):
     ) as running:
         line = next(line for line in running.stdout if line.startswith("serve: "))
         url = line.removeprefix("serve: ").strip()
-        assert urllib.request.urlopen(f"{url}/server_info", timeout=30).status == 200  # once it prints its address
+        assert urllib.request.urlopen(f"{url}/server_info", timeout=30).status == 200  # it is up by now
         health = wait_for_daemons(url, running)
         arenas = {child.environ().get("MALLOC_ARENA_MAX") for child in dagsters(running.pid)}
         (journal,) = {child.environ().get("FORGE_JOURNAL") for child in dagsters(running.pid)}
@@ -102,9 +102,9 @@ def test_serve_starts_and_stops_the_webserver_and_the_daemons(place, tmp_path):
     assert {"SENSOR", "SCHEDULER", "BACKFILL", "MONITORING"} <= health
     assert arenas == {"2"}
     assert not reply.exists()
-    with pytest.raises(OSError):  # noqa: PT011 - gone, whichever way the system says it
+    with pytest.raises(OSError):  # noqa: PT011 - the error depends on the system
         urllib.request.urlopen(f"{url}/server_info", timeout=5)
-    with postgres(place / "home" / "postgres") as again:  # stopped cleanly: it can be opened
+    with postgres(place / "home" / "postgres") as again:  # it was stopped cleanly, so it opens again
         assert again.port
 
 
@@ -129,7 +129,7 @@ def test_forges_journal_is_in_postgres_unless_it_already_exists_elsewhere(monkey
 
 
 def dagsters(pid):
-    """The permanent processes: webserver and daemon."""
+    """Return the permanent processes: the webserver and the daemon."""
     return children_with("dagster", pid)
 
 

@@ -1,4 +1,4 @@
-"""Dagster's UI in a browser: the releases of a year or month are found by its name, and built as one run."""
+"""Dagster's UI in a browser: the releases of a year or month are selected by name and built in one run."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ def instance(root, tmp_path, monkeypatch, lake):
 
 @pytest.fixture
 def url(root, lake, instance):
-    """The address of `make ui`."""
+    """The address of a UI started like `make ui`."""
     port = free_port()
     command = [Path(sys.executable).with_name("dg"), "dev", "--workspace", "workspace.yaml", "--port", str(port)]
     environment = os.environ | {"PITLAKE_LAKE": lake.location, "VIRTUAL_ENV": sys.prefix}

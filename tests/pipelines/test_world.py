@@ -1,7 +1,7 @@
-"""The acceptance of extraction: the outcome of every planted quirk, and that nothing was lost, duplicated or dated
-early.
+"""The acceptance test of extraction: every planted quirk has its expected outcome, and no record is lost, duplicated or
+dated early.
 
-Runs on every kind of graph server. Each quirk is a test of its own, named by number, dataset and title.
+It runs on every kind of graph server. Each quirk is a separate test, named by number, dataset and title.
 """
 
 import pyarrow.parquet as pq

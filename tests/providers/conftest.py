@@ -1,4 +1,4 @@
-"""Shared by the tests of outside providers: the loopback server, invalid keys, and a client that never waits."""
+"""Fixtures shared by the tests of external providers: a local server, invalid keys, and a client that never waits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -23,17 +23,17 @@ from tests.providers.server import Loopback
 
 KEY = "no-key-opens-anything-0123456789"
 CONTACT = "Pit Lake tests@example.com"
-PATIENCE, NO_PATIENCE = 5.0, 0.1  # the second is for servers that hold their answer back
+PATIENCE, NO_PATIENCE = 5.0, 0.1  # the second is for servers that withhold their response
 ACCEPTED = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
 
 
 def hasty(provider: Provider, patience: float = PATIENCE) -> Provider:
-    """A provider as a local server that is queried a few times."""
+    """Return the provider with short timeouts and few attempts, for a local server."""
     return replace(provider, timeout=(PATIENCE, patience), attempts=3)
 
 
 class NoLimit:
-    """A rate that is never reached, because the real one's file would take longer than the requests."""
+    """A rate limit that is never reached. The real limit uses a file, which would take longer than the requests."""
 
     def __init__(self, *_: object) -> None:
         pass
@@ -61,13 +61,13 @@ def loopback() -> Iterator[Loopback]:
 
 @pytest.fixture
 def server(loopback) -> Loopback:
-    """The server without faults and without recorded requests."""
+    """The local server, without faults and recorded requests."""
     loopback.behave()
     return loopback
 
 
 class Accepted:
-    """A lake that has the release of every filing, and no earnings."""
+    """The releases of a lake that knows every filing, but no earnings."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
         return Release(ACCEPTED, BY_FILING_DATE, ACCEPTED)
@@ -80,7 +80,7 @@ class Accepted:
 
 
 def run_once(name: str, lake: Lake, run_id: str = "run", mode: str = "live", **scope: object) -> RunReport:
-    """Run a feed over the network into a lake, for its example or another scope."""
+    """Run a feed over the network into a lake. scope: changes to the feed's example scope."""
     feed = all_feeds()[name]
     with HttpClient(hasty(feed.provider), CaptureStore.of(lake.root), mode, pause=lambda _: None) as client:
         question = replace(SCOPES[name], **scope)
@@ -89,7 +89,7 @@ def run_once(name: str, lake: Lake, run_id: str = "run", mode: str = "live", **s
 
 @dataclass
 class Asker:
-    """Runs one feed over the network, and records the outcome of every record and the pauses."""
+    """A feed that is queried over the network, and the pauses between its attempts."""
 
     feed: Feed
     root: Path

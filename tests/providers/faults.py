@@ -1,6 +1,6 @@
-"""How providers misbehave: each fault changes the answer to a question. `applies` says to which feeds.
+"""Faults of providers: each changes the response to a request, for the feeds selected by `applies`.
 
-The server simulates faults of transport and refusals; test_schema_drift covers changes in the shape of answers.
+These are transport faults and refusals. test_schema_drift covers changes in the structure of responses.
 """
 
 import json
@@ -49,7 +49,7 @@ UNKNOWN = {"alpha_vantage": said({"Error Message": "Invalid API call."})}
 
 @dataclass(frozen=True)
 class Case:
-    """A fault by name. recovers: whether a later good answer gives the undisturbed result."""
+    """A named fault. recovers: whether a later good response gives the undisturbed result."""
 
     name: str
     change: Callable[[Ask, Reply], Reply]
@@ -62,7 +62,7 @@ def always(case: Case) -> Fault:
 
 
 def at_first(case: Case) -> Fault:
-    """The fault at the first request of each question; Yahoo's cookie and crumb are not questions."""
+    """Return a fault that affects only the first of identical requests, and never Yahoo's cookie and crumb."""
     met: set[object] = set()
 
     def fault(ask: Ask, reply: Reply) -> Reply:
@@ -75,7 +75,7 @@ def at_first(case: Case) -> Fault:
 
 
 def emptied(body: bytes) -> bytes:
-    """A valid answer that holds nothing: no list has members, no line follows the header."""
+    """Return a valid response without data: all lists are empty, or only a header line remains."""
     try:
         content = json.loads(body)
     except ValueError:
@@ -107,7 +107,7 @@ def _clock(by: timedelta) -> Callable[[Ask, Reply], Reply]:
 
 
 def _past_the_end(ask: Ask, reply: Reply) -> Reply:
-    """The first page is full or names another one; further pages are refused or empty."""
+    """Return a first page that is full or refers to another page, and empty or refused further pages."""
     if ask.provider == "benzinga":
         if ask.params.get("page") != "0":
             return Reply(400, b"")

@@ -1,4 +1,4 @@
-"""The scope of each feed in the tests of the providers, which the bundled answers can answer."""
+"""The scope of each feed in the provider tests. The bundled responses cover these scopes."""
 
 from assets.external import all_feeds
 

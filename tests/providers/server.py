@@ -1,7 +1,7 @@
-"""A loopback HTTP server that simulates every provider with the bundled answers, and misbehaves on request.
+"""A local HTTP server that simulates every provider with bundled responses, and simulates faults on request.
 
-`http://127.0.0.1:<port>/<provider>` stands for the provider's base URL and all of its hosts. A fault sees each question
-and its answer, and returns another answer. The server records the questions.
+`http://127.0.0.1:<port>/<provider>` replaces the provider's base URL and all of its hosts. A fault receives each
+request and its response, and returns another response. The server records the requests.
 """
 
 import json
@@ -20,7 +20,7 @@ LONGEST_HOLD = 30.0
 
 @dataclass(frozen=True)
 class Ask:
-    """One question that reached the server. `number` counts them from 0."""
+    """A request that reached the server. `number` counts requests from 0."""
 
     provider: str
     method: str
@@ -32,7 +32,7 @@ class Ask:
 
     @property
     def what(self) -> tuple[str, str, tuple[tuple[str, str], ...], str]:
-        """Return what identifies a question, without secrets."""
+        """Return the parts that identify a request, without secrets."""
         secret = {"apikey", "api_key", "token", "crumb"}
         question = tuple(sorted((name, value) for name, value in self.params.items() if name.lower() not in secret))
         return self.provider, self.path, question, self.said
@@ -40,7 +40,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Reply:
-    """The response. hold: send nothing until the server closes. missing: bytes promised beyond the body's."""
+    """A response. hold: send nothing until the server closes. missing: number of bytes announced beyond the body."""
 
     status: int
     body: bytes
@@ -53,7 +53,7 @@ Fault = Callable[[Ask, Reply], Reply]
 
 
 class Loopback:
-    """The server. `fault` may be set at any time; None is good behaviour. Use as a context manager."""
+    """The server, a context manager. `fault` can be set at any time; None means no fault."""
 
     def __init__(self) -> None:
         self.fault: Fault | None = None
@@ -65,15 +65,15 @@ class Loopback:
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     def url(self, provider: str) -> str:
-        """The base URL of a simulated provider."""
+        """Return the base URL of a simulated provider."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/{provider}"
 
     def settings(self) -> dict[str, str]:
-        """The environment variables that direct every provider to this server."""
+        """Return the environment variables that direct every provider to this server."""
         return {f"PITLAKE_{name.upper()}_URL": self.url(name) for name in bundled.providers()}
 
     def behave(self, fault: Fault | None = None) -> None:
-        """Set the fault, release held responses, and forget the questions."""
+        """Set the fault, release held responses, and forget the recorded requests."""
         self._released.set()
         with self._lock:
             self._released = threading.Event()
@@ -82,7 +82,7 @@ class Loopback:
     def reply(
         self, handler: BaseHTTPRequestHandler, provider: str, path: str, params: dict[str, str], message: str
     ) -> Reply:
-        """The answer to a question, faults included."""
+        """Record a request and return its response, changed by the fault."""
         with self._lock:
             ask = Ask(provider, handler.command, path, params, message, dict(handler.headers), len(self.asked))
             self.asked.append(ask)
@@ -92,7 +92,7 @@ class Loopback:
         return reply if fault is None else fault(ask, reply)
 
     def hold(self) -> None:
-        """Wait until the server behaves otherwise or closes."""
+        """Wait until the fault is replaced or the server closes."""
         self._released.wait(LONGEST_HOLD)
 
     def __enter__(self) -> Self:
@@ -130,15 +130,15 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(reply.body)
             self.close_connection = bool(reply.missing)
 
-        do_GET = do_POST = _answer  # noqa: N815 - the names the library calls
+        do_GET = do_POST = _answer  # noqa: N815 - names required by the library
 
         def log_message(self, *_: Any) -> None:
-            """The tests' output is not the place."""
+            """Log nothing, to keep the tests' output clean."""
 
         def handle(self) -> None:
             try:
                 super().handle()
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # the caller gave up waiting, as the fault intends
+                self.close_connection = True  # the client gave up waiting, as intended by the fault
 
     return Handler

@@ -1,4 +1,4 @@
-"""docs/adding-a-source.md: the source it adds, in under 60 lines of code, is a source like all others."""
+"""The source that docs/adding-a-source.md adds in under 60 lines of code works like every other source."""
 
 import re
 import sys
@@ -34,7 +34,7 @@ ANSWER = {
 
 @pytest.fixture
 def feed(monkeypatch):
-    """The page's modules, imported as though they were in their places."""
+    """The feed defined on the page, whose modules are imported under their documented names."""
     for path, code in CODE:
         name = path.replace("/", ".")
         module = ModuleType(name)

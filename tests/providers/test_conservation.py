@@ -1,4 +1,4 @@
-"""Every source through a whole run, faults included: what was extracted is published, unchanged or a gap, and shown."""
+"""A whole run of every source, with faults: every extracted record is published, unchanged or a gap."""
 
 import pytest
 

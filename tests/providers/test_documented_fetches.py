@@ -1,4 +1,4 @@
-"""Every documented call of pit_fetch.py works: with its cut-off, and without it in open mode."""
+"""Every documented call of pit_fetch.py works with a cut-off, and without one in open mode."""
 
 import json
 import re
@@ -15,7 +15,7 @@ CALL = re.compile(r"python3 \.claude/skills/earnings-orchestrator/scripts/pit_fe
 PAGES = sorted({*(ROOT / ".claude").rglob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"})
 CALLS = sorted({match.strip() for page in PAGES for match in CALL.findall(page.read_text())})
 NOT_BUNDLED = {"HTTP 404", "acceptance of the filing is unknown"}
-"""Reasons of gaps where the sample has no answer to the question, or no header of the filing that it names."""
+"""Reasons of gaps for requests that the sample cannot answer, and for filings whose header it does not have."""
 PIT = "2024-05-29T17:00:00-04:00"
 
 

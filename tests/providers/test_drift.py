@@ -1,4 +1,4 @@
-"""Drift: changed statements of a provider about the past are counted, and as-of answers keep the first ones."""
+"""Drift: changes in a provider's statements about the past are counted, and as-of answers keep the first statements."""
 
 import json
 from dataclasses import replace
@@ -23,14 +23,14 @@ NAME = "av_earnings"
 
 @pytest.fixture
 def lake(tmp_path, server) -> Lake:
-    """Return the first answer of Alpha Vantage."""
+    """A lake with the first response from Alpha Vantage."""
     lake = Lake(tmp_path / "lake")
     run_once(NAME, lake, "first")
     return lake
 
 
 def rewrite(ask, reply):
-    """One estimate has changed since, and one quarter is missing."""
+    """Return the response with one changed estimate and one missing quarter."""
     answer = json.loads(reply.body)
     message = [each for each in answer["quarterlyEarnings"] if each["reportedEPS"] not in ("None", None)]
     message[0]["estimatedEPS"] = "9.99"
@@ -77,7 +77,7 @@ def test_past_answers_show_the_values_seen_first_despite_drift(lake, server):
 def test_measured_drift_is_stored_in_the_lake_and_raises_a_warning(lake, server):
     server.behave(rewrite)
     again(lake)
-    report = drift.derive(lake, run_id="drift")  # in replay: the newest captures are compared
+    report = drift.derive(lake, run_id="drift")  # replays the captures, and compares the newest
     with connect(clock.now(), lake=lake, datasets=["drift"]) as session:
         sql = "SELECT source, changed, share BETWEEN low AND high FROM drift WHERE field = 'estimated_eps'"
         assert session.sql(sql).rows() == [("alpha_vantage", 1, True)]

@@ -1,4 +1,4 @@
-"""The fault matrix: every fault of every source ends with data or a typed gap, and no captured answer is requested
+"""The fault matrix: every fault of every source ends with data or a typed gap, and no captured response is requested
 again.
 """
 
@@ -32,7 +32,7 @@ MATRIX = [
 
 
 def comparable(result: list[Row | Gap]) -> list[tuple]:
-    """Return the outcome without values that depend on the time of the fetch."""
+    """Return the sorted outcomes, without values that depend on the time of the fetch."""
     return sorted(
         ("row", repr(sorted(each.values.items()))) if isinstance(each, Row) else ("gap", each.type, each.reason)
         for each in result
@@ -40,13 +40,13 @@ def comparable(result: list[Row | Gap]) -> list[tuple]:
 
 
 def dates(result: list[Row | Gap]) -> dict[str, datetime]:
-    """Return when each row became available."""
+    """Return the instant at which each row became available."""
     return {repr(sorted(row.values.items())): row.available_at for row in result if isinstance(row, Row)}
 
 
 @pytest.fixture(scope="module")
 def undisturbed(loopback, tmp_path_factory) -> Callable[[str], list[Row | Gap]]:
-    """Return the undisturbed outcome of a feed, computed once per feed."""
+    """A function that returns the undisturbed outcome of a feed, computed once per feed."""
 
     @cache
     def find(name: str) -> list[Row | Gap]:
@@ -58,12 +58,12 @@ def undisturbed(loopback, tmp_path_factory) -> Callable[[str], list[Row | Gap]]:
 
 @pytest.fixture
 def baseline(undisturbed, name) -> list[Row | Gap]:
-    """Return the undisturbed outcome of this test's feed."""
+    """The undisturbed outcome of the test's feed."""
     return undisturbed(name)
 
 
 def is_sound(feed, result: list[Row | Gap]) -> None:
-    """Check that there is a result, gaps have a type and a reason, rows pass the gate, and no two rows disagree."""
+    """Check that there is a result, gaps have a type and a reason, rows pass the gate, and no two rows conflict."""
     assert result
     for gap in (each for each in result if isinstance(each, Gap)):
         assert gap.type in GAP_TYPES
@@ -92,7 +92,7 @@ def test_a_fault_ends_with_data_or_a_typed_gap(baseline, server, asker, name, ca
     is_sound(asking.feed, again)
     if case.recovers(name):
         assert comparable(again) == comparable(baseline)
-    if case.name != "past the end":  # pages after the end are never answered, so they are requested again
+    if case.name != "past the end":  # pages past the end are never captured, so they are requested again
         server.behave()
         assert comparable(asking.ask()) == comparable(again)
         assert server.asked == []

@@ -1,4 +1,4 @@
-"""`pitlake fetch`: one source queried as of an instant. No answer holds what came after it, whatever goes wrong."""
+"""`pitlake fetch` queries one source as of an instant. No response contains later data, whatever goes wrong."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ VERBATIM = (
     "--source sec_full_text --query hedging",
     "--source earningscall slides symbol=NASDAQ:QACB quarters=2024Q1",
 )
-"""Commands as the sources' users and the agents' first plan spell them."""
+"""Commands in the spelling of each source's users and of the agents' first plan."""
 INVALID = ("", " ", "junk", "2024-02-15", "2024-02-15T16:00:00", "2024-13-01T00:00:00Z", "null", "None", "now", "0")
 
 
@@ -59,7 +59,7 @@ def given_for(source, op, **more):
 
 @pytest.fixture(scope="module")
 def filled(loopback, tmp_path_factory) -> Lake:
-    """A lake after every question has been asked once, over the network."""
+    """A lake in which every query was run once over the network."""
     loopback.behave()
     lake = Lake(tmp_path_factory.mktemp("filled") / "lake")
     poll_without_splits(lake, "QACB", at=clock.now())
@@ -270,7 +270,7 @@ def test_faulty_arguments_still_give_an_envelope_on_stdout_and_exit_code_0(fille
 @pytest.mark.parametrize("series", ["DAILY", "WEEKLY", "MONTHLY"])
 @pytest.mark.parametrize("pit", [[], ["--pit", "2024-05-29T17:00:00-04:00"]], ids=["open", "pit"])
 def test_adjusted_prices_are_a_gap_that_says_why(filled, capfdbinary, series, pit):
-    """A later split changes every adjusted price before it, so none of them is the price that was public then."""
+    """A later split changes every earlier adjusted price, so none of them is the price that was public at the time."""
     words = ["--source", "alphavantage", f"TIME_SERIES_{series}_ADJUSTED", "symbol=QACB", *pit]
     assert cli.invoke(["fetch", "--lake", str(filled.root), *words]) == 0
     payload = json.loads(capfdbinary.readouterr().out)

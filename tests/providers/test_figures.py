@@ -1,4 +1,4 @@
-"""Complete runs of the figures' feeds over the network: the days that polls cover, closes, cookies, pages, fetches."""
+"""Complete runs of feeds of figures over the network: covered days, closes, cookies, pages and repeated fetches."""
 
 import json
 

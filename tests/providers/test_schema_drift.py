@@ -1,7 +1,7 @@
-"""Schema drift: a field gone, renamed, of another type, strange, stated twice or in odd company, for every field of
-every bundled answer of every source.
+"""Schema drift: every field of every bundled response is removed, renamed, repeated, or changed in type, value or
+neighbours.
 
-Whatever a provider does to one field, its answer becomes rows that pass the gate and typed gaps, never an exception.
+Whatever happens to one field, the response becomes rows that pass the gate and typed gaps, never an exception.
 A record with an unchanged container still becomes a row or a gap.
 """
 
@@ -31,14 +31,14 @@ from tests.providers.test_faults import is_sound
 
 FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
 ODD = {"null": None, "true": True, "a number": 7.5, "a word": "x", "an object": {"raw": 1}, "a list": ["x"]}
-"""What stands where a list or an object was."""
+"""Values that replace a list or an object."""
 KINDS = ("gone", "renamed", "retyped", "strange", "repeated", "joined", *ODD)
 STRANGE = (None, True, 0, -1, 7.5, 10**30, "", "x", "2024-02-30", "20240501", " 2024-05-01 ", [], ["x"], {}, {"raw": 1})
 Change = Callable[[bytes], bytes]
 
 
 def changed(value: Any, name: str, kind: str) -> Any:
-    """A JSON value with a field of that name changed wherever it is."""
+    """Return a JSON value in which all fields of that name are changed."""
     if isinstance(value, list):
         return [changed(inner, name, kind) for inner in value]
     if not isinstance(value, dict):
@@ -65,7 +65,7 @@ def names(value: Any) -> set[str]:
 
 
 def changes(body: bytes) -> Iterator[tuple[str, Change]]:
-    """Every change of every field of a body: of objects, or of the columns of lines."""
+    """Yield all changes of all fields of a body: JSON properties, or columns of lines."""
     try:
         content = json.loads(body)
     except ValueError:
@@ -104,7 +104,7 @@ def written(lines: list[list[str]]) -> bytes:
 def outcomes_with_change(
     name: str, which: int = -1, change: Change | None = None
 ) -> tuple[list[Row | Gap], list[Capture]]:
-    """Return the outcome of a feed on its bundled answers, one of them changed."""
+    """Return the outcomes and captures of a feed on its bundled responses, with response `which` changed."""
     feed, came, result = all_feeds()[name], [], []
 
     def fetch(request):

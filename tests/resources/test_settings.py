@@ -1,4 +1,4 @@
-"""The settings that decide availability: read from the run, else the environment, and refused beyond a day."""
+"""Settings that decide availability come from the run, or else from the environment. Lags over a day are refused."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The sample world, generated once, and the story's world on a server of each kind."""
+"""Fixtures of the sample world: generated once, and on a server of each kind as the story changed it."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def parts():
 
 @pytest.fixture(scope="session")
 def nodes(parts):
-    """Label -> id -> properties, of the whole world."""
+    """The nodes of the whole world: label -> id -> properties."""
     result = {}
     for part in parts:
         for label, nodes in part.graph.nodes.items():
@@ -26,7 +26,7 @@ def nodes(parts):
 
 @pytest.fixture(scope="session")
 def edges(parts):
-    """Kind -> edges, of the whole world."""
+    """The edges of the whole world, by kind."""
     result = {}
     for part in parts:
         for kind, edges in part.graph.edges.items():
@@ -36,6 +36,6 @@ def edges(parts):
 
 @pytest.fixture(scope="module")
 def admin(world):
-    """An admin connection to the story's world, which was loaded and then changed."""
+    """An admin connection to the story's world, which was first loaded and then changed."""
     with GraphAdmin(world) as admin:
         yield admin

@@ -1,4 +1,4 @@
-"""`python -m sample`: what it refuses."""
+"""Inputs that `python -m sample` refuses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the demo shows and when it refuses to, on a small lake; the tests of the pipelines run the whole demo."""
+"""The demo's output and errors on a small lake. tests/pipelines runs the whole demo."""
 
 import re
 from dataclasses import replace

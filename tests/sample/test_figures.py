@@ -1,4 +1,4 @@
-"""Fiscal calendars, filings and what their facts state."""
+"""Fiscal calendars, filings and their facts."""
 
 from collections import Counter
 from datetime import date

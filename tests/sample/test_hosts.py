@@ -18,8 +18,8 @@ ADDRESS = re.compile(r"https?://(?P<host>[\w.-]*)[\w./-]*")
 INVENTED = re.compile(r"(.*\.)?example(\.com|\.org|\.net)?")
 REAL = {
     "https://www.sec.gov/Archives/edgar/data/320193/000032019323000106/aapl-20230930.htm",  # Apple's 10-K of 2023
-    "https://api.polygon.io/v3/reference/dividends",  # the interface itself: an answer's next page
-    "http://fasb.org/us-gaap/", "http://xbrl.sec.gov/dei/", "https://schema.org",  # names of vocabularies
+    "https://api.polygon.io/v3/reference/dividends",  # the API itself, in the address of a next page
+    "http://fasb.org/us-gaap/", "http://xbrl.sec.gov/dei/", "https://schema.org",  # vocabularies
     "http://127.0.0.1",
 }  # fmt: skip
 SAMPLE = ROOT / "sample"
@@ -29,8 +29,8 @@ CIKS = re.compile(r"(?:(?<=<cik>)|(?<= ))\d{4,10}(?=</cik>| +\d{4}-?\d\d-?\d\d +
 KEYS = {"ticker", "tickers", "symbol", "Symbol", "2. Symbol", "cik", "ciks", "stocks"}
 RECORDS = {".json", ".csv", ".xml", ".idx"}
 KEPT = {"$BTC", INDEX}
-"""A currency, and the index that the product compares with: its bars are invented."""
-EXCHANGES = {"1354457", "876661"}  # exchanges, which certify other companies' listings to EDGAR
+"""A currency, and the index that the product compares with. Their bars are invented."""
+EXCHANGES = {"1354457", "876661"}  # exchanges, which certify companies' listings to EDGAR
 TRUE_FILES = {SAMPLE / "drops/own_bars/apple.csv"} | {
     index.with_name(entry["file"])
     for index in SAMPLE.glob("external/*/answers.json")
@@ -40,7 +40,7 @@ TRUE_FILES = {SAMPLE / "drops/own_bars/apple.csv"} | {
 
 
 def named_by(path):
-    """The tickers and CIKs that a file of the sample states."""
+    """Return the tickers and CIKs in a file of the sample."""
     text, values = path.read_text(errors="replace"), []
     if path.suffix == ".json" and text.strip():
         json.loads(text, object_pairs_hook=lambda pairs: values.extend(v for k, v in pairs if k in KEYS) or dict(pairs))
@@ -93,7 +93,7 @@ def of_real_hosts(text):
 def test_an_invented_record_names_no_real_host():
     files = [path for path in SAMPLE.rglob("*") if path.suffix not in (".pyc", ".pdf") and path.is_file()]
     addresses = {address for path in files for address in of_real_hosts(path.read_text(errors="replace"))}
-    assert {address for address in addresses if address not in REAL} == {"http://www."}  # then a ticker and .example
+    assert {address for address in addresses if address not in REAL} == {"http://www."}  # before a ticker and .example
     assert len(addresses & REAL) == len(REAL)
 
 

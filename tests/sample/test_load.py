@@ -1,4 +1,4 @@
-"""The world that was written over Bolt into a server of each kind, and then changed by one step."""
+"""The world after it was written over Bolt to a server of each kind and then changed by one step."""
 
 import math
 

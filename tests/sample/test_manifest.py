@@ -1,4 +1,4 @@
-"""The manifest: it covers every quirk, names only what the world contains, and uses the contracts' terms."""
+"""The manifest covers every quirk, refers only to nodes and edges of the world, and fits the contracts."""
 
 import re
 from collections import Counter
@@ -34,7 +34,7 @@ def columns(expectation):
 
 
 def valued(expectation):
-    """Every (column, value) the expectation states."""
+    """Yield every (column, value) that the expectation states."""
     yield from expectation.key.items()
     yield from expectation.values.items()
     for revision in expectation.revisions:
@@ -76,9 +76,9 @@ def test_an_expectation_has_the_fields_its_kind_needs(expectation):
 
 
 def source_of(locator):
-    """The (label, id) pairs a locator names, and the relation between them."""
+    """Return the two (label, id) pairs in a locator, and the relation between them."""
     match = (DOCUMENT if locator.startswith("neo4j:Fact:") else NODE).fullmatch(locator)
-    if match is None:  # The id of a report, article or fact may contain slashes; a relation marks an edge's locator.
+    if match is None:  # The id of a report, article or fact may contain slashes. Only an edge's locator has a relation.
         raise AssertionError(locator)
     label, node_id, relation, other, other_id = match.groups()
     return (label, node_id), relation, (other, other_id)

@@ -1,4 +1,4 @@
-"""The demo's month on the desk: its trades by the real bars, and read-only pages as of its last day."""
+"""The demo's month of trading: its trades on real bars, and its read-only pages as of the last day."""
 
 import re
 from contextlib import closing
@@ -22,7 +22,7 @@ from tests.web.browsing import browsing
 
 PAGES = ("", "/approvals", "/calibration", "/ledger", "/retrospective", "/skills", "/commands", "/v/V-001", "/e/E-001")
 HIT, STOPPED = (270 - 258.805, 240 - 258.805)
-"""USD per share of the first two trades, by the bars of 21 and 23 April and 6 May."""
+"""The result of the first two trades in USD per share, from the bars of 21 and 23 April and 6 May."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def desk(home):
-    """A browser of the memory that `make web` names."""
+    """A browser on the memory that `make web` opens."""
     (names,) = re.findall(r"FORGE_LAKE=\.pitlake/demo/(\S+) \$\(BIN\)/pitlake web", Path("Makefile").read_text())
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("FORGE_LAKE", str(home / names))

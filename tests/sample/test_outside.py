@@ -1,4 +1,4 @@
-"""The demo's outside sources: bundled captures replay without a network and give the stated answers."""
+"""The demo's external sources: bundled captures replay without a network and give the expected answers."""
 
 import json
 
@@ -32,7 +32,7 @@ HOSTS = {"alphavantage": "www.alphavantage.co", "yahoo": "query2.finance.yahoo.c
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """A lake with what the captures hold, replayed."""
+    """A lake into which the bundled captures were replayed."""
     lake = Lake(tmp_path_factory.mktemp("outside") / "lake")
     assert outside.unpack(lake) > len(outside.SCOPES)
     for name in in_order(outside.SCOPES):

@@ -1,4 +1,4 @@
-"""How the upstream spells values."""
+"""The formats in which the upstream graph writes values."""
 
 from datetime import date, datetime, timezone
 

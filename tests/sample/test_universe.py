@@ -1,4 +1,4 @@
-"""The sample universe as of old instants includes companies that ended later; no screen over it is biased."""
+"""The sample universe as of past instants includes companies that ended later, so that screens are unbiased."""
 
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -26,14 +26,14 @@ from tests.answers import FOLDER
 READ = catalogue.get("universe").reads
 EVERY = ["listed", "registered", "uncertain", "offered", "delisted", "deregistered"]
 WHOLE = outside.SCOPES["universe_events"]
-KNOWN_FROM = date(2024, 3, 28)  # by then every company has filed an annual report since the indexes begin
+KNOWN_FROM = date(2024, 3, 28)  # from this day on, the indexes have an annual report of every company
 TRADING = [day for day in sorted(sessions()) if KNOWN_FROM <= day <= date(2025, 3, 31)]
 SCREENS = TRADING[::60]
 HELD = timedelta(days=90)
 
 
 def lake_of(folder, scope):
-    """A lake with the events of the bundled indexes within a scope."""
+    """Return a lake with the events of the bundled indexes within a scope."""
     lake, item = Lake(folder), feed("universe_events")
     capture_all(item, scope, CaptureStore.of(lake.location), outside.FETCHED_AT)
     with HttpClient(item.provider, CaptureStore.of(lake.root), "replay") as client:
@@ -48,7 +48,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def universe(lake):
-    """The answer as of an instant, by CIK."""
+    """A function that returns the universe as of an instant, by CIK."""
 
     @cache
     def ask(moment):
@@ -60,7 +60,7 @@ def universe(lake):
 
 
 def living(result):
-    """Those of an answer that the query gives when no statuses are asked for."""
+    """Return the companies that the query returns by default, without a choice of statuses."""
     return {cik: row for cik, row in result.items() if row["status"] in ("listed", "registered", "uncertain")}
 
 
@@ -69,12 +69,12 @@ def close_of(day):
 
 
 def traded(day):
-    """The truth: the companies that had a bar on that day, by CIK."""
+    """Return the companies that truly had a bar on that day, by CIK."""
     return {company.cik: company for company in companies() if day in company_bars(company)}
 
 
 def gain(company, day):
-    """Return the gain of a share from a day on, held to its last bar if the company ended before."""
+    """Return the gain of a share held for `HELD`, or until its last bar if the company ended earlier."""
     bars = company_bars(company)
     last = max(bar for bar in bars if bar <= day + HELD)
     return bars[last].close / bars[day].close - 1
@@ -106,7 +106,7 @@ def test_a_screen_of_the_universe_has_no_survivorship_bias(universe):
         assert fmean(gain(company, day) for company in screened) - every == pytest.approx(0, abs=1e-12)
         of_today = [company for company in survivors if company.cik in truth]
         biased += abs(fmean(gain(company, day) for company in of_today) - every) > 1e-3
-    assert biased  # the result with a list of today's companies
+    assert biased  # a list of today's companies must give a biased result
 
 
 def _dead():
@@ -125,7 +125,7 @@ LIVES = [
     (STRUCK, "2025-06-30T16:00:00", "deregistered", date(2024, 9, 9)),
     (DARK, "2024-11-15T16:00:00", "registered", None),
     (DARK, "2025-02-13T00:00:00", "deregistered", None),
-    ("QZP", "2025-06-30T16:00:00", "registered", None),  # its notes were removed, not its shares
+    ("QZP", "2025-06-30T16:00:00", "registered", None),  # its notes were delisted, not its shares
 ]
 
 

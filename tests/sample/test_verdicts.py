@@ -1,4 +1,4 @@
-"""The comparison with the manifest finds planted differences, and none if everything is as stated."""
+"""The comparison with the manifest finds planted differences, and nothing if every expectation is met."""
 
 from datetime import date, datetime, timezone
 
@@ -18,7 +18,7 @@ AT, EVIDENCE, UNDATED = "2024-06-10T20:00:00Z", "neo4j:Split:1", "neo4j:Split:2"
 
 
 def stated(kind, *, dataset="splits", at=None, **fields):
-    """Return the outcome of one case of quirk 1."""
+    """Return an expectation of quirk 1."""
     return Expectation(1, "", dataset, kind, available_at=at, **fields)
 
 

@@ -1,4 +1,4 @@
-"""The world as a whole: the same on every machine, complete in its references, in the upstream's shape and size."""
+"""The whole world is the same on every machine, has no dangling references, and has the upstream's format and size."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Two readings of one acceptance: whatever clock EDGAR served first, a filing keeps the date it was published with."""
+"""Acceptance times may be in UTC or New York time. A published filing keeps its date whichever of them EDGAR serves."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -33,7 +33,7 @@ TRUTHS = [
 
 
 def looked(lake, truths, clocks, at, items="2.02,9.01"):
-    """Run the feed when EDGAR serves submissions with times by the clocks it uses then, and no headers."""
+    """Run the feed on submissions without headers whose acceptance times are written in these time zones."""
     columns = {name: [None] * len(truths) for name in COLUMNS}
     columns["accessionNumber"] = [f"0009800021-24-{number:06d}" for number in range(len(truths))]
     columns["acceptanceDateTime"] = [
@@ -71,7 +71,7 @@ def test_a_flip_of_the_edgar_clock_is_no_revision_and_changes_no_date(tmp_path, 
     assert first == second == third
     for truth, row in zip(TRUTHS, first, strict=True):
         assert row["available_at"] >= release(Dated(truth, "sgml_header"), "8-K", row["filing_date"]).at
-        # A midnight in UTC may be any time of Friday, whose evening is shown on Monday.
+        # A midnight in UTC may stand for any time of Friday, and filings of Friday evening are released on Monday.
         assert row["available_at"] < truth + timedelta(days=4 if row["acceptance_rule"] == "date_only" else 2)
 
 
@@ -135,7 +135,7 @@ def test_two_acceptance_texts_prove_a_time_only_if_the_offset_in_force_separates
 
 
 def test_an_ambiguous_acceptance_is_released_no_earlier_than_either_reading_allows():
-    # 03:30 undecided: 22:30 of the day before as UTC, which the day's morning shows, later than the reading itself
+    # Read as UTC, 03:30 is 22:30 of the day before. Such a filing is released at 07:30, later than 03:30 in New York.
     undecided = Dated(datetime(2024, 1, 17, 3, 30, tzinfo=NEW_YORK), dating.LATER)
     assert release(undecided, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 17, 7, 30, tzinfo=NEW_YORK)
     day = Dated(datetime(2024, 1, 18, tzinfo=NEW_YORK), dating.DATE_ONLY)

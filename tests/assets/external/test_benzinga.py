@@ -1,4 +1,4 @@
-"""Benzinga's articles: paging, what dates a text, revisions, and what is not an article."""
+"""Benzinga's articles: paging, dating, revisions, and records that are not articles."""
 
 import json
 from dataclasses import replace
@@ -30,7 +30,7 @@ def item(number: int = 1, **changes) -> dict:
 
 
 def pages(*listing, then=None):
-    """Return a fetch that serves these pages in turn, and its requests."""
+    """Return a fetch function that serves these pages in turn and then raises `then`, and the list of its requests."""
     requests = []
 
     def fetch(request):
@@ -88,7 +88,7 @@ def test_a_scope_without_a_start_or_with_reversed_dates_is_refused(scope):
 
 
 def published(tmp_path, *runs):
-    """Return the revisions in a lake after one run per day, each of which saw the given items."""
+    """Return the revisions in a lake after daily runs, the n-th of which reads the n-th list of items."""
     lake = Lake(tmp_path / "lake")
     store = CaptureStore.of(lake.root)
     for count, items in enumerate(runs):

@@ -1,4 +1,4 @@
-"""A provider changes earlier statements: past answers stay the same, and no record appears twice."""
+"""When a provider changes earlier statements, past answers stay the same and no record appears twice."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -20,7 +20,7 @@ WEEK = timedelta(days=7)
 
 
 class World:
-    """A feed that is run several times, each time with one answer per request of its scope."""
+    """A feed that is run several times, each time on one response per request."""
 
     def __init__(self, lake, name, releases=None, **scope):
         self.lake, self.feed, self.scope = lake, all_feeds()[name], Scope(**scope)
@@ -29,7 +29,7 @@ class World:
             poll_without_splits(lake, *self.scope.tickers)
 
     def hears(self, *bodies, at):
-        """Run the feed with these answers at this instant. Returns its counts."""
+        """Run the feed on these responses, fetched at `at`, and return its report."""
         answers = iter(bodies)
 
         def fetch(request):
@@ -44,7 +44,7 @@ class World:
         return report
 
     def as_of(self, at, columns):
-        """Return the view's rows at an instant, and of one column its values."""
+        """Return the rows of the view as of an instant, or plain values if there is only one column."""
         name = self.feed.dataset.name
         with connect(at, lake=self.lake, datasets=[name]) as session:
             rows = session.sql(f"SELECT {columns} FROM {name} ORDER BY ALL").rows()
@@ -200,8 +200,8 @@ CASES = {
     "an article that had no text": (NEWS, (BLANK, article("Written.", ELEVEN)), "body",
         {BETWEEN: [], LATER: ["Written."]}),
 }  # fmt: skip
-"""By name: the feed, its answers of a week each, the columns asked for, their rows as of instants, and how many records
-the last answer publishes."""
+"""Each case, by name: the feed, its weekly responses, the queried columns, their rows as of each instant, and the
+number of records that the last response publishes."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -1,4 +1,4 @@
-"""Dating rules: for any true instant no rule is early, and none is later than it says."""
+"""Dating rules are never early, and late by at most their stated bound."""
 
 import random
 from datetime import date, datetime, time, timedelta, timezone
@@ -19,7 +19,7 @@ N = 40_000
 
 
 def acceptances():
-    """True instants of acceptance: within EDGAR's hours and a little after, DST days more often than by chance."""
+    """Yield random acceptance times within EDGAR's hours and shortly after, with extra days around clock changes."""
     world = random.Random(4)
     shifts = [datetime(year, month, day, tzinfo=NEW_YORK) for year, month, day in
               ((2024, 3, 10), (2024, 11, 3), (2007, 3, 11), (2006, 10, 29), (1999, 4, 4))]  # fmt: skip

@@ -1,4 +1,4 @@
-"""earningscall.biz: a call's start is never the availability of its text, and a list is as of its download."""
+"""earningscall.biz: a transcript is available only after a lag from the call's start, and a list as of its download."""
 
 import json
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ def test_the_publication_lag_can_be_set_by_the_environment(monkeypatch):
 
 @dataclass(frozen=True)
 class Filed:
-    """The 8-Ks with item 2.02 that a lake knows, by day."""
+    """The release times of a lake's 8-Ks with item 2.02, by day."""
 
     days: dict[date, datetime]
 
@@ -84,7 +84,7 @@ def test_speakers_are_named_and_blank_turns_left_out():
 
 
 def transcript(event, listing=None, releases=None, **options):
-    """Return the outcome of a transcript with this event."""
+    """Return the outcomes of a transcript whose response contains this event."""
     scope = quarters("2024Q1", **options)
     return happened(TRANSCRIPTS, scope, answering(event, listing), releases=releases)
 
@@ -139,4 +139,4 @@ def test_a_transcript_is_never_public_before_its_call_plus_the_lag(starts):
     assert at == FETCHED if not timed else at >= max(timed) + timedelta(hours=24)
     assert not timed or days or at == max(timed) + timedelta(hours=24)
     if timed:
-        assert [day for day in days if at < day + timedelta(hours=46)] == []  # in spring a day has 23 hours
+        assert [day for day in days if at < day + timedelta(hours=46)] == []  # a day in spring may have 23 hours

@@ -1,4 +1,4 @@
-"""Outside rows and gaps cite the item itself, independent of the rest of its answer and the time of the request."""
+"""Rows and gaps of feeds cite their own item, whatever the rest of the response and the time of the request."""
 
 import json
 from collections import defaultdict
@@ -18,17 +18,17 @@ from tests.answers import Played, captured, gaps, happened, rows
 from tests.every import every
 from tests.providers.scopes import SCOPES
 
-ITEMS = sorted(set(SCOPES) - {"web_syntheses", "call_slides"})  # there the answer is the item
+ITEMS = sorted(set(SCOPES) - {"web_syntheses", "call_slides"})  # their item is the whole response
 WHOLE = ("the answer is", "more ", "fewer ")
 
 
 def cited(outcomes):
-    """Return the evidence of each record of an item, by its kind."""
+    """Return the sorted evidence of all rows, and of the gaps that cite an item, with "row" or the gap's reason."""
     gaps = [outcome for outcome in outcomes if isinstance(outcome, Gap) and "&item=" in outcome.locator]
     return sorted([*((row.evidence, "row") for row in rows(outcomes)), *((gap.locator, gap.reason) for gap in gaps)])
 
 
-WITHOUT_ROWS = {"sec_facts", "sec_fulltext_hits"}  # whose filings are dated by what other requests answer
+WITHOUT_ROWS = {"sec_facts", "sec_fulltext_hits"}  # their filings are dated by other requests
 
 
 def name_of(evidence: str) -> str:

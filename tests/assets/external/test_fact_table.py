@@ -1,4 +1,4 @@
-"""The facts of a company as one table: each fact of an answer is a row or is left out, whatever the answer states."""
+"""Company facts as one table: each fact of a response becomes a row of the table or is returned as irregular."""
 
 import json
 from datetime import date, datetime, timezone
@@ -45,7 +45,7 @@ def answer(facts):
 
 
 def names(facts):
-    """The facts as texts in order, by what identifies them and their value."""
+    """Return the facts as sorted strings of their identifying fields and values."""
     fields = ("concept", "start", "end", "accn", "filed", "form", "val")
     return sorted(repr([fact.get(field) for field in fields]) for fact in facts)
 

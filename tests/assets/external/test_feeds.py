@@ -1,4 +1,4 @@
-"""The feeds of texts, calls and panels turn an answer into rows with their dates, and gaps with their reasons."""
+"""Feeds of texts, calls and panels turn each response into dated rows, and into gaps with reasons."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -26,7 +26,7 @@ def listed(start, year=2024, quarter=1):
 
 
 def answering(event, listing=None, text=None, **facts):
-    """A provider of a transcript with this event while the list says that: a start, or whole entries; and of slides."""
+    """Return a provider of transcripts, slides and a list of events. listing: a start or entries; None for an error."""
 
     def fetch(request):
         body = json.dumps({"event": event, **(text or {"text": "Words."})}).encode()
@@ -231,8 +231,8 @@ CASES = {
         {0: {"available_at": FETCHED}})
         for stamp in ("Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 31 Dec 2023 23:59:59 GMT", "soon")},
 }  # fmt: skip
-"""By name: the feed, its scope, the body or the provider (none: the bundled answers), rows in order or by place, and
-types and reasons of gaps, if the case states them."""
+"""Each case, by name: the feed, its scope, the body or a fetch function (None: bundled responses), the rows in order or
+by position, and optionally the types and reasons of the gaps."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -1,4 +1,4 @@
-"""Macroeconomic vintages: when each became public, what was withdrawn, and what a request can't prove."""
+"""Macroeconomic vintages: publication times, withdrawn values, and values that a request cannot prove."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ PROVIDER = FEED.provider
 
 
 def known(vintages, day: str, at: str) -> float | None:
-    """Return the newest vintage of an observation that was public at an instant."""
+    """Return an observation's value in the newest vintage that was public at an instant."""
     public = [row for row in vintages if row.values["observation_date"] == date.fromisoformat(day)]
     public = [row for row in public if row.available_at <= datetime.fromisoformat(at)]
     return max(public, key=lambda row: row.available_at).values["value"] if public else None
@@ -40,7 +40,7 @@ def gdp():
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """A lake with the series, replayed from captures alone."""
+    """A lake with three series, replayed from captures, and the run's report."""
     lake, played = Lake(tmp_path_factory.mktemp("macro") / "lake"), Played(PROVIDER)
     scope = Scope(series=("GDP", "DEMOJOBS", "DEMO10Y"))
     happened(FEED, scope, played.fetch)
@@ -136,7 +136,7 @@ NEWER = {"realtime_start": "2017-01-05"}
 
 
 def paged(pages: list[dict]):
-    """Return the outcomes of a series that arrives in these pages, the last one repeated; and their offsets."""
+    """Return the outcomes of a series served in these pages, of which the last repeats, and the requested offsets."""
     requests = []
 
     def fetch(request):

@@ -1,4 +1,4 @@
-"""Names of records that have no lasting name in their source."""
+"""Stable names for records that have none in their source."""
 
 from datetime import date, timedelta
 from types import SimpleNamespace
@@ -21,8 +21,8 @@ NOON = instant("2024-06-01T16:00:00Z")
         ([15], [(4, 5)], [4]),  # ten days later
         ([16], [(4, 5)], [16]),  # eleven days later
         ([7, 12], [(4, 5), (13, 13)], [4, 13]),
-        ([12, 7], [(4, 5)], [12, 4]),  # the nearer of two has it
-        ([4, 30], [(4, 30)], [5, 4]),  # a name that is in use is not given again
+        ([12, 7], [(4, 5)], [12, 4]),  # the nearer of two days takes the name
+        ([4, 30], [(4, 30)], [5, 4]),  # a name in use is not reused
         ([6, 6], [], [6, 6]),  # stated twice
     ],
 )

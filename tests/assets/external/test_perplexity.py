@@ -1,4 +1,4 @@
-"""Perplexity: days date results, prose dates nothing, SEC mode locates, and filters use the documented names."""
+"""Perplexity: days date results, the fetch dates prose, SEC results only locate, and filters use documented names."""
 
 import json
 from datetime import date, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""The releases of filings that a lake knows, as of an observation, and what they date."""
+"""Release times of filings, as a lake knew them at an observation, and the records dated by them."""
 
 import json
 from datetime import date, timedelta
@@ -31,7 +31,7 @@ COMPANY = Scope(ciks=("9800021",))
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Filings and then facts of the company, replayed into one lake."""
+    """A lake with the company's filings and then its facts, replayed from captures."""
     lake = Lake(tmp_path_factory.mktemp("edgar") / "lake")
     store = CaptureStore.of(lake.root)
     played = Played(PROVIDER)

@@ -1,4 +1,4 @@
-"""Captures are replayed in the order they were taken. A complete answer proves that other records were missing."""
+"""Captures are replayed in the order they were taken. A complete response proves that other records were missing."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -24,18 +24,18 @@ DAY = timedelta(days=1)
 
 
 class Died(Exception):
-    """A run that ended before it was answered."""
+    """The death of a run before its next response."""
 
 
 class Archive:
-    """A separate capture store, and lakes that are filled from it."""
+    """A separate capture store, and lakes filled from it."""
 
     def __init__(self, root, name, **scope):
         self.root, self.feed, self.scope = root, all_feeds()[name], Scope(**scope)
         self.store, self.runs = CaptureStore(root / "captures"), 0
 
     def take(self, *bodies, at, scope=None):
-        """Keep the answers to the requests of every unit, a second apart."""
+        """Store these responses to the requests of all units, one second apart."""
         answers = iter(bodies)
         seconds = iter(range(len(bodies)))
 
@@ -59,7 +59,7 @@ class Archive:
         return report
 
     def lake(self, name="lake"):
-        """A lake; if figures per share are replayed into it, polls prove that there was no split."""
+        """Return a lake. For feeds of figures per share, its polls prove that there was no split."""
         lake = Lake(self.root / name)
         if "polygon_splits" in self.feed.after:
             poll_without_splits(lake, *self.scope.tickers)

@@ -1,4 +1,4 @@
-"""A feed's run as a whole: conservation under faults, no secret anywhere, any run parsed again from its captures."""
+"""A feed's run as a whole: no record lost under faults, no secret stored, and every run reparsed from its captures."""
 
 import json
 import logging
@@ -114,7 +114,7 @@ def test_cited_captures_are_synced_to_disk_before_rows_are_published(loopback, r
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(lake, "publish", published)
     assert run().outcome.total.published == 1
-    assert len(kept_runs) == 2 + 4 + 1  # bodies, answers, and what the run was asked for
+    assert len(kept_runs) == 2 + 4 + 1  # bodies, responses, and the run's scope
 
 
 FAULTS = {
@@ -258,7 +258,7 @@ def test_an_api_key_is_read_from_a_dotenv_file(loopback, run, tmp_path, monkeypa
 
 @pytest.fixture
 def materialise(lake, monkeypatch):
-    """Materialise feeds with a config for the feed `notes`."""
+    """A function that materialises feeds with a configuration for the feed `notes`."""
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
     monkeypatch.setattr("assets.feeds.factory.expected", lambda _staged, _observed_at: met)  # slow to import
 

@@ -1,4 +1,4 @@
-"""EDGAR's feeds over answers in its shape: what dates a row, what becomes a gap, and that nothing is lost."""
+"""EDGAR's feeds on responses in EDGAR's format: the dating of rows, the reasons of gaps, and that no record is lost."""
 
 import json
 from collections import Counter
@@ -30,7 +30,7 @@ COMPANY = Scope(ciks=("9800021",))
 
 @dataclass
 class Known:
-    """Releases that a lake would know."""
+    """The releases known to a lake."""
 
     accepted: dict[str, datetime] = field(
         default_factory=lambda: {TEN_K: at("2024-02-23T13:05:41"), AMENDED: at("2024-06-04")}
@@ -53,7 +53,7 @@ def reasons(outcomes):
 
 
 def with_body(file, change):
-    """The bundled answers with one of them changed."""
+    """Return a provider of the bundled responses in which the body equal to `file` is changed."""
 
     class Changed(Played):
         def capture(self, request):
@@ -115,7 +115,7 @@ GAPS = {
            (b'"2024-02-16"', b'"2024-02-30"', ("unverifiable", "period_end is unreadable")),
            (b'"cik": 9800021', b'"cik": 5', UNREADABLE), (b'"units"', b'"unit"', UNREADABLE))},
 }  # fmt: skip
-"""By name: the feed, its scope, a change of an answer, its gaps, and the number of outcomes (none: among others)."""
+"""Each case, by name: the feed, its scope, a changed response, its gaps, and the number of outcomes (None: any)."""
 
 
 @pytest.mark.parametrize(("feed", "scope", "change", "due", "count"), GAPS.values(), ids=GAPS)

@@ -1,4 +1,4 @@
-"""Dataset `universe_events` from EDGAR's indexes and submissions: the events of an entry, and their dates."""
+"""The dataset `universe_events`: the events derived from EDGAR's indexes and submissions, and their dates."""
 
 import json
 import time
@@ -32,7 +32,7 @@ def line(form, name, cik, day, accession_no):
 
 
 class Told(Played):
-    """EDGAR with a test's answers: a text by the end of a path. Any other path is missing."""
+    """A fake EDGAR that serves each text at paths with its suffix. Any other path is missing."""
 
     def __init__(self, **files):
         super().__init__(PROVIDER)
@@ -130,7 +130,7 @@ CASES = {
         partial(of_company, submissions(
             ["8-K", "8-K", "8-K/A", "8-K"], items=["3.01,9.01", "2.02,9.01", "3.01", " 5.02, 3.01"])),
         [{"event": "notified", "filing_date": date(2024, month, 15)} for month in (1, 4)]),
-    # On the last day itself the old name may still be borne; none changes before the new one's first day.
+    # The old name may still be in use on its last day. No name changes before the first day of the new name.
     "a new name counts with the first filing after the old one's last day, when `names` has it too": (
         partial(of_company, submissions(
             ["8-K"] * 4, days=["2024-01-15", "2024-01-25", "2024-02-15", "2024-03-15"],
@@ -149,7 +149,7 @@ CASES = {
         [{"event": "listed"}], UNREADABLE, 1)
         for names in ([{"name": "A"}], ["A"], [{"name": "A", "from": None, "to": 5}], {"name": "A"}, 7)},
 }  # fmt: skip
-"""By name: what is asked, the rows in order, a gap that is among them, and how many there are."""
+"""Each case, by name: the request, the rows in order, one expected gap, and the number of gaps."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -1,4 +1,4 @@
-"""A vendor's report day against the company's own 8-Ks: without one near it, the statement is a gap."""
+"""A vendor's report day is checked against the company's 8-Ks; if none was filed near it, the record becomes a gap."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -32,7 +32,7 @@ DAY = timedelta(days=1)
 
 
 def lake_with(root, *filings, form="8-K", fetched_at=FETCHED - DAY, since=None, pages=(), stored=()):
-    """A lake that polled the company's list of filings, each with its day and items, at an instant."""
+    """Return a lake that polled the company's list of filings. filings: the day and the items of each."""
     lake = Lake(root / "lake")
     store = CaptureStore.of(lake.root)
     columns = {name: [None] * len(filings) for name in COLUMNS} | {
@@ -57,7 +57,7 @@ def lake_with(root, *filings, form="8-K", fetched_at=FETCHED - DAY, since=None, 
 
 
 def reasons(lake, reported_on=STATED, fetched_at=FETCHED):
-    """The reasons of the gaps of both vendors that state a report on that day, of the quarter and of its year."""
+    """Return the reasons of each vendor's gaps if both vendors state that day for the same report."""
     quarter = {"fiscalDateEnding": "2004-06-30", "reportedDate": reported_on.isoformat(), "reportedEPS": "0.6"}
     years = [
         {"fiscalDateEnding": "2004-06-30", "reportedEPS": "2.1"},
@@ -135,7 +135,7 @@ def test_only_a_complete_list_of_8_k_filings_disproves_a_report_day(tmp_path, fi
 
 @pytest.mark.parametrize(("end", "expected"), [("2020-07-18", BOTH), ("2020-07-17", NONE)])
 def test_a_filing_list_with_an_end_proves_only_the_days_before_its_end(tmp_path, end, expected):
-    """An 8-K of the last day, 16 July, may be released on the 17th, and its list be a day old."""
+    """The last day near the stated one is 16 July, and an 8-K of that day may be released on the 17th."""
     lake = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"), pages=[PAGE])
     with lake.stage(get("sec_filings"), "bulk") as stage:
         stage.poll(entities=[CIK])
@@ -145,7 +145,7 @@ def test_a_filing_list_with_an_end_proves_only_the_days_before_its_end(tmp_path,
 
 
 def test_earnings_replayed_before_captured_filings_are_dated_by_their_fetch(tmp_path):
-    """The captured list of filings may contradict the stated day; once it is read, it does."""
+    """The captured list of filings contradicts the stated day, but only once it is replayed."""
     listing = lake_with(tmp_path, LONG_BEFORE, (STATED + 18 * DAY, "2.02"))
     store, feed = CaptureStore.of(listing.root), all_feeds()["av_earnings"]
     quarter = {"fiscalDateEnding": "2020-06-30", "reportedDate": STATED.isoformat(), "reportedEPS": "0.6"}

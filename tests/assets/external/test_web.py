@@ -1,5 +1,5 @@
-"""Web pages: which hosts may date their pages, which claims are valid, that the latest counts, and that a model only
-proposes.
+"""Web pages: the hosts whose dates are trusted, the valid claims, the use of the latest claim, and model output, which
+is only a proposal.
 """
 
 from datetime import date, datetime, time, timedelta, timezone
@@ -26,7 +26,7 @@ PUBLISHED = '<meta property="article:published_time" content="2024-02-01T21:30:0
 
 
 def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, feed=PAGES):
-    """Return the outcome of a page with this head and body."""
+    """Return the outcomes of a page with this head and body."""
     source = f"<html><head><title>T</title>{head}</head><body>{body}</body></html>".encode()
     return happened(feed, Scope(queries=(URL,)), lambda ask: captured(feed.provider, ask, source, headers=headers))
 

@@ -1,5 +1,5 @@
-"""Shared by the tests of `pitlake sync`: an invented EDGAR on the loopback, and the command, run in this process or in
-another.
+"""Fixtures shared by the tests of `pitlake sync`: a fake EDGAR on a local server, and the command, run in this process
+or in another.
 """
 
 import pytest
@@ -14,14 +14,14 @@ KEYS = ("FRED_API_KEY", "ALFRED_API_KEY", "ALPHAVANTAGE_API_KEY", "ALPHA_VANTAGE
 
 
 class Edgar:
-    """The invented EDGAR as a server."""
+    """A local server with the fake EDGAR."""
 
     def __init__(self, companies: list[Company]) -> None:
         self.companies, self.server = companies, Loopback()
         self.publish()
 
     def publish(self) -> None:
-        """Answer with everything the companies have filed so far."""
+        """Serve everything that the companies have filed."""
         self.server.reset()
         for path, body in answers(self.companies).items():
             self.server.plays(path, Answer(body, headers={"content-type": "application/json"}))
@@ -46,7 +46,7 @@ def edgar(monkeypatch, tmp_path):
 
 @pytest.fixture
 def sync(edgar, capfdbinary):
-    """Run `pitlake sync` in this process."""
+    """A function that runs `pitlake sync` in this process."""
 
     def run(*arguments: str) -> Said:
         edgar.server.asked.clear()

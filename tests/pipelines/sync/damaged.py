@@ -1,4 +1,4 @@
-"""Damaged members of EDGAR's bulk files: 26 kinds, each of which costs its company."""
+"""Damaged members of EDGAR's bulk files: 26 kinds, each of which makes its company unreadable."""
 
 import json
 import struct
@@ -17,13 +17,13 @@ def changed(content: bytes, change: Callable[[dict], object]) -> bytes:
 
 
 def part(answer: dict) -> tuple[dict, str]:
-    """The object of an answer's data, and its first member: a taxonomy, or the recent filings."""
+    """Return the object with a response's data, and the name of its first member: a taxonomy, or the recent filings."""
     data = answer["facts" if "facts" in answer else "filings"]
     return data, next(iter(data))
 
 
 def inner(answer: dict) -> tuple[dict, str]:
-    """The object one level deeper: the units of a concept, or the columns of filings."""
+    """Return the units of a concept or the columns of filings, one level deeper, and the name of the first member."""
     data, name = part(answer)
     inside = data[name] if "filings" in answer else next(iter(data[name].values()))["units"]
     return inside, next(iter(inside))
@@ -65,12 +65,12 @@ KINDS = (*CONTENTS, *ARCHIVES)
 
 
 def applies(kind: str, content: bytes) -> bool:
-    """Whether a kind of damage applies: an older page has neither a company nor facts or filings to replace."""
+    """Return whether a kind of damage applies. Pages of older filings have no company, facts or filings to replace."""
     return b'"cik"' in content or not (kind.startswith(("part", "inner")) or "company" in kind)
 
 
 def write(path: Path, members: Mapping[str, bytes], damages: Mapping[str, str]) -> None:
-    """Write a bulk file; damages: the kind of damage by the name of its member."""
+    """Write a bulk file. damages: the kind of damage by the member's name."""
     contents = {name: CONTENTS.get(damages.get(name, ""), bytes)(content) for name, content in members.items()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in contents.items():

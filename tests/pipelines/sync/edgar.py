@@ -1,4 +1,4 @@
-"""An invented EDGAR for tests of `pitlake sync`: companies with filings and facts, as JSON in EDGAR's shapes."""
+"""A fake EDGAR for the tests of `pitlake sync`: companies with filings and facts, as JSON in EDGAR's format."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ COLUMNS = (
 
 @dataclass
 class Company:
-    """A company that files a 10-Q a quarter, each with its facts. older: how many filings are on a second page."""
+    """A company that files a 10-Q with facts every quarter. older: the number of filings on a second page."""
 
     cik: int
     tickers: tuple[str, ...]
@@ -28,7 +28,7 @@ class Company:
         return f"{self.padded}-{year % 100:02d}-{quarter:06d}"
 
     def reports(self, year: int, quarter: int, concepts: int = 3, filed: str = "") -> str:
-        """File the 10-Q of a quarter; returns its accession number."""
+        """File the 10-Q of a quarter, and return its accession number."""
         month = quarter * 3
         filed = filed or f"{year + month // 12}-{month % 12 + 1:02d}-10"
         accession = self.accession(year, quarter)
@@ -61,7 +61,7 @@ class Company:
         return accession
 
     def submissions(self) -> dict[str, dict]:
-        """The main answer and the page of older filings, by file name."""
+        """Return the main response and the page of older filings, by file name."""
         recent, old = self.filings[: len(self.filings) - self.older], self.filings[len(self.filings) - self.older :]
         page = f"CIK{self.padded}-submissions-001.json"
         listing = {
@@ -77,7 +77,7 @@ class Company:
         return {f"CIK{self.padded}.json": main} | ({page: columns(old)} if old else {})
 
     def company_facts(self) -> dict:
-        """All facts, as companyfacts has them."""
+        """Return all facts in the format of companyfacts."""
         concepts = {
             name: {"label": name, "description": name, "units": {"USD": listing}}
             for name, listing in self.facts.items()
@@ -98,7 +98,7 @@ def ticker_list(companies: list[Company]) -> dict:
 
 
 def answers(companies: list[Company]) -> dict[str, bytes]:
-    """Every answer of this EDGAR by path."""
+    """Return all responses of this EDGAR, by path."""
     result = {"/files/company_tickers.json": ticker_list(companies)}
     for company in companies:
         result |= {f"/submissions/{name}": page for name, page in company.submissions().items()}
@@ -107,7 +107,7 @@ def answers(companies: list[Company]) -> dict[str, bytes]:
 
 
 def made(count: int, years: range = range(2016, 2018), older: int = 2) -> list[Company]:
-    """Companies with four quarters a year, tickers TKA, TKB, … and the last one with a class of shares."""
+    """Return companies TKA, TKB, … that file four quarters a year. The last one has the tickers BRK-B and BRK-A."""
     companies = [
         Company(1000 + number, (f"TK{chr(65 + number % 26)}{'' if number < 26 else number}",), f"Company {number}")
         for number in range(count)

@@ -1,4 +1,4 @@
-"""What a lake filled by `pitlake sync` answers, against a slow reading of EDGAR's raw answers and the user's bars."""
+"""Answers of a lake filled by `pitlake sync`, compared with EDGAR's raw responses and the user's bars."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -12,7 +12,7 @@ INSTANTS = tuple(datetime(2016, 6, 11, 12, tzinfo=timezone.utc) + timedelta(days
 
 
 def public_facts(company, at):
-    """Return EDGAR's raw figures of a concept that were filed before the day, by the end of their period."""
+    """Return EDGAR's raw figures of one concept that were filed before the day, by the end of their period."""
     return {each["end"]: each["val"] for each in company.facts["Concept0"] if each["filed"] < f"{at:%Y-%m-%d}"}
 
 

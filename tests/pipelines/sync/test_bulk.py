@@ -1,4 +1,4 @@
-"""`pitlake sync --all`: EDGAR's bulk files, made small, loaded whole, again, changed, and killed in the middle."""
+"""`pitlake sync --all` on small bulk files of EDGAR: loaded once, again, after changes, and after a kill."""
 
 import json
 import os
@@ -247,7 +247,7 @@ def test_a_missing_or_wrong_bulk_file_is_refused_in_one_line(sync, archives, mon
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """Load without further processes, which take seconds to start."""
+    """Bulk loads in one process, because worker processes take seconds to start."""
 
     @contextmanager
     def processes():

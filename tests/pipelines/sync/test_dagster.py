@@ -1,4 +1,4 @@
-"""The job of outside feeds, of which only some are configured."""
+"""The job of external feeds, when only some feeds are configured."""
 
 import dagster as dg
 

@@ -1,4 +1,4 @@
-"""The requests of a sync to EDGAR about a company, and how it reads the answers, before anything is published."""
+"""The requests of a sync to EDGAR about one company, and how the responses are read before anything is published."""
 
 import pytest
 
@@ -13,7 +13,7 @@ PAGE = SUBMISSIONS.replace(".json", "-submissions-001.json")
 
 
 class Asking:
-    """Sync the first company without publishing; return the output lines, the requests and the failures."""
+    """A sync of the first company without publishing, with its output lines and failures."""
 
     def __init__(self, edgar, lake) -> None:
         self.edgar, self.lake = edgar, lake

@@ -1,4 +1,4 @@
-"""docs/real-lake.md: its commands run unchanged on an invented EDGAR and leave the lake that it describes."""
+"""The commands of docs/real-lake.md run unchanged on a fake EDGAR and produce the lake that the page describes."""
 
 import os
 import re

@@ -22,7 +22,7 @@ PANEL = "panel --tickers TKA,TKB --every month --since 2016 --as-of 2018-01-02T0
 
 
 def state_revenue(company):
-    """Quarters, and the parts of the year to date; the fourth quarter by the year alone, one of them restated."""
+    """State a company's revenue by quarter and year to date. The fourth quarter is only in the annual figure."""
     company.facts["Assets"] = company.facts.pop("Concept0")
     revenue = company.facts["Revenues"] = []
     sums = {}
@@ -40,7 +40,7 @@ def state_revenue(company):
 
 @pytest.fixture
 def full(sync, edgar, tmp_path):
-    """A lake of two companies, and an oracle for each."""
+    """An oracle for each of two companies, whose filings and prices are in the lake."""
     for company in edgar.companies[:2]:
         state_revenue(company)
     edgar.publish()
@@ -91,7 +91,7 @@ def test_a_panel_of_24_months_equals_an_independent_computation(full, lake, tmp_
     assert frame.arrow().equals(table.cast(frame.arrow().schema))
     assert frame.pl().height == len(frame.df()) == len(frame) == 48
 
-    # The file's name selects the format of a panel; instants may be the caller's own.
+    # The file name selects the format of a panel, and the caller may choose the instants.
     assert cli.invoke(shlex.split(f"{PANEL} revenue_ttm,close -o panel.csv")) == 0
     output = pyarrow.csv.read_csv(tmp_path / "panel.csv")
     instants = [datetime(2017, 7, 1, tzinfo=timezone.utc), datetime(2016, 7, 1, tzinfo=timezone.utc)]

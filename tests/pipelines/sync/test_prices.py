@@ -1,4 +1,4 @@
-"""`pitlake sync --prices`: bars of a user's own file, dated by the close of their day."""
+"""`pitlake sync --prices` loads bars from a user's file and dates them by the close of their day."""
 
 from datetime import datetime
 from io import BytesIO
@@ -61,7 +61,7 @@ def test_a_file_is_captured_again_only_if_it_has_changed(lake, tmp_path, monkeyp
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York", "UTC", None])
 def test_a_midnight_timestamp_is_the_day_in_its_own_zone(sync, lake, tmp_path, zone):
-    """Read in UTC, midnight in Berlin is the day before, and its bar would be known a day early."""
+    """In UTC, midnight in Berlin is still the day before, which would make the bar available a day early."""
     midnight = datetime(2024, 6, 7, tzinfo=zone and ZoneInfo(zone))
     bars = csv.read_csv(BytesIO((HEAD + BARS).encode())).slice(0, 1)
     days = pa.array([midnight], pa.timestamp("ns", zone))

@@ -1,4 +1,4 @@
-"""What a sync requests from its sources: the watch list, the days of a scope, and what is due again."""
+"""The requests of a sync to its sources: the watch list, the days of a scope, and tickers that are due again."""
 
 from datetime import date, timedelta
 
@@ -48,7 +48,7 @@ def test_news_is_requested_from_2009_on_if_no_first_day_is_watched():
     ],
 )
 def test_a_ticker_answered_within_a_day_is_not_due_again(lake, hours, due):
-    """hours: how long ago the answers about each ticker were fetched."""
+    """hours: the age in hours of the responses about each ticker."""
     step, source = STEPS["polygon_splits"], feed("polygon_splits")
     scope = step.scope(WATCHED, TODAY)
     for unit in source.units(scope):

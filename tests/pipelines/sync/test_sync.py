@@ -1,4 +1,4 @@
-"""`pitlake sync` against an invented EDGAR on the loopback: what it requests, publishes, stores and refuses."""
+"""`pitlake sync` against a fake EDGAR on a local server: what it requests, publishes, stores and refuses."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_a_second_sync_requests_each_company_once_and_publishes_nothing(sync, ed
     assert again.code == 0, again.err
     assert sorted(edgar.asked) == [SUBMISSIONS.format(1000), SUBMISSIONS.format(1001)]
     assert rows(lake, "SELECT count(*) FROM sec_facts")[0] == (48,)
-    assert lake.head() - version <= 1  # names are as of each poll
+    assert lake.head() - version <= 1  # only names may change, because they are derived at each poll
 
 
 @pytest.mark.parametrize("days", [pytest.param(1, id="a day"), pytest.param(9, id="days after its date")])
@@ -167,7 +167,7 @@ def test_a_killed_sync_continues_without_lost_or_duplicate_rows(sync, edgar, lak
 
 
 def changed_main(edgar, change):
-    """Answer about the first company with a changed main answer."""
+    """Serve a changed main response about the first company."""
     main = edgar.companies[0].submissions()["CIK0000001000.json"]
     change(main)
     edgar.server.plays(SUBMISSIONS.format(1000), Answer(main, headers={"content-type": "application/json"}))

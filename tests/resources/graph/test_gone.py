@@ -1,4 +1,4 @@
-"""A server that goes away is a typed error, never a truncated answer; a query that had returned nothing is retried."""
+"""A lost server is a typed error, never a truncated response. A query that has returned nothing yet is retried."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ NUMBERS = "UNWIND range(1, $n) AS i RETURN i, $text AS text"
 
 
 class Line:
-    """A TCP proxy of the real server that can be cut after some bytes of answers, and restored."""
+    """A TCP proxy of the real server. Its connections can be cut after a number of response bytes, and restored."""
 
     def __init__(self, uri: str) -> None:
         server = urlsplit(uri)

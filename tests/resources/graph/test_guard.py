@@ -1,4 +1,4 @@
-"""Nothing writes through a read-only connection: servers refuse, and an unprotected one never opens."""
+"""Nothing writes through a read-only connection: servers refuse writes, and unprotected connections do not open."""
 
 import neo4j
 import pytest

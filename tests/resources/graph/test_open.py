@@ -1,4 +1,4 @@
-"""Which graph is used: a configuration's before the environment's; and what is refused by name."""
+"""The choice of the graph: a configuration overrides the environment, and errors name the refused setting."""
 
 import traceback
 from pathlib import Path

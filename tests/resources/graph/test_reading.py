@@ -1,4 +1,4 @@
-"""The extractors' Cypher gives the same answers on every kind of server; large answers stream; faults are named."""
+"""The extractors' Cypher gives the same results on every kind of server, streams large results, and names faults."""
 
 import psutil
 import pytest
@@ -90,7 +90,7 @@ def test_a_large_answer_streams_in_flat_memory(graph):
         rows_seen += len(records)
         peak = max(peak, process.memory_info().rss)
     assert rows_seen == 100_000
-    assert peak - before < 100 * 2**20  # the answer has 200 MB
+    assert peak - before < 100 * 2**20  # the result has 200 MB
 
 
 def test_a_stream_closed_early_leaves_the_connection_usable(graph):

@@ -9,7 +9,7 @@ from tests.graph_servers import create_edge, create_nodes, rows
 
 
 def only(graph, cypher, **params):
-    """The one value of a one-row query."""
+    """Return the value of a query with one row and one column."""
     (records,) = graph.stream(cypher, params)
     return records[0][0]
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of the HTTP layer: one loopback server, an empty store, and a provider with a planted key."""
+"""Fixtures shared by the tests of the HTTP layer: a local server, an empty store, and a provider with a planted key."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def client(store):
-    """A client in a mode; between attempts it records the pause instead of waiting."""
+    """A function that makes a client, which by default does not wait between attempts."""
     session = []
 
     def make(mode="live", provider=TOY, **settings):

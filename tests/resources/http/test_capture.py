@@ -1,4 +1,4 @@
-"""Captures: stored completely, by content and without secrets, found again, and refused if they were changed."""
+"""Captures are stored completely, by content hash and without secrets, and are refused if they were changed."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Querying a provider: captures first; faults are retried or typed errors; no captured answer is requested again."""
+"""Provider requests: captures are used first and never fetched again, and faults are retried or become typed errors."""
 
 import fcntl
 import gzip
@@ -323,7 +323,7 @@ def test_a_closed_client_leaves_no_connection(loopback, client):
     asking, port = client(), int(loopback.url.rpartition(":")[2])
 
     def connected():
-        """By their own ports. Connections of earlier tests may end at any time."""
+        """Return the local ports of the connections, because those of earlier tests may end at any time."""
         result = psutil.Process().net_connections("tcp")
         own = [each for each in result if each.raddr and each.raddr.port == port and each.fd != -1]
         return {each.laddr.port for each in own if each.status != "TIME_WAIT"}

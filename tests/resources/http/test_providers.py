@@ -1,4 +1,4 @@
-"""Providers and their secrets: what is sent, what is refused before it is sent, what a log may contain."""
+"""Providers and their secrets: what is sent, what is refused before sending, and what logs may contain."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Shared by the tests of providers' figures: answers from bundled fixtures."""
+"""Fixtures shared by the tests of providers' figures: bundled responses."""
 
 import json
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from tests.answers import captured
 FETCHED = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 NO_SPLIT = lambda _ticker, _after, _until: 1.0  # noqa: E731
-"""The splits of a lake whose polls prove that there was none."""
+"""The split ratios of a lake whose polls prove that there was no split."""
 
 
 class Answers:
-    """Runs one feed on the fixtures, or on given bodies, without a server."""
+    """A feed that reads bundled responses or given bodies, without a server."""
 
     def __init__(self, name: str, **scope) -> None:
         self.feed = all_feeds()[name]

@@ -1,4 +1,4 @@
-"""Bars of Alpha Vantage: dated by the close or by their end, early closes and folds included, and never unfinished."""
+"""Bars of Alpha Vantage are dated by the close or by their end, also on early closes and clock changes."""
 
 from datetime import date, datetime, timedelta, timezone
 

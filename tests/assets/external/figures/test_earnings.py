@@ -1,4 +1,4 @@
-"""Earnings, estimates and the calendar of Alpha Vantage: dated by the filing, by the day's end, or by the fetch."""
+"""Alpha Vantage's earnings, estimates and calendar are dated by the filing, by the end of the day or by the fetch."""
 
 from datetime import date, datetime, timedelta, timezone
 
@@ -13,7 +13,7 @@ UTC = timezone.utc
 
 
 class Filed:
-    """Releases of one ticker: the given acceptances, by New York day."""
+    """The releases of one ticker, by the New York day of their acceptance."""
 
     def __init__(self, *accepted: datetime) -> None:
         self._accepted = {new_york_day(at): at for at in accepted}
@@ -63,7 +63,7 @@ DAYS = st.dates(date(2000, 1, 1), date(2027, 12, 31))
 @settings(max_examples=400, deadline=None)
 @given(DAYS, st.integers(0, 86_399), st.sampled_from(["pre-market", "post-market", "None"]), st.sampled_from([0, 1]))
 def test_no_report_is_available_early_when_its_stated_day_is_right_or_a_day_too_soon(day, second, session, days_late):
-    """The truth lies on the stated day, or on the next one if the lake has the filing that shows it."""
+    """The report is published on the stated day, or on the next day if the lake has the filing that proves it."""
     start = end_of_new_york_day(day + timedelta(days=days_late - 1))
     truth = start + timedelta(seconds=second * 82_800 // 86_400)
     filed = Filed(truth) if days_late or second % 2 else None

@@ -1,4 +1,4 @@
-"""The feeds of figures turn an answer into rows with their dates, and gaps with their reasons."""
+"""Feeds of figures turn each response into dated rows, and into gaps with reasons."""
 
 from datetime import date
 
@@ -42,7 +42,7 @@ SPECIFIC, FIRST_IN = (
 )
 OPEN_QUOTES = {
     count: "".join(f"T{n},{chr(34) * (n == 1)}A NAME OF OURS,2024-07-25,2024-06-30,1.34,USD,\n" for n in range(count))
-    for count in (3, 4000)  # the second is more than a cell may hold
+    for count in (3, 4000)  # the second exceeds the limit for one cell
 }
 TORN = "QACB,ACONBY INC,2024-07-25,2024-06-30,1.34,USD\n,NOBODY,2024-07-25,2024-06-30,,USD,\nQAU,AUBERNE"
 CASES = {
@@ -181,8 +181,8 @@ CASES = {
         ({"currentPriceTarget": "high"}, "current_price_target is unreadable"),
         ({"epochGradeDate": 1767200000}, "not public yet"))},
 }  # fmt: skip
-"""By name: the feed, its scope, the bodies (none: the bundled answers), how they came, rows in order or by place, and
-reasons of gaps, if the case states them."""
+"""Each case, by name: the feed, its scope, the bodies (if empty, bundled responses), options of the fetch, the rows in
+order or by position, and optionally the reasons of the gaps."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

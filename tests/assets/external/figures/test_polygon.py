@@ -1,4 +1,4 @@
-"""Dividends and splits of Polygon: exact, page by page, dated by the end of their day."""
+"""Dividends and splits of Polygon: exact amounts, pagination, and dates at the end of the day."""
 
 from datetime import datetime, timedelta, timezone
 

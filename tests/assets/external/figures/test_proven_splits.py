@@ -1,4 +1,4 @@
-"""A figure per share counts from its fetch, unless polls of its company's splits prove that there was none."""
+"""A figure per share is dated by its fetch, unless polls of the company's splits prove that there was no split."""
 
 from datetime import date, datetime, timedelta, timezone
 
@@ -34,7 +34,7 @@ def split(ticker="AAA", day=SPLIT, before=1, after=4):
 
 
 def stage(lake, name, rows, at=BEFORE):
-    """Publish rows as a run that was observed at an instant."""
+    """Publish rows as a run observed at `at`."""
     kit.publish(lake, name, rows, f"run-{name}-{at:%Y%m%d%H}", observed_at=at)
 
 
@@ -56,7 +56,7 @@ class World:
         archive.replay(self.lake)
 
     def shown(self, name="av_earnings"):
-        """Return how many figures show before any fetch, once they were fetched."""
+        """Fetch the figures, and return how many of them are visible before the fetch."""
         archive = Archive(self.root / name, name, tickers=("AAA",))
         archive.take(FIGURES[name], at=FETCHED)
         archive.replay(self.lake)
@@ -88,12 +88,12 @@ def test_a_poll_without_a_split_lets_a_figure_keep_its_date(made, name):
     ("results", "poll", "early"),
     [
         ([split()], {}, 0),
-        ([split(day="2020-07-30")], {}, 1),  # The figure is on the new basis already.
-        ([split(day="2026-03-02")], {}, 0),  # It is still to come, and sources may know it.
-        ([split(after=0)], {}, 0),  # Its ratio is unreadable.
+        ([split(day="2020-07-30")], {}, 1),  # The figure already reflects the split.
+        ([split(day="2026-03-02")], {}, 0),  # The split is in the future, but sources may already know of it.
+        ([split(after=0)], {}, 0),  # The split's ratio is unreadable.
         ([split(day="soon")], {}, 0),
         ([], {"ticker": "AAB"}, 0),
-        ([], {"at": FETCHED + timedelta(days=1)}, 1),  # A replay knows more than the sync did.
+        ([], {"at": FETCHED + timedelta(days=1)}, 1),  # A replay also uses polls made after the fetch.
         ([], {"at": FETCHED - timedelta(days=1)}, 0),
         ([], {"date_from": date(2021, 1, 1)}, 0),
         ([], {"date_from": date(2020, 7, 31)}, 1),

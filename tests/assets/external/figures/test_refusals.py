@@ -1,4 +1,4 @@
-"""What answers mean, whatever their HTTP status is: Alpha Vantage's keys, Polygon's status, Yahoo's envelope."""
+"""Responses are classified by content, not HTTP status: Alpha Vantage's keys, Polygon's status, Yahoo's envelope."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Figures per share count from the fetch if a split followed, because providers restate their history at every
+"""Figures per share that precede a split are dated by their fetch, because providers restate their history at every
 split.
 """
 
@@ -15,7 +15,7 @@ LONG_AGO, SINCE = date(1995, 1, 3), date(2024, 7, 8)
 
 
 def on(day, ratio):
-    """The splits of a lake with one recorded split."""
+    """Return the split ratios of a lake with one recorded split."""
     return lambda _ticker, after, until: between(merged([(day, ratio)]), after, until)
 
 
@@ -40,7 +40,7 @@ def test_earnings_reported_after_a_split_keep_their_date(answers):
 
 @pytest.mark.parametrize(("name", "column"), [("av_earnings", "reported_date"), ("yahoo_earnings", "event_date")])
 def test_earnings_reported_on_the_eve_of_a_split_count_from_their_fetch(answers, name, column):
-    """It is public from midnight on, and the shares are split at the next morning's open."""
+    """The report is public from midnight on, but the shares are split only at the next morning's open."""
     source = answers(name, tickers=("QACB",))
     eve = max(row.values[column] for row in source.rows() if row.available_at < FETCHED)
     for days, counted in ((1, FETCHED), (0, None)):

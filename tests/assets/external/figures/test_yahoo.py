@@ -1,4 +1,4 @@
-"""Yahoo's earnings and ratings: late rather than early, whatever its times of day mean."""
+"""Yahoo's earnings and ratings are never dated early, whatever their times of day mean."""
 
 from datetime import date, datetime, timedelta, timezone
 
